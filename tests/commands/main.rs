@@ -64,6 +64,7 @@ mod tune {
     mod runs;
     mod strength;
     mod sweep;
+    mod sweep_parts;
     mod tables;
     mod uncertainty;
 }

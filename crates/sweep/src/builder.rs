@@ -339,7 +339,8 @@ impl<'a> SweepBuilder<'a> {
         let folder = RunFolder::create(Some(path), Kind::Sweep, self.overwrite)?;
         let record = SweepRecord::new("", SweepOutputs::default(), config);
         folder.write_record(Kind::Sweep, &record).inspect_err(|_| folder.discard())?;
-        let session = SweepSession::in_folder(&record.config, self.data, &folder, None, CHECKPOINT_EVERY)?;
+        let session =
+            SweepSession::in_folder(&record.config, None, self.data, &folder, None, CHECKPOINT_EVERY)?;
         let results = session.run(make_evaluator, &self.stop, &mut *self.observer)?;
         results.write_runs(&folder)?;
         results.write_report(&folder, &record)?;

@@ -22,6 +22,7 @@
 mod best;
 mod builder;
 mod files;
+mod parts;
 mod results;
 mod scale;
 mod session;

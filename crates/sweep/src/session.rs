@@ -7,7 +7,7 @@ use gputexel_dataset::Dataset;
 use gputexel_files::Result;
 use gputexel_files::run_folder::RunFolder;
 use gputexel_tuning::Checkpoint;
-use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent};
+use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepPart};
 
 use crate::SweepResults;
 
@@ -28,22 +28,38 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
         Ok(Self { config, data, driver: SweepDriver::try_new(config, data)?, folder: None })
     }
 
-    /// A sweep that stores its state in a folder at regular intervals and at its end, and resumes from
-    /// `checkpoint` if the folder had one.
+    /// A sweep that goes on from a state, if there is one.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new); [`Error::Input`](gputexel_files::Error::Input) when the state does not belong to
+    /// the configuration.
+    pub(crate) fn from(
+        config: &'c SweepConfig,
+        data: &'d Dataset,
+        checkpoint: Option<Checkpoint>,
+    ) -> Result<Self> {
+        let Some(checkpoint) = checkpoint else { return Self::new(config, data) };
+        let driver = SweepDriver::resume(config, None, data, checkpoint, "the merged state".as_ref())?;
+        Ok(Self { config, data, driver, folder: None })
+    }
+
+    /// A sweep, or a part of one, that stores its state in a folder at regular intervals and at its end, and resumes
+    /// from `checkpoint` if the folder had one.
     ///
     /// # Errors
     /// Those of [`new`](Self::new); [`Error::Input`](gputexel_files::Error::Input) when the checkpoint
     /// does not belong to the configuration.
     pub fn in_folder(
         config: &'c SweepConfig,
+        part: Option<SweepPart>,
         data: &'d Dataset,
         folder: &'c RunFolder,
         checkpoint: Option<Checkpoint>,
         every: Duration,
     ) -> Result<Self> {
         let driver = match checkpoint {
-            Some(checkpoint) => SweepDriver::resume(config, data, checkpoint, &folder.checkpoint())?,
-            None => SweepDriver::try_new(config, data)?,
+            Some(checkpoint) => SweepDriver::resume(config, part, data, checkpoint, &folder.checkpoint())?,
+            None => SweepDriver::try_new(config, data)?.with_part(part)?,
         };
         Ok(Self { config, data, driver, folder: Some((folder, every)) })
     }

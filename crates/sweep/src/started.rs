@@ -11,11 +11,14 @@ use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Error, Result, StopFlag, absolute, check_outputs, check_target, is_one};
 use gputexel_tuning::Checkpoint;
-use gputexel_tuning::sweep::{MakeEvaluator, SweepConfig, SweepEvent, SweepOutputs, SweepRecord};
+use gputexel_tuning::sweep::{
+    MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepPart, SweepRecord,
+};
 use serde_json::Value;
 
 use crate::best::{BestTarget, check_best, holds_best_only};
 use crate::builder::CHECKPOINT_EVERY;
+use crate::parts::Parts;
 use crate::results::{PICTURE, RUNS};
 use crate::{BestParameters, SweepResults, SweepSession};
 
@@ -37,6 +40,9 @@ pub struct SweepFiles {
     pub command_line: String,
     /// Time between two states that are stored in the folder.
     pub checkpoint_every: Duration,
+    /// The part of a new sweep that is done, if not all of it; it needs a folder, and is [merged](Self::merge) with the
+    /// others later.
+    pub part: Option<SweepPart>,
 }
 
 impl Default for SweepFiles {
@@ -50,6 +56,7 @@ impl Default for SweepFiles {
             overwrite: false,
             command_line: String::new(),
             checkpoint_every: CHECKPOINT_EVERY,
+            part: None,
         }
     }
 }
@@ -73,7 +80,12 @@ impl SweepFiles {
     /// [`Error::Usage`] for settings out of their range and for folders that hold something;
     /// [`Error::Busy`] for a folder that is being written; [`Error::Io`].
     pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
-        SweepSession::new(&config, &data)?;
+        SweepDriver::try_new(&config, &data)?.with_part(self.part)?;
+        if self.part.is_some() && self.folder.is_none() {
+            return Err(Error::Usage(
+                "a part of a sweep needs a folder, from which it is merged".to_string(),
+            ));
+        }
         let create = |path: &PathBuf| RunFolder::create(Some(path), Kind::Sweep, self.overwrite);
         let folder = self.folder.as_ref().map(create).transpose()?;
         let outputs = SweepOutputs {
@@ -83,12 +95,36 @@ impl SweepFiles {
             force: self.overwrite,
             written: false,
         };
-        let record = SweepRecord::new(&self.command_line, absolutes(&outputs), config);
+        let record = SweepRecord {
+            part: self.part,
+            ..SweepRecord::new(&self.command_line, absolutes(&outputs), config)
+        };
         let sweep = StartedSweep::new(data, folder, record, outputs, self.checkpoint_every);
         if let Some(folder) = &sweep.folder {
             folder.write_record(Kind::Sweep, &sweep.record)?;
         }
         sweep.open_best()
+    }
+
+    /// The whole of a sweep whose parts are in folders, in any order. It has ended; carried out, it writes its files.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a folder that has no part of this sweep, or one that has not ended; [`Error::Usage`] where
+    /// parts are missing or given twice; those of [`begin`](Self::begin).
+    pub fn merge(&self, folders: &[PathBuf]) -> Result<StartedSweep> {
+        let parts = Parts::read(folders)?;
+        let data = dataset::read_many(&parts.config().datasets)?;
+        if data.checksum() != parts.config().checksum {
+            let reason = "is not the dataset that the sweep started with";
+            return Err(Error::input(&parts.config().datasets[0], reason));
+        }
+        let checkpoint = parts.merged()?;
+        let sweep = self.begin(parts.config().clone(), data)?;
+        if let Some(folder) = &sweep.folder {
+            checkpoint.write_to(folder)?;
+        }
+        sweep.checkpoint.set(Some(checkpoint));
+        Ok(sweep)
     }
 
     /// A sweep that was begun in a folder: one that was interrupted goes on, a finished one can be shown
@@ -207,6 +243,11 @@ impl StartedSweep {
         Ok(self)
     }
 
+    /// The part of the sweep that is done, if not all of it.
+    pub fn part(&self) -> Option<SweepPart> {
+        self.record.part
+    }
+
     /// What is computed.
     pub fn config(&self) -> &SweepConfig {
         &self.record.config
@@ -254,12 +295,21 @@ impl StartedSweep {
     ) -> Result<SweepEnd<'_>> {
         let (config, folder) = (self.config(), self.folder.as_ref());
         let session = match folder {
-            Some(folder) => {
-                SweepSession::in_folder(config, &self.data, folder, self.checkpoint.take(), self.every)?
-            }
-            None => SweepSession::new(config, &self.data)?,
+            Some(folder) => SweepSession::in_folder(
+                config,
+                self.record.part,
+                &self.data,
+                folder,
+                self.checkpoint.take(),
+                self.every,
+            )?,
+            None => SweepSession::from(config, &self.data, self.checkpoint.take())?,
         };
         let results = session.run(make_evaluator, cancel, observe)?;
+        if self.record.part.is_some() {
+            // Nothing follows from a part alone.
+            return Ok(SweepEnd { results, best: None, report: Ok(()), failure: None, sweep: self });
+        }
         self.outputs.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
         self.outputs.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
         folder.map_or(Ok(()), |folder| results.write_runs(folder))?;
@@ -300,9 +350,18 @@ pub struct SweepEnd<'r> {
 }
 
 impl SweepEnd<'_> {
+    /// The part of the sweep that was done, if not all of it.
+    pub fn part(&self) -> Option<SweepPart> {
+        self.sweep.record.part
+    }
+
     /// The results as JSON, with the best parameters and where they were written.
     pub fn to_json(&self) -> Value {
-        self.results.to_json(self.best.as_ref().map(|(path, best)| (&**path, best)))
+        let mut json = self.results.to_json(self.best.as_ref().map(|(path, best)| (&**path, best)));
+        if let Some(part) = self.part() {
+            json["part"] = part.to_string().into();
+        }
+        json
     }
 
     /// Notes in the folder that all is written, so that it is not written a second time unasked.
@@ -318,7 +377,7 @@ impl SweepEnd<'_> {
         if let Some(progress) = results.unfinished() {
             return Err(Error::Interrupted(format!("after {progress} of all runs")));
         }
-        if results.best().is_none() {
+        if results.best().is_none() && sweep.record.part.is_none() {
             return Err(Error::Numeric("the losses of all runs are no longer finite".to_string()));
         }
         if let Some(folder) = &sweep.folder

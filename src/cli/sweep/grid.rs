@@ -43,6 +43,16 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }
 
+/// Merges the parts of a sweep.
+///
+/// # Errors
+/// As [`start`], and where folders have not all parts of one sweep, each once.
+pub fn merge(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Result<()> {
+    let files = files(args, context)?;
+    let backend = args.backend.open()?;
+    carry_out(&files.merge(&args.merge)?, args, context, watch, &backend)
+}
+
 fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
     let checkpoint_every = checkpoint_every(args.checkpoint_every)?;
     if args.top == 0 {
@@ -56,6 +66,7 @@ fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
         overwrite: args.force,
         command_line: context.command_line.clone(),
         checkpoint_every,
+        part: parsed(&args.part)?,
     })
 }
 

@@ -30,7 +30,7 @@ a single value is fixed rather than varied."
 )]
 pub struct SweepArgs {
     /// Datasets
-    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_name = "DATASET")]
+    #[arg(required_unless_present_any = ["resume", "merge"], conflicts_with_all = ["resume", "merge"], value_name = "DATASET")]
     datasets: Vec<PathBuf>,
     #[command(flatten)]
     fresh: Fresh,
@@ -48,6 +48,12 @@ pub struct SweepArgs {
     /// Resume an interrupted sweep with bit-identical results, or show a finished one again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Sweep", "Scale", "Tuned"], help_heading = "Output")]
     resume: Option<PathBuf>,
+    /// Do one part of the runs, such as 2/8, in the folder of --out; the parts of a sweep may run on different machines
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["resume", "merge", "scale", "best", "csv", "svg"], help_heading = "Output")]
+    part: Option<String>,
+    /// Merge the parts of a sweep in these folders: the same results as without parts
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["resume", "Sweep", "Scale", "Tuned"], help_heading = "Output")]
+    merge: Vec<PathBuf>,
     /// Train with the best settings on all positions and write parameters (FILE.json), or parameters
     /// and tables (DIR)
     #[arg(long, value_name = "FILE|DIR", conflicts_with = "scale", help_heading = "Output", value_parser = super::target::file())]
@@ -140,10 +146,11 @@ pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     }
     let watch = args.watch.open(None)?;
     let result = match (&args.resume, &fresh.scale) {
+        _ if !args.merge.is_empty() => grid::merge(args, context, &watch),
         (Some(folder), _) => grid::resume(args, folder, context, &watch),
         (None, Some(values)) => scale::run(args, values, context),
         (None, None) if fresh.grid.is_empty() => {
-            let text = "sweep needs --scale, --grid or --resume; see 'gputexel sweep --help'";
+            let text = "sweep needs --scale, --grid, --resume or --merge; see 'gputexel sweep --help'";
             Err(Error::Usage(text.to_string()).into())
         }
         (None, None) => grid::start(args, context, &watch),

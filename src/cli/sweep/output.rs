@@ -52,6 +52,9 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     if let Some(k) = config.blend_k {
         let _ = writeln!(out, "blend K     {}", scale_forms(k));
     }
+    if let Some(part) = sweep.part() {
+        let _ = writeln!(out, "part        {part}");
+    }
     if let Some(folder) = sweep.folder() {
         let how = if sweep.is_resumed() { " (resumed)" } else { "" };
         let _ = writeln!(out, "folder      {}{how}", folder.path().display());
@@ -121,12 +124,17 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
             outcome.seconds
         ),
     };
-    if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
+    if let Some(part) = end.part().filter(|_| !interrupted) {
         let _ = writeln!(
             out,
-            "population  {} at a time, limited by memory",
-            counted(outcome.together as u64, "run")
+            "part        {part}: {} done; when all parts are, 'gputexel sweep --merge' with their folders says what \
+             follows",
+            counted(outcome.runs.len() as u64, "run")
         );
+        return say(&out);
+    }
+    if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
+        let _ = writeln!(out, "population  {} at a time", counted(outcome.together as u64, "run"));
     }
     let _ = writeln!(
         out,

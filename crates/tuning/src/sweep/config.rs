@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::space_of;
 use super::grid::{Axis, AxisKey, Grid, Setting};
+use super::part::SweepPart;
 use crate::config::rough_loss;
 use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
@@ -122,6 +123,9 @@ pub struct SweepRecord {
     /// Files it writes elsewhere.
     #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
     pub outputs: SweepOutputs,
+    /// The part of it that is computed, if it is not all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<SweepPart>,
     /// What it computes.
     pub config: SweepConfig,
 }
@@ -134,6 +138,7 @@ impl SweepRecord {
             command_line: command_line.to_string(),
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             outputs,
+            part: None,
             config,
         }
     }

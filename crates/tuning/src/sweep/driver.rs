@@ -1,12 +1,15 @@
 //! The order of work in a sweep: partitions one after another, each training all runs as one population (or
 //! in portions, if they do not fit in memory), and the state stored between steps.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::super::{Checkpoint, Progress, StopReason};
 use super::config::SweepConfig;
+use super::merge::{RESULTS, runs_of};
+use super::part::SweepPart;
 use super::plan::Plan;
 use super::train::{Member, Portion, RunResult, members_per_portion};
 use gputexel_dataset::{Dataset, Folds, Layout};
@@ -85,7 +88,9 @@ pub struct SweepDriver<'a> {
     /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates
     /// many, then by fold, so that neighbors leave out the same positions.
     order: Vec<(usize, usize)>,
-    /// Results of finished runs, by seed, in that order.
+    /// The runs of the part that is done here, by seed, in that order.
+    part: Range<usize>,
+    /// Results of finished runs, the first of the part first.
     results: Vec<RunResult>,
     /// Maximum number of runs in a population.
     portion: usize,
@@ -96,8 +101,6 @@ pub struct SweepDriver<'a> {
     /// Seconds of work when the last state was offered, so that the reported time equals the stored one.
     ended: Option<f64>,
 }
-
-const RESULTS: &str = "sweep-results";
 
 impl<'a> SweepDriver<'a> {
     /// A sweep in its initial state.
@@ -113,6 +116,7 @@ impl<'a> SweepDriver<'a> {
             config,
             data,
             order: order(config),
+            part: 0..config.runs(),
             results: Vec::new(),
             portion: members_per_portion(config.method, config.start.len()),
             resumed: None,
@@ -122,19 +126,31 @@ impl<'a> SweepDriver<'a> {
         })
     }
 
-    /// Resumes a sweep from a checkpoint.
+    /// Does one part of the sweep instead of all of it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it cannot be divided into so many.
+    pub fn with_part(mut self, part: Option<SweepPart>) -> Result<Self> {
+        if let Some(part) = part {
+            self.part = runs_of(part, self.config)?;
+        }
+        Ok(self)
+    }
+
+    /// Resumes a sweep, or a part of one, from a checkpoint.
     ///
     /// # Errors
     /// [`Error::Input`] when the checkpoint does not belong to the configuration.
     pub fn resume(
         config: &'a SweepConfig,
+        part: Option<SweepPart>,
         data: &'a Dataset,
         checkpoint: Checkpoint,
         path: &Path,
     ) -> Result<Self> {
-        let mut sweep = Self::try_new(config, data)?;
+        let mut sweep = Self::try_new(config, data)?.with_part(part)?;
         let mut state = checkpoint.optimizer;
-        sweep.results = recorded_results(&state, sweep.order.len() * config.seeds.len(), path)?;
+        sweep.results = recorded_results(&state, sweep.part.len(), path)?;
         state.vectors.remove(RESULTS);
         sweep.seconds_before = checkpoint.progress.seconds;
         state.scalars = state.scalars["portion"].take();
@@ -143,7 +159,7 @@ impl<'a> SweepDriver<'a> {
         }
         // Restored here already, so that a broken state is reported before any work.
         if let (Some(state), Some(members)) = (sweep.resumed.clone(), sweep.next_members()) {
-            let (plan, _) = sweep.plan(0)?;
+            let (plan, _) = sweep.plan(sweep.next() / sweep.order.len())?;
             Portion::try_new(config, &plan, members)?
                 .restore(state)
                 .map_err(|e| Error::input(path, e.to_string()))?;
@@ -165,7 +181,12 @@ impl<'a> SweepDriver<'a> {
     }
 
     fn planned(&self) -> u64 {
-        (self.order.len() * self.config.seeds.len()) as u64 * self.config.epochs
+        self.part.len() as u64 * self.config.epochs
+    }
+
+    /// The first run that has not ended.
+    fn next(&self) -> usize {
+        self.part.start + self.results.len()
     }
 
     fn seconds(&self) -> f64 {
@@ -174,11 +195,12 @@ impl<'a> SweepDriver<'a> {
 
     /// The runs of the next portion.
     fn next_members(&self) -> Option<Vec<Member>> {
-        let within = self.results.len() % self.order.len();
-        if self.results.len() >= self.order.len() * self.config.seeds.len() {
+        if self.next() >= self.part.end {
             return None;
         }
-        let end = (within + self.portion).min(self.order.len());
+        let within = self.next() % self.order.len();
+        let left = self.part.end - self.next();
+        let end = (within + self.portion.min(left)).min(self.order.len());
         let member = |&(combination, fold): &(usize, usize)| Member {
             setting: self.config.setting(combination),
             fold: Some(fold),
@@ -223,13 +245,13 @@ impl<'a> SweepDriver<'a> {
         let mut together = 0;
         let mut unfinished = Vec::new();
         let mut epochs = self.epochs_of_ended();
-        let all = self.order.len() * self.config.seeds.len();
+        let all = self.part.len();
         let goes_on = || !cancel.load(Ordering::Relaxed);
         while self.results.len() < all && goes_on() {
-            let seed = self.results.len() / self.order.len();
+            let seed = self.next() / self.order.len();
             let (plan, layout) = self.plan(seed)?;
             let mut evaluator = make_evaluator(&layout)?;
-            while self.results.len() / self.order.len() == seed
+            while self.next() / self.order.len() == seed
                 && goes_on()
                 && let Some(members) = self.next_members()
             {
@@ -270,7 +292,7 @@ impl<'a> SweepDriver<'a> {
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
             observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }
-        let runs = numbered(&self.order, self.results.iter().chain(&unfinished).copied());
+        let runs = numbered(&self.order, self.part.start, self.results.iter().chain(&unfinished).copied());
         Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
     }
 }
@@ -314,20 +336,30 @@ fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<
     Ok(results.chunks_exact(3).map(result).collect())
 }
 
-/// The runs that had finished when the checkpoint at `path` was written.
+/// The runs of a sweep, or of a part of it, that had finished when the checkpoint at `path` was written.
 ///
 /// # Errors
 /// [`Error::Input`] when the checkpoint does not belong to the configuration.
-pub fn recorded_runs(config: &SweepConfig, checkpoint: &Checkpoint, path: &Path) -> Result<Vec<SweepRun>> {
+pub fn recorded_runs(
+    config: &SweepConfig,
+    part: Option<SweepPart>,
+    checkpoint: &Checkpoint,
+    path: &Path,
+) -> Result<Vec<SweepRun>> {
     config.validate()?;
-    let order = order(config);
-    let results = recorded_results(&checkpoint.optimizer, order.len() * config.seeds.len(), path)?;
-    Ok(numbered(&order, results.into_iter()))
+    let own = part.map_or(Ok(0..config.runs()), |part| runs_of(part, config))?;
+    let results = recorded_results(&checkpoint.optimizer, own.len(), path)?;
+    Ok(numbered(&order(config), own.start, results.into_iter()))
 }
 
-/// Combines results, in their order, with the runs they belong to.
-fn numbered(order: &[(usize, usize)], results: impl Iterator<Item = RunResult>) -> Vec<SweepRun> {
+/// Combines results, in their order from `first` on, with the runs they belong to.
+fn numbered(
+    order: &[(usize, usize)],
+    first: usize,
+    results: impl Iterator<Item = RunResult>,
+) -> Vec<SweepRun> {
     let run = |(i, result): (usize, RunResult)| {
+        let i = first + i;
         let (combination, fold) = order[i % order.len()];
         SweepRun { seed: i / order.len(), combination, fold, result }
     };

@@ -67,7 +67,11 @@ pub(super) struct Portion<'a> {
 /// Memory limit for the members of a portion, in bytes.
 const PORTION_BYTES: usize = 512 << 20;
 
-/// How many runs with this number of parameters are trained together.
+/// Most runs of a portion: enough to keep a device busy, and few enough that a sweep can be divided among machines.
+const PORTION_RUNS: usize = 128;
+
+/// How many runs with this number of parameters are trained together. It does not depend on the machine, because
+/// the last digits of a run depend on what it is trained beside.
 pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usize {
     let each = match method {
         // θ, two moments, gradient, the copies that are evaluated, and the evaluator's sums.
@@ -75,7 +79,7 @@ pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usi
         // The matrix that an optimizer keeps, the answer it is copied from, and its factor.
         SweepMethod::GaussNewton { .. } => 3 * 8 * parameters * parameters,
     };
-    (PORTION_BYTES / each.max(1)).max(1)
+    (PORTION_BYTES / each.max(1)).clamp(1, PORTION_RUNS)
 }
 
 impl<'a> Portion<'a> {
