@@ -3,9 +3,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{copy_nonoverlapping, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
 
-use crate::eviction;
 use crate::scratch::{self, Scratch};
 use crate::{LARGE, Usage};
 
@@ -29,6 +29,9 @@ static ROOM: AtomicU64 = AtomicU64::new(u64::MAX);
 /// Where files are made; null as long as there is no limit.
 static SCRATCH: AtomicPtr<Scratch> = AtomicPtr::new(null_mut());
 
+/// The thread that evicts.
+static WAKED: OnceLock<Thread> = OnceLock::new();
+
 static NOW: AtomicU64 = AtomicU64::new(0);
 static MOST: AtomicU64 = AtomicU64::new(0);
 static REFUSED: AtomicU64 = AtomicU64::new(0);
@@ -43,8 +46,9 @@ pub(crate) fn usage() -> Usage {
     Usage { in_files: of(&NOW), most_in_files: of(&MOST), refused: of(&REFUSED) }
 }
 
-/// Has large blocks beyond `room` bytes go to files, once and for all.
-pub(crate) fn begin(room: u64, scratch: &'static Scratch) {
+/// Has large blocks beyond `room` bytes go to files, once and for all, and wakes a thread whenever one does.
+pub(crate) fn begin(room: u64, scratch: &'static Scratch, waked: Thread) {
+    let _ = WAKED.set(waked);
     ROOM.store(room, Ordering::Relaxed);
     SCRATCH.store(std::ptr::from_ref(scratch).cast_mut(), Ordering::Release);
 }
@@ -85,7 +89,9 @@ fn in_file(layout: Layout) -> *mut u8 {
     };
     in_files().push(Block { address: pointer as usize, length });
     MOST.fetch_max(now, Ordering::Relaxed);
-    eviction::wake();
+    if let Some(thread) = WAKED.get() {
+        thread.unpark();
+    }
     pointer
 }
 

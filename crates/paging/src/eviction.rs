@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
-use std::thread::{Builder, Thread, park};
+use std::thread::{Builder, park};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, open};
@@ -19,7 +19,6 @@ const EVERY: Duration = Duration::from_millis(2);
 const SLACK: u64 = 1 << 30;
 
 static SCRATCH: OnceLock<Scratch> = OnceLock::new();
-static THREAD: OnceLock<Thread> = OnceLock::new();
 static WATCH: OnceLock<Watch> = OnceLock::new();
 
 /// What is looked at, and what is allowed.
@@ -40,19 +39,11 @@ pub(crate) fn begin(bytes: u64, scratch: Scratch) -> Result<(), LimitError> {
     let watch = WATCH.get_or_init(|| Watch { statm, full });
     let thread = Builder::new().name("paging".to_string()).spawn(move || watch.keep_on());
     let thread = thread.map_err(unavailable)?;
-    let _ = THREAD.set(thread.thread().clone());
     scratch::explain_faults();
     if let Some(scratch) = SCRATCH.get() {
-        blocks::begin(bytes - 2 * slack, scratch);
+        blocks::begin(bytes - 2 * slack, scratch, thread.thread().clone());
     }
     Ok(())
-}
-
-/// A block has gone to a file.
-pub(crate) fn wake() {
-    if let Some(thread) = THREAD.get() {
-        thread.unpark();
-    }
 }
 
 /// See [`keep_limit`](crate::keep_limit).

@@ -291,3 +291,26 @@ mod engines {
         );
     }
 }
+
+#[test]
+fn a_tune_of_openbench_is_shown() {
+    let bench = Bench::new();
+    bench.write(
+        "digest.csv",
+        "Name,Curr,Start,Min,Max,C,C_end,R,R_end\n\
+         Razor,312.4410,300,100,500,22.1733,20.0000,0.0027,0.0020\n\
+         NullDepth,6,3,1,6,0.5543,0.5000,0.0027,0.0020\n",
+    );
+    let (code, out, err) = run(&bench, &["report", "--openbench", "digest.csv"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for words in ["about 36 % of the iterations", "Razor", "+12.44  +0.622", "at its bound"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    let json = bench.told(&["spsa", "report", "--openbench", "digest.csv", "--json"]);
+    assert_eq!(json["parameters"][1]["near_bound"], 6.0);
+    // What a server without the tune answers.
+    bench.write("page.html", "<html>404</html>\n");
+    let (code, _, err) = run(&bench, &["report", "--openbench", "page.html"], "");
+    assert!(code == 1 && err.contains("page.html:1: is not a digest of OpenBench"), "{err}");
+    assert_eq!(run(&bench, &["report", "run", "--openbench", "digest.csv"], "").0, 2);
+}

@@ -7,6 +7,7 @@
 mod columns;
 mod conversion;
 mod detection;
+mod digest;
 mod filling;
 mod fishtest;
 mod openbench;
@@ -23,6 +24,7 @@ use super::variables::Variable;
 use gputexel_files::{Error, Result};
 
 pub use conversion::{ConversionError, Converted, convert};
+pub use digest::{Digest, DigestEntry};
 pub use filling::{FillingError, FillingPlan, fill};
 pub use values::read_values;
 pub use zamar::{Columns, parse_variables, read_variables};

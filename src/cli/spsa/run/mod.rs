@@ -1,5 +1,6 @@
 //! `gputexel spsa run`: tuning by real games.
 
+mod digest;
 mod live;
 mod outputs;
 mod report;

@@ -1,19 +1,22 @@
 //! `gputexel spsa report`: where a run stands, also while it is under way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gputexel::spsa::run::{RunState, RunSummary, read};
 use gputexel::{check_target, write_atomically};
 
 use super::super::super::{Context, say};
-use super::outputs;
+use super::{digest, outputs};
 
 /// Flags of `spsa report`.
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
     /// Folder of the run
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "openbench", conflicts_with = "openbench")]
+    folder: Option<PathBuf>,
+    /// Show a tune of OpenBench instead: what its /api/spsa/ID/digest/ answers, saved as a file
+    #[arg(long, value_name = "DIGEST", conflicts_with = "svg")]
+    openbench: Option<PathBuf>,
     /// Draw the path of every parameter, scaled by its perturbation, to this file
     #[arg(long, value_name = "FILE", value_parser = super::super::super::target::file())]
     svg: Option<PathBuf>,
@@ -27,17 +30,21 @@ pub struct ReportArgs {
 /// # Errors
 /// Journals that cannot be read, files that cannot be written.
 pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
+    if let Some(path) = &args.openbench {
+        return digest::report(path, context);
+    }
     check_target(args.svg.as_deref(), args.force)?;
-    let (header, events) = read(&args.folder)?;
-    let state = RunState::replay(&args.folder, &header, &events, |_, _| Ok(()))?;
+    let folder = args.folder.as_deref().unwrap_or_else(|| Path::new("."));
+    let (header, events) = read(folder)?;
+    let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
     if let Some(path) = &args.svg {
         write_atomically(path, outputs::picture(&state)?.as_bytes())?;
     }
     if context.json {
-        let summary = RunSummary::new(&args.folder, &header, &state);
+        let summary = RunSummary::new(folder, &header, &state);
         say(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
-        say(&outputs::table(&args.folder, &header, &state, 0.0))?;
+        say(&outputs::table(folder, &header, &state, 0.0))?;
     }
     Ok(())
 }
