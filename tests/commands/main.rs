@@ -15,6 +15,7 @@ mod general {
     mod devices;
     mod memory;
     mod outputs;
+    mod shards;
     mod tutorial;
 }
 

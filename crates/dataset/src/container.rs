@@ -1,6 +1,6 @@
 //! Reading a dataset: a safetensors container, verified before it is used.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use half::f16;
@@ -171,17 +171,42 @@ pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
     }
 }
 
-/// Reads several shards as one dataset; game numbers of later shards follow those of earlier ones.
+/// The shards that paths stand for: files are themselves, and a folder is the datasets in it (`*.bin`), by name.
 ///
 /// # Errors
-/// Those of [`read`]; [`Error::Input`] when a shard's feature set differs from that of the first.
+/// [`Error::Io`] for folders that cannot be read; [`Error::Input`] for one without datasets.
+pub fn shards<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::with_capacity(paths.len());
+    for path in paths {
+        let path = path.as_ref();
+        if !path.is_dir() {
+            files.push(path.to_path_buf());
+            continue;
+        }
+        let io = |e| Error::io(path, e);
+        let entries = std::fs::read_dir(path).map_err(io)?.map(|entry| entry.map(|entry| entry.path()));
+        let mut own: Vec<PathBuf> = entries.collect::<std::io::Result<_>>().map_err(io)?;
+        own.retain(|file| file.extension().is_some_and(|e| e == "bin") && file.is_file());
+        own.sort();
+        if own.is_empty() {
+            return Err(Error::input(path, "is a folder without datasets (*.bin)"));
+        }
+        files.extend(own);
+    }
+    Ok(files)
+}
+
+/// Reads several [`shards`] as one dataset; game numbers of later shards follow those of earlier ones.
+///
+/// # Errors
+/// Those of [`read`] and [`shards`]; [`Error::Input`] when a shard's feature set differs from that of the first.
 pub fn read_many<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
-    let [first, rest @ ..] = paths else {
+    let paths = shards(paths)?;
+    let [first, rest @ ..] = &paths[..] else {
         return Err(Error::Usage("no dataset was given".to_string()));
     };
-    let mut all = read(first.as_ref())?;
+    let mut all = read(first)?;
     for path in rest {
-        let path = path.as_ref();
         let shard = read(path)?;
         if shard.metadata.feature_set != all.metadata.feature_set {
             return Err(Error::input(
@@ -190,7 +215,7 @@ pub fn read_many<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
                     "feature set '{}' with phase {} differs from that of {}",
                     shard.metadata.feature_set.name(),
                     shard.metadata.feature_set.phase,
-                    first.as_ref().display()
+                    first.display()
                 ),
             ));
         }

@@ -20,7 +20,7 @@ mod transpose;
 mod writer;
 
 pub use blend::Blend;
-pub use container::{TensorInfo, read, read_many, read_positions, tensors};
+pub use container::{TensorInfo, read, read_many, read_positions, shards, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, Part, Shape};
 pub use loss::expected_score;

@@ -28,6 +28,8 @@ fn begins_as_dataset(path: &Path) -> Result<bool> {
 pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     let mut kinds = inputs.iter().map(|path| match path.as_os_str() == "-" {
         true => Ok(false),
+        // Games and positions are never in folders, datasets may be.
+        false if path.is_dir() => Ok(true),
         // A `.bin` that is no container is a damaged dataset, not a list of positions, unless it is training data.
         false => {
             let named = path.extension().is_some_and(|e| e == "bin");
