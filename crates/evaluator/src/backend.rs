@@ -8,7 +8,9 @@ use crate::cpu::CpuEvaluator;
 use crate::gpu::{
     AdapterSummary, BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice,
 };
-use crate::{DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, Request};
+use crate::{
+    DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, ProductRequest, Products, Request,
+};
 
 /// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
 pub type StatsObserver = fn(&str, Option<Stats>);
@@ -184,6 +186,12 @@ struct Opened<'a> {
 impl Evaluator for Opened<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         let mut answer = self.evaluator.evaluate(population, request)?;
+        answer.check(population, request)?;
+        Ok(answer)
+    }
+
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        let answer = self.evaluator.products(population, request)?;
         answer.check(population, request)?;
         Ok(answer)
     }

@@ -2,7 +2,10 @@
 
 use gputexel_files::{Error, Result};
 
-use super::{AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, Request, Stats};
+use super::{
+    AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
+    Stats,
+};
 
 /// A report that a device failed and another evaluator took over.
 #[derive(Debug)]
@@ -51,6 +54,10 @@ impl<'a> FallbackEvaluator<'a> {
 impl Evaluator for FallbackEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         self.with_fallback(|evaluator| evaluator.evaluate(population, request))
+    }
+
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        self.with_fallback(|evaluator| evaluator.products(population, request))
     }
 
     fn describe(&self) -> String {

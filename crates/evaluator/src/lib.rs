@@ -10,11 +10,13 @@ mod device_steps;
 pub mod exact;
 mod fallback;
 pub mod gpu;
+mod products;
 
 pub use backend::{Backend, StatsObserver};
 pub use device_steps::{AdamBatch, AdamMember, AdamStep, DeviceSteps};
 pub use fallback::{Fallback, FallbackEvaluator};
 pub use gputexel_gpu::Stats;
+pub use products::{ProductRequest, Products};
 
 use std::ops::Range;
 
@@ -226,6 +228,16 @@ pub trait Evaluator {
     /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or
     /// does not fit in memory. Non-finite parameters give non-finite losses, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
+
+    /// Computes products of Gauss–Newton matrices with vectors, without the matrices.
+    ///
+    /// # Errors
+    /// Those of [`evaluate`](Self::evaluate) and of [`ProductRequest::validate`]; [`Error::Usage`] from an evaluator
+    /// that has no products, as those of callers need not.
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        let _ = (population, request);
+        Err(Error::Usage(format!("{}: no products with Gauss-Newton matrices", self.describe())))
+    }
 
     /// The backend, device, instruction set and threads. One short line for display.
     fn describe(&self) -> String;

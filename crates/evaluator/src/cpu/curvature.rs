@@ -30,13 +30,7 @@ impl CpuEvaluator<'_> {
     ) {
         let features = self.layout.features();
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
-        let targets = Targets {
-            layout: self.layout,
-            k: population.k[member],
-            loss: request.loss,
-            blend: population.blends.get(member).copied().unwrap_or(0.0),
-            seed: population.resamples.get(member).copied(),
-        };
+        let targets = Targets::new(self.layout, population, member, request.loss);
         let arch = pulp::Arch::new();
         let stripes: Vec<Triangle> = super::split_into_stripes(self.positions(&request.parts), STRIPES)
             .into_par_iter()
@@ -105,7 +99,7 @@ impl Triangle {
 }
 
 /// Converts a member's scores to curvatures.
-struct Targets<'a> {
+pub(super) struct Targets<'a> {
     layout: &'a Layout,
     k: f64,
     loss: LossKind,
@@ -113,10 +107,21 @@ struct Targets<'a> {
     seed: Option<u32>,
 }
 
-impl Targets<'_> {
+impl<'a> Targets<'a> {
+    /// Those of a member of a population.
+    pub(super) fn new(layout: &'a Layout, population: &Population, member: usize, loss: LossKind) -> Self {
+        Self {
+            layout,
+            k: population.k[member],
+            loss,
+            blend: population.blends.get(member).copied().unwrap_or(0.0),
+            seed: population.resamples.get(member).copied(),
+        }
+    }
+
     /// Replaces the scores of consecutive positions by their curvatures w r h.
     #[inline(always)]
-    fn replace_scores(&self, first: usize, values: &mut [f32]) {
+    pub(super) fn replace_scores(&self, first: usize, values: &mut [f32]) {
         let x_per_cp = x_per_cp(self.k);
         let x = |score: f32| x_per_cp * f64::from(score);
         match self.loss {

@@ -3,9 +3,11 @@
 //! Results do not depend on the number of threads: the division into stripes depends only on the data and the
 //! population, and partial sums are added in a fixed order.
 
+mod blocks;
 mod curvature;
 mod instruction_set;
 mod population;
+mod products;
 mod program;
 mod sigmoid;
 mod single;
@@ -25,7 +27,7 @@ use self::population::{
 use self::program::ProgramEvaluation;
 use self::sigmoid::with_lane_loss;
 use self::single::{MemberKernel, MemberParameters, MemberSums};
-use super::{Evaluations, Evaluator, Population, Request};
+use super::{Evaluations, Evaluator, Population, ProductRequest, Products, Request};
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_files::Result;
@@ -424,6 +426,16 @@ impl Evaluator for CpuEvaluator<'_> {
             }
         }
         Ok(evaluations)
+    }
+
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        population.validate(self.layout)?;
+        request.validate(self.layout, population)?;
+        Ok(Products {
+            products: self.matrix_products(population, request),
+            blocks: self.matrix_blocks(population, request),
+            positions: self.positions(&request.parts).len(),
+        })
     }
 
     fn describe(&self) -> String {

@@ -59,7 +59,7 @@ pub(super) struct MemberKernel<'a, L> {
 }
 
 /// Number of positions after which the phases alternate.
-const TURN: usize = 256;
+pub(super) const TURN: usize = 256;
 /// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
 /// Number of rows side by side, to hide the latency of additions and of loads after stores.
@@ -71,6 +71,17 @@ const ONES: [f32; TURN] = [1.0; TURN];
 /// that backends agree bit for bit wherever the sums are exact.
 #[inline(always)]
 pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
+    sums(layout, shape, table, out);
+    if !layout.offsets().is_empty() {
+        for (score, offset) in out.iter_mut().zip(&layout.offsets()[shape.positions.clone()]) {
+            *score += offset;
+        }
+    }
+}
+
+/// Sums of a table's values over the rows of a shape, divided by the units of phase: scores without what is not tuned.
+#[inline(always)]
+pub(super) fn sums(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
     assert_eq!(
         (table.len(), layout.columns()),
         (layout.features(), layout.features()),
@@ -110,27 +121,21 @@ pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f
             *out = (sum(&row[..shape.plus]) - sum(&row[shape.plus..])) * per_unit;
         }
     }
-    if !layout.offsets().is_empty() {
-        for (score, offset) in out.iter_mut().zip(&layout.offsets()[shape.positions.clone()]) {
-            *score += offset;
-        }
-    }
 }
 
 /// One value of a table.
 #[inline(always)]
 fn value(table: &[f32], id: u16) -> f32 {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: the caller, `scores`, takes `id` from `Layout::ids` and `table` from its own callers
-    // (`MemberKernel::with_simd`, `CpuEvaluator::{scores_in, curvature}`), which make it with
-    // `Layout::features` entries of the same layout; `scores` asserts that. Every id of a layout is
+    // SAFETY: the caller, `sums`, takes `id` from `Layout::ids` and `table` from its own callers, and asserts that
+    // it has `Layout::features` entries, as many as the same layout's columns. Every id of a layout is
     // below that number: `Layout::try_new`, in `gputexel_dataset`, checks it, and nothing outside that
     // crate can change ids or features.
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
 /// The `count` positions of a shape after the first `done`.
-fn piece(shape: &Shape, done: usize, count: usize) -> Shape {
+pub(super) fn piece(shape: &Shape, done: usize, count: usize) -> Shape {
     Shape {
         positions: shape.positions.start + done..shape.positions.start + done + count,
         first_entry: shape.first_entry + done * shape.row_length(),
@@ -168,7 +173,7 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
                         scores(self.layout, &piece, &table, &mut turn[..count]);
                         sums.losses[part] += self.losses_and_slopes(simd, &piece, &mut turn[..count]);
                         if self.gradients {
-                            self.scatter(&piece, &turn[..count], &mut bucket_gradient);
+                            scatter(self.layout, &piece, &turn[..count], &mut bucket_gradient);
                         }
                         done += count;
                     }
@@ -227,52 +232,56 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
         }
         sum
     }
+}
 
-    /// Adds slopes to the gradients of their features.
-    #[inline(always)]
-    fn scatter(&self, piece: &Shape, slopes: &[f32], gradient: &mut [Vec<f32>; 2]) {
-        let length = piece.row_length();
-        let ids = &self.layout.ids()[piece.first_entry..piece.first_entry + slopes.len() * length];
-        if !self.layout.unit_rows() {
-            for (i, &slope) in slopes.iter().enumerate() {
-                let coefficients = &self.layout.coefficients()[piece.first_entry + i * length..];
-                for (&id, &c) in ids[i * length..][..length].iter().zip(coefficients) {
-                    gradient[i % 2][usize::from(id)] += slope * c;
-                }
+/// Adds slopes to the gradients of their features, by turns to either copy.
+///
+/// # Panics
+/// If a copy does not have a value for each feature.
+#[inline(always)]
+pub(super) fn scatter(layout: &Layout, piece: &Shape, slopes: &[f32], gradient: &mut [Vec<f32>; 2]) {
+    let features = layout.features();
+    assert_eq!(features, layout.columns(), "ids are those of features");
+    assert!(gradient.iter().all(|copy| copy.len() == features), "a value for each feature");
+    let length = piece.row_length();
+    let ids = &layout.ids()[piece.first_entry..piece.first_entry + slopes.len() * length];
+    if !layout.unit_rows() {
+        for (i, &slope) in slopes.iter().enumerate() {
+            let coefficients = &layout.coefficients()[piece.first_entry + i * length..];
+            for (&id, &c) in ids[i * length..][..length].iter().zip(coefficients) {
+                gradient[i % 2][usize::from(id)] += slope * c;
             }
-            return;
         }
-        let [even, odd] = gradient;
-        let add = |gradient: &mut [f32], id: u16, slope: f32| {
-            debug_assert!(usize::from(id) < gradient.len());
-            // SAFETY: `id` is from `Layout::ids`, as in `value`; `with_simd` makes both copies of the
-            // gradient with `Layout::features` entries where gradients are wanted, and calls `scatter`
-            // only then.
-            unsafe { *gradient.get_unchecked_mut(usize::from(id)) += slope }
-        };
-        for (i, pair) in slopes.chunks(2).enumerate() {
-            let rows = &ids[2 * i * length..][..pair.len() * length];
-            let (first, second) = rows.split_at(length);
-            let (a, b) = (pair[0], pair.get(1).copied().unwrap_or(0.0));
-            if second.is_empty() {
-                first[..piece.plus].iter().for_each(|&id| add(even, id, a));
-                first[piece.plus..].iter().for_each(|&id| add(even, id, -a));
-                continue;
-            }
-            for (&id, &other) in first[..piece.plus].iter().zip(&second[..piece.plus]) {
-                add(even, id, a);
-                add(odd, other, b);
-            }
-            for (&id, &other) in first[piece.plus..].iter().zip(&second[piece.plus..]) {
-                add(even, id, -a);
-                add(odd, other, -b);
-            }
+        return;
+    }
+    let [even, odd] = gradient;
+    let add = |gradient: &mut [f32], id: u16, slope: f32| {
+        debug_assert!(usize::from(id) < gradient.len());
+        // SAFETY: `id` is from `Layout::ids`, as in `value`, and both copies have `Layout::features` entries.
+        unsafe { *gradient.get_unchecked_mut(usize::from(id)) += slope }
+    };
+    for (i, pair) in slopes.chunks(2).enumerate() {
+        let rows = &ids[2 * i * length..][..pair.len() * length];
+        let (first, second) = rows.split_at(length);
+        let (a, b) = (pair[0], pair.get(1).copied().unwrap_or(0.0));
+        if second.is_empty() {
+            first[..piece.plus].iter().for_each(|&id| add(even, id, a));
+            first[piece.plus..].iter().for_each(|&id| add(even, id, -a));
+            continue;
+        }
+        for (&id, &other) in first[..piece.plus].iter().zip(&second[..piece.plus]) {
+            add(even, id, a);
+            add(odd, other, b);
+        }
+        for (&id, &other) in first[piece.plus..].iter().zip(&second[piece.plus..]) {
+            add(even, id, -a);
+            add(odd, other, -b);
         }
     }
 }
 
 /// Adds a bucket's gradient, times its part weight, to its middlegame and endgame shares and clears it.
-fn flush(
+pub(super) fn flush(
     layout: &Layout,
     bucket: &Bucket,
     part_weight: f32,

@@ -37,7 +37,11 @@ use self::plan::{Budget, Chunks};
 use self::segment_plan::{PlanKey, SegmentPlan};
 use self::steps::StepBuffers;
 use self::store::Store;
-use super::{AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, Request, Stats};
+use super::{
+    AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
+    Stats,
+};
+use crate::cpu::CpuEvaluator;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_files::{Error, Result};
@@ -239,6 +243,11 @@ impl Evaluator for GpuEvaluator<'_> {
             }
             Ok(out)
         })
+    }
+
+    /// On the CPU: there is no kernel for products yet.
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        CpuEvaluator::new(self.layout).products(population, request)
     }
 
     fn describe(&self) -> String {

@@ -15,7 +15,7 @@ use bytemuck::{Pod, Zeroable};
 use self::slabs::Slab;
 use super::{GpuOptions, kernels};
 use crate::cpu::{CpuEvaluator, nan_unless_finite, push_means};
-use crate::{Evaluations, Evaluator, Population, Request, Stats};
+use crate::{Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats};
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_files::{Error, Result};
@@ -328,6 +328,10 @@ impl Evaluator for GpuProgramEvaluator<'_> {
             }
             answer => answer,
         }
+    }
+
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        self.cpu.products(population, request)
     }
 
     fn describe(&self) -> String {
