@@ -36,6 +36,7 @@ mod patch {
 }
 
 mod tuning {
+    mod conjugate_gradients;
     mod constraints;
     mod coverage;
     mod diagnostics;

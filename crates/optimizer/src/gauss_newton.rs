@@ -30,6 +30,17 @@ impl Default for GaussNewtonSettings {
     }
 }
 
+impl GaussNewtonSettings {
+    /// Checks that the settings are in range.
+    pub(crate) fn validate(&self) -> Result<()> {
+        crate::check_l2(self.l2)?;
+        match self.damping.is_finite() && self.damping > 0.0 {
+            true => Ok(()),
+            false => Err(Error::Usage(format!("damping {}: must be a positive number", self.damping))),
+        }
+    }
+}
+
 /// Smallest damping: below it, rounding errors of the matrix (f32 products) dominate.
 const MIN_DAMPING: f64 = 1e-9;
 /// Beyond this damping a step is a tiny fraction of a centipawn: there is nothing left to gain.
@@ -85,10 +96,7 @@ impl GaussNewton {
     /// # Errors
     /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
-        crate::check_l2(settings.l2)?;
-        if !(settings.damping.is_finite() && settings.damping > 0.0) {
-            return Err(Error::Usage(format!("damping {}: must be a positive number", settings.damping)));
-        }
+        settings.validate()?;
         Ok(Self {
             settings,
             stage: Stage::Trial,

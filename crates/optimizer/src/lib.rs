@@ -6,14 +6,17 @@
 //! answered.
 
 mod adam;
+mod block_preconditioner;
 mod box_quadratic;
 mod conjugate;
 mod description;
 mod details;
 mod gauss_newton;
+mod gauss_newton_cg;
 mod hybrid;
 mod local;
 mod particle_swarm;
+mod products;
 mod quasi_newton;
 mod schedule;
 mod space;
@@ -23,9 +26,11 @@ use std::collections::BTreeMap;
 pub use adam::{Adam, AdamGrid, AdamSettings};
 pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use gauss_newton_cg::GaussNewtonCg;
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
+pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
 pub use schedule::Schedule;
 pub use space::Space;
@@ -99,6 +104,24 @@ pub trait Optimizer {
     /// [`Error::Numeric`] when no member has a finite loss or a linear system
     /// cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
+
+    /// Products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none are, as for
+    /// most methods.
+    fn ask_products(&mut self) -> Option<ProductProposal> {
+        None
+    }
+
+    /// Answers the last [`ask_products`](Self::ask_products); products and blocks include regularization.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`] when numbers are not finite or no step can be found.
+    ///
+    /// # Panics
+    /// If the optimizer asks for no products.
+    fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
+        let _ = answer;
+        unreachable!("only optimizers that ask for products are told of them")
+    }
 
     /// Up to `count` steps that an evaluator can take on its own from the optimizer's current state; `None`
     /// for methods and settings that need the host in between.

@@ -8,8 +8,8 @@ use gputexel_dataset::{Blend, Dataset};
 use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Coordinate, Parameterization, Penalty, Prior};
 use gputexel_optimizer::{
-    Adam, AdamSettings, GaussNewton, GaussNewtonSettings, Hybrid, HybridSettings, Local, LocalSettings,
-    Optimizer, ParticleSwarm, ParticleSwarmSettings, Schedule, Space,
+    Adam, AdamSettings, GaussNewton, GaussNewtonCg, GaussNewtonSettings, Hybrid, HybridSettings, Local,
+    LocalSettings, Optimizer, ParticleSwarm, ParticleSwarmSettings, Schedule, Space,
 };
 
 /// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
@@ -23,6 +23,8 @@ pub enum OptimizerConfig {
     GaussNewton(GaussNewtonSettings),
     /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
     Hybrid(HybridSettings),
+    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
+    GaussNewtonCg(GaussNewtonSettings),
     /// Adam, one or more runs side by side.
     Adam {
         /// Settings of every run.
@@ -65,12 +67,14 @@ impl ModelSize {
 }
 
 impl OptimizerConfig {
-    /// The default method for a loss and a model: with matrices if the loss is smooth and they are not too large
-    /// (Gauss–Newton, followed by L-BFGS), else Adam.
+    /// The default method for a loss and a model: Adam for losses that are not smooth; else Gauss–Newton, followed by
+    /// L-BFGS where matrices are not too large, or by conjugate gradients where they are and scores are sums of
+    /// parameters.
     pub fn default_for(loss: LossKind, model: ModelSize) -> Self {
-        match loss.is_smooth() && model.parameters <= GAUSS_NEWTON_LIMIT {
-            true => Self::Hybrid(HybridSettings::for_scores(model.linear)),
-            false => Self::adam(AdamSettings::default()),
+        match (loss.is_smooth(), model.parameters <= GAUSS_NEWTON_LIMIT, model.linear) {
+            (true, true, linear) => Self::Hybrid(HybridSettings::for_scores(linear)),
+            (true, false, true) => Self::GaussNewtonCg(GaussNewtonSettings::default()),
+            _ => Self::adam(AdamSettings::default()),
         }
     }
 
@@ -83,7 +87,7 @@ impl OptimizerConfig {
     #[must_use]
     pub fn with_l2(mut self, l2: f64) -> Self {
         match &mut self {
-            Self::GaussNewton(settings) => settings.l2 = l2,
+            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2 = l2,
             Self::Hybrid(settings) => settings.gauss_newton.l2 = l2,
             Self::Adam { runs, .. } => runs.iter_mut().for_each(|run| run.l2 = l2),
             Self::Local(settings) => settings.l2 = l2,
@@ -98,6 +102,7 @@ impl OptimizerConfig {
         match self {
             Self::GaussNewton(_)
             | Self::Hybrid(_)
+            | Self::GaussNewtonCg(_)
             | Self::Local(_)
             | Self::ParticleSwarm { .. }
             | Self::Custom { .. } => 1,
@@ -105,15 +110,15 @@ impl OptimizerConfig {
         }
     }
 
-    /// Whether it solves with Gauss–Newton matrices.
+    /// Whether it solves with Gauss–Newton matrices, or products of them.
     pub fn uses_matrices(&self) -> bool {
-        matches!(self, Self::GaussNewton(_) | Self::Hybrid(_))
+        matches!(self, Self::GaussNewton(_) | Self::Hybrid(_) | Self::GaussNewtonCg(_))
     }
 
     /// Whether the loss includes regularization toward the prior.
     pub fn regularizes(&self) -> bool {
         match self {
-            Self::GaussNewton(settings) => settings.l2 > 0.0,
+            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2 > 0.0,
             Self::Hybrid(settings) => settings.gauss_newton.l2 > 0.0,
             Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
             Self::Local(settings) => settings.l2 > 0.0,
@@ -125,7 +130,7 @@ impl OptimizerConfig {
     /// Regularization weight λ of a member.
     pub fn l2(&self, member: usize) -> f64 {
         match self {
-            Self::GaussNewton(settings) => settings.l2,
+            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2,
             Self::Hybrid(settings) => settings.gauss_newton.l2,
             Self::Adam { runs, .. } => runs[member].l2,
             Self::Local(settings) => settings.l2,
@@ -142,6 +147,7 @@ impl OptimizerConfig {
         Ok(match self {
             Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
             Self::Hybrid(settings) => Box::new(Hybrid::try_new(space, *settings)?),
+            Self::GaussNewtonCg(settings) => Box::new(GaussNewtonCg::try_new(space, *settings)?),
             Self::Adam { runs, schedule, batches } => {
                 Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
             }
@@ -178,6 +184,7 @@ impl Limits {
     pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
         let (epochs, improvement, window, patience) = match optimizer {
             OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
+            OptimizerConfig::GaussNewtonCg(_) => (100, 1e-8, 3, Some(10)),
             // Steps of L-BFGS gain unevenly.
             OptimizerConfig::Hybrid(_) => (400, 1e-7, 10, Some(30)),
             // Swarms often stagnate for a long time and then improve again.

@@ -9,12 +9,13 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ahead::Ahead;
+use super::products::ProductProblem;
 use super::{Checkpoint, Progress, Regularization, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
 use gputexel_evaluator::{AdamStep, Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
-use gputexel_optimizer::{Best, Optimizer, Proposal, StepDetails};
+use gputexel_optimizer::{Best, Optimizer, ProductAnswer, ProductProposal, Proposal, StepDetails};
 
 /// A run in progress.
 ///
@@ -198,67 +199,18 @@ impl<'a> Tuning<'a> {
             if cancel.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }
-            // With a full batch, the first epoch evaluates the start itself.
-            if self.progress.steps == 0 && batches > 1 {
-                let members = self.optimizer.ask().l2.len();
-                let start = self.parameterization.start().repeat(members);
-                let start = Candidates { z: start, l2: vec![0.0; members] };
-                let values = self.criterion(evaluator, &start)?;
-                tell_fallback(evaluator, observe)?;
-                self.judge(&start, &values);
-            }
-            let proposal = self.optimizer.ask();
-            self.check_proposal(&proposal)?;
-            let batch = self.batch(self.progress.steps, batches);
-            let (answer, step) = match self.step_ahead(evaluator, &proposal, &mut ahead)? {
-                Some(step) => (step.evaluations(), Some(step)),
-                None => (self.evaluate(evaluator, &proposal, batch)?, None),
-            };
-            tell_fallback(evaluator, observe)?;
-            pairs += (answer.positions * proposal.l2.len()) as u64;
-            match step {
-                Some(step) => self.optimizer.tell_step(&step)?,
-                None => self.optimizer.tell(&answer)?,
-            }
-            self.progress.steps += 1;
-            let elapsed = self.started.elapsed().as_secs_f64();
-            self.progress.seconds = self.seconds_before + elapsed - ahead.seconds();
-            if self.optimizer.epoch_done() {
-                self.progress.epochs += 1;
-                let best = self.optimizer.best();
-                let mut held_out = None;
-                let (candidates, losses) = match self.optimizer.members_are_trials() {
-                    true => (Candidates::single(&best, proposal.l2[0]), vec![best.loss]),
-                    false => (Candidates { z: proposal.parameters, l2: proposal.l2 }, answer.losses),
-                };
-                if self.split.held_out_part().is_some() {
-                    let values = self.criterion(evaluator, &candidates)?;
+            let evaluated = match self.optimizer.ask_products() {
+                Some(question) => {
+                    let answer = self.products(evaluator, &question)?;
                     tell_fallback(evaluator, observe)?;
-                    self.judge(&candidates, &values);
-                    held_out = values.into_iter().min_by(f64::total_cmp);
-                } else if batches == 1 {
-                    self.judge(&candidates, &losses);
+                    self.optimizer.tell_products(&answer)?;
+                    self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
+                    None
                 }
-                // The lowest so far: large first steps may lead uphill for longer than the window.
-                let lowest =
-                    self.progress.recent_losses.last().map_or(best.loss, |&loss| loss.min(best.loss));
-                self.progress.recent_losses.push(lowest);
-                let keep = self.config.stopping.window as usize + 1;
-                let excess = self.progress.recent_losses.len().saturating_sub(keep);
-                self.progress.recent_losses.drain(..excess);
-                self.progress.metrics += 1;
-                observe(Event::Epoch {
-                    epoch: self.progress.epochs,
-                    loss: best.loss,
-                    held_out,
-                    gradient_norm: self.optimizer.gradient_norm(),
-                    seconds: self.progress.seconds,
-                    pairs: std::mem::take(&mut pairs),
-                    details: self.optimizer.details(),
-                })?;
-                if let Some(reason) = self.stop_reason() {
-                    break reason;
-                }
+                None => self.step(evaluator, &mut ahead, &mut pairs, observe)?,
+            };
+            if let Some(reason) = evaluated {
+                break reason;
             }
             if self.optimizer.converged() {
                 break StopReason::Converged;
@@ -299,6 +251,77 @@ impl<'a> Tuning<'a> {
             seconds: progress.seconds,
             optimizer: self.optimizer.describe(progress.best_member),
         })
+    }
+
+    /// One evaluation for the optimizer, and what follows from it where it completes an epoch: perhaps the end.
+    fn step(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        ahead: &mut Ahead,
+        pairs: &mut u64,
+        observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
+    ) -> Result<Option<StopReason>> {
+        let batches = self.split.batches();
+        // With a full batch, the first epoch evaluates the start itself.
+        if self.progress.steps == 0 && batches > 1 {
+            let members = self.optimizer.ask().l2.len();
+            let start = self.parameterization.start().repeat(members);
+            let start = Candidates { z: start, l2: vec![0.0; members] };
+            let values = self.criterion(evaluator, &start)?;
+            tell_fallback(evaluator, observe)?;
+            self.judge(&start, &values);
+        }
+        let proposal = self.optimizer.ask();
+        self.check_proposal(&proposal)?;
+        let batch = self.batch(self.progress.steps, batches);
+        let (answer, step) = match self.step_ahead(evaluator, &proposal, ahead)? {
+            Some(step) => (step.evaluations(), Some(step)),
+            None => (self.evaluate(evaluator, &proposal, batch)?, None),
+        };
+        tell_fallback(evaluator, observe)?;
+        *pairs += (answer.positions * proposal.l2.len()) as u64;
+        match step {
+            Some(step) => self.optimizer.tell_step(&step)?,
+            None => self.optimizer.tell(&answer)?,
+        }
+        self.progress.steps += 1;
+        let elapsed = self.started.elapsed().as_secs_f64();
+        self.progress.seconds = self.seconds_before + elapsed - ahead.seconds();
+        if self.optimizer.epoch_done() {
+            self.progress.epochs += 1;
+            let best = self.optimizer.best();
+            let mut held_out = None;
+            let (candidates, losses) = match self.optimizer.members_are_trials() {
+                true => (Candidates::single(&best, proposal.l2[0]), vec![best.loss]),
+                false => (Candidates { z: proposal.parameters, l2: proposal.l2 }, answer.losses),
+            };
+            if self.split.held_out_part().is_some() {
+                let values = self.criterion(evaluator, &candidates)?;
+                tell_fallback(evaluator, observe)?;
+                self.judge(&candidates, &values);
+                held_out = values.into_iter().min_by(f64::total_cmp);
+            } else if batches == 1 {
+                self.judge(&candidates, &losses);
+            }
+            // The lowest so far: large first steps may lead uphill for longer than the window.
+            let lowest = self.progress.recent_losses.last().map_or(best.loss, |&loss| loss.min(best.loss));
+            self.progress.recent_losses.push(lowest);
+            let keep = self.config.stopping.window as usize + 1;
+            let excess = self.progress.recent_losses.len().saturating_sub(keep);
+            self.progress.recent_losses.drain(..excess);
+            self.progress.metrics += 1;
+            observe(Event::Epoch {
+                epoch: self.progress.epochs,
+                loss: best.loss,
+                held_out,
+                gradient_norm: self.optimizer.gradient_norm(),
+                seconds: self.progress.seconds,
+                pairs: std::mem::take(pairs),
+                details: self.optimizer.details(),
+            })?;
+            return Ok(self.stop_reason());
+        }
+        Ok(None)
     }
 
     /// Refuses vectors of another length than asked for, which only optimizers of the caller's propose.
@@ -364,6 +387,18 @@ impl<'a> Tuning<'a> {
         };
         let z = (&proposal.parameters[..], proposal.l2.len());
         self.members(evaluator, z, Some(&proposal.l2), &request)
+    }
+
+    /// Products and blocks with respect to z, including regularization.
+    fn products(&self, evaluator: &mut dyn Evaluator, question: &ProductProposal) -> Result<ProductAnswer> {
+        let problem = ProductProblem {
+            parameterization: &self.parameterization,
+            regularization: &self.regularization,
+            k: self.config.k,
+            loss: self.config.loss,
+            parts: 0..self.split.batches(),
+        };
+        problem.answer(evaluator, question)
     }
 
     /// The criterion by which candidates are judged: held-out loss, or regularized training loss.

@@ -13,6 +13,7 @@ mod driver;
 mod file_loss;
 mod parts;
 mod polish;
+mod products;
 mod program_diagnostics;
 mod records;
 mod regularization;

@@ -104,6 +104,40 @@ impl Regularization {
         }
     }
 
+    /// Adds each member's second derivatives, with its λ, to products of matrices with vectors of θ.
+    ///
+    /// # Panics
+    /// If lengths do not match.
+    pub fn add_products(&self, products: &mut [f64], vectors: &[f64], l2: &[f64]) {
+        let size = self.prior.len();
+        assert_eq!((products.len(), vectors.len()), (size * l2.len(), size * l2.len()));
+        let members = products.chunks_exact_mut(size).zip(vectors.chunks_exact(size));
+        for ((product, vector), l2) in members.zip(l2) {
+            product.iter_mut().zip(vector).for_each(|(sum, v)| *sum += 2.0 * l2 * PER_CP2 * v);
+            if let Some(matrix) = &self.matrix {
+                product.iter_mut().zip(matrix.times(vector)).for_each(|(sum, v)| *sum += 2.0 * v);
+            }
+        }
+    }
+
+    /// Adds its second derivatives, with λ, to a block of a matrix: symmetric, row-major, the entries of some parameters,
+    /// whose indices ascend, with each other.
+    ///
+    /// # Panics
+    /// If there are not as many rows as indices.
+    pub fn add_block(&self, block: &mut [f64], indices: &[u32], l2: f64) {
+        let size = indices.len();
+        assert_eq!(block.len(), size * size);
+        for (row, &index) in indices.iter().enumerate() {
+            block[row * size + row] += 2.0 * l2 * PER_CP2;
+            for (other, value) in self.matrix.iter().flat_map(|matrix| matrix.row(index as usize)) {
+                if let Ok(column) = indices.binary_search(&other) {
+                    block[row * size + column] += 2.0 * value;
+                }
+            }
+        }
+    }
+
     /// The change of its value by a step of some parameters, each listed once.
     pub fn change(&self, theta: &[f64], step: &[(usize, f64)], l2: f64) -> f64 {
         let mut change = 0.0;

@@ -36,7 +36,9 @@ pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
         }
         StopReason::Converged => match config.optimizer {
             OptimizerConfig::Local(_) => "converged: no step lowers the loss".to_string(),
-            OptimizerConfig::GaussNewton(_) | OptimizerConfig::Hybrid(_) => {
+            OptimizerConfig::GaussNewton(_)
+            | OptimizerConfig::Hybrid(_)
+            | OptimizerConfig::GaussNewtonCg(_) => {
                 "converged: no step promises a lower loss beyond rounding".to_string()
             }
             _ => "converged".to_string(),

@@ -70,8 +70,9 @@ pub struct Fresh {
     /// Random seed [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) seed: Option<u64>,
-    /// gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), adam, or local (search on integers)
-    /// [default: gn-lbfgs; adam if the loss is not differentiable or there are too many parameters]
+    /// gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), gn-cg (its steps by conjugate gradients,
+    /// without a matrix; products are computed on the CPU), adam, or local (search on integers) [default: gn-lbfgs; with
+    /// more than 4,096 parameters gn-cg if scores are linear; otherwise, and if the loss is not differentiable, adam]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
     /// Points to begin from if scores are not linear: the best after a short fit from each, the prior among them, goes
@@ -105,30 +106,30 @@ pub struct Fresh {
     /// Local: step sizes in descending order; 1 is always the last [default: 8,4,2,1]
     #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) step: Vec<u32>,
-    /// Round the result of gauss-newton, gn-lbfgs or adam to integers: naive (each to the nearest), local (until
+    /// Round the result of gauss-newton, gn-lbfgs, gn-cg or adam to integers: naive (each to the nearest), local (until
     /// no single step of any parameter improves the exact loss), or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
-    /// Epoch limit; the first epoch of gn-lbfgs and gauss-newton evaluates the prior [default: 400 for gn-lbfgs,
-    /// 50 for gauss-newton, 500 for adam and local]
+    /// Epoch limit; the first epoch of gn-lbfgs, gn-cg and gauss-newton evaluates the prior [default: 400 for gn-lbfgs,
+    /// 100 for gn-cg, 50 for gauss-newton, 500 for adam and local]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) epochs: Option<u64>,
     /// Time limit in seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Stopping")]
     pub(super) time: Option<f64>,
-    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs and
-    /// local also end by themselves, when no step promises a lower loss
+    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs,
+    /// gn-cg and local also end by themselves, when no step promises a lower loss
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
     /// Stop when the relative improvement of the lowest loss, regularized if it is, over --window is below this
-    /// [default: 1e-7 for gn-lbfgs, 1e-8 for gauss-newton, otherwise 0: never]
+    /// [default: 1e-7 for gn-lbfgs, 1e-8 for gauss-newton and gn-cg, otherwise 0: never]
     #[arg(long, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) improvement: Option<f64>,
-    /// Window for --improvement, in epochs [default: 10 for gn-lbfgs, 1 for gauss-newton, otherwise 50]
+    /// Window for --improvement, in epochs [default: 10 for gn-lbfgs, 3 for gn-cg, 1 for gauss-newton, otherwise 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) window: Option<u64>,
     /// With --holdout: stop after this many epochs without a better held-out loss [default: 30 for
-    /// gn-lbfgs, 5 for gauss-newton, otherwise 50]
+    /// gn-lbfgs, 10 for gn-cg, 5 for gauss-newton, otherwise 50]
     #[arg(long, value_name = "N", help_heading = "Stopping")]
     pub(super) patience: Option<u64>,
 }
@@ -157,6 +158,7 @@ impl Fresh {
             None => match OptimizerConfig::default_for(loss, model) {
                 OptimizerConfig::GaussNewton(_) => "gauss-newton",
                 OptimizerConfig::Hybrid(_) => "gn-lbfgs",
+                OptimizerConfig::GaussNewtonCg(_) => "gn-cg",
                 _ => "adam",
             },
         };
@@ -164,7 +166,7 @@ impl Fresh {
             return Err(Error::Usage("--step only applies to --optimizer local".to_string()));
         }
         match name {
-            "gauss-newton" | "gn-lbfgs" => {
+            "gauss-newton" | "gn-lbfgs" | "gn-cg" => {
                 if self.names_adam() {
                     return Err(Error::Usage("some of the flags only apply to --optimizer adam".to_string()));
                 }
@@ -173,6 +175,7 @@ impl Fresh {
                 let gauss_newton = GaussNewtonSettings { l2, damping };
                 Ok(match name {
                     "gauss-newton" => OptimizerConfig::GaussNewton(gauss_newton),
+                    "gn-cg" => OptimizerConfig::GaussNewtonCg(gauss_newton),
                     _ => OptimizerConfig::Hybrid(HybridSettings {
                         gauss_newton,
                         ..HybridSettings::for_scores(model.linear)
@@ -181,7 +184,9 @@ impl Fresh {
             }
             "adam" => {
                 if self.damping.is_some() {
-                    return Err(Error::Usage("--damping only applies to gauss-newton".to_string()));
+                    return Err(Error::Usage(
+                        "--damping only applies to gauss-newton, gn-lbfgs and gn-cg".to_string(),
+                    ));
                 }
                 Ok(OptimizerConfig::Adam {
                     runs: self.adam_runs()?,
@@ -198,7 +203,7 @@ impl Fresh {
                 Ok(OptimizerConfig::Local(self.local()?))
             }
             other => Err(Error::Usage(format!(
-                "optimizer '{other}': expected gauss-newton, gn-lbfgs, adam or local"
+                "optimizer '{other}': expected gauss-newton, gn-lbfgs, gn-cg, adam or local"
             ))),
         }
     }

@@ -124,7 +124,9 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
             match config.optimizer {
                 _ if config.holdout > 0.0 && outcome.epochs > 1 =>
                     "the held-out games may have selected another step",
-                OptimizerConfig::GaussNewton(_) | OptimizerConfig::Hybrid(_) => "run longer",
+                OptimizerConfig::GaussNewton(_)
+                | OptimizerConfig::Hybrid(_)
+                | OptimizerConfig::GaussNewtonCg(_) => "run longer",
                 _ => "run longer, or --optimizer gauss-newton",
             }
         );

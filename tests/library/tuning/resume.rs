@@ -64,6 +64,8 @@ fn any_step_can_be_the_last_before_a_resumption() {
     for (method, share, batches) in [
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9, ..Default::default() }), 0.3, 1),
+        (OptimizerConfig::GaussNewtonCg(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
+        (OptimizerConfig::GaussNewtonCg(GaussNewtonSettings::default()), 0.3, 1),
         (OptimizerConfig::Adam { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }, 0.2, 3),
         (OptimizerConfig::Local(LocalSettings::default()), 0.0, 1),
         (OptimizerConfig::Local(LocalSettings { l2: 0.01, steps: vec![1] }), 0.3, 1),

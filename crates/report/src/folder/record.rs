@@ -72,6 +72,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
         None => match &config.optimizer {
             OptimizerConfig::GaussNewton(_) => "gauss-newton".to_string(),
             OptimizerConfig::Hybrid(_) => "gauss-newton, then L-BFGS".to_string(),
+            OptimizerConfig::GaussNewtonCg(_) => "gauss-newton by conjugate gradients".to_string(),
             OptimizerConfig::Adam { runs, .. } => format!("adam, {} runs", runs.len()),
             OptimizerConfig::Local(_) => "local".to_string(),
             OptimizerConfig::Custom { name, .. } => name.clone(),
