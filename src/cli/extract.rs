@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use super::king_flags::KingArgs;
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::selection::Selection;
 use gputexel::extraction::{ExtractSettings, Report, extract};
-use gputexel::model::{FeatureKind, FeatureSet};
 
 use super::memory::MemoryArgs;
 use super::reading::{ReadingArgs, describe_source};
@@ -44,6 +44,8 @@ pub struct ExtractArgs {
     /// endgame factor, which are not linear)
     #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
     model: String,
+    #[command(flatten)]
+    kings: KingArgs,
     /// Phase units of knight, bishop, rook and queen, and their maximum
     #[arg(long, value_name = "N,B,R,Q/MAX", default_value = "1,1,2,4/24", help_heading = "Features")]
     phase: String,
@@ -55,8 +57,8 @@ pub struct ExtractArgs {
 
 impl ExtractArgs {
     fn settings(&self) -> gputexel::Result<ExtractSettings> {
-        let kind = FeatureKind::parse(&self.model)?;
-        let mut settings = ExtractSettings::new(FeatureSet::new(kind, PhaseSettings::parse(&self.phase)?));
+        let phase = PhaseSettings::parse(&self.phase)?;
+        let mut settings = ExtractSettings::new(self.kings.feature_set(&self.model, phase)?);
         self.reading.apply(&mut settings, Selection::default())?;
         settings.force = self.force;
         Ok(settings)

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureGroup, FeatureKind, FeatureSet};
+use gputexel::model::FeatureGroup;
 use serde_json::json;
 
+use super::king_flags::KingArgs;
 use super::table::{counted, grouped};
 use super::{Context, say};
 
@@ -18,6 +19,8 @@ pub struct FeaturesArgs {
     /// The feature set: pst, material, classical or full
     #[arg(value_name = "MODEL", default_value = "classical")]
     model: String,
+    #[command(flatten)]
+    kings: KingArgs,
     /// List only the features of this group, by name
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
@@ -31,7 +34,7 @@ pub struct FeaturesArgs {
 /// # Errors
 /// [`gputexel::Error::Usage`] for feature sets and groups that there are not.
 pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
-    let set = FeatureSet::new(FeatureKind::parse(&args.model)?, PhaseSettings::default());
+    let set = args.kings.feature_set(&args.model, PhaseSettings::default())?;
     let chosen = args.group.as_deref();
     let mut groups: Vec<(FeatureGroup<'_>, String)> =
         set.groups().into_iter().zip(set.arrangements()).collect();

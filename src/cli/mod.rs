@@ -24,6 +24,7 @@ mod games;
 mod hints;
 mod import;
 mod info;
+mod king_flags;
 mod lines;
 mod live;
 mod matches;

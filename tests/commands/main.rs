@@ -31,6 +31,7 @@ mod extract {
     mod conversion;
     mod games;
     mod info;
+    mod king_buckets;
     mod positions;
     mod refusals;
     mod rounds;

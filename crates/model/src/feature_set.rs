@@ -7,7 +7,7 @@ use shakmaty::{Bitboard, Board, Color, Role, Square};
 use super::feature::{Feature, ROLE_NAMES};
 use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
 use super::program::Program;
-use super::{Imported, classical, full, places};
+use super::{Imported, KingBuckets, classical, full, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
 
@@ -26,10 +26,13 @@ pub enum FeatureKind {
     Classical,
     /// Those of [`classical`] and a program: danger of kings, complexity and a factor on the endgame, see [`full`].
     Full,
+    /// Piece-square tables by the squares of kings, see [`KingBuckets`]; all coefficients ±1.
+    #[serde(rename = "king-pst")]
+    KingPst,
 }
 
 impl FeatureKind {
-    /// The feature sets that are computed from a position.
+    /// The feature sets that are computed from a position by nothing but their kind.
     pub const COMPUTED: [Self; 4] = [Self::Pst, Self::Material, Self::Classical, Self::Full];
 
     /// Whether its first features are the piece-square tables of all pieces, pawns first.
@@ -45,6 +48,7 @@ impl FeatureKind {
             Self::Classical => "classical",
             Self::Full => "full",
             Self::Imported => "imported",
+            Self::KingPst => "king-pst",
         }
     }
 
@@ -72,6 +76,9 @@ pub struct FeatureSet {
     /// Declarations about the parameters of [`FeatureKind::Imported`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// Where kings decide about tables, of [`FeatureKind::KingPst`]; none for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub king_buckets: Option<KingBuckets>,
     /// What is done with sums of parameters, if the score is not just their sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
@@ -107,7 +114,8 @@ pub struct FeatureGroup<'a> {
 
 impl FeatureSet {
     /// The feature set of `kind` under a phase convention. Without features for [`FeatureKind::Imported`],
-    /// which are given to [`try_imported`](Self::try_imported).
+    /// which are given to [`try_imported`](Self::try_imported), and for [`FeatureKind::KingPst`], of which
+    /// [`with_king_buckets`](Self::with_king_buckets) is told more.
     pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
         let feature = |name: String, group: &str| Feature { name, group: group.to_string() };
         let features = match kind {
@@ -120,12 +128,28 @@ impl FeatureSet {
                     Square::ALL.iter().map(move |square| feature(format!("{role}_{square}"), role))
                 })
                 .collect(),
-            FeatureKind::Imported => Vec::new(),
+            FeatureKind::Imported | FeatureKind::KingPst => Vec::new(),
             FeatureKind::Classical => classical::features(),
             FeatureKind::Full => full::features(),
         };
         let program = (kind == FeatureKind::Full).then(full::program);
-        Self { kind, phase, features, imported: None, program }
+        Self { kind, phase, features, imported: None, king_buckets: None, program }
+    }
+
+    /// Piece-square tables by the squares of kings, under a phase convention.
+    pub fn with_king_buckets(buckets: KingBuckets, phase: PhaseSettings) -> Self {
+        let features = buckets.features();
+        Self { features, king_buckets: Some(buckets), ..Self::new(FeatureKind::KingPst, phase) }
+    }
+
+    /// The feature set that `name` stands for where this program computes it, under a phase convention; `None` for
+    /// others. Buckets of kings are for `king-pst` alone, which is `None` without them.
+    pub fn computed(name: &str, king_buckets: Option<&KingBuckets>, phase: PhaseSettings) -> Option<Self> {
+        if name == FeatureKind::KingPst.name() {
+            return king_buckets.map(|buckets| Self::with_king_buckets(buckets.clone(), phase));
+        }
+        let kind = FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == name);
+        kind.map(|kind| Self::new(kind, phase))
     }
 
     /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names
@@ -144,7 +168,7 @@ impl FeatureSet {
     /// Whether every entry has coefficient ±1, so that rows store ids only; an id may occur several times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
-        self.kind.has_boards()
+        self.kind.has_boards() || self.kind == FeatureKind::KingPst
     }
 
     /// Checks a feature set read from a file against the one this version computes.
@@ -156,8 +180,21 @@ impl FeatureSet {
         if self.kind == FeatureKind::Imported {
             return self.validate_imported();
         }
-        let own = Self::new(self.kind, self.phase.clone());
-        if self.imported.is_some() || self.features != own.features || self.program != own.program {
+        let own = match (self.kind, &self.king_buckets) {
+            (FeatureKind::KingPst, Some(buckets)) => {
+                buckets.validate()?;
+                Self::with_king_buckets(buckets.clone(), self.phase.clone())
+            }
+            (FeatureKind::KingPst, None) => {
+                return Err(Error::Usage(format!("feature set '{}' has no king buckets", self.name())));
+            }
+            _ => Self::new(self.kind, self.phase.clone()),
+        };
+        if self.king_buckets != own.king_buckets
+            || self.imported.is_some()
+            || self.features != own.features
+            || self.program != own.program
+        {
             return Err(Error::Usage(format!(
                 "feature set '{}' lists other features than this version knows",
                 self.name()
@@ -178,6 +215,7 @@ impl FeatureSet {
             // Piece-square tables are the same in both.
             FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
             FeatureKind::Full => full::definition(group),
+            FeatureKind::KingPst => Some(KingBuckets::definition(group)),
             FeatureKind::Imported => None,
         }
     }
@@ -235,6 +273,12 @@ impl FeatureSet {
                 piece_squares(board, row);
                 full::compute(board, turn, &mut row.plus, &mut row.minus);
             }
+            FeatureKind::KingPst => {
+                if let Some(buckets) = &self.king_buckets {
+                    buckets.visit(board, Color::White, |id| row.plus.push(id as u16));
+                    buckets.visit(board, Color::Black, |id| row.minus.push(id as u16));
+                }
+            }
             FeatureKind::Imported => {}
         }
     }
@@ -284,7 +328,9 @@ impl FeatureSet {
         imported: Imported,
         program: Option<Program>,
     ) -> Result<Self> {
-        let set = Self { kind: FeatureKind::Imported, phase, features, imported: Some(imported), program };
+        let imported = Some(imported);
+        let set =
+            Self { kind: FeatureKind::Imported, phase, features, imported, king_buckets: None, program };
         set.validate().map(|()| set)
     }
 
@@ -297,6 +343,9 @@ impl FeatureSet {
     /// Checks an imported feature set that was read from a file.
     pub(super) fn validate_imported(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
+        if self.king_buckets.is_some() {
+            return usage("an imported feature set has no king buckets".to_string());
+        }
         let Some(imported) = &self.imported else {
             return usage("an imported feature set without parameters".to_string());
         };

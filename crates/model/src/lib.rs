@@ -11,6 +11,7 @@ mod feature_set;
 pub mod full;
 mod groups;
 mod imported;
+mod king_buckets;
 mod parameterization;
 mod parameters;
 mod penalty;
@@ -31,6 +32,7 @@ pub use feature::{Feature, ROLE_NAMES};
 pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
+pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,

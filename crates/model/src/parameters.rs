@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::FeatureSet;
+use super::{FeatureSet, KingBuckets};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
 use gputexel_files::run_folder::PARAMETERS;
@@ -172,6 +172,9 @@ pub struct ParameterFile {
     version: u32,
     /// Name of the feature set.
     pub feature_set: String,
+    /// Where kings decide about tables, if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub king_buckets: Option<KingBuckets>,
     /// Phase convention of the values.
     pub phase: PhaseSettings,
     /// Scale constant K, base-10 form.
@@ -230,6 +233,7 @@ impl ParameterFile {
             format: FORMAT.to_string(),
             version: VERSION,
             feature_set: set.name().to_string(),
+            king_buckets: set.king_buckets.clone(),
             phase: set.phase.clone(),
             k,
             uncertainty: None,
@@ -250,6 +254,7 @@ impl ParameterFile {
             format: FORMAT.to_string(),
             version: VERSION,
             feature_set: feature_set.to_string(),
+            king_buckets: None,
             phase,
             k,
             uncertainty: None,
@@ -257,6 +262,12 @@ impl ParameterFile {
             program: None,
             provenance: Provenance::default(),
         }
+    }
+
+    /// The feature set of the parameters, if it is one that this program computes and the file says all about it.
+    pub fn computed_set(&self) -> Option<FeatureSet> {
+        let buckets = self.king_buckets.as_ref().filter(|buckets| buckets.validate().is_ok());
+        FeatureSet::computed(&self.feature_set, buckets, self.phase.clone())
     }
 
     /// The file that a path refers to: itself, or the result in a run's folder.
@@ -364,6 +375,12 @@ impl ParameterFile {
                     "its values belong to phase weights {}, the dataset was extracted with {}",
                     self.phase, set.phase
                 ),
+            ));
+        }
+        if self.king_buckets.is_some() && self.king_buckets != set.king_buckets {
+            return Err(Error::input(
+                path,
+                "its tables are for other king buckets than those of the dataset",
             ));
         }
         let ids: std::collections::HashMap<&str, usize> =

@@ -3,12 +3,12 @@
 
 use std::str::FromStr as _;
 
-use shakmaty::{Chess, Color, Move, Position, Role, Square};
+use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
 
 use super::classical::{self, PawnCache, Tapered, Values};
 use super::full::FurtherValues;
 use super::program::Taper;
-use super::{FeatureKind, FeatureSet, ParameterFile, Prior};
+use super::{FeatureKind, FeatureSet, KingBuckets, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
 use gputexel_files::{Advice, Error, Result};
@@ -32,7 +32,7 @@ struct SquareValue {
 }
 
 /// An evaluation with a middlegame and an endgame value, interpolated by phase: piece-square tables (the
-/// models `pst` and `material`), the terms of `classical`, and the sums of `full`.
+/// models `pst`, `king-pst` and `material`), the terms of `classical`, and the sums of `full`.
 #[derive(Clone, Debug)]
 pub struct TableEvaluation {
     /// By color, role and square; Black's values are negative.
@@ -41,6 +41,8 @@ pub struct TableEvaluation {
     terms: Option<Values>,
     /// What `full` has besides.
     further: Option<FurtherValues>,
+    /// The values of `king-pst`, by feature.
+    kings: Option<(KingBuckets, Vec<Tapered>)>,
     /// Phase units by role.
     phase: [i32; 6],
     max_phase: i32,
@@ -82,6 +84,8 @@ impl TableEvaluation {
                 let feature = match set.kind {
                     FeatureKind::Material | FeatureKind::Imported => role,
                     FeatureKind::Pst | FeatureKind::Classical | FeatureKind::Full => 64 * role + square,
+                    // They depend on the kings and are summed in each position.
+                    FeatureKind::KingPst => continue,
                 };
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
                 entries[Color::White as usize][role][square] = SquareValue { mg, eg };
@@ -93,12 +97,14 @@ impl TableEvaluation {
         let has_terms = matches!(set.kind, FeatureKind::Classical | FeatureKind::Full);
         let terms = has_terms.then(|| Values::new(values[..classical::COUNT].to_vec()));
         let further = (set.kind == FeatureKind::Full).then(|| FurtherValues::new(&values));
+        let kings = set.king_buckets.clone().map(|buckets| (buckets, values));
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
         Ok(Self {
             entries,
             terms,
             further,
+            kings,
             phase,
             max_phase: i32::from(max),
             scale: 1.0 / (f64::from(max) * UNITS),
@@ -122,6 +128,20 @@ impl TableEvaluation {
         let rounded = (score + if score < 0.0 { -0.5 } else { 0.5 }) as i32;
         let score = rounded.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
         if turn.is_white() { score } else { -score }
+    }
+
+    /// What depends on the squares of kings.
+    fn king_total(&self, board: &Board) -> Tapered {
+        let (mut mg, mut eg) = (0, 0);
+        if let Some((buckets, values)) = &self.kings {
+            for (side, sign) in [(Color::White, 1), (Color::Black, -1)] {
+                buckets.visit(board, side, |id| {
+                    mg += sign * values[id].mg();
+                    eg += sign * values[id].eg();
+                });
+            }
+        }
+        Tapered::new(mg, eg)
     }
 
     /// The score of `full`, whose program takes over the sums.
@@ -181,17 +201,14 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
         Prior::File(path) => {
             let file = ParameterFile::read(path)?;
             file.phase.validate()?;
-            let kind = FeatureKind::COMPUTED
-                .into_iter()
-                .find(|kind| kind.name() == file.feature_set)
-                .ok_or_else(|| match file.feature_set.as_str() {
-                    "imported" => Error::input(
-                        path,
-                        "its features are those of another engine, which alone can play with it",
-                    ),
-                    other => Error::input(path, format!("feature set '{other}' is not known")),
-                })?;
-            FeatureSet::new(kind, file.phase)
+            file.computed_set().ok_or_else(|| match file.feature_set.as_str() {
+                "imported" => Error::input(
+                    path,
+                    "its features are those of another engine, which alone can play with it",
+                ),
+                "king-pst" => Error::input(path, "it does not say which king buckets its tables are for"),
+                other => Error::input(path, format!("feature set '{other}' is not known")),
+            })?
         }
         Prior::Schema => {
             return Err(Error::Usage(
@@ -248,7 +265,7 @@ impl Evaluation for TableEvaluation {
 
     #[inline]
     fn score_of_state_stm(&self, state: &TableSums, turn: Color) -> Option<i32> {
-        let only_tables = self.terms.is_none() && self.further.is_none();
+        let only_tables = self.terms.is_none() && self.further.is_none() && self.kings.is_none();
         only_tables.then(|| self.blend_stm(state, Tapered::default(), turn))
     }
 
@@ -258,8 +275,10 @@ impl Evaluation for TableEvaluation {
             return self.program_stm(further, state, position, None);
         }
         let (board, turn) = (position.board(), position.turn());
-        let terms =
-            self.terms.as_ref().map_or_else(Tapered::default, |terms| terms.total(board, turn, |_| {}));
+        let terms = match &self.terms {
+            Some(terms) => terms.total(board, turn, |_| {}),
+            None => self.king_total(board),
+        };
         self.blend_stm(state, terms, turn)
     }
 
@@ -271,7 +290,7 @@ impl Evaluation for TableEvaluation {
         let (board, turn) = (position.board(), position.turn());
         let terms = match &self.terms {
             Some(terms) => terms.total_cached(board, turn, cache, |_| {}),
-            None => Tapered::default(),
+            None => self.king_total(board),
         };
         self.blend_stm(state, terms, turn)
     }
@@ -280,8 +299,8 @@ impl Evaluation for TableEvaluation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FeatureRow;
     use crate::program::CompiledProgram;
+    use crate::{FeatureRow, KingPieces};
     use rand::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use shakmaty::CastlingMode;
@@ -304,8 +323,11 @@ mod tests {
     #[test]
     fn sums_follow_moves_and_scores_are_those_of_the_features() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-        for kind in FeatureKind::COMPUTED {
-            let set = FeatureSet::new(kind, PhaseSettings::parse("5,5,11,22").unwrap());
+        let phase = || PhaseSettings::parse("5,5,11,22").unwrap();
+        let kings = [("4", KingPieces::Own), ("16", KingPieces::All)].map(|(count, pieces)| {
+            FeatureSet::with_king_buckets(KingBuckets::named(count, pieces).unwrap(), phase())
+        });
+        for set in FeatureKind::COMPUTED.map(|kind| FeatureSet::new(kind, phase())).into_iter().chain(kings) {
             let count = set.features.len();
             // What is squared has values of about their usual size, and those of a program are whole units: squares
             // and products would magnify the errors of fixed point.

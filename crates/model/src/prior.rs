@@ -123,7 +123,10 @@ impl Prior {
                     let is = |role: &&str| *role == feature.group || *role == feature.name;
                     ROLE_NAMES.iter().position(is).and_then(|i| values.get(i)).copied().unwrap_or(0.0)
                 };
-                let half: Vec<f64> = set.features.iter().map(value).collect();
+                let half: Vec<f64> = match &set.king_buckets {
+                    Some(buckets) => (0..count).map(|id| buckets.material(id, values)).collect(),
+                    None => set.features.iter().map(value).collect(),
+                };
                 [half.clone(), half].concat()
             }
         };
@@ -141,9 +144,8 @@ impl Prior {
     /// [`Error::Usage`] for values other than 0 where the parameters are those of a schema; those of
     /// [`Self::theta`].
     pub fn file_like(&self, other: &ParameterFile, name: &str) -> Result<ParameterFile> {
-        if let Some(kind) = FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == other.feature_set) {
+        if let Some(set) = other.computed_set() {
             other.phase.validate()?;
-            let set = FeatureSet::new(kind, other.phase.clone());
             return Ok(ParameterFile::new(&set, &self.theta(&set)?, None, None));
         }
         if *self != Self::Zero {

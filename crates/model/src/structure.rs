@@ -47,7 +47,9 @@ impl FeatureSet {
                 .map(|(name, ids)| {
                     let layout = match self.kind {
                         FeatureKind::Material | FeatureKind::Imported => Arrangement::None,
-                        FeatureKind::Pst => Arrangement::Board(ids.iter().copied().map(Some).collect()),
+                        FeatureKind::Pst | FeatureKind::KingPst => {
+                            Arrangement::Board(ids.iter().copied().map(Some).collect())
+                        }
                         FeatureKind::Classical => classical::arrangement(name, &ids),
                         FeatureKind::Full => full::arrangement(name, &ids),
                     };
@@ -61,9 +63,12 @@ impl FeatureSet {
 
     fn part(&self, name: String, ids: &[u32], layout: Arrangement) -> Part {
         let of = |id: u32| self.imported.as_ref().map(|imported| &imported.parameters[id as usize]);
-        // Pawns never stand on the first and last rank: what neighbors say of them would mean nothing.
-        let possible =
-            |id: u32| !(name == "pawn" && self.kind.has_boards() && matches!(id % 64, 0..8 | 56..64));
+        // Pawns never stand on the first and last rank, nor kings outside of their bucket: what neighbors say of them
+        // would mean nothing.
+        let possible = |id: u32| match &self.king_buckets {
+            Some(buckets) => buckets.is_possible(id as usize),
+            None => !(name == "pawn" && self.kind.has_boards() && matches!(id % 64, 0..8 | 56..64)),
+        };
         let tuned = |&id: &u32| match of(id) {
             None => (id, self.used(id).map(|used| used && possible(id))),
             Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),

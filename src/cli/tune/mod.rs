@@ -59,7 +59,8 @@ pub struct TuneArgs {
     requiesce: RequiesceArgs,
     #[command(flatten)]
     uncertainty: UncertaintyArgs,
-    /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king
+    /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king; with --king-buckets that of
+    /// bucket 0
     #[arg(long, value_name = "PIECE", default_value = "knight")]
     board: String,
     /// Seconds between checkpoints

@@ -108,7 +108,10 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         );
     }
     let _ = writeln!(out);
-    match board(set, &outcome.parameters, piece) {
+    // Of tables for each bucket of kings, the first.
+    let shown = board(set, &outcome.parameters, piece)
+        .or_else(|| board(set, &outcome.parameters, &format!("{piece}_k0")));
+    match shown {
         Some(text) => out += &text,
         None => {
             let shown = &set.features[..set.features.len().min(LISTED)];

@@ -66,6 +66,7 @@ impl NamedBasis {
         if !fits {
             let has = match set.kind {
                 FeatureKind::Classical | FeatureKind::Full => "more than those",
+                FeatureKind::KingPst => "tables for each bucket of kings",
                 _ => "none",
             };
             return Err(Error::Usage(format!(

@@ -7,9 +7,7 @@ use super::{CodeOptions, Rounding};
 use crate::Remedy;
 use crate::sources::{marker_name, quote};
 use gputexel_files::{Error, Result};
-use gputexel_model::{
-    Colors, Feature, FeatureKind, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES, SquareOrder,
-};
+use gputexel_model::{Colors, Feature, FeatureTable, FeatureTables, ParameterFile, ROLE_NAMES, SquareOrder};
 
 const PHASES: [&str; 2] = ["mg", "eg"];
 
@@ -67,7 +65,7 @@ impl<'a> Writer<'a> {
         };
         let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
         let tables = FeatureTables::new(&features);
-        let imported = FeatureKind::parse(&file.feature_set).is_err();
+        let imported = file.computed_set().is_none();
         Self { file, options, rounding, overflow, features, tables, imported, told_apart: Vec::new() }
     }
 

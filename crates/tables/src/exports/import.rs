@@ -22,7 +22,7 @@ pub enum Like {
     /// Those of a parameter file, which lends its values to what the export lacks.
     File(Box<ParameterFile>),
     /// Those of a feature set; all must be there.
-    Set(FeatureSet),
+    Set(Box<FeatureSet>),
 }
 
 impl Like {
@@ -79,7 +79,7 @@ impl LikeSource {
         Ok(match self {
             Self::File(path) => Like::File(Box::new(super::request::parameter_file(path)?)),
             Self::Set(name) => {
-                Like::Set(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default()))
+                Like::Set(Box::new(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default())))
             }
         })
     }
@@ -283,8 +283,8 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
     if let Some(twice) = file.parameters.iter().find(|record| !names.insert(&record.name)) {
         return Err(Error::input(path, format!("parameter '{}' is listed twice", twice.name)));
     }
-    if let Some(kind) = known_set(&file.feature_set) {
-        file.theta(&FeatureSet::new(kind, file.phase.clone()), path)?;
+    if let Some(set) = file.computed_set() {
+        file.theta(&set, path)?;
     }
     if let Some(like) = like {
         let features = like.features();

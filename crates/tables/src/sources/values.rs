@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::marker::{quote, quoted};
 use gputexel_files::{Error, Result};
-use gputexel_model::{Feature, FeatureKind, FeatureSet, FeatureTables, ParameterFile};
+use gputexel_model::{Feature, FeatureTables, ParameterFile};
 
 /// Tuned values by the names that markers call them.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,8 +98,7 @@ impl TableValues {
     /// As those of [`read`](Self::read).
     pub fn of(file: &ParameterFile, path: &Path) -> Result<Self> {
         file.phase.validate()?;
-        if let Some(kind) = FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == file.feature_set) {
-            let set = FeatureSet::new(kind, file.phase.clone());
+        if let Some(set) = file.computed_set() {
             let theta = file.theta(&set, path)?;
             return Self::try_new(set.features, theta);
         }

@@ -425,7 +425,7 @@ fn engines_own_arrays_are_read() {
     }
     let body = |value: i32| vec![value.to_string(); 384].join(", ");
     let text = format!("int a[2][6][64] = {{ {}, {} }}; // gputexel: pst offset 5/-5\n", body(3), body(4));
-    let like = Like::Set(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
+    let like = Like::Set(Box::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())));
     let error = import(text.as_bytes(), Path::new("a.c"), Some(&like)).unwrap_err().to_string();
     assert!(error.contains("no pairs"), "{error}");
     let row = |value| format!("{{ {} }}", body(value));
