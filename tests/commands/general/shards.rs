@@ -27,7 +27,8 @@ fn a_folder_is_the_datasets_in_it() {
     let (code, _, told) = bench.run(&["sweep", "data", "--scale", "0.5:1:3"], "");
     assert_eq!(code, 0, "{told}");
     std::fs::create_dir(bench.path("empty")).unwrap();
-    for command in [&["tune", "empty", "--out", "none"][..], &["eval", "empty", "named"], &["check", "empty"]] {
+    for command in [&["tune", "empty", "--out", "none"][..], &["eval", "empty", "named"], &["check", "empty"]]
+    {
         let (code, _, told) = bench.run(command, "");
         assert!(code == 1 && told == "gputexel: empty: is a folder without datasets (*.bin)\n", "{told}");
     }

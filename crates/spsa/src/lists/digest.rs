@@ -100,8 +100,7 @@ impl Digest {
     /// median over parameters. `None` where no c tells.
     pub fn progress(&self) -> Option<f64> {
         let telling = self.parameters.iter().filter(|entry| entry.c >= entry.c_end && entry.c != SMALLEST_C);
-        let mut shares: Vec<f64> =
-            telling.map(|entry| (entry.c_end / entry.c).powf(1.0 / GAMMA)).collect();
+        let mut shares: Vec<f64> = telling.map(|entry| (entry.c_end / entry.c).powf(1.0 / GAMMA)).collect();
         shares.sort_by(f64::total_cmp);
         shares.get(shares.len() / 2).copied()
     }

@@ -40,7 +40,10 @@ fn text(path: &Path, digest: &Digest) -> String {
             "progress    about {:.0} % of the iterations are done, by how far C has fallen (with Gamma 0.101)",
             100.0 * share
         ),
-        None => writeln!(out, "progress    unknown: every C is 0.5, the least that OpenBench takes for whole numbers"),
+        None => writeln!(
+            out,
+            "progress    unknown: every C is 0.5, the least that OpenBench takes for whole numbers"
+        ),
     };
     let mut rows =
         vec![["parameter", "start", "value", "change", "in C_end", "range", ""].map(str::to_string).to_vec()];
