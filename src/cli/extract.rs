@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::king_flags::KingArgs;
+use gputexel::Error;
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::selection::Selection;
+use gputexel::dataset::{self, check_shard_folder};
 use gputexel::extraction::{ExtractSettings, Report, extract};
 
 use super::memory::MemoryArgs;
@@ -33,9 +35,12 @@ pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// The dataset to write
+    /// The dataset to write; with --shard-size, the folder of its shards
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
+    /// Write shards of at most N positions, of whole games, into the folder of --output: 0001.bin and so on
+    #[arg(long, value_name = "N")]
+    shard_size: Option<usize>,
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
@@ -71,8 +76,39 @@ impl ExtractArgs {
 /// Those of [`gputexel::extraction::extract`].
 pub fn run(args: &ExtractArgs, context: &Context) -> anyhow::Result<()> {
     let settings = args.settings()?;
-    let report = with_progress(context, |hooks| extract(&args.inputs, &settings, &args.output, hooks))?;
-    answer(context, &report, || describe(&report))
+    let Some(size) = args.shard_size else {
+        let report = with_progress(context, |hooks| extract(&args.inputs, &settings, &args.output, hooks))?;
+        return answer(context, &report, || describe(&report));
+    };
+    if size == 0 {
+        return Err(Error::setting("shard-size", size, "must be at least 1").into());
+    }
+    let folder = &args.output;
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::Usage(format!("{}: is a file; shards need a folder", folder.display())).into());
+    }
+    check_shard_folder(folder)?;
+    // Beside the shards, where there is room for them.
+    let made = !folder.exists();
+    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    let written = (|| {
+        let whole = tempfile::Builder::new().prefix(".extract").tempdir_in(folder);
+        let whole = whole.map_err(|e| Error::io(folder, e))?;
+        let path = whole.path().join("whole.bin");
+        let mut report = with_progress(context, |hooks| extract(&args.inputs, &settings, &path, hooks))?;
+        let shards = dataset::read(&path)?.write_shards(folder, size)?;
+        report.output = folder.display().to_string();
+        Ok::<_, Error>((report, shards.len()))
+    })();
+    if written.is_err() && made {
+        let _ = std::fs::remove_dir(folder);
+    }
+    let (report, shards) = written?;
+    let mut json = serde_json::to_value(&report)?;
+    json["shards"] = shards.into();
+    answer(context, &json, || {
+        format!("{}{} in the folder\n", describe(&report), counted(shards as u64, "shard"))
+    })
 }
 
 /// The report in words.

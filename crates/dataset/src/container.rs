@@ -1,6 +1,6 @@
 //! Reading a dataset: a safetensors container, verified before it is used.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use half::f16;
@@ -8,6 +8,7 @@ use safetensors::Dtype;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::coefficients::Coefficients;
+use super::shards::shards;
 use super::stored::{ChecksumState, Stored};
 use super::{Dataset, Metadata};
 use gputexel_files::{Error, Result};
@@ -169,31 +170,6 @@ pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
         (true, [first, ..]) => Err(Error::input(first, "contains no positions")),
         _ => Ok(all),
     }
-}
-
-/// The shards that paths stand for: files are themselves, and a folder is the datasets in it (`*.bin`), by name.
-///
-/// # Errors
-/// [`Error::Io`] for folders that cannot be read; [`Error::Input`] for one without datasets.
-pub fn shards<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::with_capacity(paths.len());
-    for path in paths {
-        let path = path.as_ref();
-        if !path.is_dir() {
-            files.push(path.to_path_buf());
-            continue;
-        }
-        let io = |e| Error::io(path, e);
-        let entries = std::fs::read_dir(path).map_err(io)?.map(|entry| entry.map(|entry| entry.path()));
-        let mut own: Vec<PathBuf> = entries.collect::<std::io::Result<_>>().map_err(io)?;
-        own.retain(|file| file.extension().is_some_and(|e| e == "bin") && file.is_file());
-        own.sort();
-        if own.is_empty() {
-            return Err(Error::input(path, "is a folder without datasets (*.bin)"));
-        }
-        files.extend(own);
-    }
-    Ok(files)
 }
 
 /// Reads several [`shards`] as one dataset; game numbers of later shards follow those of earlier ones.

@@ -75,7 +75,7 @@ fn from_text_to_games() {
     ];
     assert_eq!(bench.told(&played)["engines"][0]["name"], "r");
     // Others' tables do not fit.
-    bench.extract(&["p.txt", "--king-buckets", "4", "--force"], "");
+    bench.extract(&["p.txt", "--king-buckets", "4"], "");
     let error = bench.fails(&["tune", "out.bin", "--prior", "r/params.json", "--k", "0.8"], 1);
     assert!(error.contains("its tables are for other king buckets"), "{error}");
 }

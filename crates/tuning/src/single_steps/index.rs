@@ -119,7 +119,7 @@ impl Block {
 fn packed(coefficient: f32) -> Option<u32> {
     const MOST: f32 = (1 << (31 - PLACE_BITS)) as f32;
     let small = coefficient.fract() == 0.0 && (-MOST..MOST).contains(&coefficient);
-    small.then(|| ((coefficient as i32) << PLACE_BITS) as u32)
+    small.then_some(((coefficient as i32) << PLACE_BITS) as u32)
 }
 
 /// Visits each feature of row `i` of a shape once, with its coefficient.
