@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::builtin::BuiltinPlayer;
 use super::client::{EngineCommand, Setting, UciPlayer, find_program};
 use super::config::{EngineConfig, EngineKind, check_checksum};
+use super::dispatch::RemoteSide;
 use super::player::Player;
 use gputexel_files::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
@@ -147,7 +148,7 @@ fn is_command(text: &str) -> bool {
 pub struct Contestant(Source);
 
 enum Source {
-    BuiltIn { evaluation: Box<TableEvaluation>, hash_mib: usize, stop: StopFlag },
+    BuiltIn { evaluation: Box<TableEvaluation>, side: RemoteSide, hash_mib: usize, stop: StopFlag },
     Uci(EngineCommand, StopFlag),
 }
 
@@ -181,7 +182,8 @@ impl Contestant {
             check_checksum(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), what)?;
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
-        Ok(Self(Source::BuiltIn { evaluation, hash_mib, stop: stop.clone() }))
+        let side = RemoteSide::built_in(&set, &theta, hash_mib);
+        Ok(Self(Source::BuiltIn { evaluation, side, hash_mib, stop: stop.clone() }))
     }
 
     /// A player of its own for one of the games at a time.
@@ -190,7 +192,7 @@ impl Contestant {
     /// Those of [`UciPlayer::start_stoppable`].
     pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
         match &self.0 {
-            Source::BuiltIn { evaluation, hash_mib, stop } => {
+            Source::BuiltIn { evaluation, hash_mib, stop, .. } => {
                 let evaluation = TableEvaluation::clone(evaluation);
                 Ok(Box::new(BuiltinPlayer::new(name, evaluation, *hash_mib).with_stop(stop)))
             }
@@ -198,6 +200,14 @@ impl Contestant {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
                 Ok(Box::new(UciPlayer::start_stoppable(command, stop)?))
             }
+        }
+    }
+
+    /// The engine as one side of games that are played elsewhere.
+    pub fn remote_side(&self) -> RemoteSide {
+        match &self.0 {
+            Source::BuiltIn { side, .. } => side.clone(),
+            Source::Uci(command, _) => RemoteSide::Uci(command.clone()),
         }
     }
 }

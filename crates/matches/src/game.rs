@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
-use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Color, KnownOutcome, Move, Position};
 
-use super::adjudication::{Adjudication, Adjudicator, Verdict};
-use super::end::{End, key, natural_end};
+use super::adjudication::Adjudication;
+use super::course::Course;
+use super::end::End;
 use super::openings::Opening;
-use super::player::{Failure, GameSoFar, Player};
+use super::player::{Failure, Player};
 use super::time_control::{RunningClock, TimeControl};
 use gputexel_engine::Score;
 
@@ -121,19 +121,8 @@ pub fn play_game(
 ) -> Result<GameRecord, Unplayed> {
     make_ready(white, opening.chess960)?;
     make_ready(black, opening.chess960)?;
-    let mut keys = vec![key(&opening.start)];
-    let mut game = GameSoFar {
-        start: opening.start.clone(),
-        chess960: opening.chess960,
-        moves: Vec::with_capacity(200),
-        position: opening.start.clone(),
-        clocks: None,
-    };
-    for &m in &opening.moves {
-        play(&mut game, &mut keys, m);
-    }
+    let mut course = Course::new(opening, rules.adjudication);
     let mut clocks = time_controls.map(|time_control| RunningClock::new(&time_control));
-    let mut adjudicator = Adjudicator::new(rules.adjudication);
     let mut moves = Vec::with_capacity(200);
     let finish = |moves, (outcome, end), failure| GameRecord {
         opening: opening.clone(),
@@ -143,27 +132,18 @@ pub fn play_game(
         failure,
     };
     loop {
-        if let Some(end) = natural_end(&game.position, &keys) {
-            return Ok(finish(moves, end, None));
-        }
-        let moves_over = game.position.fullmoves().get() - 1;
-        if let Some(verdict) = adjudicator.verdict(game.moves.len(), moves_over) {
-            let end = match verdict {
-                Verdict::Draw => (KnownOutcome::Draw, End::AdjudicatedDraw),
-                Verdict::Win(winner) => (KnownOutcome::Decisive { winner }, End::AdjudicatedWin),
-                Verdict::TooLong => (KnownOutcome::Draw, End::TooLong),
-            };
+        if let Some(end) = course.end() {
             return Ok(finish(moves, end, None));
         }
         if cancel.load(Ordering::Relaxed) {
             return Err(Unplayed::Cancelled);
         }
-        let turn = game.position.turn();
+        let turn = course.game.position.turn();
         let side = turn.fold_wb(0, 1);
         let player: &mut dyn Player = if turn.is_white() { &mut *white } else { &mut *black };
         let lost = KnownOutcome::Decisive { winner: !turn };
         let time_control = time_controls[side];
-        game.clocks = shown_clocks(&time_controls, &clocks);
+        course.game.clocks = shown_clocks(&time_controls, &clocks);
         let limits = time_control.limits(&clocks[side]);
         let deadline = match time_control {
             TimeControl::Nodes(_) | TimeControl::Depth(_) => rules.deadline,
@@ -173,10 +153,10 @@ pub fn play_game(
             }
         };
         let begin = Instant::now();
-        let choice = player.choose(&game, &limits, deadline);
+        let choice = player.choose(&course.game, &limits, deadline);
         let took = begin.elapsed();
         let choice = match choice {
-            Ok(choice) if game.position.is_legal(choice.m) => choice,
+            Ok(choice) if course.game.position.is_legal(choice.m) => choice,
             Ok(choice) => {
                 let failure = Failure::IllegalMove(UciMove::from_standard(choice.m).to_string());
                 return Ok(finish(moves, (lost, End::IllegalMove), Some(failure.to_string())));
@@ -191,8 +171,7 @@ pub fn play_game(
             let detail = format!("took {:.3} s of {:.3} s", took.as_secs_f64(), left.as_secs_f64());
             return Ok(finish(moves, (lost, End::TimeForfeit), Some(detail)));
         }
-        play(&mut game, &mut keys, choice.m);
-        adjudicator.add(turn, choice.score);
+        course.play(choice.m, choice.score);
         moves.push(Played {
             m: choice.m,
             score: choice.score,
@@ -216,6 +195,12 @@ pub trait Encounter: Sized {
         rules: &Rules,
         cancel: &AtomicBool,
     ) -> Result<Self, Unplayed>;
+
+    /// How many games it has.
+    const GAMES: usize;
+
+    /// Makes it of games that were played elsewhere; `None` when they are not as many as it has.
+    fn of_games(games: Vec<GameRecord>) -> Option<Self>;
 }
 
 /// A single game, in which the first player has White.
@@ -229,6 +214,13 @@ impl Encounter for GameRecord {
     ) -> Result<Self, Unplayed> {
         play_game(a, b, opening, rules, rules.time_controls, cancel)
     }
+
+    const GAMES: usize = 1;
+
+    fn of_games(games: Vec<GameRecord>) -> Option<Self> {
+        let [game] = <[GameRecord; 1]>::try_from(games).ok()?;
+        Some(game)
+    }
 }
 
 impl Encounter for PairRecord {
@@ -240,6 +232,12 @@ impl Encounter for PairRecord {
         cancel: &AtomicBool,
     ) -> Result<Self, Unplayed> {
         play_pair(a, b, opening, rules, cancel)
+    }
+
+    const GAMES: usize = 2;
+
+    fn of_games(games: Vec<GameRecord>) -> Option<Self> {
+        Some(Self { games: games.try_into().ok()? })
     }
 }
 
@@ -280,16 +278,6 @@ fn make_ready(player: &mut dyn Player, chess960: bool) -> Result<(), Unplayed> {
         Failure::Stopped => Unplayed::Cancelled,
         failure => Unplayed::NotReady { name: player.name().to_string(), failure },
     })
-}
-
-fn play(game: &mut GameSoFar, keys: &mut Vec<Zobrist64>, m: Move) {
-    game.position.play_unchecked(m);
-    game.moves.push(m);
-    // What was before a capture or pawn move cannot come again.
-    if game.position.halfmoves() == 0 {
-        keys.clear();
-    }
-    keys.push(key(&game.position));
 }
 
 /// Both clocks where both sides have one; where only one has, the other shows the same.

@@ -10,6 +10,8 @@ mod builtin;
 pub mod client;
 mod config;
 mod contestant;
+mod course;
+mod dispatch;
 mod end;
 mod game;
 pub mod journal;
@@ -23,21 +25,24 @@ pub mod statistics;
 mod summary;
 mod tally;
 mod time_control;
+mod transcript;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
 pub use builder::{MatchBuilder, check_hash};
 pub use builtin::BuiltinPlayer;
 pub use config::{EngineConfig, EngineKind, MatchConfig, OpeningsConfig, check_checksum};
 pub use contestant::{Contestant, Side};
+pub use dispatch::{Assignment, Delivery, Dispatcher, RemoteSide};
 pub use end::End;
 pub use game::{Encounter, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
-pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, run_match};
+pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, dispatch_match, run_match};
 pub use session::{
-    FinishedMatch, Match, ResumeBuilder, check_concurrency, check_games, cores, deadline_from_seconds,
-    warnings,
+    FinishedMatch, Match, ResumeBuilder, check_concurrency, check_games, cores, crowding,
+    deadline_from_seconds, warnings,
 };
 pub use summary::{EngineSummary, MatchSummary, SprtSummary};
 pub use tally::{GameSummary, PairSummary, Tally};
 pub use time_control::TimeControl;
+pub use transcript::{StoredCourse, StoredMove, StoredOpening, recorded_game};

@@ -8,11 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use super::game::{PairRecord, Rules};
+use super::dispatch::{Assignment, Dispatcher, RemoteSide};
+use super::game::{Encounter, PairRecord, Rules};
 use super::openings::{Opening, Openings};
 use super::pgn::{GameTags, to_pgn};
 use super::player::Player;
-use super::scheduler::{NextStep, Players, Schedule, Unready, play_pairs};
+use super::scheduler::{NextStep, Players, Schedule, Unready, dispatch_pairs, play_pairs};
 use super::statistics::{Sprt, SprtState};
 use super::tally::{PairSummary, Tally};
 use gputexel_files::{Error, Result};
@@ -143,6 +144,41 @@ pub fn run_match(
     cancel: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<MatchResult> {
+    let players = MatchPlayers { openings, make };
+    conduct(settings, done, observer, |schedule, threads| {
+        play_pairs(&players, schedule, &settings.rules, threads, cancel, &mut |_| ())
+    })
+}
+
+/// Has a match played elsewhere by these sides; otherwise as [`run_match`].
+///
+/// # Errors
+/// What the dispatcher or the observer reports.
+pub fn dispatch_match(
+    settings: &MatchSettings,
+    openings: &Openings,
+    sides: &[RemoteSide; 2],
+    dispatcher: &dyn Dispatcher,
+    done: BTreeMap<u64, PairSummary>,
+    cancel: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<MatchResult> {
+    let assign = |number: &u64| {
+        let (opening, rules) = (openings.get(*number), settings.rules);
+        Ok(Assignment { number: *number, sides: sides.clone(), opening, rules, games: PairRecord::GAMES })
+    };
+    conduct(settings, done, observer, |schedule, pairs| {
+        dispatch_pairs(dispatcher, &assign, schedule, pairs, cancel, &mut |_| ())
+    })
+}
+
+/// Counts the pairs in `done` and those that `play` plays, so many at a time.
+fn conduct<'a>(
+    settings: &'a MatchSettings,
+    done: BTreeMap<u64, PairSummary>,
+    observer: &'a mut dyn Observer,
+    play: impl FnOnce(&mut MatchSchedule<'a>, u64) -> Result<()>,
+) -> Result<MatchResult> {
     let (tally, waiting) = (Tally::default(), BTreeMap::new());
     let counting = Counting { settings, observer, tally, next: 0, waiting, stop: None };
     let known: Vec<u64> = done.keys().copied().collect();
@@ -151,9 +187,7 @@ pub fn run_match(
         schedule.counting.add(pair);
     }
     if schedule.counting.stop.is_none() && settings.pairs > 0 {
-        let threads = settings.pairs.min(settings.concurrency as u64);
-        let players = MatchPlayers { openings, make };
-        play_pairs(&players, &mut schedule, &settings.rules, threads, cancel, &mut |_| ())?;
+        play(&mut schedule, settings.pairs.min(settings.concurrency as u64))?;
     }
     let counting = schedule.counting;
     let ahead = counting.waiting.len() as u64;

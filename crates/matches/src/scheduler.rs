@@ -1,7 +1,8 @@
 //! Pairs of games or single ones, several at a time: the threads that matches, tuning runs and self-play
 //! share. What is said of pairs below goes for whatever [`Encounter`] a schedule has.
 //!
-//! Owns the threads, their players, and when they end. Which pair comes next, and what becomes of a
+//! Owns the threads, their players, and when they end; [`dispatch_pairs`] has a thread wait for each pair that
+//! others play. Which pair comes next, and what becomes of a
 //! finished one, is decided by a [`Schedule`], which one thread at a time calls; what it decides may
 //! therefore depend on all that was finished before.
 
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
+use super::dispatch::{Assignment, Dispatcher};
 use super::game::{Encounter, Rules, Unplayed};
 use super::openings::Opening;
 use super::player::{Failure, Player};
@@ -118,12 +120,135 @@ where
     P: Players,
     S: Schedule<Pair = P::Pair>,
 {
+    run_threads(&Here { players, rules }, schedule, threads, cancel, watch)
+}
+
+/// Has pairs played elsewhere, so many at a time, until the schedule has no more or `cancel` is set. `assign`
+/// says what there is to play. `watch` is that of [`play_pairs`].
+///
+/// # Errors
+/// The first that the dispatcher, `assign` or the schedule report; those of starting threads.
+pub fn dispatch_pairs<S: Schedule>(
+    dispatcher: &dyn Dispatcher,
+    assign: &Assign<'_, S::Pair>,
+    schedule: &mut S,
+    pairs: u64,
+    cancel: &AtomicBool,
+    watch: &mut dyn FnMut(&S),
+) -> Result<()> {
+    run_threads(&Elsewhere { dispatcher, assign }, schedule, pairs, cancel, watch)
+}
+
+/// Says what there is to play in a pair.
+pub type Assign<'a, P> = dyn Fn(&P) -> Result<Assignment> + Sync + 'a;
+
+/// Where pairs are played.
+trait Boards<P, R>: Sync {
+    /// What a thread keeps between pairs.
+    type Board;
+
+    /// Called once in each thread.
+    fn set_up(&self) -> Result<Self::Board>;
+
+    /// Waits until a pair can be played; false when none will be because `over` is set.
+    fn wait(&self, over: &AtomicBool) -> bool;
+
+    /// There is no pair to play after all.
+    fn free(&self) {}
+
+    /// Plays a pair.
+    fn play(&self, board: &mut Self::Board, pair: &P, over: &AtomicBool) -> Result<Outcome<R>>;
+}
+
+/// What became of a pair.
+enum Outcome<R> {
+    /// It was played; what is called once the schedule has it.
+    Played(R, Option<Box<dyn FnOnce() + Send>>),
+    Cancelled,
+    NotReady(Unready),
+}
+
+/// Pairs between players of this process.
+struct Here<'a, P> {
+    players: &'a P,
+    rules: &'a Rules,
+}
+
+impl<P: Players, R: Encounter> Boards<P::Pair, R> for Here<'_, P> {
+    type Board = [P::Player; 2];
+
+    fn set_up(&self) -> Result<Self::Board> {
+        let first = self.players.make(0)?;
+        Ok([first, self.players.make(1)?])
+    }
+
+    fn wait(&self, over: &AtomicBool) -> bool {
+        !over.load(Ordering::Relaxed)
+    }
+
+    fn play(&self, board: &mut Self::Board, pair: &P::Pair, over: &AtomicBool) -> Result<Outcome<R>> {
+        let opening = self.players.set_up(board, pair)?;
+        let [first, second] = board;
+        let (first, second) = (P::as_player(first), P::as_player(second));
+        Ok(match R::play(first, second, &opening, self.rules, over) {
+            Ok(record) => Outcome::Played(record, None),
+            Err(Unplayed::Cancelled) => Outcome::Cancelled,
+            Err(Unplayed::NotReady { name, failure }) => {
+                let side = usize::from(name == second.name());
+                Outcome::NotReady(Unready { side, name, failure })
+            }
+        })
+    }
+}
+
+/// Pairs that others play.
+struct Elsewhere<'a, P> {
+    dispatcher: &'a dyn Dispatcher,
+    assign: &'a Assign<'a, P>,
+}
+
+impl<P: Send, R: Encounter> Boards<P, R> for Elsewhere<'_, P> {
+    type Board = ();
+
+    fn set_up(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn wait(&self, over: &AtomicBool) -> bool {
+        self.dispatcher.wait_for_place(over)
+    }
+
+    fn free(&self) {
+        self.dispatcher.free_place();
+    }
+
+    fn play(&self, (): &mut (), pair: &P, over: &AtomicBool) -> Result<Outcome<R>> {
+        let assignment = (self.assign)(pair)?;
+        let Some(delivery) = self.dispatcher.play(&assignment, over)? else { return Ok(Outcome::Cancelled) };
+        let record = R::of_games(delivery.games).ok_or_else(|| {
+            Error::Usage(format!("{}: not as many games as were asked for", assignment.number))
+        })?;
+        Ok(Outcome::Played(record, Some(delivery.stored)))
+    }
+}
+
+fn run_threads<B, S>(
+    boards: &B,
+    schedule: &mut S,
+    threads: u64,
+    cancel: &AtomicBool,
+    watch: &mut dyn FnMut(&S),
+) -> Result<()>
+where
+    S: Schedule,
+    B: Boards<S::Pair, S::Record>,
+{
     let over = AtomicBool::new(false);
     let shared = Mutex::new(Shared { schedule, outcome: Ok(()) });
     let (alive, ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         for number in 1..=threads.clamp(1, MAX_THREADS) as usize {
-            let worker = Worker { players, shared: &shared, rules, over: &over, number };
+            let worker = Worker { boards, shared: &shared, over: &over, number };
             let alive = alive.clone();
             let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
             let spawned = builder.spawn_scoped(scope, move || {
@@ -169,21 +294,20 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One thread: two players, one pair after the other.
-struct Worker<'a, 's, P, S> {
-    players: &'a P,
+/// One thread: one pair after the other.
+struct Worker<'a, 's, B, S> {
+    boards: &'a B,
     shared: &'a Mutex<Shared<'s, S>>,
-    rules: &'a Rules,
     /// Set when no more games are wanted.
     over: &'a AtomicBool,
     /// From 1.
     number: usize,
 }
 
-impl<P, S> Worker<'_, '_, P, S>
+impl<B, S> Worker<'_, '_, B, S>
 where
-    P: Players,
-    S: Schedule<Pair = P::Pair>,
+    S: Schedule,
+    B: Boards<S::Pair, S::Record>,
 {
     fn note(&self, end: Result<()>) {
         if let Err(error) = end {
@@ -193,8 +317,7 @@ where
     }
 
     fn work(&self) -> Result<()> {
-        let made = self.players.make(0).and_then(|first| Ok([first, self.players.make(1)?]));
-        let mut players = match made {
+        let mut board = match self.boards.set_up() {
             // It is called off before this thread has played.
             Err(Error::Interrupted(_)) => return Ok(()),
             made => made?,
@@ -203,26 +326,27 @@ where
         let mut again = None;
         loop {
             let next = match again.take() {
-                None if self.over.load(Ordering::Relaxed) => return Ok(()),
+                None if !self.boards.wait(self.over) => return Ok(()),
                 None => locked(self.shared).schedule.next(),
                 retried => retried,
             };
-            let Some(pair) = next else { return Ok(()) };
-            let opening = self.players.set_up(&mut players, &pair)?;
-            let [first, second] = &mut players;
-            let (first, second) = (P::as_player(first), P::as_player(second));
-            match S::Record::play(first, second, &opening, self.rules, self.over) {
-                Ok(record) => {
+            let Some(pair) = next else {
+                self.boards.free();
+                return Ok(());
+            };
+            match self.boards.play(&mut board, &pair, self.over)? {
+                Outcome::Played(record, stored) => {
                     attempts = 0;
                     if !locked(self.shared).schedule.finished(self.number, pair, &record)? {
                         self.over.store(true, Ordering::Relaxed);
                     }
+                    if let Some(stored) = stored {
+                        stored();
+                    }
                 }
-                Err(Unplayed::Cancelled) => return locked(self.shared).schedule.cancelled(pair),
-                Err(Unplayed::NotReady { name, failure }) => {
+                Outcome::Cancelled => return locked(self.shared).schedule.cancelled(pair),
+                Outcome::NotReady(unready) => {
                     attempts += 1;
-                    let side = usize::from(name == second.name());
-                    let unready = Unready { side, name, failure };
                     let mut shared = locked(self.shared);
                     match shared.schedule.not_ready(pair, &unready, attempts)? {
                         NextStep::Ask => {}

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::config::MatchConfig;
 use super::contestant::{Contestant, make_names_differ};
+use super::dispatch::Dispatcher;
 use super::game::Rules;
 use super::journal::{GamesFile, Journal};
 use super::openings::{Book, Openings};
-use super::runner::{MatchResult, MatchSettings, Observer, run_match};
+use super::runner::{MatchResult, MatchSettings, Observer, dispatch_match, run_match};
 use super::tally::{PairSummary, Tally};
 use super::time_control::TimeControl;
 use gputexel_files::run_folder::{Kind, check_inputs};
@@ -45,6 +47,7 @@ pub struct Match<'a> {
     done: BTreeMap<u64, PairSummary>,
     place: Option<Place>,
     pub(super) observe: Option<Observe<'a>>,
+    dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
 /// Where a match is recorded.
@@ -109,8 +112,8 @@ impl<'a> Match<'a> {
             sprt: config.sprt,
             max_failures: config.max_failures,
         };
-        let (done, place, observe) = (BTreeMap::new(), None, None);
-        Ok(Self { config, settings, openings, contestants, warnings, stop, done, place, observe })
+        let (done, place, observe, dispatcher) = (BTreeMap::new(), None, None, None);
+        Ok(Self { config, settings, openings, contestants, warnings, stop, done, place, observe, dispatcher })
     }
 
     /// What is played, as the journal keeps it.
@@ -166,6 +169,13 @@ impl<'a> Match<'a> {
         self.observe = Some(Box::new(observer));
     }
 
+    /// Has the pairs played elsewhere instead of in this process, so many at a time.
+    pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, pairs: usize) {
+        let crowding = crowding(&self.settings.rules, self.settings.concurrency);
+        self.warnings.retain(|warning| Some(warning) != crowding.as_ref());
+        (self.dispatcher, self.settings.concurrency) = (Some(dispatcher), pairs);
+    }
+
     /// Plays what is missing. How it ended is in the result: also a match that was stopped, or given up
     /// because engines failed, has one.
     ///
@@ -173,7 +183,8 @@ impl<'a> Match<'a> {
     /// Those of starting engines and of writing files, and [`Error::Input`] when the folder was removed
     /// or replaced meanwhile.
     pub fn run(self) -> Result<FinishedMatch> {
-        let Self { config, settings, openings, contestants, stop, done, place, observe, .. } = self;
+        let Self { config, settings, openings, contestants, stop, done, place, observe, dispatcher, .. } =
+            self;
         let (folder, journal) = place.map(|place| (place.folder, place.journal)).unzip();
         let folder = folder.map(|folder| folder.path().to_path_buf());
         let pgn = config.pgn.clone().or_else(|| folder.as_ref().map(|folder| folder.join(GAMES_FILE)));
@@ -184,8 +195,16 @@ impl<'a> Match<'a> {
         }
         let begin = Instant::now();
         let mut recorder = Recorder { journal, games, kept, observe };
-        let make = |engine: usize| contestants[engine].player(&settings.names[engine]);
-        let result = run_match(&settings, &openings, &make, done, &stop, &mut recorder);
+        let result = match dispatcher {
+            None => {
+                let make = |engine: usize| contestants[engine].player(&settings.names[engine]);
+                run_match(&settings, &openings, &make, done, &stop, &mut recorder)
+            }
+            Some(dispatcher) => {
+                let sides = contestants.each_ref().map(Contestant::remote_side);
+                dispatch_match(&settings, &openings, &sides, &*dispatcher, done, &stop, &mut recorder)
+            }
+        };
         let seconds = begin.elapsed().as_secs_f64();
         let Recorder { journal, games, kept, .. } = recorder;
         // Games that are there are worth writing whatever else went wrong, if they are still there.
@@ -401,13 +420,7 @@ pub fn deadline_from_seconds(seconds: f64) -> Result<Duration> {
 
 /// What is worth knowing before so many games are played at a time from a book.
 pub fn warnings(rules: &Rules, concurrency: usize, book: Option<&Book>) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let cores = cores();
-    if concurrency > cores && rules.time_controls.iter().any(TimeControl::is_timed) {
-        warnings.push(format!(
-            "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
-        ));
-    }
+    let mut warnings: Vec<String> = crowding(rules, concurrency).into_iter().collect();
     if let Some(book) = book {
         warnings.extend(book.complaints.iter().cloned());
         let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
@@ -416,6 +429,16 @@ pub fn warnings(rules: &Rules, concurrency: usize, book: Option<&Book>) -> Vec<S
         }
     }
     warnings
+}
+
+/// The warning of more games at a time than this machine has cores for, where engines play on time.
+pub fn crowding(rules: &Rules, concurrency: usize) -> Option<String> {
+    let cores = cores();
+    (concurrency > cores && rules.time_controls.iter().any(TimeControl::is_timed)).then(|| {
+        format!(
+            "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
+        )
+    })
 }
 
 /// Cores that this process may use.

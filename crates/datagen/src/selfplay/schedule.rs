@@ -10,7 +10,7 @@ use gputexel_files::journal::LineJournal;
 use gputexel_files::{Error, Result};
 use gputexel_matches::openings::{Opening, Openings};
 use gputexel_matches::scheduler::{NextStep, Players, Schedule, Unready};
-use gputexel_matches::{Contestant, GameRecord, Player};
+use gputexel_matches::{Assignment, Contestant, Encounter, GameRecord, Player, RemoteSide, Rules};
 
 /// How often an engine is started in vain before playing is given up.
 const STARTS: u32 = 3;
@@ -36,6 +36,12 @@ impl Players for BothSides<'_> {
     fn as_player(player: &mut Self::Player) -> &mut dyn Player {
         &mut **player
     }
+}
+
+/// A game to be played elsewhere.
+pub(super) fn assignment((game, opening): &(u64, Opening), side: &RemoteSide, rules: &Rules) -> Assignment {
+    let (number, sides, opening) = (*game, [side.clone(), side.clone()], opening.clone());
+    Assignment { number, sides, opening, rules: *rules, games: GameRecord::GAMES }
 }
 
 /// Sees the sums grow.

@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::config::{SelfPlayConfig, SelfPlayOptions};
 use super::output::{GameFormat, Labels, WrittenFile, write_games};
 use super::record::StoredGame;
-use super::schedule::{BothSides, GameSchedule, Observe};
+use super::schedule::{BothSides, GameSchedule, Observe, assignment};
 use super::tally::{SelfPlaySummary, SelfPlayTally, Stop};
 use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::run_folder::{Kind, check_inputs};
 use gputexel_files::{Error, Result, RunFolder, StopFlag};
-use gputexel_matches::openings::Openings;
-use gputexel_matches::scheduler::play_pairs;
-use gputexel_matches::{Contestant, Rules, check_concurrency, warnings};
+use gputexel_matches::openings::{Opening, Openings};
+use gputexel_matches::scheduler::{dispatch_pairs, play_pairs};
+use gputexel_matches::{Contestant, Dispatcher, Rules, check_concurrency, crowding, warnings};
 
 /// The journal in its folder.
 const JOURNAL: &str = "selfplay.jsonl";
@@ -50,6 +51,7 @@ pub struct SelfPlay<'a> {
     known: Vec<(u64, u64)>,
     files: Option<(RunFolder, LineJournal)>,
     observe: Option<Observe<'a>>,
+    dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
 /// What a resumed run may do differently.
@@ -85,7 +87,8 @@ impl<'a> SelfPlay<'a> {
         let openings = config.open_openings()?;
         let contestant = Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
         let warnings = warnings(&rules, concurrency, openings.book());
-        let (tally, known, files, observe) = (SelfPlayTally::default(), Vec::new(), None, None);
+        let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
+        let (observe, dispatcher) = (None, None);
         Ok(Self {
             config,
             rules,
@@ -98,6 +101,7 @@ impl<'a> SelfPlay<'a> {
             known,
             files,
             observe,
+            dispatcher,
         })
     }
 
@@ -163,6 +167,18 @@ impl<'a> SelfPlay<'a> {
         self.observe = Some(Box::new(observer));
     }
 
+    /// Has the games played elsewhere instead of in this process, so many at a time.
+    pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, games: usize) {
+        let crowding = crowding(&self.rules, self.concurrency);
+        self.warnings.retain(|warning| Some(warning) != crowding.as_ref());
+        (self.dispatcher, self.concurrency) = (Some(dispatcher), games);
+    }
+
+    /// By which rules games are played.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Makes the folder, or with `None` a dated one under `runs`, in which every game is kept as it is finished.
     ///
     /// # Errors
@@ -193,7 +209,18 @@ impl<'a> SelfPlay<'a> {
     /// when the folder was removed or replaced meanwhile.
     pub fn run(self) -> Result<FinishedSelfPlay> {
         let Self {
-            config, rules, openings, contestant, concurrency, stop, tally, known, files, observe, ..
+            config,
+            rules,
+            openings,
+            contestant,
+            concurrency,
+            stop,
+            tally,
+            known,
+            files,
+            observe,
+            dispatcher,
+            ..
         } = self;
         let Some((folder, journal)) = files else {
             return Err(Error::Usage("self-play needs a folder for its games".to_string()));
@@ -219,7 +246,14 @@ impl<'a> SelfPlay<'a> {
         let played = match schedule.stop.is_none() && missing > 0 {
             true => {
                 let threads = missing.min(concurrency as u64);
-                play_pairs(&players, &mut schedule, &rules, threads, &stop, &mut |_| ())
+                match &dispatcher {
+                    None => play_pairs(&players, &mut schedule, &rules, threads, &stop, &mut |_| ()),
+                    Some(dispatcher) => {
+                        let side = contestant.remote_side();
+                        let assign = &|game: &(u64, Opening)| Ok(assignment(game, &side, &rules));
+                        dispatch_pairs(&**dispatcher, assign, &mut schedule, threads, &stop, &mut |_| ())
+                    }
+                }
             }
             false => Ok(()),
         };

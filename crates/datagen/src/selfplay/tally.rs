@@ -56,7 +56,7 @@ pub struct SelfPlayTally {
 impl SelfPlayTally {
     pub(super) fn add(&mut self, game: &StoredGame) {
         *self.ends.entry(game.end).or_default() += 1;
-        self.micros += game.moves.iter().map(|played| played.4).sum::<u64>();
+        self.micros += game.moves.iter().map(|played| played.micros()).sum::<u64>();
         if !is_sound(game.end) {
             self.spoiled += 1;
             let what = game.failure.as_deref().unwrap_or("unknown");

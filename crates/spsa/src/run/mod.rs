@@ -34,8 +34,10 @@ pub use verification::{Verification, VerifyOptions};
 use super::{Perturbation, Variable};
 use gputexel_files::{Error, Result};
 use gputexel_matches::openings::{Opening, Openings};
-use gputexel_matches::scheduler::{NextStep, Players, Schedule, Unready, play_pairs};
-use gputexel_matches::{GameRecord, GameTags, PairRecord, Player, Rules, TimeControl, to_pgn};
+use gputexel_matches::scheduler::{NextStep, Players, Schedule, Unready, dispatch_pairs, play_pairs};
+use gputexel_matches::{
+    Assignment, Dispatcher, Encounter, GameRecord, GameTags, PairRecord, Player, Rules, TimeControl, to_pgn,
+};
 
 /// What a run plays with.
 pub struct Arena<'a> {
@@ -55,6 +57,8 @@ pub struct Arena<'a> {
     pub pgn: Option<PathBuf>,
     /// `2026.01.31`, for the tags of games.
     pub date: String,
+    /// Who has the games played, unless this process plays them.
+    pub dispatcher: Option<&'a dyn Dispatcher>,
 }
 
 /// Sees everything that happens, in order.
@@ -105,7 +109,13 @@ pub fn play(
         _ => {
             let threads = left.min(arena.concurrency as u64);
             let watch = &mut |schedule: &RunSchedule<'_>| watch(schedule.state);
-            play_pairs(&players, &mut schedule, &arena.rules, threads, cancel, watch)?;
+            match arena.dispatcher {
+                None => play_pairs(&players, &mut schedule, &arena.rules, threads, cancel, watch)?,
+                Some(dispatcher) => {
+                    let assign = &|pair: &Perturbation| Ok(players.assignment(pair));
+                    dispatch_pairs(dispatcher, assign, &mut schedule, threads, cancel, watch)?;
+                }
+            }
         }
     }
     Ok(match schedule.failures {
@@ -121,6 +131,22 @@ struct RunPlayers<'a> {
     variables: Vec<Variable>,
     /// The values at the start of the run, as engines get them.
     start: Vec<f64>,
+}
+
+impl RunPlayers<'_> {
+    fn assignment(&self, pair: &Perturbation) -> Assignment {
+        let [plus, minus] = self.arena.engines;
+        Assignment {
+            number: pair.k,
+            sides: [
+                plus.remote_side(&self.variables, &pair.plus),
+                minus.remote_side(&self.variables, &pair.minus),
+            ],
+            opening: self.arena.openings.get(pair.k - 1),
+            rules: self.arena.rules,
+            games: PairRecord::GAMES,
+        }
+    }
 }
 
 impl Players for RunPlayers<'_> {

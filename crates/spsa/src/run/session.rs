@@ -3,12 +3,16 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
+use std::sync::Arc;
+
 use gputexel_files::run_folder::{Kind, check_inputs};
 use gputexel_files::{AppendFile, Error, Result, RunFolder, StopFlag, write_atomically};
 
 use super::results::write_values;
 use super::setup::Setup;
-use super::{Header, Journal, RunEvent, RunObserver, RunState, Stop, play};
+use super::{Arena, Header, Journal, RunEvent, RunObserver, RunState, Stop, play};
+use gputexel_matches::{Dispatcher, Rules, crowding};
+
 use crate::config::{RunConfig, existing_games};
 
 /// The log's name in the folder.
@@ -32,6 +36,7 @@ pub struct SpsaRun {
     state: RunState,
     stop: StopFlag,
     files: Option<Files>,
+    dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
 impl SpsaRun {
@@ -129,6 +134,18 @@ impl SpsaRun {
         self.state.add(&event)
     }
 
+    /// By which rules games are played.
+    pub fn rules(&self) -> &Rules {
+        &self.setup.rules
+    }
+
+    /// Has the pairs played elsewhere instead of in this process, so many at a time.
+    pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, pairs: usize) {
+        let crowding = crowding(&self.setup.rules, self.setup.concurrency);
+        self.setup.warnings.retain(|warning| Some(warning) != crowding.as_ref());
+        (self.dispatcher, self.setup.concurrency) = (Some(dispatcher), pairs);
+    }
+
     /// Plays the pairs that are missing, and then writes the values in several forms into the folder, also
     /// when an error ended the run. `watch` sees the state about twenty times a second.
     ///
@@ -136,8 +153,8 @@ impl SpsaRun {
     /// Engines that cannot be started, files that cannot be written, a folder that was removed or replaced
     /// meanwhile.
     pub fn run(&mut self, mut watch: impl FnMut(&RunState)) -> Result<Stop> {
-        let Self { header, setup, state, stop, files, .. } = self;
-        let arena = setup.arena(header);
+        let Self { header, setup, state, stop, files, dispatcher } = self;
+        let arena = Arena { dispatcher: dispatcher.as_deref(), ..setup.arena(header) };
         let Some(files) = files else { return play(&arena, state, &mut Unrecorded, stop, &mut watch) };
         let ended = play(&arena, state, files, stop, &mut watch);
         // Whatever ended the run, what is known is worth having, but in its folder and in no other.
@@ -209,7 +226,7 @@ impl RunBuilder {
         let mut header = Header::new(&self.command_line, self.config);
         let state = RunState::try_new(&header.config)?;
         let setup = Setup::open(&mut header, self.concurrency, &self.stop)?;
-        let mut run = SpsaRun { header, setup, state, stop: self.stop, files: None };
+        let mut run = SpsaRun { header, setup, state, stop: self.stop, files: None, dispatcher: None };
         if let Some(folder) = &self.folder {
             run.create_folder(Some(folder), self.overwrite)?;
         }
@@ -255,7 +272,8 @@ impl ResumedRunBuilder {
         let setup = Setup::open(&mut self.header, self.concurrency, &self.stop)?;
         let logs = open_logs(&self.folder, &self.header, &self.log)?;
         let files = Some(Files { folder: self.folder, journal: self.journal, logs });
-        Ok(SpsaRun { header: self.header, setup, state: self.state, stop: self.stop, files })
+        let (header, state, stop) = (self.header, self.state, self.stop);
+        Ok(SpsaRun { header, setup, state, stop, files, dispatcher: None })
     }
 }
 

@@ -97,6 +97,7 @@ impl Setup {
             max_failures: games.max_failures.unwrap_or(MAX_FAILURES),
             pgn: games.pgn.clone(),
             date: header.date.clone(),
+            dispatcher: None,
         }
     }
 }

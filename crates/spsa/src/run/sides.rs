@@ -9,7 +9,7 @@ use crate::Variable;
 use crate::config::EngineSection;
 use gputexel_files::{Error, Result, StopFlag};
 use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};
-use gputexel_matches::{BuiltinPlayer, Player};
+use gputexel_matches::{BuiltinPlayer, Player, RemoteSide};
 use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
 
 /// Transposition table of a built-in engine, unless said otherwise.
@@ -151,6 +151,20 @@ impl TunedEngine {
         let Tables { set, groups, .. } = &**tables;
         let theta = groups.theta(values);
         groups.indices().iter().flatten().map(|&i| (set.parameter_name(i), theta[i])).collect()
+    }
+
+    /// The engine with these values as one side of games that are played elsewhere.
+    pub fn remote_side(&self, variables: &[Variable], values: &[f64]) -> RemoteSide {
+        match &self.kind {
+            Kind::BuiltIn(tables) => {
+                RemoteSide::built_in(&tables.set, &tables.groups.theta(values), tables.hash_mib)
+            }
+            Kind::Uci(command, _) => {
+                let mut command = command.clone();
+                command.settings.extend(variables.iter().zip(values).map(|(v, x)| tuned_setting(v, *x)));
+                RemoteSide::Uci(command)
+            }
+        }
     }
 
     /// A player with these values.

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::{Advice, Error, Result, StopFlag};
 use gputexel_matches::journal::{self, GamesFile};
 use gputexel_matches::openings::{Openings, Order};
-use gputexel_matches::{MatchResult, MatchSettings, Observer, PairSummary, Tally, check_games, run_match};
+use gputexel_matches::{
+    Dispatcher, MatchResult, MatchSettings, Observer, PairSummary, Rules, Tally, check_games, crowding,
+    dispatch_match, run_match,
+};
 use serde::{Deserialize, Serialize};
 
 use super::setup::Setup;
@@ -60,6 +64,7 @@ pub struct Verification {
     config: VerifyConfig,
     options: VerifyOptions,
     folder: PathBuf,
+    dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
 impl Verification {
@@ -81,7 +86,8 @@ impl Verification {
             tuned: state.tuner.rounded_values(),
             start: variables.iter().map(|v| v.rounded(v.start)).collect(),
         };
-        Ok(Self { header, state, setup, config, options, folder: folder.join(FOLDER) })
+        let (folder, dispatcher) = (folder.join(FOLDER), None);
+        Ok(Self { header, state, setup, config, options, folder, dispatcher })
     }
 
     /// Where the run stands.
@@ -109,13 +115,33 @@ impl Verification {
         self.folder.join("games.pgn")
     }
 
+    /// By which rules games are played.
+    pub fn rules(&self) -> &Rules {
+        &self.setup.rules
+    }
+
+    /// Makes the folder of the match.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create_folder(&self) -> Result<()> {
+        std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))
+    }
+
+    /// Has the pairs played elsewhere instead of in this process, so many at a time.
+    pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, pairs: usize) {
+        let crowding = crowding(&self.setup.rules, self.setup.concurrency);
+        self.setup.warnings.retain(|warning| Some(warning) != crowding.as_ref());
+        (self.dispatcher, self.setup.concurrency) = (Some(dispatcher), pairs);
+    }
+
     /// Plays what is missing; `observe` sees the sums after each pair that counts. A is the tuned side.
     ///
     /// # Errors
     /// [`Error::Advised`] for a match of other values, unless [`VerifyOptions::replace`] is set; engines that
     /// cannot be started, files that cannot be written.
     pub fn run(&self, observe: impl FnMut(&Tally) + Send) -> Result<MatchResult> {
-        std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))?;
+        self.create_folder()?;
         let (journal, done) = self.open_journal()?;
         let mut games = GamesFile::create(&self.pgn())?;
         for (number, pair) in &done {
@@ -133,13 +159,23 @@ impl Verification {
         };
         let values = [&self.config.tuned, &self.config.start];
         let variables = self.state.tuner.variables();
-        let make = |side: usize| {
-            // The tuned values play with the engine that was tuned.
-            let engine = self.setup.engines()[side];
-            Ok(engine.player(&settings.names[side], variables, values[side])?.into_player())
-        };
         let mut recorder = Recorder { journal, games, observe };
-        let result = run_match(&settings, &self.openings(), &make, done, &self.options.stop, &mut recorder);
+        let (openings, stop) = (self.openings(), &self.options.stop);
+        // The tuned values play with the engine that was tuned.
+        let engines = self.setup.engines();
+        let result = match &self.dispatcher {
+            None => {
+                let make = |side: usize| {
+                    let player = engines[side].player(&settings.names[side], variables, values[side])?;
+                    Ok(player.into_player())
+                };
+                run_match(&settings, &openings, &make, done, stop, &mut recorder)
+            }
+            Some(dispatcher) => {
+                let sides = [0, 1].map(|side| engines[side].remote_side(variables, values[side]));
+                dispatch_match(&settings, &openings, &sides, &**dispatcher, done, stop, &mut recorder)
+            }
+        };
         recorder.journal.check()?;
         recorder.games.finish()?;
         result
