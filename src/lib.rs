@@ -52,6 +52,8 @@
 
 pub use gputexel_checking as checking;
 pub use gputexel_chess as chess;
+#[cfg(feature = "cluster")]
+pub use gputexel_cluster as cluster;
 pub use gputexel_datagen as datagen;
 pub use gputexel_dataset as dataset;
 pub use gputexel_dataset::Dataset;

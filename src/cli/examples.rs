@@ -167,6 +167,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "gputexel bench --tiles",
         ],
     ),
+    (
+        "worker",
+        &[
+            "gputexel worker nats://den.example",
+            "gputexel worker tls://den.example --config worker.toml --queue-token-file token.txt",
+        ],
+    ),
     ("uci", &["gputexel uci --params runs/first/params.json"]),
     (
         "devices",

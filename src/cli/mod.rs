@@ -31,6 +31,7 @@ mod matches;
 mod memory;
 mod patch;
 mod pso;
+mod queue;
 mod reading;
 mod reading_progress;
 mod report;
@@ -47,6 +48,7 @@ mod tune;
 mod uci;
 mod usage;
 mod wdl;
+mod worker;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -118,6 +120,9 @@ enum Command {
     /// Make games for tuning: an engine plays itself
     #[command(name = "selfplay")]
     SelfPlay(Box<selfplay::SelfPlayArgs>),
+    /// Play games for runs of other machines
+    #[command(hide = queue::HIDDEN)]
+    Worker(worker::WorkerArgs),
     /// Give positions new scores by an engine, or results and scores from tablebases
     Rescore(Box<rescore::RescoreArgs>),
     /// List the features of a model: their names and what they count
@@ -182,8 +187,9 @@ pub fn main() -> ExitCode {
             std::process::exit(130);
         }
     });
-    let context =
-        Context { json: cli.json, quiet: cli.quiet, command_line: typed.join(" "), cancel: &CANCEL };
+    // It is kept in folders that others may read.
+    let command_line = typed.iter().map(|word| queue::without_password(word)).collect::<Vec<_>>().join(" ");
+    let context = Context { json: cli.json, quiet: cli.quiet, command_line, cancel: &CANCEL };
     if let Some(memory) = cli.command.memory()
         && let Err(error) = memory.begin()
     {
@@ -206,6 +212,7 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(args, &context),
         Command::ImportParams(args) => export::run_import(args, &context),
         Command::Match(args) => matches::run(args, &context),
+        Command::Worker(args) => worker::run(args, &context),
         Command::Rescore(args) => rescore::run(args, &context),
         Command::SelfPlay(args) => selfplay::run(args, &context),
         Command::Features(args) => features::run(args, &context),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// What can be asked for. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public games and positions beside the checkout, `root` the
 /// right to give files away.
-pub const NAMES: [&str; 19] = [
+pub const NAMES: [&str; 21] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -29,6 +29,8 @@ pub const NAMES: [&str; 19] = [
     "stockfish",
     "toga2",
     "mkfifo",
+    "nats-server",
+    "openssl",
     "/dev/full",
     "root",
     "data",

@@ -9,6 +9,7 @@ use gputexel::Error;
 use gputexel::matches::{Match, MatchSummary, Stop};
 
 use super::games::warn;
+use super::queue::{Queue, QueueFlags};
 use super::{Context, say};
 use flags::Played;
 use output::Progress;
@@ -33,6 +34,8 @@ pub struct MatchArgs {
     b: Option<String>,
     #[command(flatten)]
     played: Played,
+    #[command(flatten)]
+    queue: QueueFlags,
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
     #[arg(long, value_name = "N", help_heading = "Match")]
     games: Option<u64>,
@@ -59,35 +62,52 @@ pub struct MatchArgs {
 /// # Errors
 /// Anything that keeps the match from its end; an interrupted match can be resumed.
 pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
+    // With a queue, this machine plays nothing.
+    let here = args.concurrency.filter(|_| !args.queue.is_asked_for());
     if let Some(path) = &args.resume {
         let builder = Match::resume(path)?.stop(context.cancel);
-        let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(args.concurrency);
-        return play(context, builder.build()?);
+        let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
+        return play(args, context, args.queue.open(context)?, builder.build()?);
     }
     let (Some(a), Some(b)) = (&args.a, &args.b) else {
         return Err(Error::Usage("match needs two sides, or --resume".to_string()).into());
     };
     let builder = args.played.builder([a, b])?;
     let builder = builder.command_line(&context.command_line).stop(context.cancel);
-    let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(args.concurrency);
+    let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
     if let Some(pgn) = args.played.pgn.as_ref().filter(|pgn| pgn.exists() && !args.force) {
         return Err(Error::Exists(pgn.clone()).into());
     }
     // Everything that can be refused is refused before anything is written.
     let mut prepared = builder.build()?;
+    let queue = args.queue.open(context)?;
     prepared.create_folder(args.out.as_deref(), args.force)?;
-    play(context, prepared)
+    play(args, context, queue, prepared)
 }
 
-fn play(context: &Context, mut prepared: Match<'_>) -> anyhow::Result<()> {
-    warn(prepared.warnings(), prepared.folder(), context);
+fn play(
+    args: &MatchArgs,
+    context: &Context,
+    queue: Option<Queue>,
+    mut prepared: Match<'_>,
+) -> anyhow::Result<()> {
     let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     let games = 2 * prepared.settings().pairs;
+    let begin = |queue: Queue| queue.begin(&folder, &prepared.settings().rules, args.concurrency, context);
+    let dispatched = queue.map(begin).transpose()?;
+    if let Some(dispatched) = &dispatched {
+        let (dispatcher, pairs) = dispatched.dispatcher();
+        prepared.dispatch(dispatcher, pairs);
+    }
+    warn(prepared.warnings(), prepared.folder(), context);
     let mut progress = Progress::new(context, prepared.settings(), prepared.known_pairs());
     let bar = progress.bar();
     prepared.observe(move |tally| progress.show(tally));
     let finished = prepared.run();
     bar.finish_and_clear();
+    if let Some(dispatched) = dispatched {
+        dispatched.leave();
+    }
     let finished = finished?;
     let text = match context.json {
         true => format!("{}\n", serde_json::json!(MatchSummary::new(&finished))),

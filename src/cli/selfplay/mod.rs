@@ -8,6 +8,7 @@ use gputexel::Error;
 use gputexel::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions, Stop};
 
 use super::games::{RuleFlags, side, warn};
+use super::queue::{Queue, QueueFlags};
 use super::{Context, answer, parsed};
 use output::Progress;
 
@@ -26,6 +27,8 @@ pub struct SelfPlayArgs {
     played: Played,
     #[command(flatten)]
     rules: RuleFlags,
+    #[command(flatten)]
+    queue: QueueFlags,
     /// Number of games [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
@@ -132,29 +135,43 @@ impl SelfPlayArgs {
 /// # Errors
 /// Anything that keeps the games from being played; an interrupted run can be resumed.
 pub fn run(args: &SelfPlayArgs, context: &Context) -> anyhow::Result<()> {
-    let mut selfplay = match &args.resume {
+    // With a queue, this machine plays nothing.
+    let here = args.concurrency.filter(|_| !args.queue.is_asked_for());
+    let (mut selfplay, queue) = match &args.resume {
         Some(folder) => {
             let changes = Changes {
                 games: args.games,
                 max_failures: args.max_failures,
                 formats: args.formats()?,
-                concurrency: args.concurrency,
+                concurrency: here,
             };
-            SelfPlay::resume(folder, changes, context.cancel)?
+            let selfplay = SelfPlay::resume(folder, changes, context.cancel)?;
+            (selfplay, args.queue.open(context)?)
         }
         None => {
             // Everything that can be refused is refused before anything is written.
-            let mut selfplay = SelfPlay::new(args.options(context)?, args.concurrency, context.cancel)?;
+            let mut selfplay = SelfPlay::new(args.options(context)?, here, context.cancel)?;
+            let queue = args.queue.open(context)?;
             selfplay.create_folder(args.out.as_deref(), args.force)?;
-            selfplay
+            (selfplay, queue)
         }
     };
+    let folder = selfplay.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
+    let begin = |queue: Queue| queue.begin(&folder, selfplay.rules(), args.concurrency, context);
+    let dispatched = queue.map(begin).transpose()?;
+    if let Some(dispatched) = &dispatched {
+        let (dispatcher, games) = dispatched.dispatcher();
+        selfplay.dispatch(dispatcher, games);
+    }
     warn(selfplay.warnings(), selfplay.folder(), context);
     let mut progress = Progress::new(context, selfplay.config().games, selfplay.tally());
     let bar = progress.bar();
     selfplay.observe(move |tally| progress.show(tally));
     let finished = selfplay.run();
     bar.finish_and_clear();
+    if let Some(dispatched) = dispatched {
+        dispatched.leave();
+    }
     let finished = finished?;
     answer(context, &finished.summary(), || output::table(&finished))?;
     let folder = finished.folder.display();

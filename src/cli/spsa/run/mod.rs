@@ -16,6 +16,7 @@ use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 
 use super::super::games::warn;
+use super::super::queue::{Queue, QueueFlags};
 use super::super::{Context, say};
 use live::Live;
 
@@ -87,6 +88,8 @@ pub struct RunArgs {
     /// Concurrent pairs
     #[arg(long, value_name = "N", help_heading = "Overrides of the configuration")]
     concurrency: Option<usize>,
+    #[command(flatten)]
+    queue: QueueFlags,
     /// At the end, play this many games between the result and the start, as 'spsa verify' does
     #[arg(long, value_name = "GAMES")]
     verify: Option<u64>,
@@ -106,7 +109,7 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
         None => begin(args, context)?,
     };
     if let Some(games) = args.verify {
-        verify::play_folder(&folder, games, args.concurrency, false, context)?;
+        verify::play_folder(&folder, games, args.concurrency, false, &args.queue, context)?;
     }
     Ok(())
 }
@@ -151,8 +154,9 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     }
     let builder = SpsaRun::builder(config).command_line(&context.command_line).stop(context.cancel);
     let mut run = builder.build()?;
+    let queue = args.queue.open(context)?;
     run.create_folder(args.out.as_deref(), args.force)?;
-    play_on(run, context)
+    play_on(args, run, queue, context)
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
@@ -176,7 +180,8 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
         Some(asked) => replan(&mut run, asked, context)?,
         None => {}
     }
-    play_on(run, context)
+    let queue = args.queue.open(context)?;
+    play_on(args, run, queue, context)
 }
 
 /// Goes on with another number of pairs, and says what that does to the first parameter.
@@ -200,12 +205,27 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
 }
 
 /// Plays to the end, in the folder that is returned.
-fn play_on(mut run: SpsaRun, context: &Context) -> anyhow::Result<PathBuf> {
-    warn(run.warnings(), run.folder(), context);
+fn play_on(
+    args: &RunArgs,
+    mut run: SpsaRun,
+    queue: Option<Queue>,
+    context: &Context,
+) -> anyhow::Result<PathBuf> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
+    let pairs = args.concurrency.or(run.header().config.games.concurrency);
+    let begin = |queue: Queue| queue.begin(folder, run.rules(), pairs, context);
+    let dispatched = queue.map(begin).transpose()?;
+    if let Some(dispatched) = &dispatched {
+        let (dispatcher, pairs) = dispatched.dispatcher();
+        run.dispatch(dispatcher, pairs);
+    }
+    warn(run.warnings(), run.folder(), context);
     let mut live = Live::new(context, run.header(), run.state());
     let stop = run.run(|state| live.show(state));
     let seconds = live.finish();
+    if let Some(dispatched) = dispatched {
+        dispatched.leave();
+    }
     // What is known is worth a picture whatever ended the run, but in its folder and in no other.
     run.check_folder()?;
     let drawn = outputs::write_picture(folder, run.state());

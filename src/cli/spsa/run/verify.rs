@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::super::super::games::warn;
+use super::super::super::queue::QueueFlags;
 use super::super::super::{Context, say, shows_progress};
 
 /// Flags of `spsa verify`.
@@ -27,6 +28,8 @@ pub struct VerifyArgs {
     /// Concurrent pairs
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
+    #[command(flatten)]
+    queue: QueueFlags,
     /// Start over even if another match was played there
     #[arg(long)]
     force: bool,
@@ -37,7 +40,7 @@ pub struct VerifyArgs {
 /// # Errors
 /// Those of [`play_folder`].
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
-    play_folder(&args.folder, args.games, args.concurrency, args.force, context)
+    play_folder(&args.folder, args.games, args.concurrency, args.force, &args.queue, context)
 }
 
 /// Lets the values of a run play against its start.
@@ -50,16 +53,18 @@ pub fn play_folder(
     games: u64,
     concurrency: Option<usize>,
     force: bool,
+    queue: &QueueFlags,
     context: &Context,
 ) -> anyhow::Result<()> {
-    let options = VerifyOptions { games, concurrency, replace: force, stop: context.cancel.into() };
-    let verification = Verification::open(folder, options)?;
+    // With a queue, this machine plays nothing.
+    let here = concurrency.filter(|_| !queue.is_asked_for());
+    let options = VerifyOptions { games, concurrency: here, replace: force, stop: context.cancel.into() };
+    let mut verification = Verification::open(folder, options)?;
     let tuner = &verification.state().tuner;
     if !tuner.is_finished() && !context.quiet {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
         note!("gputexel: the run has not finished yet: using the values after {completed} of {all} pairs");
     }
-    warn(verification.warnings(), None, context);
     if !verification.has_changes() {
         if !context.quiet {
             note!(
@@ -68,6 +73,15 @@ pub fn play_folder(
         }
         return Ok(());
     }
+    let mut dispatched = None;
+    if let Some(queue) = queue.open(context)? {
+        verification.create_folder()?;
+        let begun = queue.begin(verification.folder(), verification.rules(), concurrency, context)?;
+        let (dispatcher, pairs) = begun.dispatcher();
+        verification.dispatch(dispatcher, pairs);
+        dispatched = Some(begun);
+    }
+    warn(verification.warnings(), None, context);
     let bar = if shows_progress(context) { ProgressBar::new(games) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} games, {msg}") {
         bar.set_style(style);
@@ -78,6 +92,9 @@ pub fn play_folder(
         bar.set_message(format!("tuned against start {:+.1} \u{b1} {:.1} Elo", elo.elo, elo.error95));
     });
     bar.finish_and_clear();
+    if let Some(dispatched) = dispatched {
+        dispatched.leave();
+    }
     let result = result?;
     show(&result, games, &verification.pgn(), context)?;
     match &result.stop {

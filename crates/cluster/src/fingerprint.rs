@@ -1,0 +1,39 @@
+//! What tells engines apart across machines.
+
+use std::path::Path;
+
+use gputexel_files::{Error, RECORD_BYTES, Result, read_whole};
+use gputexel_matches::client::{EngineCommand, find_program};
+
+use crate::identity::hex;
+use crate::speed;
+
+/// The fingerprint of an engine's program and arguments, wherever its files are: blake3 over the bytes of the
+/// program and, for each argument, the bytes of the file that it names or else its text. Libraries, and files that
+/// the engine finds by itself, are not in it.
+///
+/// # Errors
+/// [`Error::Input`] when there is no such program, [`Error::Io`] when a file cannot be read.
+pub fn fingerprint(command: &EngineCommand) -> Result<String> {
+    let program = find_program(&command.program)
+        .ok_or_else(|| Error::input(&command.program, "there is no such program"))?;
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |kind: &[u8], bytes: &[u8]| {
+        hasher.update(kind).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+    };
+    let read = |path: &Path| read_whole(path, RECORD_BYTES).map_err(|e| Error::io(path, e));
+    add(b"program", &read(&program)?);
+    for argument in &command.arguments {
+        let path = Path::new(argument);
+        match path.is_file() {
+            true => add(b"file", &read(path)?),
+            false => add(b"text", argument.as_bytes()),
+        }
+    }
+    Ok(hex(&hasher.finalize().as_bytes()[..16]))
+}
+
+/// The fingerprint of the built-in engine: the program's version, and how many nodes it needs for fixed searches.
+pub fn built_in_fingerprint() -> String {
+    format!("{}/{}", env!("CARGO_PKG_VERSION"), speed::reference_nodes())
+}

@@ -1,0 +1,401 @@
+//! What goes over the wire: work, its games, and why somebody does not do it. JSON, read as something that anybody
+//! may have written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gputexel_chess::PhaseSettings;
+use gputexel_files::{Result, shown};
+use gputexel_matches::client::Setting;
+use gputexel_matches::openings::Opening;
+use gputexel_matches::{
+    Adjudication, Assignment, GameRecord, RemoteSide, Rules, StoredCourse, StoredOpening, TimeControl,
+    check_hash, recorded_game,
+};
+use gputexel_model::FeatureKind;
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::{built_in_fingerprint, fingerprint};
+use crate::identity::{Identity, hex};
+
+/// What all messages begin with; other versions are refused.
+const FORMAT: &str = "gputexel-cluster-1";
+
+/// What messages of all versions begin with.
+const FAMILY: &str = "gputexel-cluster-";
+
+/// Options of an engine at most.
+const MAX_OPTIONS: usize = 4096;
+
+/// Bytes of the name and of the value of an option at most.
+const MAX_OPTION: usize = 1000;
+
+/// Bytes of a worker's name and of a reason at most.
+const MAX_WORDS: usize = 300;
+
+/// A pair to be played, or a single game.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Work {
+    format: String,
+    /// The run that it is of.
+    pub run: String,
+    /// What it is called there.
+    pub number: u64,
+    /// Shows that whoever has it was given the work.
+    pub ticket: String,
+    /// Everything that decides the games.
+    pub task: Task,
+}
+
+/// Everything that decides the games.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Task {
+    sides: [WireSide; 2],
+    opening: StoredOpening,
+    games: usize,
+    limits: [String; 2],
+    time_margin_ms: u64,
+    deadline_ms: u64,
+    adjudication: Adjudication,
+    /// Nodes per second of the machine whose time the limits are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nodes_per_second: Option<u64>,
+}
+
+/// One side of the games.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum WireSide {
+    BuiltIn { fingerprint: String, features: String, phase: PhaseSettings, theta: Vec<f64>, hash_mib: u32 },
+    Uci { name: String, fingerprint: String, options: Vec<(String, String)> },
+}
+
+/// What a worker has to do.
+pub(crate) struct Job {
+    /// A or plus, then B or minus.
+    pub sides: [JobSide; 2],
+    /// Where the games begin.
+    pub opening: Opening,
+    /// 1 or 2.
+    pub games: usize,
+    /// With the times of the machine that [`Job::nodes_per_second`] is of.
+    pub rules: Rules,
+    /// Nodes per second of the machine whose time the limits are.
+    pub nodes_per_second: Option<u64>,
+}
+
+/// One side of a job.
+#[derive(Clone, Debug)]
+pub(crate) enum JobSide {
+    /// The built-in engine.
+    BuiltIn {
+        /// What it has to be.
+        fingerprint: String,
+        /// Its evaluation.
+        kind: FeatureKind,
+        /// How phases are counted.
+        phase: PhaseSettings,
+        /// Values, as many as `kind` has, all finite.
+        theta: Arc<[f64]>,
+        /// Transposition table, MiB.
+        hash_mib: usize,
+    },
+    /// A program.
+    Uci {
+        /// What the run calls it; for messages.
+        name: String,
+        /// What it has to be.
+        fingerprint: String,
+        /// Options without characters that would end a line.
+        options: Vec<Setting>,
+    },
+}
+
+impl Work {
+    /// What has to be sent for an assignment.
+    ///
+    /// # Errors
+    /// Those of reading an engine's program.
+    pub fn new(identity: &Identity, assignment: &Assignment) -> Result<Self> {
+        let task = Task::new(identity, assignment)?;
+        let (run, number) = (identity.run.clone(), assignment.number);
+        let ticket = identity.ticket(number, &task.digest());
+        Ok(Self { format: FORMAT.to_string(), run, number, ticket, task })
+    }
+
+    /// The bytes of a message.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::json!(self).to_string().into_bytes()
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(bytes: &[u8]) -> std::result::Result<Self, BadWork> {
+        let head: Head = serde_json::from_slice(bytes).map_err(|e| BadWork::Unreadable(e.to_string()))?;
+        if head.format != FORMAT {
+            return Err(match head.format.starts_with(FAMILY) {
+                true => BadWork::OtherVersion(shown(&head.format)),
+                false => BadWork::Unreadable("is of something else".to_string()),
+            });
+        }
+        let work: Self = serde_json::from_slice(bytes).map_err(|e| BadWork::Unreadable(e.to_string()))?;
+        // They become parts of subjects.
+        let is_hex = |text: &str| text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_hex(&work.run) || !is_hex(&work.ticket) {
+            return Err(BadWork::Unreadable("has no run".to_string()));
+        }
+        Ok(work)
+    }
+}
+
+/// What all versions have.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+}
+
+/// Why a message is no work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadWork {
+    /// A worker of that version can do it.
+    #[error("it is of another version, '{0}'; this one has '{FORMAT}'")]
+    OtherVersion(String),
+    /// It is none.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl Task {
+    fn new(identity: &Identity, assignment: &Assignment) -> Result<Self> {
+        let rules = &assignment.rules;
+        let [a, b] = &assignment.sides;
+        Ok(Self {
+            sides: [WireSide::new(a)?, WireSide::new(b)?],
+            opening: StoredOpening::new(&assignment.opening),
+            games: assignment.games,
+            limits: rules.time_controls.map(|limit| limit.to_string()),
+            time_margin_ms: rules.time_margin.as_millis() as u64,
+            deadline_ms: rules.deadline.as_millis() as u64,
+            adjudication: rules.adjudication,
+            nodes_per_second: identity
+                .nodes_per_second
+                .filter(|_| rules.time_controls.iter().any(TimeControl::is_timed)),
+        })
+    }
+
+    /// 32 hexadecimal digits that tell it from others.
+    pub fn digest(&self) -> String {
+        hex(&blake3::hash(serde_json::json!(self).to_string().as_bytes()).as_bytes()[..16])
+    }
+
+    /// What has to be done.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn job(&self) -> std::result::Result<Job, String> {
+        let limit = |text: &String| text.parse::<TimeControl>().map_err(|e| e.to_string());
+        let [a, b] = &self.limits;
+        self.adjudication.check().map_err(|e| e.to_string())?;
+        if !(1..=2).contains(&self.games) {
+            return Err(format!("{} games, expected 1 or 2", self.games));
+        }
+        let day = 86_400_000;
+        if self.deadline_ms == 0 || self.deadline_ms > day || self.time_margin_ms > day {
+            return Err("times out of range".to_string());
+        }
+        let [first, second] = &self.sides;
+        Ok(Job {
+            sides: [first.job()?, second.job()?],
+            opening: self.opening.read()?,
+            games: self.games,
+            rules: Rules {
+                time_controls: [limit(a)?, limit(b)?],
+                time_margin: Duration::from_millis(self.time_margin_ms),
+                deadline: Duration::from_millis(self.deadline_ms),
+                adjudication: self.adjudication,
+            },
+            nodes_per_second: self.nodes_per_second,
+        })
+    }
+}
+
+impl WireSide {
+    fn new(side: &RemoteSide) -> Result<Self> {
+        Ok(match side {
+            RemoteSide::BuiltIn { kind, phase, theta, hash_mib } => Self::BuiltIn {
+                fingerprint: built_in_fingerprint(),
+                features: kind.name().to_string(),
+                phase: phase.clone(),
+                theta: theta.to_vec(),
+                hash_mib: *hash_mib as u32,
+            },
+            RemoteSide::Uci(command) => Self::Uci {
+                name: command.program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                fingerprint: fingerprint(command)?,
+                options: command.settings.iter().map(|s| (s.name.clone(), s.value.clone())).collect(),
+            },
+        })
+    }
+
+    fn job(&self) -> std::result::Result<JobSide, String> {
+        match self {
+            Self::BuiltIn { fingerprint, features, phase, theta, hash_mib } => {
+                let kind = FeatureKind::parse(features).map_err(|e| e.to_string())?;
+                phase.validate().map_err(|e| e.to_string())?;
+                check_hash(*hash_mib).map_err(|e| e.to_string())?;
+                if theta.iter().any(|value| !value.is_finite()) {
+                    return Err("a value that is not finite".to_string());
+                }
+                Ok(JobSide::BuiltIn {
+                    fingerprint: fingerprint.clone(),
+                    kind,
+                    phase: phase.clone(),
+                    theta: theta.as_slice().into(),
+                    hash_mib: *hash_mib as usize,
+                })
+            }
+            Self::Uci { name, fingerprint, options } => {
+                let fits = |text: &str| text.len() <= MAX_OPTION && !text.contains(char::is_control);
+                if options.len() > MAX_OPTIONS
+                    || !options.iter().all(|(name, value)| fits(name) && fits(value))
+                {
+                    return Err("options that no engine has".to_string());
+                }
+                let setting =
+                    |(name, value): &(String, String)| Setting { name: name.clone(), value: value.clone() };
+                Ok(JobSide::Uci {
+                    name: shown(name),
+                    fingerprint: fingerprint.clone(),
+                    options: options.iter().map(setting).collect(),
+                })
+            }
+        }
+    }
+}
+
+/// The games of a pair, or why they are not played.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answer {
+    format: String,
+    run: String,
+    number: u64,
+    ticket: String,
+    digest: String,
+    worker: String,
+    content: Content,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Content {
+    Games(Vec<StoredCourse>),
+    Refusal(String),
+}
+
+/// Why an answer is not looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unusable {
+    /// It is no answer.
+    Unreadable,
+    /// Nobody was given that work; with the name that the sender claims.
+    Forged(String),
+}
+
+impl Answer {
+    /// The games of some work.
+    pub fn games(work: &Work, worker: &str, games: Vec<StoredCourse>) -> Self {
+        Self::new(work, worker, Content::Games(games))
+    }
+
+    /// Why some work is not done.
+    pub fn refusal(work: &Work, worker: &str, reason: &str) -> Self {
+        Self::new(work, worker, Content::Refusal(cut(reason)))
+    }
+
+    fn new(work: &Work, worker: &str, content: Content) -> Self {
+        Self {
+            format: FORMAT.to_string(),
+            run: work.run.clone(),
+            number: work.number,
+            ticket: work.ticket.clone(),
+            digest: work.task.digest(),
+            worker: cut(worker),
+            content,
+        }
+    }
+
+    /// The bytes of a message.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::json!(self).to_string().into_bytes()
+    }
+
+    /// Reads a message, and sees to it that the sender was given the work.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn read(bytes: &[u8], identity: &Identity) -> std::result::Result<Self, Unusable> {
+        let answer: Self = serde_json::from_slice(bytes).map_err(|_| Unusable::Unreadable)?;
+        if answer.format != FORMAT {
+            return Err(Unusable::Unreadable);
+        }
+        if answer.run != identity.run || !identity.accepts(answer.number, &answer.digest, &answer.ticket) {
+            return Err(Unusable::Forged(answer.worker()));
+        }
+        Ok(answer)
+    }
+
+    /// What the work is called.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What the work was.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Who says so, fit to be shown.
+    pub fn worker(&self) -> String {
+        shown(&self.worker)
+    }
+
+    /// Why the work is not done, fit to be shown; `None` where it is.
+    pub fn reason(&self) -> Option<String> {
+        match &self.content {
+            Content::Refusal(reason) => Some(gputexel_files::printable(&cut(reason)).into_owned()),
+            Content::Games(_) => None,
+        }
+    }
+
+    /// The games, replayed. What an engine failed by has the name of the worker with it.
+    ///
+    /// # Errors
+    /// Why they cannot be those of the assignment.
+    pub fn records(&self, assignment: &Assignment) -> std::result::Result<Vec<GameRecord>, String> {
+        let Content::Games(games) = &self.content else { return Err("no games".to_string()) };
+        if games.len() != assignment.games {
+            return Err(format!("{} games instead of {}", games.len(), assignment.games));
+        }
+        let [first, second] = assignment.rules.time_controls;
+        let controls = [[first, second], [second, first]];
+        let replayed = games.iter().zip(controls).map(|(course, controls)| {
+            let mut record = recorded_game(&assignment.opening, &assignment.rules, controls, course)?;
+            if let Some(failure) = &mut record.failure {
+                *failure = format!("{failure}, on {}", self.worker());
+            }
+            Ok(record)
+        });
+        replayed.collect()
+    }
+}
+
+/// At most so much of a text as others accept.
+fn cut(text: &str) -> String {
+    let end = (0..=text.len().min(MAX_WORDS)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    text[..end].to_string()
+}

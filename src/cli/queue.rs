@@ -1,0 +1,237 @@
+//! Flags of the queue by which other machines play games, and what they mean.
+
+use std::path::PathBuf;
+
+/// Whether help leaves the flags out: they do nothing in this build but say so.
+pub const HIDDEN: bool = cfg!(not(feature = "cluster"));
+
+/// Pairs at a time, unless said otherwise: more than the places of most queues, and no more than these are out.
+#[cfg(feature = "cluster")]
+const PAIRS: usize = 256;
+
+/// How to get into the queue, besides its address.
+#[derive(Debug, clap::Args)]
+pub struct AccessFlags {
+    /// A file with the token that the server asks for
+    #[arg(long, value_name = "FILE", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
+    queue_token_file: Option<PathBuf>,
+    /// A file of NATS credentials (.creds)
+    #[arg(long, value_name = "FILE", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
+    queue_credentials: Option<PathBuf>,
+    /// Certificates (PEM) of who has signed that of the server, besides those of the system
+    #[arg(long, value_name = "FILE", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
+    queue_ca: Option<PathBuf>,
+}
+
+/// Flags of commands whose games a queue can play.
+#[derive(Debug, clap::Args)]
+pub struct QueueFlags {
+    /// Let workers play ('gputexel worker') that take games from this NATS server: nats://[USER:PASSWORD@]HOST[:PORT],
+    /// or tls://...; --concurrency then limits how many pairs are out [default: as many as workers have places for]
+    #[arg(long, value_name = "URL", hide = HIDDEN, help_heading = "Queue")]
+    queue: Option<String>,
+    #[command(flatten)]
+    access: AccessFlags,
+    /// Seconds that a worker may be silent before others play its games, for all runs of the queue [default: as it
+    /// is, 60 in a new queue]
+    #[arg(long, value_name = "SECONDS", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
+    queue_lease: Option<f64>,
+}
+
+impl QueueFlags {
+    /// Whether a queue is to play.
+    pub fn is_asked_for(&self) -> bool {
+        self.queue.is_some()
+    }
+}
+
+/// A word of a command line, without the password of a URL in it.
+pub fn without_password(word: &str) -> String {
+    let hidden = word.split_once("://").and_then(|(before, rest)| {
+        let (user, host) = rest.rsplit_once('@')?;
+        let is_queue = before.ends_with("nats") || before.ends_with("tls");
+        let (user, _) = user.split_once(':').unwrap_or(("", ""));
+        is_queue.then(|| format!("{before}://{user}:***@{host}"))
+    });
+    hidden.unwrap_or_else(|| word.to_string())
+}
+
+#[cfg(not(feature = "cluster"))]
+mod without {
+    use std::convert::Infallible;
+    use std::path::Path;
+
+    use gputexel::matches::{Dispatcher, Rules};
+    use gputexel::{Error, Result};
+
+    use super::QueueFlags;
+    use crate::cli::Context;
+
+    /// A queue that was entered: there is none.
+    pub struct Queue(Infallible);
+
+    /// A run that a queue plays for: there is none.
+    pub struct Dispatched(Infallible);
+
+    /// What is said of everything that needs a queue.
+    pub fn refusal(what: &str) -> Error {
+        Error::Usage(format!(
+            "{what}: this gputexel was built without the feature 'cluster'; 'cargo install --path . --features \
+             cluster' builds it with"
+        ))
+    }
+
+    impl QueueFlags {
+        /// Refuses the flags.
+        ///
+        /// # Errors
+        /// [`Error::Usage`] when there is one.
+        pub fn open(&self, _: &Context) -> Result<Option<Queue>> {
+            self.queue.as_ref().map_or(Ok(None), |_| Err(refusal("--queue")))
+        }
+    }
+
+    impl Queue {
+        /// There is no queue.
+        pub fn begin(self, _: &Path, _: &Rules, _: Option<usize>, _: &Context) -> Result<Dispatched> {
+            match self.0 {}
+        }
+    }
+
+    impl Dispatched {
+        /// There is no queue.
+        pub fn dispatcher(&self) -> (std::sync::Arc<dyn Dispatcher>, usize) {
+            match self.0 {}
+        }
+
+        /// There is no queue.
+        pub fn leave(self) {
+            match self.0 {}
+        }
+    }
+}
+
+#[cfg(not(feature = "cluster"))]
+pub use without::{Queue, refusal};
+
+#[cfg(feature = "cluster")]
+mod with {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use gputexel::cluster::{Access, Connection, Coordinator, Notify};
+    use gputexel::matches::{Dispatcher, Rules, check_concurrency};
+    use gputexel::{Error, Result};
+
+    use super::{AccessFlags, PAIRS, QueueFlags};
+    use crate::cli::Context;
+
+    /// A queue that was entered.
+    pub struct Queue(Connection);
+
+    /// A run that a queue plays for.
+    pub struct Dispatched {
+        coordinator: Arc<Coordinator>,
+        pairs: usize,
+        quiet: bool,
+    }
+
+    impl AccessFlags {
+        /// The way into the queue at an address.
+        ///
+        /// # Errors
+        /// [`Error::Usage`] for what is no address.
+        pub fn access(&self, address: &str) -> Result<Access> {
+            let Self { queue_token_file, queue_credentials, queue_ca } = self;
+            Ok(Access {
+                token: queue_token_file.clone(),
+                credentials: queue_credentials.clone(),
+                authority: queue_ca.clone(),
+                ..Access::new(address.parse()?)
+            })
+        }
+    }
+
+    /// Shows what happens in a queue on standard error.
+    pub fn notify(context: &Context) -> Notify {
+        let quiet = context.quiet;
+        Arc::new(move |text| {
+            if !quiet {
+                note!("gputexel: {}", gputexel::printable(text));
+            }
+        })
+    }
+
+    impl QueueFlags {
+        /// Enters the queue that is asked for.
+        ///
+        /// # Errors
+        /// Bad flags; servers that cannot be reached or refuse.
+        pub fn open(&self, context: &Context) -> Result<Option<Queue>> {
+            let Some(address) = &self.queue else { return Ok(None) };
+            let lease = self.queue_lease.map(|seconds| {
+                let lease = Duration::try_from_secs_f64(seconds);
+                lease.map_err(|_| Error::setting("queue-lease", seconds, "expected seconds, from 1 to 86400"))
+            });
+            let access = self.access.access(address)?;
+            Connection::open(&access, lease.transpose()?, notify(context)).map(|open| Some(Queue(open)))
+        }
+    }
+
+    impl Queue {
+        /// Begins to have games played for the run in a folder, so many pairs at a time.
+        ///
+        /// # Errors
+        /// Those of [`Coordinator::begin`] and [`check_concurrency`].
+        pub fn begin(
+            self,
+            folder: &Path,
+            rules: &Rules,
+            pairs: Option<usize>,
+            context: &Context,
+        ) -> Result<Dispatched> {
+            let pairs = check_concurrency(Some(pairs.unwrap_or(PAIRS)))?;
+            let coordinator = Arc::new(Coordinator::begin(self.0, folder, rules)?);
+            Ok(Dispatched { coordinator, pairs, quiet: context.quiet })
+        }
+    }
+
+    impl Dispatched {
+        /// What has the games played, and how many pairs at a time.
+        pub fn dispatcher(&self) -> (Arc<dyn Dispatcher>, usize) {
+            (self.coordinator.clone(), self.pairs)
+        }
+
+        /// Leaves the queue, and says what came back that was not used.
+        pub fn leave(self) {
+            self.coordinator.leave();
+            let refused = self.coordinator.refused();
+            if !refused.is_empty() && !self.quiet {
+                note!("gputexel: {refused}");
+            }
+        }
+    }
+}
+
+#[cfg(feature = "cluster")]
+pub use with::{Queue, notify};
+
+#[cfg(test)]
+mod tests {
+    use super::without_password;
+
+    #[test]
+    fn passwords_are_not_kept() {
+        for (typed, kept) in [
+            ("nats://me:secret@host:1", "nats://me:***@host:1"),
+            ("--queue=tls://me:se@cret@host", "--queue=tls://me:***@host"),
+            ("nats://secret@host", "nats://:***@host"),
+            ("nats://host", "nats://host"),
+            ("https://x:y@z", "https://x:y@z"),
+            ("games@home.pgn", "games@home.pgn"),
+        ] {
+            assert_eq!(without_password(typed), kept);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `gputexel worker`: games for the runs of other machines.
+
+use std::path::PathBuf;
+
+use super::Context;
+use super::queue::AccessFlags;
+
+/// Flags of `worker`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A worker takes pairs of games from the queue of a NATS server, plays them with engines of its own configuration and \
+sends them back, until Ctrl-C ends it; others then play what it has begun. 'match', 'selfplay' and 'spsa run' put \
+games into the queue with --queue. The built-in engine is always offered unless the configuration says otherwise. \
+Nothing that comes from the queue is run or used as a path, and engines must have the fingerprint that the run wants. \
+Limits of time are scaled to the speed of the machine.")]
+pub struct WorkerArgs {
+    /// The NATS server: nats://[USER:PASSWORD@]HOST[:PORT], or tls://...
+    #[arg(value_name = "URL", id = "queue")]
+    queue: String,
+    /// The worker's configuration (TOML): its name, its engines
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Its name in messages [default: as configured, or the name of the machine]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Concurrent games [default: as configured, or one per core]
+    #[arg(long, value_name = "N")]
+    concurrency: Option<usize>,
+    #[command(flatten)]
+    access: AccessFlags,
+}
+
+/// Runs `worker`.
+///
+/// # Errors
+/// Always: there is no queue in this build.
+#[cfg(not(feature = "cluster"))]
+pub fn run(_: &WorkerArgs, _: &Context) -> anyhow::Result<()> {
+    Err(super::queue::refusal("worker").into())
+}
+
+/// Runs `worker`.
+///
+/// # Errors
+/// Configurations and engines that cannot be used, servers that cannot be reached or refuse.
+#[cfg(feature = "cluster")]
+pub fn run(args: &WorkerArgs, context: &Context) -> anyhow::Result<()> {
+    use super::table::{counted, grouped};
+    use gputexel::cluster::{Worker, WorkerConfig, WorkerSummary};
+
+    let mut config = args.config.as_deref().map(WorkerConfig::read).transpose()?.unwrap_or_default();
+    config.name = args.name.clone().or(config.name);
+    config.concurrency = args.concurrency.or(config.concurrency);
+    config.check()?;
+    let access = args.access.access(&args.queue)?;
+    let worker = Worker::join(&config, &access, context.cancel, super::queue::notify(context))?;
+    if !context.quiet {
+        let games = counted(worker.concurrency() as u64, "pair");
+        let speed = grouped(worker.nodes_per_second());
+        note!(
+            "worker '{}' has joined {}: {games} at a time, {speed} nodes/s each",
+            worker.name(),
+            access.address
+        );
+        for (engine, fingerprint) in worker.engines() {
+            note!("  {engine}, fingerprint {fingerprint}");
+        }
+    }
+    let summary = worker.run()?;
+    super::answer(context, &summary, || {
+        let WorkerSummary { name, games, declined, unreadable, broken_off } = &summary;
+        let mut text = format!("worker '{name}' played {}", counted(*games, "game"));
+        for (count, what) in [(declined, "declined"), (unreadable, "unreadable"), (broken_off, "broken off")]
+        {
+            if *count > 0 {
+                text += &format!(", {} {what}", grouped(*count));
+            }
+        }
+        text + "\n"
+    })
+}

@@ -1,0 +1,103 @@
+//! What may be killed, frozen or sent twice: each pair counts once, and the run has the result that it would have had.
+
+use std::time::Duration;
+
+use super::runs::timeless;
+use super::server::{Process, Raw, Server};
+use crate::common::program::{Bench, wait_until};
+use crate::common::spsa::{built_in, entries};
+
+fn lines(bench: &Bench, file: &str) -> usize {
+    std::fs::read(bench.path(file)).map_or(0, |bytes| bytes.iter().filter(|b| **b == b'\n').count())
+}
+
+/// Sends every result once more, until the server is gone.
+fn echo(port: u16) {
+    let mut raw = Raw::connect(port, "");
+    raw.send(b"SUB gputexel.result.* 1\r\n");
+    raw.flush();
+    std::thread::spawn(move || {
+        let mut seen = std::collections::HashSet::new();
+        while let Ok((subject, payload)) =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| raw.message()))
+        {
+            if seen.insert(payload.clone()) {
+                raw.publish(&subject, &payload);
+            }
+        }
+    });
+}
+
+#[test]
+fn each_pair_counts_once_whatever_is_killed_or_frozen() {
+    let bench = Bench::new();
+    let Some(mut server) = Server::start(&bench, "") else { return };
+    let url = server.url();
+    let games = ["match", "material", "zero", "--nodes", "1500", "--games", "60"];
+    let queue = ["--queue", &url, "--queue-lease", "2"];
+    bench.told(&[&games[..], &["--out", "here"]].concat());
+    let names = ["one", "two", "three", "four"];
+    let mut workers: Vec<_> = names.iter().map(|name| Process::worker(&bench, &url, name)).collect();
+    echo(server.port);
+    let mut run = Process::start(&bench, &[&games[..], &["--out", "there"], &queue].concat());
+    wait_until("some pairs are played", || lines(&bench, "there/match.jsonl") >= 5);
+
+    // All are in mid-game.
+    workers.remove(3).kill();
+    workers[2].signal("-STOP");
+    run.kill();
+    server.kill();
+    std::thread::sleep(Duration::from_millis(300));
+    server.restart();
+    echo(server.port);
+    let known = lines(&bench, "there/match.jsonl");
+    assert!(known < 31, "the match was over before anything happened");
+    let run = Process::start(&bench, &[&["match", "--resume", "there"][..], &queue].concat());
+    // Longer than the lease.
+    std::thread::sleep(Duration::from_millis(2500));
+    workers[2].signal("-CONT");
+    let (code, _, err) = run.finish();
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(timeless(&bench, "there/match.jsonl"), timeless(&bench, "here/match.jsonl"));
+    assert!(err.contains(" of pairs that had one already"), "{err}");
+    assert!(!err.contains("forged") && !err.contains("unreadable"), "{err}");
+    for worker in workers {
+        assert_eq!(worker.interrupt().0, Some(0));
+    }
+}
+
+#[test]
+fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
+    let bench = Bench::new();
+    let Some(mut server) = Server::start(&bench, "") else { return };
+    let url = server.url();
+    let config = built_in("bspsa", 30, 1).replace("nodes=40", "nodes=1500");
+    bench.write("run.toml", config);
+    bench.told(&["spsa", "run", "run.toml", "--out", "here"]);
+    let queue = ["--queue", &url, "--queue-lease", "1"];
+    let mut workers: Vec<_> =
+        ["one", "two", "three"].iter().map(|name| Process::worker(&bench, &url, name)).collect();
+    let mut run =
+        Process::start(&bench, &[&["spsa", "run", "run.toml", "--out", "there"][..], &queue].concat());
+    wait_until("a pair is played", || lines(&bench, "there/spsa.jsonl") >= 2);
+    // One of them has the pair.
+    workers[0].signal("-STOP");
+    workers.remove(1).kill();
+    wait_until("others go on", || lines(&bench, "there/spsa.jsonl") >= 6);
+    run.kill();
+    server.kill();
+    // As a server on another disk.
+    std::fs::remove_dir_all(bench.path("js")).unwrap();
+    server.restart();
+    let run = Process::start(&bench, &[&["spsa", "run", "--resume", "there"][..], &queue].concat());
+    wait_until("it goes on", || lines(&bench, "there/spsa.jsonl") >= 9);
+    workers[0].signal("-CONT");
+    // And once more under way.
+    server.kill();
+    std::fs::remove_dir_all(bench.path("js")).unwrap();
+    server.restart();
+    let (code, _, err) = run.finish();
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(entries(&bench, "there"), entries(&bench, "here"));
+    assert!(err.contains("the connection was lost") && err.contains("connected again"), "{err}");
+}

@@ -1,0 +1,11 @@
+//! Games by workers in processes of their own, over a real NATS server: what they play, what may be killed, frozen
+//! or forged, and that every pair counts once.
+#![cfg(unix)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod attacks;
+mod faults;
+mod runs;
+mod server;

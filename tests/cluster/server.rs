@@ -1,0 +1,190 @@
+//! A NATS server of a test, its workers, and a client that writes and reads raw messages.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::common::program::{Bench, wait_until};
+use crate::common::requirement;
+
+/// The server, in the folder of a bench.
+pub struct Server {
+    program: PathBuf,
+    config: PathBuf,
+    child: Child,
+    pub port: u16,
+}
+
+impl Server {
+    /// Starts one; `None`, with a word, where there is no such program. `more` is added to its configuration.
+    pub fn start(bench: &Bench, more: &str) -> Option<Self> {
+        // Distributions have it where only administrators look.
+        let known = Path::new("/usr/sbin/nats-server");
+        let program =
+            requirement::find("nats-server").or_else(|| known.exists().then(|| known.to_path_buf()));
+        let Some(program) = program else {
+            requirement::lack("nats-server", "there is no program nats-server");
+            return None;
+        };
+        // A free port, as long as nobody else takes it meanwhile.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let store = bench.path("js").display().to_string();
+        let jetstream = if more.contains("jetstream") {
+            String::new()
+        } else {
+            format!("jetstream {{ store_dir: \"{store}\" }}\n")
+        };
+        let more = more.replace("/var/lib/nats", &store);
+        let config =
+            bench.write("nats.conf", format!("host: \"127.0.0.1\"\nport: {port}\n{jetstream}{more}"));
+        let child = spawn(&program, &config);
+        let server = Self { program, config, child, port };
+        server.wait();
+        Some(server)
+    }
+
+    /// Kills it without a chance to do anything.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again with what it has stored.
+    pub fn restart(&mut self) {
+        self.child = spawn(&self.program, &self.config);
+        self.wait();
+    }
+
+    pub fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    fn wait(&self) {
+        wait_until("the server listens", || TcpStream::connect(("127.0.0.1", self.port)).is_ok());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(program: &Path, config: &Path) -> Child {
+    let (out, err) = (Stdio::null(), Stdio::null());
+    Command::new(program).arg("-c").arg(config).stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap()
+}
+
+/// A process of this program that is gone when the test is.
+pub struct Process(pub Option<Child>);
+
+impl Process {
+    pub fn start(bench: &Bench, args: &[&str]) -> Self {
+        Self(Some(bench.spawn(args)))
+    }
+
+    /// A worker with one place.
+    pub fn worker(bench: &Bench, url: &str, name: &str) -> Self {
+        Self::start(bench, &["worker", url, "--name", name, "--concurrency", "1"])
+    }
+
+    pub fn signal(&self, name: &str) {
+        let process = self.0.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args([name, &process]).status().unwrap().success());
+    }
+
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Waits for its end: exit code, standard output, standard error.
+    pub fn finish(mut self) -> (Option<i32>, String, String) {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Ends it as Ctrl-C does.
+    pub fn interrupt(self) -> (Option<i32>, String, String) {
+        self.signal("-INT");
+        self.finish()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A client that says what it likes.
+pub struct Raw {
+    reader: BufReader<TcpStream>,
+}
+
+impl Raw {
+    /// Connects; `login` is what goes into CONNECT besides the usual.
+    pub fn connect(port: u16, login: &str) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut raw = Self { reader: BufReader::new(stream) };
+        raw.send(format!("CONNECT {{\"verbose\":false,\"pedantic\":false{login}}}\r\n").as_bytes());
+        raw
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.reader.get_mut().write_all(bytes).unwrap();
+    }
+
+    pub fn publish(&mut self, subject: &str, payload: &[u8]) {
+        let head = format!("PUB {subject} {}\r\n", payload.len());
+        self.send(&[head.as_bytes(), payload, b"\r\n"].concat());
+    }
+
+    /// Waits until the server has read everything.
+    pub fn flush(&mut self) {
+        self.send(b"PING\r\n");
+        while self.line() != "PONG" {}
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.reader.read_line(&mut line).unwrap() > 0, "the server has closed the connection");
+        let line = line.trim_end().to_string();
+        if line == "PING" {
+            self.send(b"PONG\r\n");
+        }
+        line
+    }
+
+    /// The next error of the server.
+    pub fn refusal(&mut self) -> String {
+        loop {
+            let line = self.line();
+            if line.starts_with("-ERR") {
+                return line;
+            }
+        }
+    }
+
+    /// The next message of a subscription: its subject and payload.
+    pub fn message(&mut self) -> (String, Vec<u8>) {
+        loop {
+            let line = self.line();
+            let words: Vec<&str> = line.split(' ').collect();
+            if words[0] != "MSG" {
+                continue;
+            }
+            let mut payload = vec![0; words[words.len() - 1].parse::<usize>().unwrap() + 2];
+            self.reader.read_exact(&mut payload).unwrap();
+            payload.truncate(payload.len() - 2);
+            return (words[1].to_string(), payload);
+        }
+    }
+}
