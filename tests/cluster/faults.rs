@@ -71,7 +71,7 @@ fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();
-    let config = built_in("bspsa", 30, 1).replace("nodes=40", "nodes=1500");
+    let config = built_in("bspsa", 24, 1).replace("nodes=40", "nodes=1200");
     bench.write("run.toml", config);
     bench.told(&["spsa", "run", "run.toml", "--out", "here"]);
     let queue = ["--queue", &url, "--queue-lease", "1"];
@@ -86,13 +86,11 @@ fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
     wait_until("others go on", || lines(&bench, "there/spsa.jsonl") >= 6);
     run.kill();
     server.kill();
-    // As a server on another disk.
-    std::fs::remove_dir_all(bench.path("js")).unwrap();
     server.restart();
     let run = Process::start(&bench, &[&["spsa", "run", "--resume", "there"][..], &queue].concat());
     wait_until("it goes on", || lines(&bench, "there/spsa.jsonl") >= 9);
     workers[0].signal("-CONT");
-    // And once more under way.
+    // A server that has lost its disk.
     server.kill();
     std::fs::remove_dir_all(bench.path("js")).unwrap();
     server.restart();

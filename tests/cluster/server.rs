@@ -105,6 +105,8 @@ impl Process {
 
     /// Waits for its end: exit code, standard output, standard error.
     pub fn finish(mut self) -> (Option<i32>, String, String) {
+        let child = self.0.as_mut().unwrap();
+        wait_until("a process ends", || child.try_wait().unwrap().is_some());
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))

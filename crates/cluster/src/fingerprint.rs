@@ -37,3 +37,30 @@ pub fn fingerprint(command: &EngineCommand) -> Result<String> {
 pub fn built_in_fingerprint() -> String {
     format!("{}/{}", env!("CARGO_PKG_VERSION"), speed::reference_nodes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_make_the_difference_and_places_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let program = std::env::current_exe().unwrap();
+        for (name, text) in [("one.nnue", "net"), ("same.nnue", "net"), ("other.nnue", "ten")] {
+            std::fs::write(path(name), text).unwrap();
+        }
+        let of = |arguments: &[&str]| {
+            let arguments = arguments.iter().map(ToString::to_string).collect();
+            fingerprint(&EngineCommand { arguments, ..EngineCommand::new(&program) }).unwrap()
+        };
+        let file = |name: &str| of(&["--net", path(name).to_str().unwrap()]);
+        assert_eq!(file("one.nnue"), file("same.nnue"));
+        assert_ne!(file("one.nnue"), file("other.nnue"));
+        // Texts are not files, and where arguments end is part of them.
+        assert_ne!(of(&["net"]), file("one.nnue"));
+        assert_ne!(of(&["a", "b"]), of(&["ab"]));
+        assert_eq!(of(&[]).len(), 32);
+        assert!(fingerprint(&EngineCommand::new(path("none"))).is_err());
+    }
+}

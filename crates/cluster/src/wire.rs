@@ -399,3 +399,84 @@ fn cut(text: &str) -> String {
     let end = (0..=text.len().min(MAX_WORDS)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     text[..end].to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gputexel_matches::client::EngineCommand;
+    use gputexel_model::named_parameters;
+
+    fn assignment() -> Assignment {
+        let (set, mut theta) = named_parameters("material").unwrap();
+        theta[0] = 0.1 + 0.2;
+        let limit: TimeControl = "time=10+0.1".parse().unwrap();
+        let rules = Rules {
+            time_controls: [limit; 2],
+            time_margin: Duration::from_millis(20),
+            deadline: Duration::from_secs(60),
+            adjudication: Adjudication::default(),
+        };
+        let program = std::env::current_exe().unwrap();
+        let setting = Setting { name: "Hash".into(), value: "4".into() };
+        let command = EngineCommand { settings: vec![setting], ..EngineCommand::new(program) };
+        Assignment {
+            number: 7,
+            sides: [RemoteSide::built_in(&set, &theta, 2), RemoteSide::Uci(command)],
+            opening: StoredOpening { moves: "e2e4 c7c5".into(), ..StoredOpening::default() }.read().unwrap(),
+            rules,
+            games: 2,
+        }
+    }
+
+    #[test]
+    fn work_is_read_as_it_was_written_and_its_ticket_is_known_again() {
+        let identity = Identity::draw(Some(1_000_000));
+        let sent = Work::new(&identity, &assignment()).unwrap();
+        let read = Work::read(&sent.to_bytes()).unwrap();
+        assert_eq!(read.task.digest(), sent.task.digest());
+        let job = read.task.job().unwrap();
+        assert_eq!((job.games, job.rules, job.nodes_per_second), (2, assignment().rules, Some(1_000_000)));
+        let JobSide::BuiltIn { theta, .. } = &job.sides[0] else { panic!("{:?}", job.sides[0]) };
+        assert_eq!(theta[0].to_bits(), (0.1f64 + 0.2).to_bits());
+        let JobSide::Uci { options, .. } = &job.sides[1] else { panic!("{:?}", job.sides[1]) };
+        assert_eq!(options, &[Setting { name: "Hash".into(), value: "4".into() }]);
+
+        let answer = Answer::games(&read, "den", Vec::new()).to_bytes();
+        assert_eq!(Answer::read(&answer, &identity).unwrap().number(), 7);
+        let stranger = Identity::draw(None);
+        assert_eq!(Answer::read(&answer, &stranger).unwrap_err(), Unusable::Forged("den".into()));
+        // Nothing that decides the games can be changed without another ticket.
+        let text = String::from_utf8(answer).unwrap();
+        let other = text.replace("\"number\":7", "\"number\":8");
+        assert!(matches!(Answer::read(other.as_bytes(), &identity), Err(Unusable::Forged(_))));
+        assert_eq!(Answer::read(b"{}", &identity).unwrap_err(), Unusable::Unreadable);
+    }
+
+    #[test]
+    fn work_that_makes_no_sense_is_refused() {
+        let work = Work::new(&Identity::draw(None), &assignment()).unwrap();
+        let text = String::from_utf8(work.to_bytes()).unwrap();
+        let job = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}: {text}");
+            Work::read(text.replacen(from, to, 1).as_bytes()).map_err(|e| e.to_string())?.task.job().map(drop)
+        };
+        assert_eq!(job("\"games\":2", "\"games\":1"), Ok(()));
+        for (from, to, reason) in [
+            ("\"games\":2", "\"games\":3", "3 games"),
+            ("e2e4", "e2e5", "illegal move 'e2e5'"),
+            ("time=10+0.1", "rm -rf", "rm -rf"),
+            ("\"Hash\"", "\"Hash\\nquit\"", "options that no engine has"),
+            ("\"4\"", "\"4\\nquit\"", "options that no engine has"),
+            ("\"material\"", "\"imported\"", "imported"),
+            ("\"hash_mib\":2", "\"hash_mib\":99999999", "hash"),
+            ("\"deadline_ms\":60000", "\"deadline_ms\":0", "times out of range"),
+            ("gputexel-cluster-1", "gputexel-cluster-2", "another version"),
+            ("gputexel-cluster-1", "something", "cannot be read"),
+            ("\"task\":", "\"command\":\"ls\",\"task\":", "unknown field"),
+            (work.run.as_str(), "..", "has no run"),
+        ] {
+            let found = job(from, to).unwrap_err();
+            assert!(found.contains(reason), "{from} {to}: {found}");
+        }
+    }
+}

@@ -227,6 +227,7 @@ fn read(text: &str) -> Option<Score> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adjudication::Adjudication;
 
     #[test]
     fn scores_are_read_as_they_are_written() {
@@ -239,6 +240,74 @@ mod tests {
         }
         for none in ["", "M", "-M", "+", "1.5", "M99999999999", "-M-2147483648"] {
             assert_eq!(read(none), None, "{none}");
+        }
+    }
+
+    fn rules(limit: &str) -> Rules {
+        Rules {
+            time_controls: [limit.parse().unwrap(); 2],
+            time_margin: Duration::ZERO,
+            deadline: Duration::from_secs(1),
+            adjudication: Adjudication { max_plies: Some(6), ..Adjudication::default() },
+        }
+    }
+
+    fn course(moves: &str, result: &str, end: End, failure: Option<&str>) -> StoredCourse {
+        let moves =
+            moves.split_whitespace().map(|m| StoredMove(m.into(), Some("+5".into()), None, Some(3), 7));
+        let failure = failure.map(str::to_string);
+        StoredCourse { moves: moves.collect(), result: result.into(), end, failure }
+    }
+
+    fn replay(limit: &str, course: &StoredCourse) -> Result<GameRecord, String> {
+        let opening = StoredOpening { moves: "f2f3 e7e5".into(), ..StoredOpening::default() }.read()?;
+        let rules = rules(limit);
+        recorded_game(&opening, &rules, rules.time_controls, course)
+    }
+
+    #[test]
+    fn games_that_can_have_been_played_come_back() {
+        for (limit, course) in [
+            ("nodes=5", course("g2g4 d8h4", "0-1", End::Checkmate, None)),
+            ("nodes=5", course("a2a3 a7a6 a3a4 a6a5", "1/2-1/2", End::TooLong, None)),
+            ("nodes=5", course("", "0-1", End::Died, Some("died"))),
+            ("nodes=5", course("a2a3", "1-0", End::Hung, Some("no answer"))),
+            ("time=1", course("a2a3", "1-0", End::TimeForfeit, Some("late"))),
+        ] {
+            let record = replay(limit, &course).unwrap();
+            assert_eq!(StoredCourse::new(&record), course);
+        }
+    }
+
+    #[test]
+    fn games_that_cannot_have_been_played_are_refused() {
+        let mate = course("g2g4 d8h4", "0-1", End::Checkmate, None);
+        let mut busy = mate.clone();
+        busy.moves[0].3 = Some(u64::MAX);
+        let mut slow = mate.clone();
+        slow.moves[1].4 = u64::MAX;
+        let mut odd = mate.clone();
+        odd.moves[0].1 = Some("much".into());
+        let long = "x".repeat(MAX_FAILURE + 1);
+        for (course, reason) in [
+            (course("e2e5", "1-0", End::Checkmate, None), "illegal move 'e2e5'"),
+            (course("g2g4 d8h4 a2a3", "0-1", End::Checkmate, None), "a move after the end: 'a2a3'"),
+            (course("a2a3 a7a6 a3a4 a6a5 b2b3", "1/2-1/2", End::TooLong, None), "a move after the end"),
+            (course("g2g4 d8h4", "1-0", End::Checkmate, None), "'1-0' by mate is not how"),
+            (course("g2g4 d8h4", "0-1", End::Stalemate, None), "'0-1' by stalemate is not how"),
+            (course("g2g4 d8h4", "0-1", End::Checkmate, Some("and more")), "is not how"),
+            (course("g2g4", "1/2-1/2", End::Repetition, None), "is not how"),
+            (course("", "1-0", End::Died, Some("died")), "is not how"),
+            (course("", "0-1", End::Died, None), "is not how"),
+            (course("", "0-1", End::Died, Some(&long)), "is not how"),
+            (course("", "0-1", End::TimeForfeit, Some("without a clock")), "is not how"),
+            (course("", "2-0", End::Died, Some("died")), "is not how"),
+            (busy, "more nodes or time"),
+            (slow, "more nodes or time"),
+            (odd, "no score: 'much'"),
+        ] {
+            let found = replay("nodes=5", &course).unwrap_err();
+            assert!(found.contains(reason), "{found}");
         }
     }
 }

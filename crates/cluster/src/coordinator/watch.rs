@@ -17,7 +17,7 @@ use crate::wire::Work;
 const TURN: Duration = Duration::from_millis(500);
 
 /// How many turns pass between two looks at the work.
-const TURNS: u32 = 6;
+const TURNS: u32 = 4;
 
 /// Looks after the work until the runtime ends.
 pub(super) async fn look_after(shared: Arc<Shared>) {

@@ -21,7 +21,7 @@ use crate::queue::{LEASE, Notify, WORK, WORKERS, result_subject};
 use crate::wire::{Answer, BadWork, Job, Work};
 
 /// How long the server may keep a question for work; the end of the worker waits for it at most.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Pause before the server is asked or told again.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -150,8 +150,8 @@ fn next(shared: &Shared, consumer: &mut Option<PullConsumer>) -> Option<(Message
         }
         let batch = consumer.as_ref()?.batch().max_messages(1).expires(PATIENCE).messages().await;
         let mut batch = batch.ok()?;
-        // The server answers within its patience, unless it is away.
-        let patience = PATIENCE + Duration::from_secs(2);
+        // The server answers within its patience, unless it was away and has forgotten the question.
+        let patience = PATIENCE + Duration::from_secs(1);
         let stopped = async {
             while !shared.is_over() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -284,5 +284,25 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_follow_the_speed_of_the_machine_and_nodes_do_not() {
+        for (limit, theirs, ours, wanted) in [
+            ("time=10+0.1", 1_000_000, 500_000, "time=20+0.2"),
+            ("time=40/60", 1_000_000, 2_000_000, "time=40/30"),
+            ("move-time=100", 300, 100, "move-time=300"),
+            // Nobody waits for a hundred times as long.
+            ("move-time=100", 1_000_000, 1, "move-time=1000"),
+            ("nodes=5000", 1_000_000, 1, "nodes=5000"),
+            ("depth=8", 1, 1_000_000, "depth=8"),
+        ] {
+            assert_eq!(scaled(limit.parse().unwrap(), theirs, ours).to_string(), wanted);
+        }
     }
 }
