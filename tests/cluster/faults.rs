@@ -90,10 +90,12 @@ fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
     let run = Process::start(&bench, &[&["spsa", "run", "--resume", "there"][..], &queue].concat());
     wait_until("it goes on", || lines(&bench, "there/spsa.jsonl") >= 9);
     workers[0].signal("-CONT");
-    // A server that has lost its disk.
+    // A server that has lost its disk, and with it the pair, which nobody has any more.
+    workers.clear();
     server.kill();
     std::fs::remove_dir_all(bench.path("js")).unwrap();
     server.restart();
+    let _worker = Process::worker(&bench, &url, "four");
     let (code, _, err) = run.finish();
     assert_eq!(code, Some(0), "{err}");
     assert_eq!(entries(&bench, "there"), entries(&bench, "here"));

@@ -150,3 +150,24 @@ fn full_disks_and_readers_that_have_gone_are_told_apart() {
     assert!(code == 0 && err.contains("warning"), "{err}");
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);
 }
+
+/// Builds without the feature know the flags of the queue, hide them, and say what is missing.
+#[cfg(not(feature = "cluster"))]
+#[test]
+fn a_build_without_the_queue_says_so() {
+    let bench = Bench::new();
+    let queue = ["--queue", "nats://me:secret@127.0.0.1:1"];
+    for args in [
+        [&["match", "material", "zero", "--games", "2", "--out", "m"][..], &queue].concat(),
+        [&["selfplay", "--games", "2", "--out", "m"][..], &queue].concat(),
+        vec!["worker", queue[1]],
+    ] {
+        let line = bench.fails(&args, 2);
+        assert!(line.contains("was built without the feature 'cluster'; 'cargo install"), "{line}");
+        assert!(!line.contains("secret") && !bench.path("m").exists(), "{line}");
+    }
+    for args in [&["match", "--help"][..], &["spsa", "run", "--help"], &["--help"]] {
+        let (code, help, _) = bench.run(args, "");
+        assert!(code == 0 && !help.contains("--queue") && !help.contains("worker "), "{help}");
+    }
+}

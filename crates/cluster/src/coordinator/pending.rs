@@ -96,12 +96,15 @@ impl Pending {
     /// A pair that is to be played, in a place that was taken.
     pub fn claim(&mut self, work: &Work, assignment: &Assignment) -> Claim {
         let (number, digest) = (work.number, work.task.digest());
-        if let Some((answer, stored)) = self.early.remove(&number)
-            && answer.digest() == digest
-            && let Ok(games) = answer.records(assignment)
-        {
-            self.done.insert(number);
-            return Claim::Answered(Delivery { games, stored });
+        if let Some((answer, stored)) = self.early.remove(&number) {
+            if answer.digest() == digest
+                && let Ok(games) = answer.records(assignment)
+            {
+                self.done.insert(number);
+                return Claim::Answered(Delivery { games, stored });
+            }
+            // It is of other values, and nobody will ask for those again.
+            stored();
         }
         // A pair that is played again, with other values.
         self.done.remove(&number);
