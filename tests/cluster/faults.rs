@@ -33,7 +33,7 @@ fn each_pair_counts_once_whatever_is_killed_or_frozen() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();
-    let games = ["match", "material", "zero", "--nodes", "1500", "--games", "60"];
+    let games = ["match", "material", "zero", "--nodes", "1000", "--games", "60"];
     let queue = ["--queue", &url, "--queue-lease", "2"];
     bench.told(&[&games[..], &["--out", "here"]].concat());
     let names = ["one", "two", "three", "four"];
@@ -71,7 +71,7 @@ fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();
-    let config = built_in("bspsa", 24, 1).replace("nodes=40", "nodes=1200");
+    let config = built_in("bspsa", 24, 1).replace("nodes=40", "nodes=800");
     bench.write("run.toml", config);
     bench.told(&["spsa", "run", "run.toml", "--out", "here"]);
     let queue = ["--queue", &url, "--queue-lease", "1"];

@@ -13,6 +13,9 @@ use crate::queue::Notify;
 /// How long a server may take to answer when a connection is made.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// Errors of a server that are shown.
+const MAX_ERRORS: usize = 3;
+
 /// The longest pause between two attempts to reach a server that has gone.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
@@ -129,6 +132,7 @@ impl Access {
         let place = self.address.to_string();
         let shown = place.clone();
         let lost = std::sync::atomic::AtomicBool::new(false);
+        let errors = std::sync::atomic::AtomicUsize::new(0);
         let mut options = ConnectOptions::new()
             .name(name)
             .custom_inbox_prefix(inbox)
@@ -144,6 +148,10 @@ impl Access {
                 match event {
                     Event::Disconnected if !lost.swap(true, Relaxed) => {
                         notify(&format!("{shown}: the connection was lost; waiting for the server"));
+                    }
+                    // Such as what the user has no permission for; once would do, but more may explain more.
+                    Event::ServerError(error) if errors.fetch_add(1, Relaxed) < MAX_ERRORS => {
+                        notify(&format!("{shown}: {error}"));
                     }
                     Event::Connected if lost.swap(false, Relaxed) => {
                         notify(&format!("{shown}: connected again"))
