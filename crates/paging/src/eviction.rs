@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags, open};
 
 use crate::LimitError;
 use crate::blocks;
-use crate::scratch::{self, Scratch};
+use crate::scratch::Scratch;
 
 /// How often memory is looked at, beside what threads do themselves.
 const EVERY: Duration = Duration::from_millis(2);
@@ -39,11 +39,34 @@ pub(crate) fn begin(bytes: u64, scratch: Scratch) -> Result<(), LimitError> {
     let watch = WATCH.get_or_init(|| Watch { statm, full });
     let thread = Builder::new().name("paging".to_string()).spawn(move || watch.keep_on());
     let thread = thread.map_err(unavailable)?;
-    scratch::explain_faults();
+    explain_faults();
     if let Some(scratch) = SCRATCH.get() {
         blocks::begin(bytes - 2 * slack, scratch, thread.thread().clone());
     }
     Ok(())
+}
+
+/// Has a disk that is full, or fails, end the program with a message: memory that is a file cannot be read or written
+/// then, and nothing can go on that was about to.
+fn explain_faults() {
+    extern "C" fn explain(_: libc::c_int) {
+        const TEXT: &[u8] =
+            b"gputexel: the disk of the scratch folder is full or fails; free some room, or give \
+            another folder (--scratch), and resume the run\n";
+        // SAFETY: none of these functions allocates or locks, and the last does not return.
+        unsafe {
+            if !blocks::any() {
+                // Of no file of ours: what would have happened without this handler happens on return.
+                libc::signal(libc::SIGBUS, libc::SIG_DFL);
+                return;
+            }
+            libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());
+            libc::_exit(1);
+        }
+    }
+    let handler: extern "C" fn(libc::c_int) = explain;
+    // SAFETY: the handler calls nothing that a handler must not.
+    unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
 }
 
 /// See [`keep_limit`](crate::keep_limit).

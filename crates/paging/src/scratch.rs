@@ -74,24 +74,6 @@ impl Scratch {
     }
 }
 
-/// Has a disk that is full, or fails, end the program with a message: memory that is a file cannot be read or written
-/// then, and nothing can go on that was about to.
-pub(crate) fn explain_faults() {
-    extern "C" fn explain(_: libc::c_int) {
-        const TEXT: &[u8] =
-            b"gputexel: the disk of the scratch folder is full or fails; free some room, or give \
-            another folder (--scratch), and resume the run\n";
-        // SAFETY: neither function allocates or locks, and the second does not return.
-        unsafe {
-            libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());
-            libc::_exit(1);
-        }
-    }
-    let handler: extern "C" fn(libc::c_int) = explain;
-    // SAFETY: the handler calls nothing that a handler must not.
-    unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
-}
-
 /// Ends a mapping, and frees the file's room.
 ///
 /// # Safety

@@ -59,6 +59,7 @@ pub struct Fresh {
     #[arg(long, help_heading = "Objective")]
     pub(super) ablate: bool,
     /// L2 regularization toward the prior and nothing else: the cost of a parameter one pawn away from it
+    /// [default: none, but 1e-6 with more than 4,096 parameters]
     #[arg(long, value_name = "LAMBDA", value_delimiter = ',', help_heading = "Objective")]
     pub(super) l2: Vec<f64>,
     /// Share of the games held out to evaluate the parameters on unseen positions

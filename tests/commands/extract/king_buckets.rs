@@ -42,6 +42,12 @@ fn from_text_to_games() {
         &[&arguments[..], &["--freeze", "king_k0,pawn_k1", "--positive", "queen_k2_d1", "--out", "f"]]
             .concat(),
     );
+    // Nothing holds so many parameters otherwise.
+    let held = |more: &[&str], out: &str| {
+        bench.tune(&[&["out.bin", "--k", "0.8", "--epochs", "2", "--out", out], more].concat());
+        bench.json(&format!("{out}/run.json"))["config"]["optimizer"]["l2"].as_f64()
+    };
+    assert_eq!((held(&[], "held"), held(&["--l2", "0"], "loose")), (Some(1e-6), Some(0.0)));
     bench.told(&["check", "out.bin"]);
 
     // Tables come back from code with all their names.

@@ -173,7 +173,8 @@ fn paths_that_cannot_be_are_named() {
         let err = bench.fails(&["tune", "d.bin", "--out", out, "--backend", "cpu"], 1);
         assert!(err.contains(&format!("{out}: ")), "{err}");
     }
-    for input in ["none.bin", "none.epd", "file/none.bin", "."] {
+    std::fs::create_dir(bench.path("folder")).unwrap();
+    for input in ["none.bin", "none.epd", "file/none.bin", "folder"] {
         let err = bench.fails(&["tune", input, "--out", "r", "--backend", "cpu"], 1);
         assert!(err.contains(&format!("{input}: ")), "{err}");
         assert!(!bench.path("r").exists());

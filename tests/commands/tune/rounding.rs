@@ -215,7 +215,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
         (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
         (&["--step", "4,2"], "--step only applies to --optimizer local"),
-        (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, adam or local"),
+        (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, gn-cg, adam or local"),
     ] {
         let err = bench.fails(&[&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);
         assert!(err.contains(part), "{flags:?}: {err}");

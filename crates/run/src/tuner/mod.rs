@@ -14,7 +14,8 @@ use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_model::Prior;
 use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{
-    Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode, UncertaintyRequest,
+    GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode,
+    UncertaintyRequest,
 };
 
 use crate::basis::BasisSettings;
@@ -26,6 +27,9 @@ use crate::resume::Unfinished;
 use crate::strength::PriorStrength;
 use crate::tuned::Tuned;
 use start::Positions;
+
+/// Weight λ where there are too many parameters to choose any, and none is given.
+const L2_OF_MANY: f64 = 1e-6;
 
 type OptimizerOf<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
 type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
@@ -487,8 +491,12 @@ impl<'a> Tuner<'a> {
             (_, Some(choose)) => choose(model)?,
             _ => OptimizerConfig::default_for(self.loss, model),
         };
+        // For so many parameters weights cannot be chosen, and of most of them few positions know anything.
+        let unheld =
+            model.parameters > GAUSS_NEWTON_LIMIT && self.strength.is_none() && !optimizer.regularizes();
         Ok(match self.l2 {
             Some(l2) => optimizer.with_l2(l2),
+            None if unheld && model.linear && self.custom.is_none() => optimizer.with_l2(L2_OF_MANY),
             None => optimizer,
         })
     }
