@@ -44,7 +44,8 @@ fn from_text_to_games() {
     );
     // Nothing holds so many parameters otherwise.
     let held = |more: &[&str], out: &str| {
-        bench.tune(&[&["out.bin", "--k", "0.8", "--epochs", "2", "--out", out], more].concat());
+        let args = ["tune", "out.bin", "--backend", "cpu", "--k", "0.8", "--epochs", "2", "--out", out];
+        assert_eq!(bench.run(&[&args, more].concat(), "").0, 0);
         bench.json(&format!("{out}/run.json"))["config"]["optimizer"]["l2"].as_f64()
     };
     assert_eq!((held(&[], "held"), held(&["--l2", "0"], "loose")), (Some(1e-6), Some(0.0)));
