@@ -7,6 +7,7 @@
 mod blend;
 mod coefficients;
 mod container;
+mod division;
 mod folds;
 mod layout;
 mod loss;
