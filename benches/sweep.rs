@@ -32,6 +32,7 @@ fn config(data: &Dataset) -> SweepConfig {
     let axis = |text| Axis::parse(text, &[], 1.0).expect("the axis is well formed");
     SweepConfig {
         datasets: Vec::new(),
+        sections: None,
         checksum: String::new(),
         prior: Prior::default().to_string(),
         start: Prior::default().theta(&data.metadata().feature_set).expect("the default prior fits"),

@@ -22,8 +22,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         let odd = (sizes.done + step) & 1u;
         let last = (2u + odd) * n * repeats + me;
         let now = (3u - odd) * n * repeats + me;
+        let k = sizes.done + step + 1u;
         var again = random;
-        let played = play(me, &random, factor);
+        let played = play(me, &random, factor, k);
         let innovation = played.score - played.expected;
         var word = Wide(0u);
         for (var i = 0u; i < n; i += 1u) {
@@ -32,9 +33,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             }
             let p = parameters[i];
             let x = state[i * repeats + me];
-            let shift = shift_of(p.c_end * factor, x, p, i, word);
-            let way = sides(x, shift, p).x;
-            state[slopes + i * repeats] = half_way(shift, way) * p.pull;
+            state[slopes + i * repeats] = sides(p.c_end * factor, x, p, i, k, word).half * p.pull;
         }
         let weight = state[weights];
         var entry = me;

@@ -11,8 +11,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var random = generator(me);
     for (var step = 0u; step < sizes.steps; step += 1u) {
         let factor = steps[sizes.first + step].x;
+        let k = sizes.done + step + 1u;
         var again = random;
-        let played = play(me, &random, factor);
+        let played = play(me, &random, factor, k);
         let innovation = played.score - played.expected;
         var word = Wide(0u);
         for (var i = 0u; i < n; i += 1u) {
@@ -23,8 +24,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             let at = i * sizes.repeats + me;
             let x = state[at];
             let variance = state[n * sizes.repeats + at];
-            let shift = shift_of(p.c_end * factor, x, p, i, word);
-            let a = half_way(shift, sides(x, shift, p).x) * p.pull;
+            let a = sides(p.c_end * factor, x, p, i, k, word).half * p.pull;
             let pulled = variance * a;
             let inverse = 1.0 / (a * pulled + sizes.tau2);
             state[at] = clamp(x + pulled * innovation * inverse, p.low, p.high);

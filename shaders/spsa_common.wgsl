@@ -1,7 +1,7 @@
 // Shared by the kernels that simulate SPSA: sizes, parameters, the generator of random bits, and a
 // pair of games. No kernel by itself; joined to them by concatenation. Prepended by the host:
 // `BAYES` (there are slopes and innovations), `PUBLISHED` (updates take the perturbation that was
-// meant), `MIN_SHARE` (of a perturbation, near bounds), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
+// meant), `THREE_POINT` (the rule near bounds; else `MIN_SHARE` of a perturbation is left there), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
 // the optimum, which keeps f32 sharp where it matters. CPU twins: the modules `lanes`, `games` and
 // `random` of the simulator, which draw the same bits.
 
@@ -14,7 +14,7 @@ struct Sizes {
     first: u32,
     // Iterations of this dispatch.
     steps: u32,
-    // Iterations before this dispatch, of which only the lowest bit counts.
+    // Iterations before this dispatch.
     done: u32,
     // Noise of the Bayesian methods, squared.
     tau2: f32,
@@ -98,25 +98,64 @@ fn store_generator(random: Generator, me: u32) {
     }
 }
 
-// The perturbation c, as far as there is room for it around x on both sides, with the sign of
-// parameter i: bit i of the word, not set for +.
-fn shift_of(whole: f32, x: f32, p: Parameter, i: u32, word: Wide) -> f32 {
-    let room = max(min(x - p.low, p.high - x), MIN_SHARE * whole);
-    let c = select(min(whole, room), whole, PUBLISHED);
-    let bits = select(word.x, word.y, (i & 32u) != 0u) >> (i & 31u);
-    return bitcast<f32>(bitcast<u32>(c) ^ (bits << 31u));
+// What a pair plays of a parameter, and what it counts for.
+struct Sides {
+    // The way from the minus to the plus side, and their sum.
+    way: f32,
+    sum: f32,
+    // Half the way as updates take it: those with a model, and those by steps.
+    half: f32,
+    step: f32,
+    // The value less that which the pair is about.
+    off: f32,
 }
 
-// The way from the minus to the plus side, and their sum.
-fn sides(x: f32, shift: f32, p: Parameter) -> vec2<f32> {
+// The sides around x, moved by the perturbation as far as there is room for it, with the sign of
+// parameter i: bit i of the word, not set for +; k counts iterations from 1.
+fn sides(whole: f32, x: f32, p: Parameter, i: u32, k: u32, word: Wide) -> Sides {
+    let bits = select(word.x, word.y, (i & 32u) != 0u) >> (i & 31u);
+    let room = min(x - p.low, p.high - x);
+    if THREE_POINT && !PUBLISHED && room < whole {
+        return sides_near(whole, x, p, room, k * 0x9E3779B9u + i * 0xC13FA9A9u, (bits & 1u) != 0u);
+    }
+    let c = select(min(whole, max(room, MIN_SHARE * whole)), whole, PUBLISHED);
+    let shift = bitcast<f32>(bitcast<u32>(c) ^ (bits << 31u));
     let plus = clamp(x + shift, p.low, p.high);
     let minus = clamp(x - shift, p.low, p.high);
-    return vec2(plus - minus, plus + minus);
+    let way = plus - minus;
+    let sum = plus + minus;
+    let half = select(0.5 * way, shift, PUBLISHED);
+    return Sides(way, sum, half, half, x - 0.5 * sum);
 }
 
-// Half the way as the update takes it.
-fn half_way(shift: f32, way: f32) -> f32 {
-    return select(0.5 * way, shift, PUBLISHED);
+// The same where a bound is nearer than the perturbation: see the module `bounds`.
+fn sides_near(whole: f32, x: f32, p: Parameter, room: f32, turn: u32, negative: bool) -> Sides {
+    let sign = select(1.0, -1.0, negative);
+    let reach = min(whole, 0.5 * (p.high - p.low));
+    if room >= 0.5 * reach {
+        let plus = clamp(x + room, p.low, p.high);
+        let minus = clamp(x - room, p.low, p.high);
+        let half = 0.5 * (plus - minus);
+        let step = step_length(reach, half);
+        return Sides(sign * (plus - minus), plus + minus, sign * half, sign * step, x - 0.5 * (plus + minus));
+    }
+    let below = x - p.low <= p.high - x;
+    let edge = select(p.high, p.low, below);
+    let inward = select(-reach, reach, below);
+    let last = room - reach;
+    let share = 0.25 * (2.0 * room - reach) / last;
+    let half = -0.25 * reach * reach / last;
+    let second = f32(turn) * 2.3283064365386963e-10 < share;
+    let from_edge = clamp(edge + select(0.0, inward, second), p.low, p.high);
+    let farther = clamp(edge + select(inward, 2.0 * inward, second), p.low, p.high);
+    let counts = select(sign, -sign, second);
+    let way = sign * abs(farther - from_edge);
+    return Sides(way, from_edge + farther, counts * half, counts * step_length(reach, half), 0.0);
+}
+
+// How long a step is, less gain and score.
+fn step_length(reach: f32, half: f32) -> f32 {
+    return select(reach * sqrt(reach / half), half, half >= reach);
 }
 
 // Half of tanh(lead ln 10 / 800): what is won more than lost, a game. Small leads, of which there
@@ -145,7 +184,7 @@ struct Played {
     expected: f32,
 }
 
-fn play(me: u32, random: ptr<function, Generator>, factor: f32) -> Played {
+fn play(me: u32, random: ptr<function, Generator>, factor: f32, k: u32) -> Played {
     var lead = 0.0;
     var expected = 0.0;
     var word = Wide(0u);
@@ -155,11 +194,10 @@ fn play(me: u32, random: ptr<function, Generator>, factor: f32) -> Played {
         }
         let p = parameters[i];
         let x = state[i * sizes.repeats + me];
-        let shift = shift_of(p.c_end * factor, x, p, i, word);
-        let side = sides(x, shift, p);
-        lead -= p.elo * side.x * side.y;
+        let side = sides(p.c_end * factor, x, p, i, k, word);
+        lead -= p.elo * side.way * side.sum;
         if BAYES && !PUBLISHED {
-            expected += 0.5 * side.x * p.pull * (x - 0.5 * side.y);
+            expected += side.half * p.pull * side.off;
         }
     }
     let bits = next(random);

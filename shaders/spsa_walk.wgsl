@@ -11,8 +11,9 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var random = generator(me);
     for (var step = 0u; step < sizes.steps; step += 1u) {
         let factors = steps[sizes.first + step];
+        let k = sizes.done + step + 1u;
         var again = random;
-        let played = play(me, &random, factors.x);
+        let played = play(me, &random, factors.x, k);
         var word = Wide(0u);
         for (var i = 0u; i < sizes.parameters; i += 1u) {
             if (i & 63u) == 0u {
@@ -20,8 +21,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             }
             let p = parameters[i];
             let x = state[i * sizes.repeats + me];
-            let shift = shift_of(p.c_end * factors.x, x, p, i, word);
-            let along = half_way(shift, sides(x, shift, p).x);
+            let along = sides(p.c_end * factors.x, x, p, i, k, word).step;
             let r = p.r_end * factors.y;
             state[i * sizes.repeats + me] = clamp(x + r * along * played.score, p.low, p.high);
         }

@@ -45,7 +45,8 @@
 //! folder with results of it, and [`report`] shows what came of it; [`live`] serves the report of a run
 //! that still goes on.
 //!
-//! Features that another engine computed come in through [`trace`] instead of [`chess`].
+//! Features that another engine computed come in through [`trace`] instead of [`chess`]; [`tracing`] asks that engine
+//! for them.
 //!
 //! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`mod@matches`] lets
 //! engines play each other. [`patch`] brings the numbers of any engine's sources to a tuner, and back.
@@ -70,7 +71,7 @@ pub use gputexel_files::{
 };
 pub use gputexel_formats as formats;
 pub use gputexel_gpu as gpu;
-pub use gputexel_ingest::{conversion, extraction, trace};
+pub use gputexel_ingest::{conversion, extraction, trace, tracing};
 pub use gputexel_live as live;
 pub use gputexel_matches as matches;
 pub use gputexel_matches::Match;

@@ -2,6 +2,9 @@
 // the position that it is given, in centipawns, White's view.
 #include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
 
 struct Score {
     int mg, eg;
@@ -72,11 +75,12 @@ const Score Psqt[6][64] = { // gputexel: pst
     },
 };
 
-int main(int argc, char** argv) {
+// Centipawns, White's view.
+int evaluate(const char* fen) {
     const char* pieces = "pnbrqk";
     const int phases[6] = {0, 1, 1, 2, 4, 0};
     int mg = 0, eg = 0, phase = 0, square = 56;
-    for (const char* c = argc > 1 ? argv[1] : "8/8/8/8/8/8/8/8"; *c && *c != ' '; ++c) {
+    for (const char* c = fen; *c && *c != ' '; ++c) {
         if (*c == '/') {
             square -= 16;
         } else if (*c >= '1' && *c <= '8') {
@@ -93,5 +97,20 @@ int main(int argc, char** argv) {
         }
     }
     phase = phase < 24 ? phase : 24;
-    std::printf("%d\n", (mg * phase + eg * (24 - phase)) / 24);
+    return (mg * phase + eg * (24 - phase)) / 24;
+}
+
+int main(int argc, char** argv) {
+    if (argc > 1) {
+        std::printf("%d\n", evaluate(argv[1]));
+        return 0;
+    }
+    // Lines 'GAME RESULT FEN ...' become 'FEN | EVALUATION | RESULT'.
+    std::string game, result, fen[6];
+    for (std::string line; std::getline(std::cin, line);) {
+        std::istringstream words(line);
+        words >> game >> result >> fen[0] >> fen[1] >> fen[2] >> fen[3] >> fen[4] >> fen[5];
+        for (const std::string& field : fen) std::cout << field << ' ';
+        std::cout << "| " << evaluate(fen[0].c_str()) << " | " << result << '\n';
+    }
 }

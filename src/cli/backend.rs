@@ -4,9 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use gputexel::devices::{DamagedList, ListContents, damaged_lists};
 pub use gputexel::evaluator::Backend;
-use gputexel::evaluator::gpu::BackendChoice;
+use gputexel::evaluator::divided::DeviceList;
+use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
 use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::{Error, Result, parse_bytes};
+
+use super::team::{launched, own_device, team};
+use super::with;
 
 /// Flags that say what computes.
 #[derive(Debug, clap::Args)]
@@ -16,6 +20,10 @@ pub struct BackendArgs {
     /// a software adapter) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
+    /// The devices that divide the work: all (every real GPU), or a list of adapters and cpu, such as 0,1 or
+    /// 0=3,cpu=1 with shares [default: shares by measured speed]; see docs/scale.md
+    #[arg(long, value_name = "LIST")]
+    device: Option<String>,
     /// CPU threads [default: one per core]; results do not depend on it
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -25,7 +33,24 @@ pub struct BackendArgs {
     gpu_memory: Option<u64>,
     /// Print GPU statistics to standard error at the end: dispatches, submissions, bytes
     #[arg(long)]
-    stats: bool,
+    pub(super) stats: bool,
+}
+
+/// What a run is resumed with.
+pub fn program() -> String {
+    launched().unwrap_or_else(|| "gputexel".to_string())
+}
+
+/// Warns of several processes that each do the whole work.
+fn warn_of_launcher() {
+    let count = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
+    let [size, rank] = [["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"], ["OMPI_COMM_WORLD_RANK", "PMI_RANK"]]
+        .map(|names| names.into_iter().find_map(count));
+    if let (Some(size @ 2..), Some(0), None) = (size, rank, team()) {
+        note!(
+            "gputexel: warning: this is one of {size} processes that all do the same; those of gputexel-mpi share the work"
+        );
+    }
 }
 
 /// Sets the number of threads, if one was asked for.
@@ -50,14 +75,27 @@ impl BackendArgs {
     /// had.
     pub fn open(&self) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
+        warn_of_launcher();
         set_threads(self.threads)?;
         // Read first: what opening a device finds out is written anew.
         let damaged = damaged_lists();
-        let opened = gputexel::devices::open(choice);
+        let opened = match self.device.as_deref() {
+            None => match own_device().filter(|_| choice != BackendChoice::Cpu) {
+                None => gputexel::devices::open(choice),
+                Some(list) => gputexel::devices::open_several(choice, &list),
+            },
+            Some(_) if choice == BackendChoice::Cpu => {
+                Err(Error::Usage("--device lists what --backend cpu leaves out".to_string()))
+            }
+            Some(text) => {
+                let list = DeviceList::parse(text, &list_adapters())?;
+                gputexel::devices::open_several(choice, &list)
+            }
+        };
         if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
             warn_of_damage(&damaged);
         }
-        let backend = opened?.with_memory(self.gpu_memory);
+        let backend = with(opened?.with_memory(self.gpu_memory), team(), Backend::with_team);
         Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
     }
 }

@@ -9,6 +9,7 @@ use gputexel::checking::{
 };
 
 use gputexel::run::are_datasets;
+use gputexel::trace::Outlier;
 
 use super::memory::MemoryArgs;
 use super::reading_progress::with_progress;
@@ -176,10 +177,15 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
     if found.worst.is_empty() {
         return;
     }
-    let mut rows = vec![row(&["printed", "computed", "difference", "where"])];
-    rows.extend(found.worst.iter().map(|one| {
-        let place = match (&args.schema, args.inputs.get(one.source)) {
-            (Some(_), Some(path)) => format!("{}:{}", path.display(), one.at),
+    *text += &outliers(&found.worst, ["printed", "computed"], &args.inputs, args.schema.is_some());
+}
+
+/// Positions in which evaluations differ, with two names for them, by the lines of traces or the numbers in datasets.
+pub(super) fn outliers(worst: &[Outlier], names: [&str; 2], inputs: &[PathBuf], traces: bool) -> String {
+    let mut rows = vec![row(&[names[0], names[1], "difference", "where"])];
+    rows.extend(worst.iter().map(|one| {
+        let place = match inputs.get(one.source) {
+            Some(path) if traces => format!("{}:{}", path.display(), one.at),
             _ => format!("position {}", one.at),
         };
         vec![
@@ -190,7 +196,7 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
             format!("{place}  {}", one.comment),
         ]
     }));
-    *text += &aligned(&rows, 2);
+    aligned(&rows, 2)
 }
 
 fn describe_labels(text: &mut String, findings: &Findings) {

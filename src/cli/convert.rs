@@ -31,8 +31,8 @@ pub struct ConversionArgs {
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     pub output: PathBuf,
     /// Format to write: binpack, bulletformat, viriformat, marlinformat, plain, text
-    /// (FEN | centipawns | result) or epd [default: by the ending .binpack, .bf, .vf, .marlin, .plain,
-    /// .txt or .epd]
+    /// (FEN | centipawns | result), epd or games (GAME RESULT FEN [centipawns]) [default: by the ending .binpack, .bf, .vf, .marlin, .plain,
+    /// .txt, .epd or .fens]
     #[arg(long, value_name = "NAME")]
     to: Option<String>,
     /// Replace the output if it exists
@@ -58,7 +58,7 @@ impl ConversionArgs {
                 let extension = self.output.extension().and_then(|extension| extension.to_str());
                 extension.and_then(OutputFormat::of_extension).ok_or_else(|| {
                     gputexel::Error::Usage(format!(
-                        "{}: the ending is none of .binpack, .bf, .vf, .marlin, .plain, .txt and .epd; --to names the \
+                        "{}: the ending is none of .binpack, .bf, .vf, .marlin, .plain, .txt, .epd and .fens; --to names the \
                          format",
                         self.output.display()
                     ))

@@ -70,6 +70,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "gputexel check dataset.bin --params runs/first/params.json",
         ],
     ),
+    ("verify", &["gputexel verify after.svm --schema schema.json --params runs/first"]),
     ("info", &["gputexel info dataset.bin"]),
     ("eval", &["gputexel eval dataset.bin runs/first/params.json"]),
     (

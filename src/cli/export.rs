@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource};
+use gputexel::dataset;
+use gputexel::run::are_datasets;
+use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource, PhaseValues};
 use gputexel::wdl::Constants;
 use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
 use serde_json::{Map, Value, json};
@@ -20,7 +22,8 @@ pub struct ExportArgs {
     /// A parameter file (params.json), or the folder of a run
     #[arg(value_name = "PARAMS|RUN")]
     source: PathBuf,
-    /// c, cpp, rust, csharp, go, python, json, csv or uci [default: from the extension of --output]
+    /// c, cpp, rust, csharp, go, python, json, csv, uci, or params for 'gputexel patch apply' [default: from the
+    /// extension of --output]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// The file to write to [default: standard output]
@@ -56,12 +59,15 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FILE", help_heading = "Numbers")]
     wdl: Option<PathBuf>,
     /// Write pairs of middlegame and endgame values [default for cpp and rust]
-    #[arg(long, help_heading = "Names", conflicts_with = "separate")]
+    #[arg(long, help_heading = "Names", conflicts_with_all = ["separate", "untapered"])]
     pairs: bool,
     /// Write one table for the middlegame and one for the endgame [default for other formats]
-    #[arg(long, help_heading = "Names")]
+    #[arg(long, help_heading = "Names", conflicts_with = "untapered")]
     separate: bool,
-    /// snake, pascal or screaming [default: the language's convention; uci: the parameters' own names]
+    /// Write one number for both phases, for engines without phases (after 'tune --basis tied')
+    #[arg(long, help_heading = "Names")]
+    untapered: bool,
+    /// snake, pascal or screaming [default: the language's convention; uci: the parameters' own names; params: snake]
     #[arg(long, value_name = "STYLE", help_heading = "Names")]
     style: Option<String>,
     /// Prefix for all names
@@ -90,6 +96,15 @@ impl ExportArgs {
         Err(Error::Usage("cannot infer the format, use --to".to_string()))
     }
 
+    fn phases(&self) -> Option<PhaseValues> {
+        let flags = [
+            (self.pairs, PhaseValues::Pairs),
+            (self.separate, PhaseValues::Separate),
+            (self.untapered, PhaseValues::Untapered),
+        ];
+        flags.into_iter().find_map(|(given, phases)| given.then_some(phases))
+    }
+
     /// The flags as a request; those that a format has no use for are mistakes.
     fn options(&self, format: Format) -> Result<ExportOptions> {
         let constants = self.wdl.as_deref().map(Constants::read).transpose()?;
@@ -102,7 +117,7 @@ impl ExportArgs {
             fixed: self.fixed,
             normalize: self.normalize.clone(),
             pawn_units: constants.map(|constants| constants.model.pawn_value()),
-            pairs: (self.pairs || self.separate).then_some(self.pairs),
+            phases: self.phases(),
             style: self.style.clone(),
             prefix: self.prefix.clone(),
             module: self.module.clone(),
@@ -173,8 +188,8 @@ pub struct ImportParamsArgs {
     /// An export: source code, CSV, UCI options or JSON
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// A parameter file with the same parameters, which supplies what FILE lacks
-    #[arg(long, value_name = "PARAMS|RUN", conflicts_with = "model")]
+    /// A parameter file with the same parameters, which supplies what FILE lacks; or a dataset that says which there are
+    #[arg(long, value_name = "PARAMS|RUN|DATASET", conflicts_with = "model")]
     like: Option<PathBuf>,
     /// The feature set: pst or material [default: taken from the file]
     #[arg(long, value_name = "NAME")]
@@ -197,7 +212,12 @@ pub struct ImportParamsArgs {
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
     check_file_flags(&args.output, &[("--force", args.force)])?;
     check_outputs(&[or_stdout(&args.output)], args.like.iter().chain([&args.file]), args.force)?;
-    let file = args.like.clone().map(LikeSource::File);
+    let file = match &args.like {
+        Some(path) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
+            Some(LikeSource::Features(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
+        }
+        path => path.clone().map(LikeSource::File),
+    };
     let request = ImportRequest {
         file: args.file.clone(),
         like: file.or_else(|| args.model.clone().map(LikeSource::Set)),

@@ -1,15 +1,16 @@
-//! `gputexel extract`: games or labeled positions in, a dataset out.
+//! `gputexel extract`: games or labeled positions in, a dataset out, or the positions themselves.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::king_flags::KingArgs;
-use gputexel::Error;
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::selection::Selection;
-use gputexel::dataset::{self, check_shard_folder};
-use gputexel::extraction::{ExtractSettings, Report, extract};
+use gputexel::conversion::{ConversionSettings, convert};
+use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
+use gputexel::formats::OutputFormat;
 
+use super::convert::describe as describe_conversion;
+use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
@@ -26,22 +27,40 @@ detected from the content. Results of labeled positions may be written as
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
   FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
+  17 1 FEN 35         (game, result, position, perhaps centipawns)
 
 or as columns under a header line (fen,result,score). The syntax is detected and reported, as is the \
 point of view of results and scores, separately. Numbers other than 0 to 1 \
 (-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
-winner) always, w, d and l (won, drawn, lost) with --results wdl.")]
+winner) always, w, d and l (won, drawn, lost) with --results wdl.
+
+For an engine that prints its own trace, --positions writes what was selected, and resolved, as lines
+'GAME RESULT FEN [centipawns]' in place of a dataset:
+
+  gputexel extract games.pgn --resolve quiescence --positions quiet.fens
+  engine trace < quiet.fens > trace.svm
+  gputexel import trace.svm --schema schema.json -o own.bin")]
 pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// The dataset to write; with --shard-size, the folder of its shards
-    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file(), required_unless_present = "positions")]
+    output: Option<PathBuf>,
+    /// Write the positions instead of a dataset: lines 'GAME RESULT FEN [centipawns]', results and scores from White's
+    /// point of view, or a format of `gputexel convert` by its ending (.epd, .plain, .txt, .binpack ...)
+    #[arg(long, value_name = "FILE", value_parser = super::target::file(), conflicts_with_all = [
+        "output", "shard_size", "resume", "model", "king_buckets", "king_pieces", "phase",
+    ])]
+    positions: Option<PathBuf>,
     /// Write shards of at most N positions, of whole games, into the folder of --output: 0001.bin and so on
     #[arg(long, value_name = "N")]
     shard_size: Option<usize>,
-    /// Replace the output if it exists
+    /// Continue an interrupted extraction into a folder, given the same inputs and flags, to the same bytes;
+    /// begin it if there is none
+    #[arg(long, requires = "shard_size", conflicts_with = "force")]
+    resume: bool,
+    /// Replace the output if it exists; with --shard-size, begin an interrupted extraction anew
     #[arg(long)]
     force: bool,
     /// Features: pst (a parameter for each piece on each square), material, classical (the usual
@@ -61,6 +80,13 @@ pub struct ExtractArgs {
 }
 
 impl ExtractArgs {
+    /// How the positions themselves are written, which are selected as for a dataset.
+    fn conversion(&self, output: &Path) -> gputexel::Result<ConversionSettings> {
+        let ending = output.extension().and_then(|ending| ending.to_str());
+        let format = ending.and_then(OutputFormat::of_extension).unwrap_or(OutputFormat::Games);
+        Ok(ConversionSettings { reading: self.settings()?, format, default_score_cp: None })
+    }
+
     fn settings(&self) -> gputexel::Result<ExtractSettings> {
         let phase = PhaseSettings::parse(&self.phase)?;
         let mut settings = ExtractSettings::new(self.kings.feature_set(&self.model, phase)?);
@@ -73,41 +99,34 @@ impl ExtractArgs {
 /// Runs `extract`.
 ///
 /// # Errors
-/// Those of [`gputexel::extraction::extract`].
+/// Those of [`gputexel::extraction::extract`] and [`gputexel::conversion::convert`].
 pub fn run(args: &ExtractArgs, context: &Context) -> anyhow::Result<()> {
+    if let Some(output) = &args.positions {
+        let settings = args.conversion(output)?;
+        let report = with_progress(context, |hooks| convert(&args.inputs, &settings, output, hooks))?;
+        return answer(context, &report, || describe_conversion(&report));
+    }
     let settings = args.settings()?;
+    // Required unless there are positions to write.
+    let output = args.output.as_deref().unwrap_or(Path::new(""));
     let Some(size) = args.shard_size else {
-        let report = with_progress(context, |hooks| extract(&args.inputs, &settings, &args.output, hooks))?;
+        let report = with_progress(context, |hooks| extract(&args.inputs, &settings, output, hooks))?;
         return answer(context, &report, || describe(&report));
     };
-    if size == 0 {
-        return Err(Error::setting("shard-size", size, "must be at least 1").into());
+    let (inputs, folder) = (&args.inputs, output);
+    let done =
+        with_progress(context, |hooks| extract_shards(inputs, &settings, folder, size, args.resume, hooks))?;
+    if let Some(byte) = done.damaged_at {
+        let folder = folder.display();
+        note!("gputexel: warning: what {folder} kept was damaged at byte {byte}; the rest was read again");
     }
-    let folder = &args.output;
-    if folder.exists() && !folder.is_dir() {
-        return Err(Error::Usage(format!("{}: is a file; shards need a folder", folder.display())).into());
-    }
-    check_shard_folder(folder)?;
-    // Beside the shards, where there is room for them.
-    let made = !folder.exists();
-    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    let written = (|| {
-        let whole = tempfile::Builder::new().prefix(".extract").tempdir_in(folder);
-        let whole = whole.map_err(|e| Error::io(folder, e))?;
-        let path = whole.path().join("whole.bin");
-        let mut report = with_progress(context, |hooks| extract(&args.inputs, &settings, &path, hooks))?;
-        let shards = dataset::read(&path)?.write_shards(folder, size)?;
-        report.output = folder.display().to_string();
-        Ok::<_, Error>((report, shards.len()))
-    })();
-    if written.is_err() && made {
-        let _ = std::fs::remove_dir(folder);
-    }
-    let (report, shards) = written?;
-    let mut json = serde_json::to_value(&report)?;
-    json["shards"] = shards.into();
-    answer(context, &json, || {
-        format!("{}{} in the folder\n", describe(&report), counted(shards as u64, "shard"))
+    answer(context, &done, || {
+        let mut text = describe(&done.report);
+        let _ = writeln!(text, "{} in the folder", counted(done.shards as u64, "shard"));
+        if let Some(positions) = done.resumed_positions {
+            let _ = writeln!(text, "resumed: {} had been read before", counted(positions, "position"));
+        }
+        text
     })
 }
 

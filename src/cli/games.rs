@@ -114,7 +114,14 @@ impl RuleFlags {
 /// # Errors
 /// Options without a value.
 pub fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
-    let mut side = Side::new(text);
+    set_up(Side::new(text), name, options, flag)
+}
+
+/// A side with its name and options, where there are any, instead of those that it has.
+///
+/// # Errors
+/// Options without a value.
+pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
     if let Some(name) = name {
         side = side.name(name);
     }

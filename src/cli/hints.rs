@@ -1,5 +1,7 @@
 //! Which flags mend an error: the library says what would, and the flags are the command line's.
 
+use std::path::{Path, PathBuf};
+
 use gputexel::datagen::rescore::{Begun, MissingTables};
 use gputexel::devices::FaultyDevice;
 use gputexel::run_folder::Occupied;
@@ -17,7 +19,28 @@ pub fn of(error: &Error) -> Option<String> {
         error.remedy().map(|FaultyDevice| text)
     };
     let named = patch().or_else(tables).or_else(folder).or_else(begun).or_else(missing).or_else(faulty);
-    named.map(str::to_string).or_else(|| of_unfinished(error))
+    named.map(str::to_string).or_else(|| of_unfinished(error)).or_else(|| of_missing(error))
+}
+
+/// How alike names must be (Jaro and Winkler's measure, 0 to 1) for one to be taken for the other.
+const ALIKE: f64 = 0.85;
+
+/// The file that was perhaps meant where there is none of a name.
+fn of_missing(error: &Error) -> Option<String> {
+    let Error::Io { path, source } = error else { return None };
+    if source.kind() != std::io::ErrorKind::NotFound || path.exists() {
+        return None;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path.file_name()?.to_str()?;
+    let others = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let others = others.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let alike =
+        others.map(|other| (strsim::jaro_winkler(name, &other), other)).filter(|(alike, _)| *alike >= ALIKE);
+    // Of names that are equally alike the first in the alphabet.
+    let (_, best) = alike.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1)))?;
+    let meant = folder.map_or_else(|| PathBuf::from(&best), |folder| folder.join(&best));
+    Some(format!("; did you mean '{}'?", gputexel::printable(&meant.display().to_string())))
 }
 
 /// The command that gives a folder without parameters its parameters.
@@ -81,5 +104,6 @@ fn of_tables(remedy: tables::Remedy) -> &'static str {
         Remedy::OtherStyle => "; try another --style",
         Remedy::SnakeStyle => "; try --style snake",
         Remedy::MirroredBasis => " (tune with --basis mirrored)",
+        Remedy::TiedBasis => " (tune with --basis tied)",
     }
 }

@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, export_files, import, survey};
+use gputexel::tracing::{TracingSettings, import_traced};
 use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
 use super::memory::MemoryArgs;
 use super::reading_progress::with_progress;
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
+use super::trace_command::TraceCommandArgs;
 use super::{Context, answer};
 
 /// Flags of `import`.
@@ -26,16 +28,23 @@ The schema is JSON and defines the indices. To generate an initial one for editi
   gputexel import trace.svm --schema schema.json -o dataset.bin
   gputexel tune dataset.bin
 
+With --trace-command, inputs are positions, and an engine is asked for their traces:
+
+  gputexel extract games.pgn --keep-captures --keep-checks --positions all.fens
+  gputexel import all.fens --trace-command 'engine trace {params}' --schema schema.json -o dataset.bin
+  gputexel tune dataset.bin --requiesce 2 --trace-command 'engine trace {params}'
+
 docs/import.md describes both formats, and has programs in C++ and Rust that print a trace.")]
 pub struct ImportArgs {
-    /// Traces; - reads standard input
+    /// Traces; - reads standard input. With --trace-command, positions: lines 'GAME RESULT FEN [SCORE]', as `extract
+    /// --positions` writes them, or whatever `convert` reads
     #[arg(required_unless_present = "schema_from", value_name = "TRACE")]
     inputs: Vec<PathBuf>,
     /// The schema that defines the indices
     #[arg(long, value_name = "FILE", required_unless_present = "schema_from")]
     schema: Option<PathBuf>,
     /// Write an initial schema for a trace, with numbered names, instead of importing
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema"])]
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema", "trace_command"])]
     schema_from: Option<PathBuf>,
     /// The dataset to write; with --schema-from, the schema
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
@@ -53,7 +62,18 @@ pub struct ImportArgs {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]
+    tracing: TraceCommandArgs,
+    #[command(flatten)]
     pub(super) memory: MemoryArgs,
+}
+
+impl ImportArgs {
+    fn apply(&self, settings: &mut ImportSettings) {
+        settings.max_bad_share = self.max_bad_share;
+        settings.threads = self.threads.unwrap_or(settings.threads);
+        settings.force = self.force;
+        settings.trust_results = self.trust_results;
+    }
 }
 
 /// Flags of `trace`.
@@ -78,19 +98,25 @@ pub struct TraceArgs {
 /// Runs `import`.
 ///
 /// # Errors
-/// Those of [`gputexel::trace::import`] and [`gputexel::trace::survey`].
+/// Those of [`gputexel::trace::import`], [`gputexel::tracing::import_traced`] and [`gputexel::trace::survey`].
 pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.schema_from {
         return write_schema(path, args, context);
     }
     let schema = args.schema.as_deref().unwrap_or(Path::new(""));
     check_apart(&[Some(&args.output)], &[schema])?;
-    let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
-    settings.max_bad_share = args.max_bad_share;
-    settings.threads = args.threads.unwrap_or(settings.threads);
-    settings.force = args.force;
-    settings.trust_results = args.trust_results;
-    let report = with_progress(context, |hooks| import(&args.inputs, &settings, &args.output, hooks))?;
+    let report = match args.tracing.command()? {
+        None => {
+            let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
+            args.apply(&mut settings);
+            with_progress(context, |hooks| import(&args.inputs, &settings, &args.output, hooks))?
+        }
+        Some(command) => {
+            let mut settings = TracingSettings::read(command, schema)?;
+            args.apply(&mut settings.import);
+            with_progress(context, |hooks| import_traced(&args.inputs, &settings, &args.output, hooks))?
+        }
+    };
     answer(context, &report, || describe(&report))
 }
 

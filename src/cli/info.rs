@@ -83,6 +83,9 @@ fn describe(info: &Info) -> String {
         let kept = info.contents.as_ref().and_then(|contents| contents.games_by_source.get(i).copied());
         describe_source(&mut text, source, kept);
     }
+    if let Some(command) = &meta.trace_command {
+        let _ = writeln!(text, "  traced by {}", gputexel::printable(command));
+    }
     if !meta.selection.is_empty() {
         let settings: Vec<String> =
             meta.selection.iter().map(|(name, value)| format!("{name} {value}")).collect();

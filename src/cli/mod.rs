@@ -32,6 +32,8 @@ mod memory;
 mod patch;
 mod pso;
 mod queue;
+#[cfg(feature = "mpi")]
+pub mod ranks;
 mod reading;
 mod reading_progress;
 mod report;
@@ -44,9 +46,12 @@ mod spsa;
 mod sweep;
 mod table;
 mod target;
+mod team;
+mod trace_command;
 mod tune;
 mod uci;
 mod usage;
+mod verify;
 mod wdl;
 mod worker;
 
@@ -103,6 +108,8 @@ enum Command {
     Trace(import::TraceArgs),
     /// Check a dataset or a trace: evaluations, results, features, duplicates, gradient
     Check(check::CheckArgs),
+    /// Verify, by a trace, that an engine evaluates with the values that were written back
+    Verify(verify::VerifyArgs),
     /// Show the contents of a dataset
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
@@ -156,12 +163,17 @@ impl Command {
             Self::Import(args) => Some(&args.memory),
             Self::Trace(args) => Some(&args.memory),
             Self::Check(args) => Some(&args.memory),
+            Self::Verify(args) => Some(&args.memory),
             Self::Eval(args) => Some(&args.memory),
             Self::Compare(args) => Some(&args.memory),
             Self::Report(args) => Some(&args.memory),
             _ => None,
         }
     }
+}
+
+fn parse(command: &clap::Command) -> Result<Cli, clap::Error> {
+    command.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 static CANCEL: AtomicBool = AtomicBool::new(false);
@@ -173,11 +185,14 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 pub fn main() -> ExitCode {
     let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = examples::command();
-    let parsed = command.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
+    let cli = match parse(&command) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, &command, typed.get(1..).unwrap_or_default()),
     };
+    #[cfg(feature = "mpi")]
+    if let Some(error) = ranks::refusal(&cli.command) {
+        return fail(error.into());
+    }
     // Without a handler, Ctrl-C still ends the program; only less tidily.
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
@@ -205,6 +220,7 @@ pub fn main() -> ExitCode {
         Command::Import(args) => import::run(args, &context),
         Command::Trace(args) => import::run_trace(args, &context),
         Command::Check(args) => check::run(args, &context),
+        Command::Verify(args) => verify::run(args, &context),
         Command::Info(args) => info::run(args, &context),
         Command::Eval(args) => eval::run(args, &context),
         Command::Compare(args) => compare::run(args, &context),
@@ -257,6 +273,8 @@ fn in_flags(error: gputexel::Error) -> String {
             format!("{}; {}", in_flags(*error), gputexel::printable(&advice.render(flag)))
         }
         error => match hints::of(&error) {
+            // The reason is the operating system's, and the hint is behind it.
+            Some(hint) if matches!(error, gputexel::Error::Io { .. }) => format!("{error}{hint}"),
             Some(hint) => error.with_hint(&hint).to_string(),
             None => error.to_string(),
         },

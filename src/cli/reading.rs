@@ -25,7 +25,7 @@ pub struct ReadingArgs {
     #[arg(long)]
     skip_damaged: bool,
     /// How results are written: c9, c9-score, ce, brackets, semicolon, score-result, pipe,
-    /// texelutil, bare or csv [default: detected]
+    /// texelutil, bare, games or csv [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
     labels: Option<String>,
     /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if

@@ -2,22 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::report::{InHand, Positions, RunReport, is_sweep};
+use gputexel::report::{InHand, MatchReport, Positions, RunReport, is_match, is_sweep};
 use gputexel::run_folder::{Kind, REPORT, RunFolder};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, check_apart, check_target, write_atomically};
 use serde_json::json;
 
 use super::memory::MemoryArgs;
-use super::{Context, say};
+use super::spsa::run::page;
+use super::{Context, answer, say};
 
 /// Flags of `report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every run writes report.html at its end; this command rewrites it, for example with another version of the \
-program, or if the run was killed.")]
+program, or if the run was killed.
+
+  gputexel report runs/first --open")]
 pub struct ReportArgs {
-    /// The folder of a run of tune, pso or sweep
+    /// The folder of a run of tune, pso, sweep, match or spsa
     #[arg(value_name = "RUN_FOLDER")]
     folder: PathBuf,
     /// The file to write [default: report.html in the folder]
@@ -29,6 +32,9 @@ pub struct ReportArgs {
     /// Overwrite FILE if it exists
     #[arg(long)]
     force: bool,
+    /// Show the report in the browser
+    #[arg(long)]
+    open: bool,
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
 }
@@ -49,6 +55,14 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         }
     }
     let folder = RunFolder::view(path);
+    if is_match(path) {
+        let report = MatchReport::of_folder(path)?;
+        return plain(args, context, "match", report.final_, &report.to_html()?);
+    }
+    if page::is_run(path) {
+        let report = page::of_folder(path)?;
+        return plain(args, context, "run by games", report.final_, &report.to_html()?);
+    }
     let report = if is_sweep(path) {
         let report = RunReport::of_sweep_folder(&folder)?;
         if let Some(dataset) = args.dataset.first() {
@@ -65,7 +79,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     };
     let target = args.output.clone().unwrap_or_else(|| path.join(REPORT));
     let html = report.to_html(None)?;
-    write_atomically(&target, html.as_bytes())?;
+    write(&target, &html, args.open)?;
     if context.json {
         let object = json!({
             "report": target, "bytes": html.len(), "final": report.final_,
@@ -81,6 +95,31 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         note => format!("note        {note}\n"),
     };
     Ok(say(&format!("{note}written     {}\n", target.display()))?)
+}
+
+/// Answers with a report for which nothing but its folder is needed.
+fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html: &str) -> anyhow::Result<()> {
+    if let Some(dataset) = args.dataset.first() {
+        let text = format!("--dataset {}: the report of a {what} needs no positions", dataset.display());
+        return Err(Error::Usage(text).into());
+    }
+    let target = args.output.clone().unwrap_or_else(|| args.folder.join(REPORT));
+    write(&target, html, args.open)?;
+    let object = json!({ "report": target, "bytes": html.len(), "final": is_final });
+    answer(context, &object, || format!("written     {}\n", target.display()))
+}
+
+/// Writes a report, and shows it if asked to.
+fn write(target: &Path, html: &str, open: bool) -> Result<()> {
+    write_atomically(target, html.as_bytes())?;
+    if open {
+        let page = target.canonicalize().unwrap_or_else(|_| target.to_path_buf());
+        open::that_detached(&page).map_err(|error| {
+            let reason = format!("was written, but no program opens it ({error}); open it in a browser");
+            Error::input(target, reason)
+        })?;
+    }
+    Ok(())
 }
 
 /// The report of a run from the positions that are given, else those that it names.

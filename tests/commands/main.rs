@@ -11,10 +11,12 @@ mod wdl;
 mod general {
     mod bad_input;
     mod bench;
+    mod book;
     mod command_line;
     mod devices;
     mod memory;
     mod outputs;
+    mod road;
     mod shards;
     mod tutorial;
 }
@@ -34,6 +36,7 @@ mod extract {
     mod king_buckets;
     mod positions;
     mod refusals;
+    mod resume;
     mod rounds;
     mod selection;
     mod training_text;
@@ -42,6 +45,7 @@ mod extract {
 mod report {
     mod compare;
     mod live;
+    mod matches;
     mod pictures;
     mod program;
     mod run;

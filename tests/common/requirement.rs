@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// What can be asked for. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public games and positions beside the checkout, `root` the
 /// right to give files away.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 22] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -30,6 +30,7 @@ pub const NAMES: [&str; 21] = [
     "toga2",
     "mkfifo",
     "nats-server",
+    "mpirun",
     "openssl",
     "/dev/full",
     "root",

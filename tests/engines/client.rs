@@ -4,10 +4,11 @@
 //! where Debian puts them, see [`requirement`].
 #![cfg(unix)]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::script::{Bench, EngineScript};
 use crate::common::requirement;
 use gputexel::Error;
 use gputexel::engine::{Clock, Limits, Score};
@@ -15,7 +16,6 @@ use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
 use gputexel::matches::{Choice, Failure, GameSoFar, Player};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
-use tempfile::TempDir;
 
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;
 
@@ -36,48 +36,15 @@ const GOOD: Script = Script {
     quit: "exit 0",
 };
 
-/// A folder with a script in it, which leaves its process id and what it was told there.
-struct Bench(TempDir);
-
-impl Bench {
-    fn new(script: &Script) -> Self {
-        let bench = Self(TempDir::new().unwrap());
-        let Script { before, options, ready, go, quit } = script;
-        let text = format!(
-            "cd \"$1\"; echo $$ >> pids; starts=$(grep -c . pids)\n{before}\n\
+impl EngineScript for Script {
+    fn text(&self) -> String {
+        let Self { before, options, ready, go, quit } = self;
+        format!(
+            "starts=$(grep -c . pids)\n{before}\n\
              while IFS= read -r line; do echo \"$line\" >> told\ncase \"$line\" in\n\
              uci) echo 'id name Script  One'; {options}; echo uciok;;\n\
              isready) {ready};;\ngo*) {go};;\nquit) {quit};;\nesac\ndone\n"
-        );
-        std::fs::write(bench.path("engine.sh"), text).unwrap();
-        bench
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self) -> EngineCommand {
-        let folder = self.0.path().display();
-        let mut command: EngineCommand =
-            format!("/bin/sh '{folder}/engine.sh' \"{folder}\"").parse().unwrap();
-        command.start_deadline = SECONDS(5);
-        command
-    }
-
-    fn start(&self) -> UciPlayer {
-        UciPlayer::start(self.command()).unwrap_or_else(|error| panic!("{error}"))
-    }
-
-    fn lines(&self, name: &str) -> Vec<String> {
-        std::fs::read_to_string(self.path(name)).unwrap_or_default().lines().map(str::to_string).collect()
-    }
-
-    /// Whether all processes of the script are gone, not even zombies being left.
-    fn is_gone(&self) -> bool {
-        let pids = self.lines("pids");
-        assert!(!pids.is_empty());
-        !Path::new("/proc/self").exists() || pids.iter().all(|pid| !Path::new("/proc").join(pid).exists())
+        )
     }
 }
 
@@ -96,6 +63,10 @@ fn game(fen: &str, moves: &str) -> GameSoFar {
         game.position.play_unchecked(m);
     }
     game
+}
+
+fn start_engine(bench: &Bench) -> UciPlayer {
+    UciPlayer::start(bench.command()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn start() -> GameSoFar {
@@ -213,7 +184,7 @@ fn what_engines_say_of_moves_is_judged() {
         ("head -c 1000000 /dev/zero >&2; echo 'bestmove e2e4'", Ok((None, None, None))),
     ] {
         let bench = Bench::new(&Script { go, ..GOOD });
-        let mut player = bench.start();
+        let mut player = start_engine(&bench);
         for _ in 0..3 {
             player.new_game(false).unwrap();
             let choice = choose(&mut player, 10.0);
@@ -233,7 +204,7 @@ fn what_engines_say_of_moves_is_judged() {
 #[test]
 fn stale_answers_are_dropped_within_a_game() {
     let bench = Bench::new(&Script { go: "echo 'bestmove e2e4'; echo 'bestmove a1a1'", ..GOOD });
-    let mut player = bench.start();
+    let mut player = start_engine(&bench);
     player.new_game(false).unwrap();
     for _ in 0..5 {
         assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
@@ -276,7 +247,7 @@ fn dead_engines_are_reported_and_started_anew() {
 #[test]
 fn an_engine_that_dies_between_games_is_started_anew() {
     let bench = Bench::new(&Script { go: "echo 'bestmove e2e4'; exit 0", ..GOOD });
-    let mut player = bench.start();
+    let mut player = start_engine(&bench);
     for _ in 0..3 {
         player.new_game(false).unwrap();
         assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
@@ -298,7 +269,7 @@ fn hanging_engines_are_killed() {
         "echo 'info depth 1'",
     ] {
         let bench = Bench::new(&Script { go, ..GOOD });
-        let mut player = bench.start();
+        let mut player = start_engine(&bench);
         player.new_game(false).unwrap();
         let before = Instant::now();
         let failure = choose(&mut player, 0.5);
@@ -312,7 +283,7 @@ fn hanging_engines_are_killed() {
 #[test]
 fn children_of_engines_are_killed_too() {
     let bench = Bench::new(&Script { go: "sleep 1000 & echo $! > child; wait", ..GOOD });
-    let mut player = bench.start();
+    let mut player = start_engine(&bench);
     player.new_game(false).unwrap();
     assert!(matches!(choose(&mut player, 0.5), Err(Failure::Hung(_))));
     let child = bench.lines("child").remove(0);
@@ -330,7 +301,7 @@ fn children_of_engines_are_killed_too() {
 #[test]
 fn engines_outlive_the_thread_that_started_them() {
     let bench = Bench::new(&GOOD);
-    let mut player = std::thread::scope(|scope| scope.spawn(|| bench.start()).join().unwrap());
+    let mut player = std::thread::scope(|scope| scope.spawn(|| start_engine(&bench)).join().unwrap());
     std::thread::sleep(Duration::from_millis(200));
     player.new_game(false).unwrap();
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
@@ -362,7 +333,7 @@ fn engines_die_with_a_program_that_is_killed() {
     });
     let mut host = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--ignored", "client::plays_until_it_is_killed"])
-        .env(HOST, bench.0.path())
+        .env(HOST, bench.path(""))
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
@@ -421,7 +392,7 @@ fn engines_that_ignore_quit_are_killed() {
             quit,
             ..GOOD
         });
-        let player = bench.start();
+        let player = start_engine(&bench);
         let before = Instant::now();
         drop(player);
         let took = before.elapsed();
@@ -430,7 +401,7 @@ fn engines_that_ignore_quit_are_killed() {
     }
     // One that obeys is not waited for longer than it takes.
     let bench = Bench::new(&GOOD);
-    let player = bench.start();
+    let player = start_engine(&bench);
     let before = Instant::now();
     drop(player);
     assert!(before.elapsed() < Duration::from_millis(800), "{:?}", before.elapsed());
@@ -443,7 +414,7 @@ fn engines_that_do_not_read_block_nobody() {
         ready: "echo readyok; while :; do echo readyok; echo 'bestmove e2e4'; sleep 0.01; done",
         ..GOOD
     });
-    let mut player = bench.start();
+    let mut player = start_engine(&bench);
     let shuffle = "g1f3 g8f6 f3g1 f6g8 ".repeat(200);
     let long = game("", &shuffle);
     player.new_game(false).unwrap();
@@ -501,7 +472,7 @@ fn settings_are_checked_against_what_is_offered() {
         let error = refusal(&bench, Some(setting), 5.0);
         assert!(error.to_string().contains(words) && error.exit_code() == 2, "{error}");
     }
-    let mut player = bench.start();
+    let mut player = start_engine(&bench);
     assert!(player.set("Hash=0".parse().unwrap()).is_err());
     player.set("Hash=64".parse().unwrap()).unwrap();
     let failure = player.new_game(true).unwrap_err();
@@ -519,7 +490,7 @@ fn slow_and_talkative_starts_are_waited_for() {
         ready: "sleep 1; echo thinking; printf 'readyok\\r\\n'",
         ..GOOD
     });
-    let mut player = bench.start();
+    let mut player = start_engine(&bench);
     assert_eq!(player.name(), "Script One");
     player.new_game(false).unwrap();
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());

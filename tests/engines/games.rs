@@ -89,7 +89,7 @@ fn flags_fall() {
     let margin = Rules { time_margin: Duration::from_secs(5), ..rules("time=0.06") };
     assert_eq!(facts(&game(&mate, late.clone(), &margin)), ("1-0", End::Checkmate, 1));
     assert_eq!(facts(&game(&mate, late, &rules("depth=1"))), ("1-0", End::Checkmate, 1));
-    // The increment of the first move pays for the second.
+    // Every move has its increment, the first one, too.
     let king = opening("7k/7p/8/8/8/8/8/K7 w - - 0 1");
     let mut steps = slow(50);
     steps.extend(script("Kg8"));
@@ -111,12 +111,12 @@ fn engines_are_told_their_time() {
     play_game(&mut white, &mut black, &start(), &rules, rules.time_controls, &AtomicBool::new(false))
         .unwrap();
     let clock = |i: usize| white.asked[i].0.clock.unwrap();
-    assert_eq!((clock(0).remaining, clock(0).increment), (Duration::from_secs(10), Duration::from_secs(1)));
+    assert_eq!((clock(0).remaining, clock(0).increment), (Duration::from_secs(11), Duration::from_secs(1)));
     assert_eq!([clock(0).moves_to_go, clock(1).moves_to_go], [Some(2), Some(1)]);
     assert!(
-        clock(1).remaining > Duration::from_millis(10_500) && clock(1).remaining < Duration::from_secs(11)
+        clock(1).remaining > Duration::from_millis(11_500) && clock(1).remaining < Duration::from_secs(12)
     );
-    assert!(white.asked[0].1 > Duration::from_secs(11) && white.asked[0].1 < Duration::from_secs(20));
+    assert!(white.asked[0].1 > Duration::from_secs(12) && white.asked[0].1 < Duration::from_secs(20));
     assert_eq!((black.asked[0].0.nodes, black.asked[0].0.clock), (Some(7), None));
     assert_eq!(black.asked[0].1, Duration::from_secs(60));
 }

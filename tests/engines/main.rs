@@ -10,5 +10,7 @@ mod datagen_commands;
 mod games;
 mod match_command;
 mod match_runs;
+mod script;
 mod spsa_command;
 mod uci_command;
+mod xboard;

@@ -22,7 +22,7 @@ fn material_beats_nothing_and_extract_reads_the_games() {
     assert!(report["engines"][1]["nodes_per_second"].as_u64().unwrap() > 0);
     let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
     assert_eq!(ends, 8);
-    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl"]);
+    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     // The same games whatever the concurrency; others under another seed.
     let alone =
         [&["material", "zero", "--games", "8", "--out", "n", "--concurrency", "1"], &QUICK[..]].concat();
@@ -171,7 +171,13 @@ fn uci_engines_play_and_their_failures_are_survived() {
                   isready) echo readyok;; 'go '*) echo 'bestmove a1a1';; quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
     let args = ["cmd:sh engine.sh", "material", "--games", "4", "--out", "m", "--max-failures", "4"];
-    let report = play(&bench, &[&args[..], &QUICK].concat());
+    // Everything is there, but a result that says nothing is no success.
+    let (code, out, err) = bench.run(&[&["match", "--json"], &args[..], &QUICK].concat(), "");
+    assert_eq!(code, 1);
+    assert_one_line(&err);
+    let says = "m: all 4 games were decided by failing engines, which says nothing of their strength; Mayfly: illegal move 'a1a1'";
+    assert!(err.contains(says), "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&report["losses"], &report["ends"]["illegal-move"]), (&4.into(), &4.into()));
     assert_eq!(
         (&report["engines"][0]["name"], &report["engines"][0]["failures"]),
@@ -184,4 +190,49 @@ fn uci_engines_play_and_their_failures_are_survived() {
     assert_one_line(&err);
     assert!(err.contains("Mayfly: failed in 6 of 6 games, last: illegal move 'a1a1'"), "{err}");
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["games"], 6);
+}
+
+#[cfg(unix)]
+#[test]
+fn engines_that_ignore_limits_of_nodes_are_pointed_out() {
+    let bench = Bench::new();
+    let engine = "while read line; do case \"$line\" in uci) echo 'id name Glutton'; echo uciok;; \
+                  isready) echo readyok;; 'position startpos') m=g1f3;; position*) m=g8f6;; \
+                  'go '*) echo \"info depth 9 nodes $1\"; echo \"bestmove $m\";; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n");
+    let args = ["cmd:sh engine.sh 90000", "cmd:sh engine.sh 300", "--games", "2", "--max-plies", "2"];
+    let rest = ["--nodes", "200", "--openings", "book.epd", "--name-b", "Modest"];
+    let report = play(&bench, &[&args[..], &rest, &["--out", "m"]].concat());
+    assert_eq!(report["hints"].as_array().unwrap().len(), 1, "{report}");
+    let (code, out, err) = bench.run(&[&["match"], &args[..], &rest, &["--out", "n"]].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    let says = "hint        Glutton reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
+    assert!(out.contains(says), "{out}");
+}
+
+#[cfg(unix)]
+#[test]
+fn engines_are_named_in_a_file() {
+    let bench = Bench::new();
+    let engine = "while read line; do case \"$line\" in protover*) echo 'feature ping=1 setboard=1 usermove=1 done=1';; \
+                  ping*) echo \"pong ${line#ping }\";; go) echo resign;; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    bench.write(
+        "engines.toml",
+        "[quitter]\ncommand = \"sh engine.sh\"\nprotocol = \"xboard\"\nname = \"Quitter\"\n",
+    );
+    let args = ["material", "--engine", "quitter", "--games", "2", "--depth", "2", "--out", "m"];
+    let report = play(&bench, &args);
+    assert_eq!((&report["wins"], &report["ends"]["resignation"]), (&2.into(), &2.into()), "{report}");
+    assert_eq!(report["engines"][1]["name"], "Quitter");
+    let error = bench.fails(&["match", "material", "--engine", "nobody", "--depth", "2"], 2);
+    assert!(error.contains("engine 'nobody': is not in engines.toml or "), "{error}");
+    let error = bench.fails(&["match", "material", "zero", "--engine", "quitter"], 2);
+    assert!(error.contains("match needs two sides, or --resume; 3 given"), "{error}");
+    let error = bench.fails(&["match", "material"], 2);
+    assert!(error.contains("1 given"), "{error}");
+    bench.write("engines.toml", "[quitter]\nprotocol = \"xboard\"\n");
+    let error = bench.fails(&["match", "material", "--engine", "quitter"], 1);
+    assert!(error.contains("engines.toml:1: missing field `command`"), "{error}");
 }

@@ -191,6 +191,7 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
     let run = |learning_rate| AdamSettings { learning_rate, l2, ..AdamSettings::default() };
     RunConfig {
         datasets: vec![],
+        sections: None,
         checksum: data.checksum().to_string(),
         prior: "default".to_string(),
         prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),

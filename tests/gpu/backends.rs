@@ -171,6 +171,7 @@ fn a_lost_device_costs_nothing_but_time() {
     for (optimizer, holdout) in [(adam.clone(), 0.0), (adam, 0.2), (newton.clone(), 0.0), (newton, 0.2)] {
         let config = RunConfig {
             datasets: vec![],
+            sections: None,
             checksum: data.checksum().to_string(),
             prior: "default".to_string(),
             prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
@@ -281,6 +282,7 @@ fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
     for (optimizer, epochs) in [(adam, 30), (newton, 3)] {
         let config = RunConfig {
             datasets: vec![],
+            sections: None,
             checksum: data.checksum().to_string(),
             prior: "default".to_string(),
             prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),

@@ -10,4 +10,5 @@ mod evaluator;
 mod memory;
 mod population;
 mod programs;
+mod sections;
 mod spsa;

@@ -8,10 +8,17 @@ use gputexel::evaluator::gpu::GpuContext;
 use gputexel::spsa::simulator::{
     Outcome, Scenario, Summary, paper_cells, simulate, simulate_on_gpu, trial_scenario,
 };
-use gputexel::spsa::{MethodKind, Noise, Settings, Variable};
+use gputexel::spsa::{BoundRule, MethodKind, Noise, Settings, Variable};
 
 fn mixed(method: MethodKind, as_published: bool) -> Scenario {
     trial_scenario(method, as_published, 300)
+}
+
+/// As published, and by each rule of bounds, which most parameters are near.
+fn variants(method: MethodKind) -> [Scenario; 3] {
+    let mut centered = mixed(method, false);
+    centered.settings.near_bounds = BoundRule::Centered;
+    [mixed(method, true), mixed(method, false), centered]
 }
 
 fn on_cpu(scenario: &Scenario) -> Outcome {
@@ -26,15 +33,15 @@ fn on_gpu(context: &GpuContext, scenario: &Scenario) -> Outcome {
 fn short_runs_agree_repeat_by_repeat() {
     let Some(context) = context() else { return };
     for method in MethodKind::ALL {
-        for as_published in [false, true] {
-            let scenario = mixed(method, as_published);
+        for scenario in variants(method) {
+            let (as_published, rule) = (scenario.settings.as_published, scenario.settings.near_bounds);
             let (cpu, gpu) = (on_cpu(&scenario), on_gpu(context, &scenario));
             let mut worst = 0f64;
             for (cpu, gpu) in cpu.values.iter().zip(&gpu.values) {
                 worst = cpu.iter().zip(gpu).map(|(c, g)| (c - g).abs()).fold(worst, f64::max);
             }
             // Values reach 200; a single game that ended differently would move them by 0.1 or more.
-            assert!(worst < 2e-3, "{method} {as_published}: {worst}");
+            assert!(worst < 2e-3, "{method} {as_published} {rule}: {worst}");
             assert_eq!(cpu.trajectory.len(), gpu.trajectory.len());
             for ((k, cpu), (l, gpu)) in cpu.trajectory.iter().zip(&gpu.trajectory) {
                 assert_eq!((k, cpu.len()), (l, gpu.len()));

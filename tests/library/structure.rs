@@ -205,3 +205,16 @@ fn files_are_short_enough_to_read() {
         .collect();
     assert!(long.is_empty(), "files of more than {MAX_LINES} lines:\n{}", long.join("\n"));
 }
+
+/// README opens with `cargo run`, which asks for a name where a package has several programs and none is the default.
+#[test]
+fn cargo_knows_what_to_run() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
+    let asked = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
+    let out = std::process::Command::new(cargo).args(asked).current_dir(root).output().unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let main = packages.iter().find(|package| package["name"] == "gputexel").unwrap();
+    assert_eq!(main["default_run"], "gputexel");
+}

@@ -7,8 +7,8 @@ use gputexel::evaluator::gpu::kernels::{Kernel, Shape, Variant};
 use gputexel::evaluator::gpu::program::program_sources;
 use gputexel::model::program::CompiledProgram;
 use gputexel::model::{FeatureKind, FeatureSet};
-use gputexel::spsa::MethodKind;
 use gputexel::spsa::simulator::gpu::kernel_source;
+use gputexel::spsa::{BoundRule, MethodKind};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
@@ -60,13 +60,17 @@ pub fn all() -> Vec<Compiled> {
     let mut all = evaluator();
     all.extend(programs());
     for method in MethodKind::ALL {
-        for published in [false, true] {
-            let words = if published { " as published" } else { "" };
+        let variants = [
+            ("", false, BoundRule::ThreePoint),
+            (" centered", false, BoundRule::Centered),
+            (" as published", true, BoundRule::ThreePoint),
+        ];
+        for (words, published, rule) in variants {
             all.push(Compiled {
                 name: format!("simulator {method}{words}"),
                 kernel: format!("simulator {method}"),
-                is_usual: !published,
-                source: kernel_source(method, published),
+                is_usual: words.is_empty(),
+                source: kernel_source(method, published, rule),
                 constants: Vec::new(),
             });
         }

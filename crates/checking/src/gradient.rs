@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
-use super::CheckSettings;
+use super::{CheckSettings, KEPT_TOGETHER};
 use gputexel_dataset::objective::{self, Objective};
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::Result;
 use gputexel_model::program::CompiledProgram;
+use gputexel_paging::keep_limit;
 
 /// Number of parameters whose derivative is compared.
 pub const PARAMETERS: usize = 64;
@@ -22,6 +23,9 @@ const REACH: f64 = 4.0;
 /// Positions whose scores are smooth for a step of any parameter.
 fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) -> Vec<usize> {
     let is_smooth = |n: &usize| {
+        if n.is_multiple_of(KEPT_TOGETHER) {
+            keep_limit();
+        }
         let largest = data.row(*n).entries().fold(1.0f32, |most, (_, c)| most.max(c.abs()));
         let (sums, present) = objective::sums(data, program, theta, *n);
         let kink = program.nearest_kink(&sums, present, objective::taper(data, *n));
@@ -61,16 +65,15 @@ impl GradientFindings {
         let place = |i: usize| i * available / wanted;
         let chosen: Vec<usize> =
             (0..wanted).map(|i| smooth.as_ref().map_or(place(i), |all| all[place(i)])).collect();
-        let mut part = vec![1usize; data.len()];
-        chosen.iter().for_each(|&n| part[n] = 0);
-        let parts = if wanted == data.len() { 1 } else { 2 };
-        let layout = Layout::try_new(data, parts, |n| part[n])?;
+        let near_kinks = smooth.map(|all| 1.0 - all.len() as f64 / data.len() as f64);
+        let data = &data.subset(&chosen);
+        let layout = Layout::try_new(data, 1, |_| 0)?;
         let population = Population::new(data.feature_count(), theta.to_vec(), vec![settings.k]);
         let request = Request { parts: 0..1, loss: settings.loss, gradients: true, curvature: false };
         let fast = CpuEvaluator::new(&layout).evaluate(&population, &request)?.gradients;
 
         let mut present = vec![false; data.feature_count()];
-        for &n in &chosen {
+        for n in 0..data.len() {
             data.row(n).entries().for_each(|(id, _)| present[usize::from(data.feature_of(id))] = true);
         }
         let features = data.feature_count();
@@ -79,7 +82,7 @@ impl GradientFindings {
         let objective = Objective { k: settings.k, loss: settings.loss };
         let mut found = Self {
             positions: wanted,
-            near_kinks: smooth.map(|all| 1.0 - all.len() as f64 / data.len() as f64),
+            near_kinks,
             parameters: count,
             largest_derivative: 0.0,
             largest_difference: 0.0,
@@ -92,7 +95,7 @@ impl GradientFindings {
             let here = theta[at];
             let mut loss = |value: f64| {
                 theta[at] = value;
-                objective::loss(data, objective, &theta, chosen.iter().copied())
+                objective::loss(data, objective, &theta, 0..data.len())
             };
             let slope = (loss(here + STEP_CP) - loss(here - STEP_CP)) / (2.0 * STEP_CP);
             theta[at] = here;

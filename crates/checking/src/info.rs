@@ -52,6 +52,9 @@ pub struct Summary {
     pub sources: Vec<SourceRecord>,
     /// Settings of the selection by name.
     pub selection: BTreeMap<String, String>,
+    /// The command that has traced the positions, if one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_command: Option<String>,
 }
 
 /// A summary of a dataset's columns.
@@ -150,6 +153,7 @@ impl From<Metadata> for Summary {
             games: metadata.games,
             sources: metadata.sources,
             selection: metadata.selection,
+            trace_command: metadata.tracing.map(|tracing| tracing.command),
         }
     }
 }

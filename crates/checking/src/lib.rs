@@ -11,6 +11,7 @@ mod labels;
 mod phases;
 mod request;
 mod scores;
+pub mod verification;
 
 use serde::Serialize;
 
@@ -26,6 +27,10 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_files::Result;
 use gputexel_ingest::trace::{Comparison, Outlier, Reference};
+use gputexel_paging::keep_limit;
+
+/// Positions after which loops over all of them keep the limit on memory.
+const KEPT_TOGETHER: usize = 1 << 15;
 
 /// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -127,10 +132,18 @@ pub struct CheckSettings {
 /// Compares a dataset's evaluations with printed ones, if it has any, and with results. A dataset does not record
 /// the side to move.
 pub fn compare(data: &Dataset, reference: &Reference) -> Comparison {
+    compare_with(data, data.static_evaluations(), reference)
+}
+
+/// The same with other evaluations, NaN where there is none.
+fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
+        if n.is_multiple_of(KEPT_TOGETHER) {
+            keep_limit();
+        }
         let computed = reference.score_of(data, n);
-        let printed = data.static_evaluations().get(n).copied().filter(|value| !value.is_nan());
+        let printed = evaluations.get(n).copied().filter(|value| !value.is_nan());
         let result = f64::from(data.results()[n]);
         comparison.add(reference, computed, printed.map(f64::from), result, None, n as u64, b"");
     }

@@ -10,11 +10,11 @@ use serde::Serialize;
 use shakmaty::{CastlingMode, Position};
 
 use super::fen::{legal_position, parse_board, parse_fen};
-use super::labels::{LabelError, LabelSyntax, Outcome, Word, parse_label};
+use super::labels::{Label, LabelError, LabelSyntax, Outcome, Word, parse_label};
 use super::pgn::is_tag_pair;
 use super::sample::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, tendency};
 use super::scale::ResultScale;
-use super::text::{Columns, PointOfView, TextFormat, read_columns, significant_lines};
+use super::text::{Columns, PointOfView, TextFormat, parse_labeled, read_columns, significant_lines};
 use super::unsupported::{
     DELIMITERS, PERCENT, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column,
     titles,
@@ -80,7 +80,7 @@ pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
     }
     match Path::new(name).extension().and_then(|extension| extension.to_str()) {
         Some("pgn") => return InputKind::Pgn,
-        Some("epd" | "fen" | "book" | "txt" | "csv" | "tsv") => return InputKind::Text,
+        Some("epd" | "fen" | "fens" | "book" | "txt" | "csv" | "tsv") => return InputKind::Text,
         _ => {}
     }
     let looks_like_movetext = |line: &[u8]| line.starts_with(b"1.") || line.starts_with(b"{");
@@ -170,6 +170,15 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     })
 }
 
+/// How much a line speaks for the syntax in which it was parsed.
+fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
+    match label {
+        Ok(_) => 1000,
+        Err(LabelError::Unknown | LabelError::OutOfRange(_) | LabelError::Word(_) | LabelError::Weight) => 1,
+        Err(LabelError::Missing) => 0,
+    }
+}
+
 /// The syntax that most lines follow.
 fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
     let mut votes = [0u32; LabelSyntax::ALL.len()];
@@ -179,6 +188,12 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
     for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
         match parse_fen(line) {
             Err(error) => {
+                if let Ok((_, label)) = parse_labeled(LabelSyntax::Games, line, ResultScale::default()) {
+                    first_position.get_or_insert(number);
+                    votes[LabelSyntax::ALL.iter().position(|&own| own == LabelSyntax::Games).unwrap_or(0)] +=
+                        vote(label);
+                    continue;
+                }
                 first_error.get_or_insert((number, error));
                 if first_position.is_none() && instead.is_none() {
                     instead = instead_of_result(line, None).map(|reason| (number, reason));
@@ -189,12 +204,8 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
                     first_position = Some(number);
                     instead = instead_of_result(line, Some(&line[used..])).map(|reason| (number, reason));
                 }
-                for (vote, syntax) in votes.iter_mut().zip(LabelSyntax::ALL) {
-                    *vote += match parse_label(syntax, &line[used..], ResultScale::default()) {
-                        Ok(_) => 1000,
-                        Err(LabelError::Unknown | LabelError::OutOfRange(_) | LabelError::Word(_)) => 1,
-                        Err(LabelError::Missing) => 0,
-                    };
+                for (votes, syntax) in votes.iter_mut().zip(LabelSyntax::ALL) {
+                    *votes += vote(parse_label(syntax, b"", &line[used..], ResultScale::default()));
                 }
             }
         }
@@ -237,8 +248,8 @@ fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
         let error = match &format.columns {
             Some(columns) if columns.header_line == number => continue,
             Some(columns) => read_columns(line, columns, format.scale).err(),
-            None => match parse_fen(line) {
-                Ok((_, used)) => parse_label(format.syntax, &line[used..], format.scale).err(),
+            None => match parse_labeled(format.syntax, line, format.scale) {
+                Ok((_, label)) => label.err(),
                 Err(_) => continue,
             },
         };
@@ -277,9 +288,9 @@ fn as_white(head: &[u8], format: &TextFormat) -> Reading {
             Some(columns) => read_columns(line, columns, format.scale)
                 .ok()
                 .and_then(|(fen, label)| Some((parse_fen(&fen).ok()?.0, label))),
-            None => parse_fen(line).ok().and_then(|(setup, used)| {
-                Some((setup, parse_label(format.syntax, &line[used..], format.scale).ok()?))
-            }),
+            None => parse_labeled(format.syntax, line, format.scale)
+                .ok()
+                .and_then(|(setup, label)| Some((setup, label.ok()?))),
         };
         let Some((setup, label)) = read else { continue };
         reading.any_game_number |= label.game.is_some();

@@ -1,4 +1,4 @@
-//! Results that follow positions, in the ways that authors of tuners write them.
+//! Results beside positions, in the ways that authors of tuners write them.
 //!
 //! Owns one parser a syntax, each strict, so that a file's syntax can be told from its first
 //! lines. Which syntax a file has is decided in `detection`; lines are walked in `text`.
@@ -31,13 +31,16 @@ pub enum LabelSyntax {
     Texelutil,
     /// `1-0`, `0.5`: nothing but the result.
     Bare,
+    /// `17 1 FEN 35`: game and result before the position, and perhaps centipawns behind it, as this program writes
+    /// positions for engines to trace.
+    Games,
     /// Columns with a header line.
     Csv,
 }
 
 impl LabelSyntax {
     /// All syntaxes; where lines fit several, the earlier one is taken.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Opcode,
         Self::OpcodeScore,
         Self::Ce,
@@ -47,6 +50,7 @@ impl LabelSyntax {
         Self::Pipe,
         Self::Texelutil,
         Self::Bare,
+        Self::Games,
         Self::Csv,
     ];
 
@@ -62,11 +66,23 @@ impl LabelSyntax {
             Self::Pipe => "pipe",
             Self::Texelutil => "texelutil",
             Self::Bare => "bare",
+            Self::Games => "games",
             Self::Csv => "csv",
         }
     }
 
-    /// An example of what follows the position.
+    /// Where in a line the position begins.
+    pub fn position_start(self, line: &[u8]) -> usize {
+        let Self::Games = self else { return 0 };
+        let mut at = 0;
+        for _ in 0..2 {
+            at += line[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+            at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        }
+        at
+    }
+
+    /// An example of what is beside the position.
     pub fn example(self) -> &'static str {
         match self {
             Self::Opcode => "c9 \"1-0\";",
@@ -78,6 +94,7 @@ impl LabelSyntax {
             Self::Pipe => "|1-0",
             Self::Texelutil => ": 1 : 35 : 30 : 17",
             Self::Bare => "1-0",
+            Self::Games => "17 1 FEN 35",
             Self::Csv => "columns fen,result",
         }
     }
@@ -116,6 +133,8 @@ pub enum LabelError {
     Word(Word),
     /// `*`: the game had no result.
     Unknown,
+    /// A weight follows, and would be lost.
+    Weight,
 }
 
 /// Bound of scores: mates and anything beyond are set to it.
@@ -123,11 +142,11 @@ pub const MAX_SCORE_CP: f32 = 30_000.0;
 
 type Parsed<T> = std::result::Result<T, LabelError>;
 
-/// Parses what follows a position.
+/// Parses what precedes a position, in the one syntax in which something does, and what follows it.
 ///
 /// # Errors
 /// See [`LabelError`].
-pub fn parse_label(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
+pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let rest = rest.trim_ascii();
     let parse_outcome = |text: &[u8]| parse_outcome(text, scale);
     let plain = |outcome| Label { outcome, score_cp: f32::NAN, game: None };
@@ -135,7 +154,8 @@ pub fn parse_label(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Pars
         LabelSyntax::Opcode => operation(rest, comment_opcode, parse_outcome).map(plain),
         LabelSyntax::OpcodeScore => operation(rest, comment_opcode, |value| {
             let value = unquoted(value);
-            let at = memchr::memchr(b'|', value).ok_or(LabelError::Missing)?;
+            // Positions without a score are among those that have one.
+            let Some(at) = memchr::memchr(b'|', value) else { return parse_outcome(value).map(plain) };
             let outcome = parse_outcome(&value[at + 1..])?;
             let pawns = parse_number(&value[..at]).ok_or(LabelError::Missing)?;
             // Pawns have few decimals; what single precision adds to them is not written there.
@@ -176,8 +196,25 @@ pub fn parse_label(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Pars
             Ok(Label { outcome, score_cp, game })
         }
         LabelSyntax::Bare => parse_outcome(rest).map(plain),
+        LabelSyntax::Games => {
+            let (mut before, mut rest) = (words(before), words(rest));
+            let game = before.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+            let outcome = parse_outcome(before.next().ok_or(LabelError::Missing)?)?;
+            let score_cp = match rest.next() {
+                None | Some(b"-") => f32::NAN,
+                Some(word) => parse_cp(word).ok_or(LabelError::Missing)?,
+            };
+            if rest.next().is_some() {
+                return Err(LabelError::Weight);
+            }
+            Ok(Label { outcome, score_cp, game: Some(game.ok_or(LabelError::Missing)?) })
+        }
         LabelSyntax::Csv => Err(LabelError::Missing),
     }
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 fn comment_opcode(name: &[u8]) -> bool {
@@ -294,7 +331,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn label(syntax: LabelSyntax, rest: &str) -> Parsed<(Outcome, Option<f32>, Option<u64>)> {
-        parse_label(syntax, rest.as_bytes(), ResultScale::default())
+        let before = if syntax == LabelSyntax::Games { "17 1 " } else { "" };
+        parse_label(syntax, before.as_bytes(), rest.as_bytes(), ResultScale::default())
             .map(|l| (l.outcome, Some(l.score_cp).filter(|s| !s.is_nan()), l.game))
     }
 
@@ -329,6 +367,10 @@ mod tests {
             (Bare, " 1/2-1/2", Game(0.5), None, None),
             (Bare, " 0.125", Number(0.125), None, None),
             (Bare, " 1e-3", Number(0.001), None, None),
+            (OpcodeScore, " c9 \"0-1\";", Game(0.0), None, None),
+            (Games, " -35", Number(1.0), Some(-35.0), Some(17)),
+            (Games, " -", Number(1.0), None, Some(17)),
+            (Games, "", Number(1.0), None, Some(17)),
         ] {
             assert_eq!(label(syntax, rest), Ok((outcome, score, game)), "{syntax:?} {rest}");
         }
@@ -336,13 +378,34 @@ mod tests {
 
     #[test]
     fn syntaxes_refuse_each_others_lines() {
-        let strict = LabelSyntax::ALL.into_iter().filter(|s| *s != LabelSyntax::Csv);
+        let others = [LabelSyntax::Csv, LabelSyntax::Games];
+        let strict = LabelSyntax::ALL.into_iter().filter(|s| !others.contains(s));
         for syntax in strict.clone() {
             for other in strict.clone().filter(|other| *other != syntax) {
+                if (syntax, other) == (LabelSyntax::OpcodeScore, LabelSyntax::Opcode) {
+                    continue;
+                }
                 assert_eq!(label(syntax, other.example()), Err(LabelError::Missing), "{syntax:?} {other:?}");
             }
             assert!(label(syntax, syntax.example()).is_ok(), "{syntax:?}");
             assert_eq!(syntax.name().parse::<LabelSyntax>().unwrap(), syntax);
+        }
+    }
+
+    #[test]
+    fn games_and_results_may_precede_positions() {
+        for (line, position) in [("17 0.5  4k3/8 w", "4k3/8 w"), ("17 0.5", ""), ("17", ""), ("", "")] {
+            assert_eq!(&line[LabelSyntax::Games.position_start(line.as_bytes())..], position);
+        }
+        assert_eq!(LabelSyntax::Bare.position_start(b"17 0.5 4k3"), 0);
+        let read = |before: &str, rest: &str| {
+            parse_label(LabelSyntax::Games, before.as_bytes(), rest.as_bytes(), ResultScale::default())
+        };
+        assert_eq!(read("17 1-0 ", " 35").unwrap().outcome, Outcome::Game(1.0));
+        assert_eq!(read("17 0 ", " 35 0.25"), Err(LabelError::Weight));
+        assert_eq!(read("17 0 ", " - 0.25"), Err(LabelError::Weight));
+        for (before, rest) in [("x 0 ", ""), ("17 ", ""), ("", ""), ("17 0 ", " e4")] {
+            assert_eq!(read(before, rest), Err(LabelError::Missing), "{before} {rest}");
         }
     }
 
@@ -360,7 +423,8 @@ mod tests {
     fn words_mean_what_the_scale_says() {
         use Outcome::{Game, Number};
         let read = |scale: &str, text: &str| {
-            parse_label(LabelSyntax::Semicolon, text.as_bytes(), scale.parse().unwrap()).map(|l| l.outcome)
+            parse_label(LabelSyntax::Semicolon, b"", text.as_bytes(), scale.parse().unwrap())
+                .map(|l| l.outcome)
         };
         for (scale, text, outcome) in [
             ("wdb", ";w", Ok(Game(1.0))),
@@ -398,7 +462,7 @@ mod tests {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             for syntax in LabelSyntax::ALL {
-                if let Ok(label) = parse_label(syntax, &bytes, ResultScale::default()) {
+                if let Ok(label) = parse_label(syntax, &bytes, &bytes, ResultScale::default()) {
                     let (Outcome::Game(value) | Outcome::Number(value)) = label.outcome;
                     prop_assert!((0.0..=1.0).contains(&value));
                     prop_assert!(label.score_cp.is_nan() || label.score_cp.abs() <= MAX_SCORE_CP);

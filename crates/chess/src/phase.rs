@@ -50,7 +50,9 @@ impl PhaseSettings {
     /// [`Error::Usage`] unless there are four whole numbers and a maximum from 1 to 1024.
     pub fn parse(text: &str) -> Result<Self> {
         let bad = || {
-            Error::Usage(format!("phase '{text}': expected N,B,R,Q or N,B,R,Q/MAX, for example 1,1,2,4/24"))
+            Error::Usage(format!(
+                "phase '{text}': expected whole numbers N,B,R,Q or N,B,R,Q/MAX, MAX at most 1024, for example 1,1,2,4/24"
+            ))
         };
         let (weights, max) = match text.split_once('/') {
             Some((weights, max)) => (weights, Some(max.trim().parse::<u16>().map_err(|_| bad())?)),

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// What a reason takes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
@@ -21,7 +23,7 @@ pub enum Unit {
 macro_rules! reasons {
     ($($name:ident $unit:ident $label:literal;)*) => {
         /// Why something was left out.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum Reason { $(#[doc = $label] $name,)* }
 
@@ -156,13 +158,28 @@ impl Reason {
     }
 }
 
-/// Counts by reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Counts by reason. Serialized, only those that are not 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "BTreeMap<Reason, u64>", from = "BTreeMap<Reason, u64>")]
 pub struct LeftOut([u64; Reason::ALL.len()]);
 
 impl Default for LeftOut {
     fn default() -> Self {
         Self([0; Reason::ALL.len()])
+    }
+}
+
+impl From<LeftOut> for BTreeMap<Reason, u64> {
+    fn from(counts: LeftOut) -> Self {
+        counts.iter().collect()
+    }
+}
+
+impl From<BTreeMap<Reason, u64>> for LeftOut {
+    fn from(counts: BTreeMap<Reason, u64>) -> Self {
+        let mut all = Self::default();
+        counts.into_iter().for_each(|(reason, count)| all.add_many(reason, count));
+        all
     }
 }
 

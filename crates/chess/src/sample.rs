@@ -1,7 +1,7 @@
 //! What the readers hand on: positions with their labels, batch by batch, and how well the
 //! labels go with the material on the board.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Board, Chess, Color, EnPassantMode, Move, Position, Square};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -43,7 +43,7 @@ pub struct Origin {
 }
 
 /// Bytes of a binary input that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Where they begin in the input.
     pub offset: u64,
@@ -53,12 +53,14 @@ pub struct Damage {
     pub what: String,
 }
 
-/// What one chunk of an input yielded.
-#[derive(Clone, Debug, Default)]
+/// What one chunk of an input yielded. Serialized, it is without its positions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Batch {
     /// Kept positions in input order.
+    #[serde(skip)]
     pub samples: Vec<Sample>,
     /// The origins of the samples, if they were asked for.
+    #[serde(skip)]
     pub origins: Vec<Origin>,
     /// Games (PGN) or lines (text, without blank lines and comments) read.
     pub records: u64,
@@ -85,7 +87,7 @@ pub struct Batch {
 }
 
 /// A game that was left out, wholly or from some move on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedGame {
     /// Number of the game within its batch, from 0.
     pub game: u64,
@@ -202,7 +204,7 @@ pub fn material_balance(board: &Board) -> i32 {
 ///
 /// In real data three in four do or more. Only lines with Black to move tell the points of view
 /// apart: read from the wrong side, they agree in one of four.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
     /// White to move: positions that count.
     pub white_to_move: u64,

@@ -9,6 +9,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::number::parse_number;
 use super::outcome::{Outcome, Word};
 use gputexel_files::{Advice, Error, Result};
@@ -154,7 +156,7 @@ const MIN_WITHOUT_DRAW: u64 = 1000;
 const MIN_CLASS: u64 = 100;
 
 /// Results of a text as they are written, counted over all of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultTally {
     /// Lines by [`Sign`], and the first of each.
     signs: [(u64, u64); 6],

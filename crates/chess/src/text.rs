@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{CastlingMode, Chess, Position as _};
+use shakmaty::{CastlingMode, Chess, Position as _, Setup};
 
 use super::fen::{FenError, legal_position, parse_fen};
 use super::labels::{Label, LabelError, LabelSyntax, Outcome, parse_cp, parse_label, parse_outcome};
@@ -184,6 +184,9 @@ impl Refusal {
                 (Reason::BadLabel, "the result is a word, neither a number nor 1-0 and its like".into())
             }
             LabelError::Unknown => (Reason::UnknownResult, "the result is unknown (*)".into()),
+            LabelError::Weight => {
+                (Reason::BadLabel, "a weight follows the score, and weights cannot be taken over".into())
+            }
         };
         Self { reason, text: Some(text) }
     }
@@ -205,7 +208,7 @@ fn read_line(
             match error {
                 LabelError::OutOfRange(result) => tally.out_of_range(result, number),
                 LabelError::Word(_) => tally.word(number),
-                LabelError::Missing | LabelError::Unknown => {}
+                LabelError::Missing | LabelError::Unknown | LabelError::Weight => {}
             }
             Refusal::of_label(error, format.scale)
         }
@@ -218,8 +221,8 @@ fn read_line(
     let flipped = format.point_of_view == PointOfView::Stm && black;
     let score_flipped = format.score_view == PointOfView::Stm && black;
     let score_cp = if score_flipped { 0.0 - label.score_cp } else { label.score_cp };
-    let sample =
-        criteria.judge_line(&position, score_cp, number).map_err(|reason| Refusal { reason, text: None })?;
+    let judged = criteria.judge_line(&position, score_cp, number);
+    let (sample, origin) = judged.map_err(|reason| Refusal { reason, text: None })?;
     let sample = Sample {
         result: match label.outcome {
             Outcome::Number(value) if flipped => 1.0 - value,
@@ -228,7 +231,6 @@ fn read_line(
         game: label.game,
         ..sample
     };
-    let origin = if criteria.origins { Some(Origin { position, next: None, score_cp }) } else { None };
     Ok((sample, origin))
 }
 
@@ -253,9 +255,9 @@ impl From<LabelError> for Fault {
 fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fault> {
     match &format.columns {
         None => {
-            let (setup, used) = parse_fen(line)?;
+            let (setup, label) = parse_labeled(format.syntax, line, format.scale)?;
             let position = legal_position(setup, CastlingMode::Chess960)?;
-            Ok((position, parse_label(format.syntax, &line[used..], format.scale)?))
+            Ok((position, label?))
         }
         Some(columns) => {
             let (fen, label) = read_columns(line, columns, format.scale)?;
@@ -263,6 +265,20 @@ fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fau
             Ok((legal_position(setup, CastlingMode::Chess960)?, label))
         }
     }
+}
+
+/// The position and the label of a line without columns.
+///
+/// # Errors
+/// Those of [`parse_fen`]; those of the label are inside.
+pub(super) fn parse_labeled(
+    syntax: LabelSyntax,
+    line: &[u8],
+    scale: ResultScale,
+) -> Result<(Setup, Result<Label, LabelError>), FenError> {
+    let (before, line) = line.split_at(syntax.position_start(line));
+    let (setup, used) = parse_fen(line)?;
+    Ok((setup, parse_label(syntax, before, &line[used..], scale)))
 }
 
 /// The text of the position and the label of a line with columns.

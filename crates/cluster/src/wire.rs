@@ -12,7 +12,7 @@ use gputexel_matches::{
     Adjudication, Assignment, GameRecord, RemoteSide, Rules, StoredCourse, StoredOpening, TimeControl,
     check_hash, recorded_game,
 };
-use gputexel_model::FeatureKind;
+use gputexel_model::{FeatureSet, KingBuckets};
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{built_in_fingerprint, fingerprint};
@@ -68,8 +68,20 @@ pub(crate) struct Task {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum WireSide {
-    BuiltIn { fingerprint: String, features: String, phase: PhaseSettings, theta: Vec<f64>, hash_mib: u32 },
-    Uci { name: String, fingerprint: String, options: Vec<(String, String)> },
+    BuiltIn {
+        fingerprint: String,
+        features: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        king_buckets: Option<KingBuckets>,
+        phase: PhaseSettings,
+        theta: Vec<f64>,
+        hash_mib: u32,
+    },
+    Uci {
+        name: String,
+        fingerprint: String,
+        options: Vec<(String, String)>,
+    },
 }
 
 /// What a worker has to do.
@@ -93,11 +105,9 @@ pub(crate) enum JobSide {
     BuiltIn {
         /// What it has to be.
         fingerprint: String,
-        /// Its evaluation.
-        kind: FeatureKind,
-        /// How phases are counted.
-        phase: PhaseSettings,
-        /// Values, as many as `kind` has, all finite.
+        /// What it computes.
+        set: Box<FeatureSet>,
+        /// Values, as many as that has, all finite.
         theta: Arc<[f64]>,
         /// Transposition table, MiB.
         hash_mib: usize,
@@ -226,9 +236,10 @@ impl Task {
 impl WireSide {
     fn new(side: &RemoteSide) -> Result<Self> {
         Ok(match side {
-            RemoteSide::BuiltIn { kind, phase, theta, hash_mib } => Self::BuiltIn {
+            RemoteSide::BuiltIn { kind, king_buckets, phase, theta, hash_mib } => Self::BuiltIn {
                 fingerprint: built_in_fingerprint(),
                 features: kind.name().to_string(),
+                king_buckets: king_buckets.clone(),
                 phase: phase.clone(),
                 theta: theta.to_vec(),
                 hash_mib: *hash_mib as u32,
@@ -243,17 +254,19 @@ impl WireSide {
 
     fn job(&self) -> std::result::Result<JobSide, String> {
         match self {
-            Self::BuiltIn { fingerprint, features, phase, theta, hash_mib } => {
-                let kind = FeatureKind::parse(features).map_err(|e| e.to_string())?;
+            Self::BuiltIn { fingerprint, features, king_buckets, phase, theta, hash_mib } => {
                 phase.validate().map_err(|e| e.to_string())?;
+                king_buckets.as_ref().map_or(Ok(()), KingBuckets::validate).map_err(|e| e.to_string())?;
+                let set = FeatureSet::computed(features, king_buckets.as_ref(), phase.clone());
+                let set =
+                    set.ok_or_else(|| format!("model '{}' is not one that is sent", shown(features)))?;
                 check_hash(*hash_mib).map_err(|e| e.to_string())?;
                 if theta.iter().any(|value| !value.is_finite()) {
                     return Err("a value that is not finite".to_string());
                 }
                 Ok(JobSide::BuiltIn {
                     fingerprint: fingerprint.clone(),
-                    kind,
-                    phase: phase.clone(),
+                    set: Box::new(set),
                     theta: theta.as_slice().into(),
                     hash_mib: *hash_mib as usize,
                 })
@@ -404,7 +417,7 @@ fn cut(text: &str) -> String {
 mod tests {
     use super::*;
     use gputexel_matches::client::EngineCommand;
-    use gputexel_model::named_parameters;
+    use gputexel_model::{FeatureKind, KingPieces, named_parameters};
 
     fn assignment() -> Assignment {
         let (set, mut theta) = named_parameters("material").unwrap();
@@ -453,6 +466,22 @@ mod tests {
     }
 
     #[test]
+    fn every_model_that_is_computed_can_be_sent() {
+        let buckets = KingBuckets::named("4", KingPieces::Own).unwrap();
+        let phase = PhaseSettings::default;
+        let mut sets = vec![FeatureSet::with_king_buckets(buckets, phase())];
+        sets.extend(FeatureKind::COMPUTED.map(|kind| FeatureSet::new(kind, phase())));
+        for set in sets {
+            let theta = vec![1.0; 2 * set.features.len()];
+            let side = WireSide::new(&RemoteSide::built_in(&set, &theta, 1)).unwrap();
+            let text = serde_json::to_string(&side).unwrap();
+            let read: WireSide = serde_json::from_str(&text).unwrap();
+            let JobSide::BuiltIn { set: own, .. } = read.job().unwrap() else { panic!("{text}") };
+            assert_eq!(*own, set);
+        }
+    }
+
+    #[test]
     fn work_that_makes_no_sense_is_refused() {
         let work = Work::new(&Identity::draw(None), &assignment()).unwrap();
         let text = String::from_utf8(work.to_bytes()).unwrap();
@@ -468,6 +497,12 @@ mod tests {
             ("\"Hash\"", "\"Hash\\nquit\"", "options that no engine has"),
             ("\"4\"", "\"4\\nquit\"", "options that no engine has"),
             ("\"material\"", "\"imported\"", "imported"),
+            ("\"material\"", "\"king-pst\"", "king-pst"),
+            (
+                "\"material\"",
+                "\"king-pst\",\"king_buckets\":{\"squares\":[0],\"mirrored\":true,\"pieces\":\"own\"}",
+                "64 numbers",
+            ),
             ("\"hash_mib\":2", "\"hash_mib\":99999999", "hash"),
             ("\"deadline_ms\":60000", "\"deadline_ms\":0", "times out of range"),
             ("gputexel-cluster-1", "gputexel-cluster-2", "another version"),

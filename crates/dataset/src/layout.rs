@@ -9,10 +9,14 @@
 mod build;
 mod canonical;
 mod columns;
+mod sections;
+mod wire;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use self::sections::MOST_SECTIONS;
+use self::sections::Sections;
 use super::Dataset;
 use crate::loss;
 use gputexel_files::{Error, Result};
@@ -125,9 +129,32 @@ pub struct Layout {
     rows: Vec<u32>,
     games: Vec<u32>,
     search: Vec<f32>,
+    sections: Sections,
 }
 
 impl Layout {
+    /// A layout without parts and positions, to be filled in.
+    fn empty(features: usize, columns: usize, program: Option<Arc<CompiledProgram>>, phase_max: u16) -> Self {
+        Self {
+            features,
+            columns,
+            program,
+            phase_max,
+            parts: Vec::new(),
+            buckets: Vec::new(),
+            shapes: Vec::new(),
+            ids: Vec::new(),
+            coefficients: Vec::new(),
+            targets: Vec::new(),
+            weights: Vec::new(),
+            offsets: Vec::new(),
+            rows: Vec::new(),
+            games: Vec::new(),
+            search: Vec::new(),
+            sections: Sections::default(),
+        }
+    }
+
     /// A layout with one part.
     ///
     /// # Errors

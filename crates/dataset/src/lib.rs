@@ -7,7 +7,6 @@
 mod blend;
 mod coefficients;
 mod container;
-mod division;
 mod folds;
 mod layout;
 mod loss;
@@ -18,18 +17,19 @@ mod resample;
 mod shards;
 mod split;
 mod stored;
+mod subset;
 mod transpose;
 mod writer;
 
 pub use blend::Blend;
 pub use container::{TensorInfo, read, read_many, read_positions, tensors};
 pub use folds::Folds;
-pub use layout::{Bucket, Layout, Part, Shape};
+pub use layout::{Bucket, Layout, MOST_SECTIONS, Part, Shape};
 pub use loss::expected_score;
 pub use median::median;
-pub use metadata::{Metadata, SourceRecord};
+pub use metadata::{Metadata, SourceRecord, TracingRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
-pub use shards::{check_shard_folder, shards};
+pub use shards::{UNFINISHED, check_shards, remove_shards, shards};
 pub use split::Split;
 pub use stored::ChecksumState;
 pub use transpose::{Block, Run, Transpose};
@@ -113,6 +113,8 @@ pub struct Dataset {
     pub(crate) evaluations: Vec<f32>,
     /// Game of each position; empty when the input had no games.
     pub(crate) games: Vec<u32>,
+    /// Number of sections that layouts are divided into; by the number of positions, unless asked for.
+    pub(crate) sections: Option<usize>,
 }
 
 /// One position of a [`Dataset`].
@@ -135,8 +137,9 @@ impl<'a> RowView<'a> {
     /// Ids, which are those of features unless the dataset has a [program](Dataset::program), with their
     /// coefficients.
     #[inline]
-    pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> {
-        self.ids.iter().enumerate().map(|(i, &id)| (id, self.coefficients.get(i, self.plus)))
+    pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> + use<'a> {
+        let Self { ids, coefficients, plus, .. } = *self;
+        ids.iter().enumerate().map(move |(i, &id)| (id, coefficients.get(i, plus)))
     }
 
     /// Ids of the entries with coefficient +1, and with −1, of a row [without other
@@ -162,6 +165,24 @@ impl Dataset {
     /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
     pub fn checksum(&self) -> &str {
         &self.checksum
+    }
+
+    /// The dataset with the given number of sections in its layouts (see [`Layout::sections`]), on whose sums results
+    /// depend to the last digit; `None` for one of every 2^20 positions, and up to 64 of more.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] unless the number is from 1 to [`MOST_SECTIONS`].
+    pub fn with_sections(mut self, sections: Option<usize>) -> Result<Self> {
+        if let Some(count) = sections.filter(|count| !(1..=MOST_SECTIONS).contains(count)) {
+            return Err(Error::setting("sections", count, format!("must be from 1 to {MOST_SECTIONS}")));
+        }
+        self.sections = sections;
+        Ok(self)
+    }
+
+    /// The number of sections that was [asked for](Self::with_sections).
+    pub fn sections(&self) -> Option<usize> {
+        self.sections
     }
 
     /// Number of positions.

@@ -1,6 +1,7 @@
 //! The metadata of a dataset, stored as JSON in the container's header.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,15 @@ pub struct SourceRecord {
     pub left_out: BTreeMap<String, u64>,
 }
 
+/// How imported positions were traced, where a command was given them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracingRecord {
+    /// The command as given.
+    pub command: String,
+    /// The schema of its traces, JSON.
+    pub schema: String,
+}
+
 /// The JSON metadata of a dataset, schema version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
@@ -57,6 +67,9 @@ pub struct Metadata {
     pub sources: Vec<SourceRecord>,
     /// Selection settings by name.
     pub selection: BTreeMap<String, String>,
+    /// The command that has traced the positions, if one has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<TracingRecord>,
     /// xxh3 of each tensor's bytes, hexadecimal.
     #[serde(default)]
     pub checksums: BTreeMap<String, String>,
@@ -65,6 +78,29 @@ pub struct Metadata {
 impl Metadata {
     /// The schema version that this version of the program writes and reads.
     pub const SCHEMA: u32 = 1;
+
+    /// The files that the dataset at `path` was made of, at their recorded paths, else next to the dataset.
+    ///
+    /// # Errors
+    /// Why they cannot be read again: they are not recorded, standard input, or not there.
+    pub fn sources_beside(&self, path: &Path) -> Result<Vec<PathBuf>, String> {
+        if self.sources.is_empty() {
+            return Err("does not say which files it was extracted from".to_string());
+        }
+        let mut inputs = Vec::new();
+        for source in &self.sources {
+            if source.path == "-" {
+                return Err("was extracted from standard input, which cannot be read again".to_string());
+            }
+            let named = PathBuf::from(&source.path);
+            let beside = path.parent().map_or_else(|| named.clone(), |folder| folder.join(&named));
+            match [named, beside].into_iter().find(|candidate| candidate.exists()) {
+                Some(found) => inputs.push(found),
+                None => return Err(format!("its source '{}' is not there", source.path)),
+            }
+        }
+        Ok(inputs)
+    }
 
     /// Metadata of a dataset to be written.
     pub fn new(feature_set: FeatureSet) -> Self {
@@ -76,6 +112,7 @@ impl Metadata {
             games: 0,
             sources: Vec::new(),
             selection: BTreeMap::new(),
+            tracing: None,
             checksums: BTreeMap::new(),
         }
     }

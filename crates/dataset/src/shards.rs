@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
+
+/// The name of the file that says of a folder that not all of its shards are there yet.
+pub const UNFINISHED: &str = "unfinished.extract";
 
 /// The shards that paths stand for: files are themselves, and a folder is the datasets in it (`*.bin`), by name.
 ///
 /// # Errors
-/// [`Error::Io`] for folders that cannot be read; [`Error::Input`] for one without datasets.
+/// [`Error::Io`] for folders that cannot be read; [`Error::Input`] for one without datasets, and for one whose
+/// shards are not all there.
 pub fn shards<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
@@ -15,6 +19,12 @@ pub fn shards<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>> {
         if !path.is_dir() {
             files.push(path.to_path_buf());
             continue;
+        }
+        if path.join(UNFINISHED).exists() {
+            let unfinished =
+                Error::input(path, "not all of its shards are there: their extraction was interrupted");
+            let advice = Advice::default().text("'gputexel extract' with the same flags and ");
+            return Err(unfinished.advise(advice.setting("resume", "").text(" continues it")));
         }
         let own = datasets_in(path)?;
         if own.is_empty() {
@@ -35,14 +45,26 @@ fn datasets_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses a folder that shards cannot be written to: one that has datasets already, which would be taken for shards of
-/// the same dataset.
+/// Refuses shards of no positions.
 ///
 /// # Errors
-/// [`Error::Usage`] for such a folder; [`Error::Io`] for one that cannot be read.
-pub fn check_shard_folder(folder: &Path) -> Result<()> {
+/// [`Error::Setting`].
+pub(crate) fn check_size(size: usize) -> Result<()> {
+    if size == 0 { Err(Error::setting("shard-size", size, "must be at least 1")) } else { Ok(()) }
+}
+
+/// Refuses shards of no positions, and a folder that they cannot be written to: one that has datasets already, which would
+/// be taken for shards of the same dataset.
+///
+/// # Errors
+/// [`Error::Setting`] for a size of 0; [`Error::Usage`] for such a folder; [`Error::Io`] for one that cannot be read.
+pub fn check_shards(folder: &Path, size: usize) -> Result<()> {
+    check_size(size)?;
     if !folder.exists() {
         return Ok(());
+    }
+    if !folder.is_dir() {
+        return Err(Error::Usage(format!("{}: is a file; shards need a folder", folder.display())));
     }
     match datasets_in(folder)?.first() {
         Some(file) => {
@@ -51,4 +73,18 @@ pub fn check_shard_folder(folder: &Path) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Removes the shards of a folder: `0001.bin` and so on.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn remove_shards(folder: &Path) -> Result<()> {
+    for file in datasets_in(folder)? {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        if stem.len() >= 4 && stem.bytes().all(|digit| digit.is_ascii_digit()) {
+            std::fs::remove_file(&file).map_err(|e| Error::io(&file, e))?;
+        }
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ mod tiles;
 mod verdicts;
 
 pub use check::{CheckReport, Checker, Depth, Finding, Group};
-pub use opening::open;
+pub use opening::{open, open_several};
 pub use records::{DamagedList, ListContents};
 pub use reference::reference;
 pub use tiles::stored_tiles;

@@ -1,15 +1,19 @@
 //! The choice of a backend: a real GPU if there is one, else the CPU.
 
+use std::sync::Arc;
+
 use gputexel_dataset::Layout;
 use gputexel_files::Result;
 use gputexel_gpu::{Stats, may_have_gpu};
 
 use crate::cpu::CpuEvaluator;
+use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
 use crate::gpu::{
     AdapterSummary, BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice,
 };
 use crate::{
-    DeviceSteps, Evaluations, Evaluator, FallbackEvaluator, Population, ProductRequest, Products, Request,
+    DeviceSteps, Evaluations, Evaluator, Fallback, FallbackEvaluator, Population, ProductRequest, Products,
+    Request,
 };
 
 /// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
@@ -44,6 +48,10 @@ pub struct Backend {
     tiles: Option<TileChoice>,
     stats: Option<StatsObserver>,
     why: String,
+    /// Several devices that divide the work.
+    devices: Vec<ListedDevice>,
+    speeds: Speeds,
+    team: Option<Arc<dyn Team>>,
 }
 
 impl Backend {
@@ -61,8 +69,7 @@ impl Backend {
     /// # Errors
     /// Those of [`open`](Self::open), and those of `vet` when a GPU was requested.
     pub fn open_vetted(choice: BackendChoice, vet: impl Fn(&GpuContext) -> Result<()>) -> Result<Self> {
-        let backend =
-            |gpu, why| Ok(Self { choice, gpu, custom: None, memory: None, tiles: None, stats: None, why });
+        let backend = |gpu, why| Ok(Self::new(choice, gpu, why));
         if choice == BackendChoice::Cpu {
             return backend(None, "requested".to_string());
         }
@@ -95,8 +102,54 @@ impl Backend {
         why: impl Into<String>,
         make: impl for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync + 'static,
     ) -> Self {
-        let (choice, custom) = (BackendChoice::Cpu, Some(Box::new(make) as Box<MakeEvaluator>));
-        Self { choice, gpu: None, custom, memory: None, tiles: None, stats: None, why: why.into() }
+        let custom = Some(Box::new(make) as Box<MakeEvaluator>);
+        Self { custom, ..Self::new(BackendChoice::Cpu, None, why.into()) }
+    }
+
+    fn new(choice: BackendChoice, gpu: Option<GpuContext>, why: String) -> Self {
+        let (custom, memory, tiles, stats, team) = (None, None, None, None, None);
+        let (devices, speeds) = (Vec::new(), Speeds::default());
+        Self { choice, gpu, custom, memory, tiles, stats, why, devices, speeds, team }
+    }
+
+    /// A backend of several devices, which divide the [sections](Layout::sections) of a layout among them: in proportion
+    /// to the shares that are given, or to their speed. Results depend neither on their number nor on who has
+    /// which section, as long as all are of one kind.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](gputexel_files::Error::Usage) for no devices.
+    pub fn several(choice: BackendChoice, devices: Vec<ListedDevice>) -> Result<Self> {
+        if devices.is_empty() {
+            return Err(gputexel_files::Error::Usage("no device is listed".to_string()));
+        }
+        Ok(Self { devices, ..Self::new(choice, None, "as listed".to_string()) })
+    }
+
+    /// Divides the sections of layouts among processes.
+    #[must_use]
+    pub fn with_team(mut self, team: Arc<dyn Team>) -> Self {
+        self.team = Some(team);
+        self
+    }
+
+    /// An evaluator for some or all sections of a layout, by itself without its [team](Self::with_team), that can be asked
+    /// for their sums.
+    ///
+    /// # Errors
+    /// Those of [`evaluator`](Self::evaluator).
+    pub fn of_sections<'a>(&self, layout: &'a Layout) -> Result<Divided<'a>> {
+        self.divided(layout, Division { own: layout.sections(), helpers: Vec::new(), idle: 0 })
+    }
+
+    /// Divides what a division among processes leaves to this one among its devices.
+    fn divided<'a>(&self, layout: &'a Layout, division: Division) -> Result<Divided<'a>> {
+        let single = [ListedDevice { context: self.gpu.clone(), share: None, tiles: self.tiles }];
+        let devices = if self.devices.is_empty() { &single[..] } else { &self.devices };
+        let Division { own: sections, mut helpers, idle } = division;
+        let local = divide(devices, &self.speeds, layout, sections, self.memory)?;
+        helpers.extend(local.helpers);
+        let falls_back = self.choice == BackendChoice::Auto;
+        Ok(Divided::try_new(layout, local.own, helpers, falls_back)?.with_idle(idle + local.idle))
     }
 
     /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.
@@ -132,6 +185,15 @@ impl Backend {
     /// [`Error::Gpu`](gputexel_files::Error::Gpu) when the GPU was requested and fails; with `auto` the CPU
     /// takes over, now or later. Those of evaluators of the caller's.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
+        if self.team.is_some() || !self.devices.is_empty() {
+            let division = match &self.team {
+                Some(team) => team.divide(layout)?,
+                None => Division { own: layout.sections(), helpers: Vec::new(), idle: 0 },
+            };
+            let evaluator = opened(self.stats, Box::new(self.divided(layout, division)?));
+            let line = evaluator.describe();
+            return Ok((evaluator, line));
+        }
         let (mut why, stats) = (self.why.clone(), self.stats);
         let cpu = move || opened(stats, Box::new(CpuEvaluator::new(layout)));
         if let Some(context) = &self.gpu {
@@ -206,6 +268,10 @@ impl Evaluator for Opened<'_> {
 
     fn stats(&self) -> Option<Stats> {
         self.evaluator.stats()
+    }
+
+    fn take_fallback(&mut self) -> Option<Fallback> {
+        self.evaluator.take_fallback()
     }
 }
 

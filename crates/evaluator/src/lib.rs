@@ -7,10 +7,12 @@
 mod backend;
 pub mod cpu;
 mod device_steps;
+pub mod divided;
 pub mod exact;
 mod fallback;
 pub mod gpu;
 mod products;
+pub mod sums;
 
 pub use backend::{Backend, StatsObserver};
 pub use device_steps::{AdamBatch, AdamMember, AdamStep, DeviceSteps};
@@ -23,12 +25,13 @@ use std::ops::Range;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::LossKind;
 use gputexel_files::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// Parameter vectors to be evaluated together, and the weight of positions for each.
 ///
 /// Covers what folds, bootstraps, mixtures of sources and blended targets need, so that any combination of
 /// them is one population. Optional lists are empty if no member uses them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Population {
     /// Number of features F.
     pub features: usize,
@@ -135,7 +138,7 @@ impl Population {
 }
 
 /// What to compute for a population.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,

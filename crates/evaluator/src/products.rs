@@ -5,11 +5,12 @@ use std::ops::Range;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::LossKind;
 use gputexel_files::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 use crate::{Population, Request};
 
 /// What to compute of the matrices H = Σ w h x xᵀ / Σ w of a population, per centipawn squared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProductRequest {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,

@@ -2,6 +2,8 @@
 //! last one, and stripes of one position and of more than a flush. Small enough to run under a sanitizer
 //! (`scripts/sanitize`), which finds errors that do not show in results.
 
+use std::ops::Range;
+
 use std::path::Path;
 
 use gputexel_chess::PhaseSettings;
@@ -111,19 +113,18 @@ fn variants(plain: &Population, parts: usize) -> Vec<Population> {
     vec![plain.clone(), weighted, blended, resampled, shared]
 }
 
-/// The mean loss of a member over the parts of a request, and its gradient, position by position in f64; `None` if no
-/// position counts.
-fn wanted(
+/// Visits the positions of some parts: weight, x, target and slopes of the score for a member.
+fn each_position(
     data: &Dataset,
     layout: &Layout,
     population: &Population,
     member: usize,
-    request: &Request,
-) -> Option<(f64, Vec<f64>)> {
+    parts: &Range<usize>,
+    mut visit: impl FnMut(f64, f64, f64, &[(usize, f64)]),
+) {
     let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
-    let (mut loss, mut weights, mut gradient) = (0.0, 0.0, vec![0.0; theta.len()]);
     let mut slopes = Vec::new();
-    for part in request.parts.clone() {
+    for part in parts.clone() {
         let of_part = f64::from(population.part_weight(member, part, layout.parts().len()));
         for position in layout.parts()[part].positions.clone() {
             let n = layout.rows()[position] as usize;
@@ -137,12 +138,28 @@ fn wanted(
                 y += f64::from(blend) * (f64::from(layout.search()[position]) - y);
             }
             let x = per_cp * objective::score_and_slopes(data, theta, n, &mut slopes);
-            loss += weight * request.loss.value(x, y);
-            weights += weight;
-            let outer = weight * request.loss.slope(x, y) * per_cp;
-            slopes.iter().for_each(|&(parameter, slope)| gradient[parameter] += outer * slope);
+            visit(weight, x, y, &slopes);
         }
     }
+}
+
+/// The mean loss of a member over the parts of a request, and its gradient, position by position in f64; `None` if no
+/// position counts.
+fn wanted(
+    data: &Dataset,
+    layout: &Layout,
+    population: &Population,
+    member: usize,
+    request: &Request,
+) -> Option<(f64, Vec<f64>)> {
+    let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
+    let (mut loss, mut weights, mut gradient) = (0.0, 0.0, vec![0.0; theta.len()]);
+    each_position(data, layout, population, member, &request.parts, |weight, x, y, slopes| {
+        loss += weight * request.loss.value(x, y);
+        weights += weight;
+        let outer = weight * request.loss.slope(x, y) * per_cp;
+        slopes.iter().for_each(|&(parameter, slope)| gradient[parameter] += outer * slope);
+    });
     gradient.iter_mut().for_each(|slope| *slope /= weights);
     (weights > 0.0).then_some((loss / weights, gradient))
 }
@@ -260,27 +277,13 @@ fn wanted_product(
     vector: &[f64],
 ) -> Option<Vec<f64>> {
     let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
-    let (mut weights, mut product, mut slopes) = (0.0, vec![0.0; theta.len()], Vec::new());
-    for part in request.parts.clone() {
-        let of_part = f64::from(population.part_weight(member, part, layout.parts().len()));
-        for position in layout.parts()[part].positions.clone() {
-            let n = layout.rows()[position] as usize;
-            let row = data.row(n);
-            let mut weight = of_part * f64::from(row.weight);
-            if let Some(&seed) = population.resamples.get(member) {
-                weight *= f64::from(poisson_weight(data.game(n), seed));
-            }
-            let mut y = f64::from(row.result);
-            if let Some(&blend) = population.blends.get(member) {
-                y += f64::from(blend) * (f64::from(layout.search()[position]) - y);
-            }
-            let x = per_cp * objective::score_and_slopes(data, theta, n, &mut slopes);
-            weights += weight;
-            let along: f64 = slopes.iter().map(|&(parameter, slope)| slope * vector[parameter]).sum();
-            let outer = weight * request.loss.curvature(x, y) * per_cp * per_cp * along;
-            slopes.iter().for_each(|&(parameter, slope)| product[parameter] += outer * slope);
-        }
-    }
+    let (mut weights, mut product) = (0.0, vec![0.0; theta.len()]);
+    each_position(data, layout, population, member, &request.parts, |weight, x, y, slopes| {
+        weights += weight;
+        let along: f64 = slopes.iter().map(|&(parameter, slope)| slope * vector[parameter]).sum();
+        let outer = weight * request.loss.curvature(x, y) * per_cp * per_cp * along;
+        slopes.iter().for_each(|&(parameter, slope)| product[parameter] += outer * slope);
+    });
     product.iter_mut().for_each(|value| *value /= weights);
     (weights > 0.0).then_some(product)
 }

@@ -76,6 +76,14 @@ pub enum Error {
         /// What it failed to do.
         reason: String,
     },
+    /// Another process of the same run fails: what it says is about its machine.
+    #[error("rank {rank}: {}", printable(reason))]
+    Rank {
+        /// Its number.
+        rank: usize,
+        /// What is wrong.
+        reason: String,
+    },
     /// The work was stopped before its end, by a signal or by the program. What is worth keeping of it is in its
     /// folder, if it has one.
     #[error("interrupted: {}", printable(.0))]

@@ -2,7 +2,7 @@
 //! is left out.
 
 use gputexel_chess::fen::FenError;
-use gputexel_chess::sample::{Batch, Damage, Origin, Sample, position_key};
+use gputexel_chess::sample::{Batch, Damage, Sample, position_key};
 use gputexel_chess::selection::{Criteria, Ply, Reason, draw};
 use shakmaty::{Bitboard, Board, Chess, Color, Position, Rank};
 
@@ -103,9 +103,7 @@ impl<'c> Collector<'c> {
         self.batch.records += 1;
         self.batch.positions_read += 1;
         match self.criteria.judge_line(position, score_cp, number) {
-            Ok(sample) => {
-                let origin = || Origin { position: position.clone(), next: None, score_cp };
-                let origin = self.criteria.origins.then(origin);
+            Ok((sample, origin)) => {
                 self.batch.push_single(Sample { result, ..sample }, origin);
             }
             Err(reason) => self.batch.left_out.add(reason),

@@ -30,11 +30,14 @@ pub enum OutputFormat {
     Text,
     /// EPD with `c9 "pawns|result";`, White's view.
     Epd,
+    /// `GAME RESULT FEN [centipawns]`, White's view: what an engine that prints its own trace reads. Where positions
+    /// have weights, every line ends with score, `-` if it is unknown, and weight.
+    Games,
 }
 
 impl OutputFormat {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Binpack,
         Self::Bulletformat,
         Self::Marlinformat,
@@ -42,6 +45,7 @@ impl OutputFormat {
         Self::Plain,
         Self::Text,
         Self::Epd,
+        Self::Games,
     ];
 
     /// The name by which command lines call it.
@@ -54,6 +58,7 @@ impl OutputFormat {
             Self::Plain => "plain",
             Self::Text => "text",
             Self::Epd => "epd",
+            Self::Games => "games",
         }
     }
 
@@ -67,18 +72,29 @@ impl OutputFormat {
             "plain" => Self::Plain,
             "txt" | "fen" => Self::Text,
             "epd" => Self::Epd,
+            "fens" => Self::Games,
             _ => return None,
         })
     }
 
     /// Whether it has a place for positions without a score.
     pub fn has_missing_scores(self) -> bool {
-        matches!(self, Self::Binpack | Self::Plain | Self::Epd)
+        matches!(self, Self::Binpack | Self::Plain | Self::Epd | Self::Games)
     }
 
     /// Whether results may be any number from 0 to 1.
     pub fn has_fractions(self) -> bool {
-        matches!(self, Self::Text | Self::Epd)
+        matches!(self, Self::Text | Self::Epd | Self::Games)
+    }
+
+    /// Whether positions may have weights.
+    pub fn has_weights(self) -> bool {
+        self == Self::Games
+    }
+
+    /// Whether it says which positions are of one game.
+    pub fn has_game_numbers(self) -> bool {
+        self == Self::Games
     }
 
     fn has_moves(self) -> bool {
@@ -190,6 +206,9 @@ pub struct Writer {
     binpack: BinpackWriter,
     /// The last position of the game being written and its result.
     game: Option<(Origin, f32)>,
+    /// The number of the game that positions are of, where the format has one.
+    game_number: u32,
+    weight: Option<f32>,
     line: String,
 }
 
@@ -203,8 +222,21 @@ impl Writer {
             losses: Losses::default(),
             binpack: BinpackWriter::default(),
             game: None,
+            game_number: 0,
+            weight: None,
             line: String::new(),
         }
+    }
+
+    /// The number of the game that the following positions are of; only [`OutputFormat::Games`] has a place for it.
+    pub fn set_game_number(&mut self, number: u32) {
+        self.game_number = number;
+    }
+
+    /// The weight of the following positions, if they have any; only formats that [have weights](OutputFormat::has_weights)
+    /// have a place for it.
+    pub fn set_weight(&mut self, weight: Option<f32>) {
+        self.weight = weight;
     }
 
     /// Appends a position with a result in White's view to `out`; returns whether it was not left out.
@@ -241,6 +273,7 @@ impl Writer {
                 let _ = write!(line, " | {score_cp} | {}", decimal(result));
             }),
             OutputFormat::Epd => self.push_epd(&origin, result, out),
+            OutputFormat::Games => self.push_of_game(&origin, result, out),
         };
         if written {
             self.count_losses(&origin)
@@ -321,6 +354,22 @@ impl Writer {
         self.line.push('\n');
         out.extend_from_slice(self.line.as_bytes());
         true
+    }
+
+    fn push_of_game(&mut self, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
+        // Results without a needless point, as traces have them.
+        let label = format!("{} {result} ", self.game_number);
+        out.extend_from_slice(label.as_bytes());
+        let weight = self.weight;
+        self.push_line(origin, out, |line| {
+            if !origin.score_cp.is_nan() {
+                let _ = write!(line, " {}", origin.score_cp);
+            }
+            if let Some(weight) = weight {
+                let unknown = if origin.score_cp.is_nan() { " -" } else { "" };
+                let _ = write!(line, "{unknown} {weight}");
+            }
+        })
     }
 
     fn push_epd(&mut self, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {

@@ -21,6 +21,23 @@ pub struct Stats {
     pub seconds: f64,
 }
 
+impl Stats {
+    /// What two evaluators did together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            dispatches: self.dispatches + other.dispatches,
+            submissions: self.submissions + other.submissions,
+            pipelines: self.pipelines + other.pipelines,
+            bind_groups: self.bind_groups + other.bind_groups,
+            bytes_up: self.bytes_up + other.bytes_up,
+            bytes_down: self.bytes_down + other.bytes_down,
+            peak_bytes: self.peak_bytes + other.peak_bytes,
+            seconds: self.seconds + other.seconds,
+        }
+    }
+}
+
 impl std::fmt::Display for Stats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);

@@ -22,7 +22,7 @@ pub(crate) fn too_many_bad_lines(
 ) -> Error {
     let commonest =
         commonest.map_or(String::new(), |(label, count)| format!(", most of them {label} ({count})"));
-    let first = first.map_or(String::new(), |first| format!("; the first: {first}"));
+    let first = first.map_or(String::new(), |first| format!("; the first of them: {first}"));
     Error::input(
         &record.path,
         format!(

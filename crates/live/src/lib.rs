@@ -88,11 +88,13 @@ impl LiveReport {
 /// When there is no run in the folder yet, or a file is damaged.
 fn page(path: &Path, features: Option<&FeatureSet>, live: &Live) -> Result<String> {
     let folder = RunFolder::view(path);
-    let report = if is_sweep(path) {
+    let mut report = if is_sweep(path) {
         RunReport::of_sweep_folder(&folder)?
     } else {
         let note = "Calibration and residuals are added at the end of the run.";
         RunReport::of_run(&folder, &InHand { features, note, ..InHand::default() })?
     };
+    // It is the run itself that serves the page.
+    report.running = !report.final_;
     report.to_html(Some(live))
 }

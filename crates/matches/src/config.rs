@@ -75,6 +75,8 @@ pub enum EngineKind {
     BuiltIn,
     /// Another program that speaks UCI.
     Uci,
+    /// Another program that speaks xboard's protocol, version 2.
+    Xboard,
 }
 
 /// Where games begin.

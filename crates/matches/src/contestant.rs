@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::builtin::BuiltinPlayer;
-use super::client::{EngineCommand, Setting, UciPlayer, find_program};
+use super::client::{EngineCommand, Setting, UciPlayer, XboardPlayer, find_program};
 use super::config::{EngineConfig, EngineKind, check_checksum};
 use super::dispatch::RemoteSide;
 use super::player::Player;
 use gputexel_files::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
+
+/// What stands before the command line of an engine that speaks xboard's protocol.
+const XBOARD: &str = "xboard:";
 
 /// What is said of one side of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +26,8 @@ pub struct Side {
 impl Side {
     /// A side, told from what stands for it: a parameter file, the folder of a run, or piece values such
     /// as `material`, which the built-in engine plays with; or a UCI engine: a program or a command
-    /// line that begins with one. `cmd:` before a command line says that it is one.
+    /// line that begins with one. `cmd:` before a command line says that it is one; `xboard:`, that its engine speaks xboard's
+    /// protocol.
     pub fn new(source: impl Into<String>) -> Self {
         Self { source: source.into(), ..Self::default() }
     }
@@ -57,6 +61,9 @@ impl Side {
             None => is_command(text).then_some(text.as_str()),
         };
         let (kind, source, default_name) = match command {
+            _ if text.starts_with(XBOARD) => {
+                (EngineKind::Xboard, absolute_command(&text[XBOARD.len()..])?, String::new())
+            }
             // Its own name is known when it runs.
             Some(command) => (EngineKind::Uci, absolute_command(command)?, String::new()),
             None if Prior::is_word(text) => (EngineKind::BuiltIn, text.clone(), text.clone()),
@@ -150,6 +157,7 @@ pub struct Contestant(Source);
 enum Source {
     BuiltIn { evaluation: Box<TableEvaluation>, side: RemoteSide, hash_mib: usize, stop: StopFlag },
     Uci(EngineCommand, StopFlag),
+    Xboard(EngineCommand, StopFlag),
 }
 
 impl Contestant {
@@ -161,18 +169,23 @@ impl Contestant {
     /// Those of reading parameters and of starting engines, and [`Error::Input`] for a changed file.
     pub fn open(config: &mut EngineConfig, hash_mib: u32, stop: &StopFlag, what: &str) -> Result<Self> {
         let hash_mib = hash_mib as usize;
-        if config.kind == EngineKind::Uci {
+        if config.kind != EngineKind::BuiltIn {
             let mut command: EngineCommand = config.source.parse()?;
             command.settings = config
                 .options
                 .iter()
                 .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
                 .collect();
-            let player = UciPlayer::start_stoppable(command.clone(), stop)?;
+            let is_xboard = config.kind == EngineKind::Xboard;
+            let player: Box<dyn Player> = match is_xboard {
+                true => Box::new(XboardPlayer::start_stoppable(command.clone(), stop)?),
+                false => Box::new(UciPlayer::start_stoppable(command.clone(), stop)?),
+            };
             if config.name.is_empty() {
                 config.name = player.name().to_string();
             }
-            return Ok(Self(Source::Uci(command, stop.clone())));
+            let source = if is_xboard { Source::Xboard } else { Source::Uci };
+            return Ok(Self(source(command, stop.clone())));
         }
         let (set, theta) = named_parameters(&config.source)?;
         if !Prior::is_word(&config.source) {
@@ -200,14 +213,24 @@ impl Contestant {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
                 Ok(Box::new(UciPlayer::start_stoppable(command, stop)?))
             }
+            Source::Xboard(command, stop) => {
+                let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
+                Ok(Box::new(XboardPlayer::start_stoppable(command, stop)?))
+            }
         }
     }
 
     /// The engine as one side of games that are played elsewhere.
-    pub fn remote_side(&self) -> RemoteSide {
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an engine that speaks xboard, which workers do not.
+    pub fn remote_side(&self) -> Result<RemoteSide> {
         match &self.0 {
-            Source::BuiltIn { side, .. } => side.clone(),
-            Source::Uci(command, _) => RemoteSide::Uci(command.clone()),
+            Source::BuiltIn { side, .. } => Ok(side.clone()),
+            Source::Uci(command, _) => Ok(RemoteSide::Uci(command.clone())),
+            Source::Xboard(command, _) => Err(Error::Usage(format!(
+                "{command}: engines that speak xboard play on this machine only, not over a queue"
+            ))),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::game::{GameRecord, Rules};
 use super::openings::Opening;
 use gputexel_chess::PhaseSettings;
 use gputexel_files::Result;
-use gputexel_model::{FeatureKind, FeatureSet};
+use gputexel_model::{FeatureKind, FeatureSet, KingBuckets};
 
 /// One side of games that are played elsewhere.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub enum RemoteSide {
     BuiltIn {
         /// Its feature set, one that is computed from positions.
         kind: FeatureKind,
+        /// Where kings decide about its tables, if they do.
+        king_buckets: Option<KingBuckets>,
         /// How phases are counted.
         phase: PhaseSettings,
         /// Middlegame values of all features, then endgame values, centipawns.
@@ -34,7 +36,8 @@ pub enum RemoteSide {
 impl RemoteSide {
     /// The built-in engine with an evaluation.
     pub fn built_in(set: &FeatureSet, theta: &[f64], hash_mib: usize) -> Self {
-        Self::BuiltIn { kind: set.kind, phase: set.phase.clone(), theta: theta.into(), hash_mib }
+        let (kind, king_buckets, phase) = (set.kind, set.king_buckets.clone(), set.phase.clone());
+        Self::BuiltIn { kind, king_buckets, phase, theta: theta.into(), hash_mib }
     }
 }
 

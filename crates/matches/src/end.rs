@@ -28,6 +28,8 @@ pub enum End {
     TooLong,
     /// The flag fell. A loss whatever material the opponent has, as in other match programs.
     TimeForfeit,
+    /// An engine gave up.
+    Resignation,
     /// An illegal move.
     IllegalMove,
     /// No move where there are moves.
@@ -51,6 +53,7 @@ impl End {
             Self::AdjudicatedWin => "win adjudicated",
             Self::TooLong => "maximal length",
             Self::TimeForfeit => "time forfeit",
+            Self::Resignation => "resignation",
             Self::IllegalMove => "illegal move",
             Self::NoMove => "no move",
             Self::Died => "engine died",
@@ -70,7 +73,8 @@ impl End {
             | Self::Stalemate
             | Self::Repetition
             | Self::FiftyMoves
-            | Self::InsufficientMaterial => "normal",
+            | Self::InsufficientMaterial
+            | Self::Resignation => "normal",
             Self::AdjudicatedDraw | Self::AdjudicatedWin | Self::TooLong => "adjudication",
             Self::TimeForfeit => "time forfeit",
             Self::IllegalMove | Self::NoMove => "rules infraction",
@@ -84,6 +88,7 @@ impl From<&Failure> for End {
         match failure {
             Failure::IllegalMove(_) => Self::IllegalMove,
             Failure::NoMove(_) => Self::NoMove,
+            Failure::Resigned(_) => Self::Resignation,
             // Games with engines that were stopped are not finished.
             Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
             Failure::Hung(_) => Self::Hung,

@@ -107,7 +107,8 @@ impl fmt::Display for Unplayed {
 
 /// Plays a game. `time_controls` are White's and Black's; those of `rules` are not looked at.
 ///
-/// An engine that fails loses. Time is measured around the call, so that what a pipe takes counts.
+/// An engine that fails loses. Time is measured around the call, so that what a pipe takes counts, but not
+/// until the engine has taken in the position ([`Player::prepare`]).
 ///
 /// # Errors
 /// [`Unplayed`] when an engine cannot be made ready or was stopped, or `cancel` is set between two moves.
@@ -152,8 +153,9 @@ pub fn play_game(
                 clocks[side].left.saturating_add(rules.time_margin).saturating_add(GRACE)
             }
         };
+        let prepared = player.prepare(&course.game, &limits);
         let begin = Instant::now();
-        let choice = player.choose(&course.game, &limits, deadline);
+        let choice = prepared.and_then(|()| player.choose(&course.game, &limits, deadline));
         let took = begin.elapsed();
         let choice = match choice {
             Ok(choice) if course.game.position.is_legal(choice.m) => choice,

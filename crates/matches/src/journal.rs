@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::tally::PairSummary;
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::is_open_at;
-use gputexel_files::journal::{LineJournal, Place};
+use gputexel_files::journal::{LineJournal, Place, scan};
 use gputexel_files::{Error, Result};
 
 /// The journal's name in its folder.
@@ -23,6 +23,27 @@ pub const JOURNAL: &str = "match.jsonl";
 
 const fn place(folder: &Path) -> Place<'_> {
     Place { folder, name: JOURNAL, what: "match" }
+}
+
+/// Reads a journal, which may be in use: its configuration; `each` sees one pair at a time, in the order in which they
+/// were finished.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::Input`] when it is none or is damaged.
+pub fn read_pairs<T: DeserializeOwned>(folder: &Path, mut each: impl FnMut(PairSummary)) -> Result<T> {
+    let place = place(folder);
+    let (header, _) = scan(
+        place,
+        |_| Ok(()),
+        |line, pair: PairSummary| {
+            if !pair.is_valid() {
+                return Err(Error::line(place.path(), line.number, "a result that is none"));
+            }
+            each(pair);
+            Ok(())
+        },
+    )?;
+    Ok(header)
 }
 
 /// An open journal.

@@ -18,6 +18,8 @@ pub mod journal;
 pub mod openings;
 mod pgn;
 mod player;
+mod record;
+mod roster;
 mod runner;
 pub mod scheduler;
 mod session;
@@ -37,6 +39,8 @@ pub use end::End;
 pub use game::{Encounter, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
+pub use record::{MatchRecord, PlayedPair};
+pub use roster::engine_files;
 pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, dispatch_match, run_match};
 pub use session::{
     FinishedMatch, Match, ResumeBuilder, check_concurrency, check_games, cores, crowding,

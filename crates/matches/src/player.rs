@@ -43,6 +43,9 @@ pub enum Failure {
     /// It played no move, such as `bestmove (none)`, where there are moves.
     #[error("no move: '{0}'")]
     NoMove(String),
+    /// It gave the game up: a loss like any other.
+    #[error("resigned: '{0}'")]
+    Resigned(String),
     /// Its process ended or closed its pipes.
     #[error("died ({0})")]
     Died(String),
@@ -67,6 +70,14 @@ pub trait Player: Send {
     /// # Errors
     /// A [`Failure`] when the engine cannot be made ready.
     fn new_game(&mut self, chess960: bool) -> Result<(), Failure>;
+
+    /// Takes in the position in which it is to choose next, before its clock starts; `choose` does so itself otherwise.
+    ///
+    /// # Errors
+    /// A [`Failure`] as of `choose`.
+    fn prepare(&mut self, _game: &GameSoFar, _limits: &Limits) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Chooses a move; the caller measures the time. `deadline` is when an engine counts as hung,
     /// well after any limit in `limits`.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::config::MatchConfig;
+use super::config::{EngineKind, MatchConfig};
 use super::contestant::{Contestant, make_names_differ};
 use super::dispatch::Dispatcher;
+use super::end::End;
 use super::game::Rules;
 use super::journal::{GamesFile, Journal};
 use super::openings::{Book, Openings};
@@ -83,6 +84,12 @@ impl<'a> Match<'a> {
     ) -> Result<Self> {
         check_games("games", config.games)?;
         let rules = config.rules()?;
+        for (engine, limit) in config.engines.iter().zip(&rules.time_controls) {
+            if engine.kind == EngineKind::Xboard && matches!(limit, TimeControl::Nodes(_)) {
+                let why = "speaks xboard, which has no limit of nodes: play by time or depth";
+                return Err(Error::Usage(format!("{}: {why}", engine.source)));
+            }
+        }
         let concurrency = check_concurrency(concurrency)?;
         let hash_mib = config.hash_mib;
         let [a, b] = &mut config.engines;
@@ -201,7 +208,8 @@ impl<'a> Match<'a> {
                 run_match(&settings, &openings, &make, done, &stop, &mut recorder)
             }
             Some(dispatcher) => {
-                let sides = contestants.each_ref().map(Contestant::remote_side);
+                let [a, b] = &contestants;
+                let sides = [a.remote_side()?, b.remote_side()?];
                 dispatch_match(&settings, &openings, &sides, &*dispatcher, done, &stop, &mut recorder)
             }
         };
@@ -340,6 +348,35 @@ impl FinishedMatch {
     /// What came of it, and why it ended.
     pub fn result(&self) -> &MatchResult {
         &self.result
+    }
+
+    /// What looks wrong with the engines, a sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        (0..2).filter_map(|engine| self.hint(engine)).collect()
+    }
+
+    /// Whether an engine seems not to keep to its limit of nodes.
+    fn hint(&self, engine: usize) -> Option<String> {
+        let TimeControl::Nodes(limit) = self.settings.rules.time_controls[engine] else { return None };
+        if self.config.engines[engine].kind == EngineKind::BuiltIn {
+            return None;
+        }
+        let (tally, name) = (&self.result.tally, &self.settings.names[engine]);
+        let each = tally.nodes[engine] / tally.moves[engine].max(1);
+        let hung = tally.ends.contains_key(&End::Hung) && tally.failures[engine] > 0;
+        // Many engines look at their limits every few thousand nodes.
+        if each > 2 * limit + 5000 {
+            return Some(format!(
+                "{name} reports {each} nodes per move at {limit}: it seems to ignore 'go nodes'; depth and time may do"
+            ));
+        }
+        hung.then(|| format!("{name} may hang because it does not know 'go nodes'; depth and time may do"))
+    }
+
+    /// Whether every game was decided by an engine that failed, so that the result says nothing.
+    pub fn is_all_failed(&self) -> bool {
+        let tally = &self.result.tally;
+        tally.games() > 0 && tally.failures.iter().sum::<u64>() == tally.games()
     }
 
     /// Seconds that this process played.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::end::End;
 use super::runner::Stop;
 use super::session::FinishedMatch;
-use super::statistics::SprtState;
+use super::statistics::{EloModel, SprtState};
 
 /// A finished match in one object; its JSON is what `--json` prints. All results are from A's view.
 #[derive(Clone, Debug, Serialize)]
@@ -65,6 +65,9 @@ pub struct MatchSummary<'a> {
     pub pgn: Option<&'a Path>,
     /// Pairs that are finished but do not count.
     pub finished_ahead: u64,
+    /// What looks wrong with the engines, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
 }
 
 /// Where a sequential test stands.
@@ -74,6 +77,8 @@ pub struct SprtSummary {
     pub elo0: f64,
     /// Elo of the second.
     pub elo1: f64,
+    /// In which Elo they are.
+    pub model: EloModel,
     /// Log-likelihood ratios at which the test decides.
     pub bounds: [f64; 2],
     /// The log-likelihood ratio.
@@ -116,6 +121,7 @@ impl<'a> MatchSummary<'a> {
         let sprt = settings.sprt.as_ref().map(|sprt| SprtSummary {
             elo0: sprt.elo0(),
             elo1: sprt.elo1(),
+            model: sprt.model(),
             bounds: sprt.bounds(),
             llr: sprt.llr(&tally.pairs),
             state: sprt.state(&tally.pairs),
@@ -163,6 +169,7 @@ impl<'a> MatchSummary<'a> {
             folder: finished.folder(),
             pgn: finished.pgn(),
             finished_ahead: result.ahead,
+            hints: finished.hints(),
         }
     }
 }

@@ -88,6 +88,11 @@ impl PairSummary {
         [Color::White, Color::Black].iter().zip(&self.games).map(|(a, game)| half_points(game, *a)).sum()
     }
 
+    /// Half points of White in both games, 0 to 4.
+    pub fn white_half_points(&self) -> usize {
+        self.games.iter().map(|game| half_points(game, Color::White)).sum()
+    }
+
     /// Whether it says what a pair has to say.
     pub fn is_valid(&self) -> bool {
         self.games.iter().all(GameSummary::is_valid)

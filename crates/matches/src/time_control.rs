@@ -150,9 +150,13 @@ pub(super) struct RunningClock {
 }
 
 impl RunningClock {
+    /// A clock before the first move, whose increment it has already, as FIDE's laws have it (glossary, "increment"), and
+    /// cutechess and fastchess.
     pub(super) fn new(time_control: &TimeControl) -> Self {
         match *time_control {
-            TimeControl::Clock { base, moves, .. } => Self { left: base, moves_to_go: moves },
+            TimeControl::Clock { base, increment, moves } => {
+                Self { left: base.saturating_add(increment), moves_to_go: moves }
+            }
             _ => Self { left: Duration::ZERO, moves_to_go: None },
         }
     }
@@ -208,9 +212,10 @@ mod tests {
         let ms = Duration::from_millis;
         let time_control: TimeControl = "time=2/1+0.1".parse().unwrap();
         let mut clock = RunningClock::new(&time_control);
+        assert_eq!(clock.left, ms(1100), "the first move has its increment");
         assert!(!clock.after_move(&time_control, ms(300), ms(0)));
-        assert_eq!((clock.left, clock.moves_to_go), (ms(800), Some(1)));
-        assert!(!clock.after_move(&time_control, ms(800), ms(0)), "not later than the flag");
+        assert_eq!((clock.left, clock.moves_to_go), (ms(900), Some(1)));
+        assert!(!clock.after_move(&time_control, ms(900), ms(0)), "not later than the flag");
         assert_eq!((clock.left, clock.moves_to_go), (ms(1100), Some(2)));
         assert!(!clock.after_move(&time_control, ms(1150), ms(50)), "within the margin");
         assert_eq!((clock.left, clock.moves_to_go), (ms(100), Some(1)));

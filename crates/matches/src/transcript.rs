@@ -178,7 +178,9 @@ pub fn recorded_game(
         }
         None => {
             let timed = time_controls[turn.fold_wb(0, 1)].is_timed();
-            let fits = course.end.is_failure() || (course.end == End::TimeForfeit && timed);
+            let fits = course.end.is_failure()
+                || course.end == End::Resignation
+                || (course.end == End::TimeForfeit && timed);
             fits && lost.as_str() == course.result
                 && course.failure.as_ref().is_some_and(|failure| failure.len() <= MAX_FAILURE)
         }

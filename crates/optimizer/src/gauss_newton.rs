@@ -10,6 +10,7 @@
 use faer::linalg::solvers::Solve;
 use serde::{Deserialize, Serialize};
 
+use super::damping::{Damping, largest_slope};
 use super::description::l2_text;
 use super::{Best, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use gputexel_evaluator::Evaluations;
@@ -41,10 +42,6 @@ impl GaussNewtonSettings {
     }
 }
 
-/// Smallest damping: below it, rounding errors of the matrix (f32 products) dominate.
-const MIN_DAMPING: f64 = 1e-9;
-/// Beyond this damping a step is a tiny fraction of a centipawn: there is nothing left to gain.
-const MAX_DAMPING: f64 = 1e9;
 /// Fraction of the largest diagonal entry that is added to every diagonal entry.
 const RIDGE: f64 = 1e-12;
 
@@ -72,8 +69,7 @@ pub struct GaussNewton {
     trial: Vec<f64>,
     /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
-    damping: f64,
-    growth: f64,
+    damping: Damping,
     accepted: bool,
     exhausted: bool,
 }
@@ -88,7 +84,7 @@ impl GaussNewton {
     /// `None` before there is a matrix. This one cannot go on afterwards.
     pub fn take_model(&mut self) -> Option<(Vec<f64>, f64, Vec<f64>)> {
         let known = !self.matrix.is_empty();
-        known.then(|| (std::mem::take(&mut self.matrix), self.damping, self.gradient.clone()))
+        known.then(|| (std::mem::take(&mut self.matrix), self.damping.value, self.gradient.clone()))
     }
 
     /// Starts at the start of `space` and stays within its bounds.
@@ -107,8 +103,7 @@ impl GaussNewton {
             matrix: Vec::new(),
             trial: space.start.clone(),
             promised: 0.0,
-            damping: settings.damping.max(MIN_DAMPING),
-            growth: 2.0,
+            damping: Damping::new(settings.damping),
             accepted: false,
             exhausted: false,
         })
@@ -129,7 +124,7 @@ impl GaussNewton {
                 match i == j {
                     // A parameter without data: its equation becomes δ = 0.
                     true if value == 0.0 => 1.0,
-                    true => value * (1.0 + self.damping) + ridge,
+                    true => value * (1.0 + self.damping.value) + ridge,
                     false => value,
                 }
             };
@@ -150,7 +145,8 @@ impl GaussNewton {
                         None => (0..size)
                             .map(|i| {
                                 0.5 * step[i]
-                                    * ((self.damping * diagonal[i] + ridge) * step[i] - self.gradient[i])
+                                    * ((self.damping.value * diagonal[i] + ridge) * step[i]
+                                        - self.gradient[i])
                             })
                             .sum(),
                         Some(_) => (0..size)
@@ -168,24 +164,19 @@ impl GaussNewton {
                     if self.trial.iter().all(|value| value.is_finite()) {
                         return Ok(());
                     }
-                    if self.damping >= MAX_DAMPING {
+                    if self.damping.is_most() {
                         return Err(Error::Numeric("Gauss-Newton: the step is not finite".to_string()));
                     }
                 }
-                None if self.damping >= MAX_DAMPING => {
+                None if self.damping.is_most() => {
                     let advice = Advice::default().text("try ").setting("l2", "").text(" or ");
                     let reason = "Gauss-Newton: the matrix is not positive definite".to_string();
                     return Err(Error::Numeric(reason).advise(advice.setting("optimizer", "adam")));
                 }
                 None => {}
             }
-            self.raise_damping();
+            self.damping.raise();
         }
-    }
-
-    fn raise_damping(&mut self) {
-        self.damping = (self.damping * self.growth).min(2.0 * MAX_DAMPING);
-        self.growth *= 2.0;
     }
 }
 
@@ -221,11 +212,7 @@ impl Optimizer for GaussNewton {
         self.accepted = loss < self.loss;
         if self.accepted {
             if self.loss.is_finite() {
-                // Nielsen's rule: if the gain is as predicted, the damping is divided by 3.
-                let ratio = (self.loss - loss) / self.promised.max(f64::MIN_POSITIVE);
-                let factor = (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 10.0, 2.0);
-                self.damping = (self.damping * factor).max(MIN_DAMPING);
-                self.growth = 2.0;
+                self.damping.ease(self.loss - loss, self.promised);
             }
             self.loss = loss;
             self.gradient.clone_from(&evaluations.gradients);
@@ -237,8 +224,8 @@ impl Optimizer for GaussNewton {
             return Err(Error::Numeric(format!("Gauss-Newton: the loss at the start is {loss}")));
         }
         // If the predicted gain is below the resolution of the loss, the minimum has been reached.
-        self.raise_damping();
-        if self.promised < 1e-9 * self.loss || self.damping > MAX_DAMPING {
+        self.damping.raise();
+        if self.promised < 1e-9 * self.loss || self.damping.is_beyond() {
             self.exhausted = true;
             return Ok(());
         }
@@ -250,8 +237,7 @@ impl Optimizer for GaussNewton {
     }
 
     fn gradient_norm(&self) -> Option<f64> {
-        let norm = self.gradient.iter().fold(0.0f64, |norm, g| norm.max(g.abs()));
-        (!self.gradient.is_empty()).then_some(norm)
+        largest_slope(&self.gradient)
     }
 
     fn epoch_done(&self) -> bool {
@@ -268,8 +254,8 @@ impl Optimizer for GaussNewton {
             "stage": self.stage,
             "loss": self.loss.is_finite().then_some(self.loss),
             "promised": self.promised,
-            "damping": self.damping,
-            "growth": self.growth,
+            "damping": self.damping.value,
+            "growth": self.damping.growth,
             "accepted": self.accepted,
             "exhausted": self.exhausted,
         });
@@ -293,8 +279,7 @@ impl Optimizer for GaussNewton {
         self.stage = serde_json::from_value(field("stage")).map_err(|_| broken("stage"))?;
         self.loss = field("loss").as_f64().unwrap_or(f64::INFINITY);
         self.promised = number("promised")?;
-        self.damping = number("damping")?;
-        self.growth = number("growth")?;
+        self.damping = Damping { value: number("damping")?, growth: number("growth")? };
         self.accepted = field("accepted").as_bool().ok_or_else(|| broken("accepted"))?;
         self.exhausted = field("exhausted").as_bool().ok_or_else(|| broken("exhausted"))?;
         let length = |name: &str, full: usize| {

@@ -15,6 +15,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::block_preconditioner::BlockPreconditioner;
+use super::damping::{Damping, largest_slope};
 use super::description::l2_text;
 use super::{
     Best, GaussNewtonSettings, Optimizer, OptimizerState, ProductAnswer, ProductProposal, Proposal, Space,
@@ -22,9 +23,6 @@ use super::{
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Advice, Error, Result};
 
-/// Smallest and largest damping; see [`GaussNewton`](super::GaussNewton).
-const MIN_DAMPING: f64 = 1e-9;
-const MAX_DAMPING: f64 = 1e9;
 /// Largest and smallest forcing term: the share of the residual, in the preconditioner's norm, that may be left. H lacks
 /// what the second derivatives of scores' losses have besides, so that even exact steps leave some tenth of the gradient.
 const MAX_FORCING: f64 = 0.1;
@@ -68,8 +66,7 @@ pub struct GaussNewtonCg {
     trial: Vec<f64>,
     /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
-    damping: f64,
-    growth: f64,
+    damping: Damping,
     accepted: bool,
     exhausted: bool,
     /// Whether the step is the first from its point.
@@ -113,8 +110,7 @@ impl GaussNewtonCg {
             blocks: None,
             trial: space.start.clone(),
             promised: 0.0,
-            damping: settings.damping.max(MIN_DAMPING),
-            growth: 2.0,
+            damping: Damping::new(settings.damping),
             accepted: false,
             exhausted: false,
             is_new: true,
@@ -134,7 +130,7 @@ impl GaussNewtonCg {
             // A coordinate without data has no equation.
             diagonal[i] > 0.0 && !blocked
         };
-        let added = diagonal.iter().map(|value| self.damping * (value + largest));
+        let added = diagonal.iter().map(|value| self.damping.value * (value + largest));
         ((0..diagonal.len()).map(free).collect(), added.collect())
     }
 
@@ -242,13 +238,12 @@ impl GaussNewtonCg {
 
     /// Solves again with more damping.
     fn damp_more(&mut self) -> Result<()> {
-        if self.damping >= MAX_DAMPING {
+        if self.damping.is_most() {
             let advice = Advice::default().text("try ").setting("l2", "").text(" or ");
             let reason = "Gauss-Newton: no step leads down, however short".to_string();
             return Err(Error::Numeric(reason).advise(advice.setting("optimizer", "adam")));
         }
-        self.damping = (self.damping * self.growth).min(2.0 * MAX_DAMPING);
-        self.growth *= 2.0;
+        self.damping.raise();
         self.set_out(false);
         Ok(())
     }
@@ -270,18 +265,14 @@ impl Optimizer for GaussNewtonCg {
         self.accepted = loss < self.loss;
         if self.accepted {
             if self.loss.is_finite() {
-                // Nielsen's rule, as for the method with matrices.
-                let ratio = (self.loss - loss) / self.promised.max(f64::MIN_POSITIVE);
-                let factor = (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 10.0, 2.0);
-                self.damping = (self.damping * factor).max(MIN_DAMPING);
-                self.growth = 2.0;
+                self.damping.ease(self.loss - loss, self.promised);
             }
             self.loss = loss;
             self.gradient.clone_from(&evaluations.gradients);
             self.point.clone_from(&self.trial);
             if self.anchors < ANCHORS {
                 self.anchor.clone_from(&self.point);
-                self.block_damping = self.damping;
+                self.block_damping = self.damping.value;
                 self.anchors += 1;
                 self.blocks = None;
             }
@@ -292,7 +283,7 @@ impl Optimizer for GaussNewtonCg {
             return Err(Error::Numeric(format!("Gauss-Newton: the loss at the start is {loss}")));
         }
         // If the predicted gain is below the resolution of losses in f32, the minimum has been reached.
-        if self.promised < RESOLUTION * self.loss || self.damping > MAX_DAMPING {
+        if self.promised < RESOLUTION * self.loss || self.damping.is_beyond() {
             self.exhausted = true;
             return Ok(());
         }
@@ -327,8 +318,7 @@ impl Optimizer for GaussNewtonCg {
     }
 
     fn gradient_norm(&self) -> Option<f64> {
-        let norm = self.gradient.iter().fold(0.0f64, |norm, g| norm.max(g.abs()));
-        (!self.gradient.is_empty()).then_some(norm)
+        largest_slope(&self.gradient)
     }
 
     fn epoch_done(&self) -> bool {
@@ -345,8 +335,8 @@ impl Optimizer for GaussNewtonCg {
             "stage": self.stage,
             "loss": self.loss.is_finite().then_some(self.loss),
             "promised": self.promised,
-            "damping": self.damping,
-            "growth": self.growth,
+            "damping": self.damping.value,
+            "growth": self.damping.growth,
             "accepted": self.accepted,
             "exhausted": self.exhausted,
             "is_new": self.is_new,
@@ -382,8 +372,7 @@ impl Optimizer for GaussNewtonCg {
         let stage: Stage = serde_json::from_value(field("stage")).map_err(|_| broken("stage"))?;
         self.loss = field("loss").as_f64().unwrap_or(f64::INFINITY);
         self.promised = number("promised")?;
-        self.damping = number("damping")?;
-        self.growth = number("growth")?;
+        self.damping = Damping { value: number("damping")?, growth: number("growth")? };
         self.accepted = flag("accepted")?;
         self.exhausted = flag("exhausted")?;
         self.is_new = flag("is_new")?;

@@ -9,6 +9,7 @@
 use faer::linalg::solvers::{Llt, Solve};
 use serde::{Deserialize, Serialize};
 
+use super::damping::largest_slope;
 use super::description::l2_text;
 use super::{Best, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space};
 use gputexel_evaluator::Evaluations;
@@ -285,9 +286,7 @@ impl Optimizer for Hybrid {
     fn gradient_norm(&self) -> Option<f64> {
         match &self.stage {
             Stage::Steps { method, .. } => method.gradient_norm(),
-            Stage::Descent(descent) => {
-                Some(descent.gradient.iter().fold(0.0f64, |norm, slope| norm.max(slope.abs())))
-            }
+            Stage::Descent(descent) => largest_slope(&descent.gradient),
         }
     }
 

@@ -9,6 +9,7 @@ mod adam;
 mod block_preconditioner;
 mod box_quadratic;
 mod conjugate;
+mod damping;
 mod description;
 mod details;
 mod gauss_newton;

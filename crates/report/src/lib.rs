@@ -19,11 +19,11 @@ pub use bands::{BandPanel, Bands};
 pub use board::{board, change_boards};
 pub use comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Loss, Losses, Side, SortBy};
 pub use curve::{Curve, Spacing};
-pub use folder::{InHand, Positions, is_sweep};
+pub use folder::{InHand, Positions, is_match, is_sweep};
 pub use heat::HeatMap;
 pub use html::{
-    Comparison, CoordinateValue, Live, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms,
-    SweepAxis, SweepReport, SweepSetting, Table, bytes, grouped,
+    Comparison, CoordinateValue, Live, MatchReport, Parameter, PenaltyRow, RunReport, SpsaReport, Standing,
+    Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, bytes, grouped,
 };
 pub use paths::{Path, Paths};
 pub use sweep_chart::{sweep_curve, sweep_picture};

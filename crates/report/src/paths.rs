@@ -10,6 +10,21 @@ use gputexel_files::Result;
 /// gray.
 const NAMED: usize = 24;
 
+/// Colors that stand out from white for everyone; once all are used, lines are dashed, then dotted.
+const COLORS: [RGBColor; 8] = [
+    RGBColor(0x0b, 0x62, 0xc4),
+    RGBColor(0xb3, 0x47, 0x00),
+    RGBColor(0x6b, 0x3f, 0xa0),
+    RGBColor(0x0f, 0x76, 0x62),
+    RGBColor(0xb0, 0x1e, 0x68),
+    RGBColor(0x6b, 0x62, 0x00),
+    RGBColor(0x1c, 0x20, 0x26),
+    RGBColor(0x7f, 0x6a, 0x5c),
+];
+
+/// Lengths of dashes and of the gaps between them, pixels, by how often the colors are used up.
+const DASHES: [[i32; 2]; 3] = [[1, 0], [9, 5], [2, 4]];
+
 /// A parameter on its way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
@@ -22,7 +37,7 @@ pub struct Path {
 }
 
 impl Path {
-    fn scaled(&self) -> impl Iterator<Item = (f64, f64)> {
+    fn scaled(&self) -> impl Iterator<Item = (f64, f64)> + Clone {
         let start = self.points.first().map_or(0.0, |point| point.1);
         self.points.iter().map(move |(x, value)| (*x, (value - start) / self.unit))
     }
@@ -91,15 +106,26 @@ impl Paths {
             let end = |path: &Path| path.scaled().last().map_or(0.0, |point| point.1);
             named.sort_by(|a, b| end(b).total_cmp(&end(a)));
             for (i, path) in named.iter().enumerate() {
-                let color = Palette99::pick(i).stroke_width(2);
-                chart.draw_series(LineSeries::new(path.scaled(), color))?;
+                let color = COLORS[i % COLORS.len()];
+                let [dash, gap] = DASHES[i / COLORS.len() % DASHES.len()];
+                let style = color.stroke_width(2);
+                match gap {
+                    0 => chart.draw_series(LineSeries::new(path.scaled(), style))?,
+                    _ => chart.draw_series(DashedLineSeries::new(path.scaled(), dash, gap, style))?,
+                };
                 if let Some(last) = path.scaled().last() {
-                    chart.draw_series([Circle::new(last, 3, Palette99::pick(i).filled())])?;
+                    chart.draw_series([Circle::new(last, 3, color.filled())])?;
                 }
                 let (from, to) = (path.points.first(), path.points.last());
                 let (from, to) = (from.map_or(0.0, |p| p.1), to.map_or(0.0, |p| p.1));
                 let y = 16 + 22 * i as i32;
-                right.draw(&PathElement::new(vec![(8, y), (30, y)], color))?;
+                let dashed = (8..30).step_by((dash + gap) as usize);
+                match gap {
+                    0 => right.draw(&PathElement::new(vec![(8, y), (30, y)], style))?,
+                    _ => dashed.into_iter().try_for_each(|x| {
+                        right.draw(&PathElement::new(vec![(x, y), ((x + dash).min(30), y)], style))
+                    })?,
+                }
                 let text = format!("{}  {} \u{2192} {}", path.name, short(from), short(to));
                 right.draw(&Text::new(text, (38, y - 8), ("sans-serif", 15)))?;
             }
@@ -139,6 +165,20 @@ mod tests {
         assert_eq!(svg.matches("<circle").count(), 2);
         let scaled: Vec<_> = path("x", 0.5, &[1.0, 1.5, 0.0]).scaled().map(|point| point.1).collect();
         assert_eq!(scaled, [0.0, 1.0, -2.0]);
+    }
+
+    /// The contrast of WCAG 2: at least 3 for what is not text.
+    #[test]
+    fn lines_stand_out_from_white() {
+        let linear = |part: u8| {
+            let share = f64::from(part) / 255.0;
+            if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        };
+        for color in COLORS {
+            let light = 0.2126 * linear(color.0) + 0.7152 * linear(color.1) + 0.0722 * linear(color.2);
+            assert!(1.05 / (light + 0.05) >= 4.5, "{color:?}");
+        }
+        assert_eq!(COLORS.len() * DASHES.len(), NAMED);
     }
 
     #[test]

@@ -7,9 +7,11 @@ use std::sync::atomic::AtomicBool;
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::{Dataset, read};
 use gputexel_files::input::{CONTAINER_BYTES, is_container};
+use gputexel_files::run_folder::{Kind, RunFolder, parameters_at};
 use gputexel_files::{Error, Result};
 use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Progress, Report};
 use gputexel_model::{FeatureKind, FeatureSet};
+use gputexel_tuning::RunRecord;
 
 use crate::event::{RunEvent, RunObserver};
 
@@ -43,6 +45,16 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
         }
     }
     Ok(first)
+}
+
+/// The datasets that the run in a folder was tuned on, or of which a file in it says so; none unless the folder has such a
+/// run, and all of them still exist.
+pub fn datasets_of(params: &Path) -> Vec<PathBuf> {
+    let file = parameters_at(params);
+    let folder = RunFolder::view(file.parent().unwrap_or(Path::new("")));
+    let Ok(record) = folder.record::<RunRecord>(Kind::Run) else { return Vec::new() };
+    let datasets: Vec<PathBuf> = record.config.datasets.iter().map(PathBuf::from).collect();
+    if datasets.iter().all(|path| path.exists()) { datasets } else { Vec::new() }
 }
 
 /// The features used by [`extract`]: one value for each piece on each square.

@@ -1,24 +1,24 @@
 //! Rounds in which positions are resolved with the tuned parameters and tuned again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use gputexel_chess::selection::Resolve;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{DATASET, Kind, append_line};
 use gputexel_files::{AppendFile, Error, Result, RunFolder, absolute};
-use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, LeafChanges, extract_with_leaves};
+use gputexel_ingest::extraction::{Leaf, LeafChanges};
+use gputexel_model::Parameterization;
 use gputexel_model::program::TermActivity;
-use gputexel_model::{Parameterization, TableEvaluation};
-use gputexel_report::{InHand, grouped};
+use gputexel_report::InHand;
 use gputexel_tuning::{
     MetricsLine, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, exact_loss,
 };
 
 use crate::event::{RunEvent, RunObserver};
+use crate::remaking::{Remaking, RemakingSettings};
 use crate::session::Session;
 use crate::tuned::{Tuned, leave_report};
 use crate::uncertainty;
@@ -27,29 +27,21 @@ use crate::uncertainty;
 pub const MAX_ROUNDS: u32 = 1000;
 
 /// Settings of the rounds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RoundSettings {
     pub count: u32,
-    /// The search that resolves positions; `None` for the one used for the dataset, else quiescence.
-    pub from: Option<Resolve>,
+    pub remaking: RemakingSettings,
 }
 
 impl RoundSettings {
-    pub fn validate(self) -> Result<()> {
+    pub fn validate(&self) -> Result<()> {
         if self.count == 0 || self.count > MAX_ROUNDS {
             return Err(Error::Usage(format!("{} rounds: must be from 1 to {MAX_ROUNDS}", self.count)));
         }
-        match self.from {
-            None | Some(Resolve::Quiescence | Resolve::Depth1) => Ok(()),
-            Some(other) => Err(Error::Usage(format!(
-                "rounds resolve positions by quiescence or depth1, not by {}",
-                other.name()
-            ))),
-        }
+        self.remaking.validate()
     }
 
-    /// Repeats the original extraction of the dataset, which checks that its sources are unchanged, and
-    /// records the leaves of its positions.
+    /// Makes the dataset again, which checks that its sources are unchanged, and records the leaves of its positions.
     pub fn prepare(
         self,
         path: &Path,
@@ -57,54 +49,16 @@ impl RoundSettings {
         folder: &RunFolder,
         cancel: &AtomicBool,
     ) -> Result<Rounds> {
-        let (inputs, mut settings) = ExtractSettings::of_dataset(path, data.metadata())?;
         let again = folder.file(".gputexel-again");
-        settings.force = true;
-        let leaves = extract_again(&inputs, &settings, &again, cancel);
-        let checksum =
-            leaves.as_ref().ok().map(|_| dataset::read(&again).map(|data| data.checksum().to_string()));
-        // Already gone if nothing was written.
-        let _ = std::fs::remove_file(&again);
-        let leaves = leaves?;
-        if checksum.transpose()?.is_none_or(|checksum| checksum != data.checksum()) {
-            let names: Vec<&str> =
-                data.metadata().sources.iter().map(|source| source.path.as_str()).collect();
-            let now = grouped(leaves.len() as u64);
-            return Err(Error::input(
-                path,
-                format!(
-                    "its sources ({}) no longer give the same positions ({now} instead of {}, or different ones): they or \
-                     the parameters for resolving them have changed; extract the dataset again",
-                    names.join(", "),
-                    grouped(data.len() as u64)
-                ),
-            ));
-        }
-        let recorded = settings.selection.resolve;
-        settings.selection.resolve = match (self.from, recorded) {
-            (Some(from), _) => from,
-            (None, Resolve::None) => Resolve::Quiescence,
-            (None, recorded) => recorded,
-        };
-        Ok(Rounds { count: self.count, inputs, settings, leaves, done: Vec::new() })
+        let (remaking, leaves) = Remaking::try_new(self.remaking, (path, data), &again, cancel)?;
+        Ok(Rounds { count: self.count, remaking, leaves, done: Vec::new() })
     }
-}
-
-fn extract_again(
-    inputs: &[PathBuf],
-    settings: &ExtractSettings,
-    output: &Path,
-    cancel: &AtomicBool,
-) -> Result<Vec<Leaf>> {
-    let mut hooks = Hooks { cancel, progress: &mut |_| {} };
-    Ok(extract_with_leaves(inputs, settings, output, &mut hooks)?.1)
 }
 
 /// Rounds to come and rounds done.
 pub(crate) struct Rounds {
     count: u32,
-    inputs: Vec<PathBuf>,
-    settings: ExtractSettings,
+    remaking: Remaking,
     /// Leaves of the previous round.
     leaves: Vec<Leaf>,
     done: Vec<RoundRecord>,
@@ -115,7 +69,7 @@ impl Rounds {
     pub fn record(&self) -> RequiesceRecord {
         RequiesceRecord {
             rounds: self.count,
-            from: self.settings.selection.resolve.name().to_string(),
+            from: self.remaking.resolver().to_string(),
             done: self.done.clone(),
         }
     }
@@ -156,11 +110,11 @@ impl Rounds {
             let own = RunFolder::create(Some(&folder.file(&format!("round-{round}"))), Kind::Run, overwrite)?;
             let path = own.file(DATASET);
             own.making(&[DATASET])?;
-            self.settings.evaluation = Some(TableEvaluation::try_new(&self.settings.feature_set, &before)?);
-            let mut leaves = extract_again(&self.inputs, &self.settings, &path, cancel).map_err(kept)?;
+            self.remaking.resolve_with(&before)?;
+            let mut leaves = self.remaking.make(&path, cancel).map_err(kept)?;
             let changes = LeafChanges::between(&mut self.leaves, &mut leaves);
             self.leaves = leaves;
-            let mut data = dataset::read(&path)?;
+            let mut data = dataset::read(&path)?.with_sections(config.sections)?;
             config.set_targets(&mut data)?;
             let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
             config = RunConfig {

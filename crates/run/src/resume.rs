@@ -93,7 +93,7 @@ impl Unfinished {
             let reason = "names no dataset: the run was on positions of a program";
             return Err(Error::input(folder.file("run.json"), reason));
         };
-        let mut data = dataset::read_many(&config.datasets)?;
+        let mut data = dataset::read_many(&config.datasets)?.with_sections(config.sections)?;
         if data.checksum() != config.checksum {
             return Err(Error::input(first, "is not the dataset that the run started with"));
         }

@@ -9,6 +9,7 @@
 //! [`run`]s with real games. Only drafts and runs start engines; whoever else plays the games asks the
 //! tuner for the values of both sides and tells it the score.
 
+mod bounds;
 pub mod config;
 pub mod draft;
 pub mod grid;
@@ -25,6 +26,7 @@ mod toml_text;
 mod tuner;
 pub mod variables;
 
+pub use bounds::{BoundRule, NearBound};
 pub use lists::read_variables;
 pub use method_kind::MethodKind;
 pub use schedule::Schedule;

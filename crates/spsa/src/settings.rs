@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::BoundRule;
 use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::variables::{Rounding, positive};
@@ -96,6 +97,14 @@ pub struct Settings {
     /// Update with the perturbation that was meant, as the ancestors do, and not with what clamping
     /// and rounding left of it.
     pub as_published: bool,
+    /// What is played near a bound, unless as published. States that do not say come from before there was a choice.
+    #[serde(default = "first_rule")]
+    pub near_bounds: BoundRule,
+}
+
+/// The rule of all runs that do not name one.
+pub(crate) const fn first_rule() -> BoundRule {
+    BoundRule::Centered
 }
 
 impl Settings {
@@ -107,6 +116,7 @@ impl Settings {
             noise: Noise::DrawRate(draw_rate),
             rounding: Rounding::default(),
             as_published: false,
+            near_bounds: BoundRule::default(),
         }
     }
 

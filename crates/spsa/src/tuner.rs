@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{NearBound, Placement, step_length, turn};
 use super::method_kind::MethodKind;
 use super::methods::{Method, Observation};
 use super::schedule::Schedule;
@@ -23,6 +24,9 @@ pub struct Perturbation {
     pub minus: Vec<f64>,
     /// The signs that were drawn, ±1.
     pub delta: Vec<i8>,
+    /// Parameters near a bound, of which the two values do not tell all, by their number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub near: Vec<NearBound>,
 }
 
 /// A run of one method, asked for perturbations and told scores.
@@ -117,13 +121,32 @@ impl Tuner {
         let n = self.variables.len();
         let empty = || Vec::with_capacity(n);
         let mut perturbation =
-            Perturbation { k, plus: empty(), minus: empty(), delta: Vec::with_capacity(n) };
-        let Settings { rounding, as_published, .. } = self.settings;
+            Perturbation { k, plus: empty(), minus: empty(), delta: Vec::with_capacity(n), near: Vec::new() };
+        let Settings { rounding, as_published, near_bounds, .. } = self.settings;
         let rule = self.method.rule();
         for (i, (variable, &theta)) in self.variables.iter().zip(&self.theta).enumerate() {
             let delta = if rng.next_u32() >> 31 == 1 { 1 } else { -1 };
-            let shift = f64::from(delta) * rule.spread(i, k);
-            let (plus, minus) = variable.sides(theta, shift, rounding, as_published, rng);
+            let (sign, c) = (f64::from(delta), rule.spread(i, k));
+            let placement = match as_published {
+                true => Placement::Around { c, reach: None },
+                false => variable.range().placement(near_bounds, theta, c, turn(k, i)),
+            };
+            let (plus, minus) = match placement {
+                Placement::Around { c, reach } => {
+                    let (plus, minus) = variable.sides(theta, sign * c, rounding, as_published, rng);
+                    if let Some(reach) = reach {
+                        let (middle, half) = ((plus + minus) / 2.0, (plus - minus) / 2.0);
+                        let step = step_length(reach, half.abs()).copysign(half);
+                        perturbation.near.push(NearBound { i, middle, half, step });
+                    }
+                    (plus, minus)
+                }
+                Placement::Points(points) => {
+                    let (half, step) = (sign * points.half, sign * points.step);
+                    perturbation.near.push(NearBound { i, middle: theta, half, step });
+                    if delta > 0 { (points.upper, points.lower) } else { (points.lower, points.upper) }
+                }
+            };
             perturbation.plus.push(plus);
             perturbation.minus.push(minus);
             perturbation.delta.push(delta);
@@ -144,10 +167,10 @@ impl Tuner {
         // The pairs before this one, lest its own score have a say in how much it counts.
         let variance = self.noise_variance();
         self.pairs[usize::from(half_points)] += 1;
-        let Perturbation { k, plus, minus, delta } = perturbation;
+        let Perturbation { k, plus, minus, delta, near } = perturbation;
         let as_published = self.settings.as_published;
         let y = f64::from(half_points) - 2.0;
-        let seen = Observation { k: *k, plus, minus, delta, y, variance, as_published };
+        let seen = Observation { k: *k, plus, minus, delta, near, y, variance, as_published };
         self.method.rule_mut().update(&mut self.theta, &seen);
         for (theta, variable) in self.theta.iter_mut().zip(&self.variables) {
             *theta = variable.clamp(*theta);
@@ -215,7 +238,7 @@ impl Tuner {
     }
 
     fn check(&self, perturbation: &Perturbation) -> Result<()> {
-        let Perturbation { k, plus, minus, delta } = perturbation;
+        let Perturbation { k, plus, minus, delta, near } = perturbation;
         let refuse = |why: &str| Err(Error::Usage(format!("pair {k}: {why}")));
         if !self.pending.contains(k) {
             return refuse("is not being played");
@@ -229,6 +252,13 @@ impl Tuner {
         };
         if !self.variables.iter().enumerate().all(|(i, v)| within(v, i)) {
             return refuse("was played with values outside the bounds");
+        }
+        let known = |entry: &NearBound| {
+            let NearBound { i, middle, half, step } = *entry;
+            i < n && middle.is_finite() && half.is_finite() && step.is_finite()
+        };
+        if !near.iter().all(known) || !near.is_sorted_by(|one, next| one.i < next.i) {
+            return refuse("says of bounds what cannot be");
         }
         Ok(())
     }
@@ -284,10 +314,17 @@ impl Tuner {
     }
 
     /// c_k of variable `i` at the newest iteration, as far as there is room for it around its
-    /// value, before rounding.
+    /// value, before rounding. (Of pairs of three points, A, which is what they are worth.)
     pub fn c_now(&self, i: usize) -> f64 {
         let c = self.method.rule().spread(i, self.asked.max(1));
-        if self.settings.as_published { c } else { self.variables[i].centered(self.theta[i], c) }
+        if self.settings.as_published {
+            return c;
+        }
+        let range = self.variables[i].range();
+        match range.placement(self.settings.near_bounds, self.theta[i], c, 0.0) {
+            Placement::Around { c, .. } => c,
+            Placement::Points(points) => points.half.abs(),
+        }
     }
 
     /// R_k of variable `i` at the newest iteration; `None` for the Bayesian methods.

@@ -238,6 +238,7 @@ impl<'a> SweepBuilder<'a> {
         let config = SweepConfig {
             datasets: self.datasets.clone(),
             checksum: self.data.checksum().to_string(),
+            sections: self.data.sections(),
             prior: prior.to_string(),
             basis: self.parameterization(&start)?,
             penalties: self.penalties.as_deref().map_or(Ok(Vec::new()), |text| parse_penalties(set, text))?,

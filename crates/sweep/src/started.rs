@@ -113,11 +113,7 @@ impl SweepFiles {
     /// parts are missing or given twice; those of [`begin`](Self::begin).
     pub fn merge(&self, folders: &[PathBuf]) -> Result<StartedSweep> {
         let parts = Parts::read(folders)?;
-        let data = dataset::read_many(&parts.config().datasets)?;
-        if data.checksum() != parts.config().checksum {
-            let reason = "is not the dataset that the sweep started with";
-            return Err(Error::input(&parts.config().datasets[0], reason));
-        }
+        let data = positions_of(parts.config())?;
         let checkpoint = parts.merged()?;
         let sweep = self.begin(parts.config().clone(), data)?;
         if let Some(folder) = &sweep.folder {
@@ -145,11 +141,7 @@ impl SweepFiles {
             let reason = "names no dataset: the sweep was on positions of a program";
             return Err(Error::input(folder.file(name), reason));
         }
-        let data = dataset::read_many(&config.datasets)?;
-        if data.checksum() != config.checksum {
-            let reason = "is not the dataset that the sweep started with";
-            return Err(Error::input(&config.datasets[0], reason));
-        }
+        let data = positions_of(config)?;
         let name = Kind::Sweep.record().unwrap_or_default();
         config.validate().map_err(|e| Error::input(folder.file(name), e.to_string()))?;
         // What a finished sweep is asked for is no part of it.
@@ -189,6 +181,16 @@ impl SweepFiles {
         }
         Ok(SweepOutputs { best, csv, svg, force, written: false })
     }
+}
+
+/// The positions that a sweep was begun with.
+fn positions_of(config: &SweepConfig) -> Result<Dataset> {
+    let data = dataset::read_many(&config.datasets)?;
+    if data.checksum() != config.checksum {
+        let reason = "is not the dataset that the sweep started with";
+        return Err(Error::input(&config.datasets[0], reason));
+    }
+    data.with_sections(config.sections)
 }
 
 fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {

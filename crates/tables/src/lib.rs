@@ -7,7 +7,7 @@ pub mod sources;
 
 pub use exports::{
     ArrayCheck, CodeOptions, ExportOptions, ExportRequest, Exported, Format, ImportRequest, Imported,
-    Language, Like, LikeSource, NameStyle, Normalization, Rounding, Target, export, export_file, import,
-    import_as, import_file, tables,
+    Language, Like, LikeSource, NameStyle, Normalization, PhaseValues, Rounding, Target, export, export_file,
+    import, import_as, import_file, tables,
 };
 pub use remedy::Remedy;

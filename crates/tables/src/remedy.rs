@@ -23,6 +23,8 @@ pub enum Remedy {
     SnakeStyle,
     /// Tuning with a basis whose tables are symmetric.
     MirroredBasis,
+    /// Tuning with a basis whose values are the same in both phases.
+    TiedBasis,
 }
 
 impl gputexel_files::Remedy for Remedy {}

@@ -233,6 +233,9 @@ pub struct RunConfig {
     pub blend: Option<Blend>,
     /// Loss function.
     pub loss: LossKind,
+    /// Number of [sections](gputexel_dataset::Layout::sections) that was asked for; results depend on it to the last digit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sections: Option<usize>,
     /// Fraction of games held out.
     pub holdout: f64,
     /// Seed of the split and the batches.
@@ -264,6 +267,7 @@ impl Default for RunConfig {
         Self {
             datasets: Vec::new(),
             checksum: String::new(),
+            sections: None,
             prior: Prior::default().to_string(),
             prior_theta: Vec::new(),
             basis: None,
@@ -302,6 +306,7 @@ impl RunConfig {
     pub fn new(data: &Dataset, prior: &Prior, k: f64) -> Result<Self> {
         Ok(Self {
             checksum: data.checksum().to_string(),
+            sections: data.sections(),
             prior: prior.to_string(),
             prior_theta: prior.theta(&data.metadata().feature_set)?,
             k,

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use gputexel::Result;
-use gputexel::matches::{Match, MatchBuilder};
+use gputexel::matches::{Match, MatchBuilder, Side};
 
-use super::super::games::{RuleFlags, side};
+use super::super::games::{RuleFlags, set_up};
 use super::super::parsed;
 
 /// Flags that decide what is played; a resumed match has them in its folder.
@@ -30,7 +30,8 @@ pub struct Played {
     /// Seed of the openings [default: 1]
     #[arg(long, value_name = "N", help_heading = "Openings")]
     seed: Option<u64>,
-    /// Stop when a sequential test (SPRT) reaches a decision: elo0=0,elo1=5[,alpha=0.05,beta=0.05]
+    /// Stop when a sequential test (SPRT) reaches a decision: elo0=0,elo1=5[,alpha=0.05,beta=0.05]; with
+    /// model=normalized in normalized Elo instead of logistic
     #[arg(long, value_name = "TEST", help_heading = "Match")]
     sprt: Option<String>,
     /// A's name in games and tables [default: from its file, or the engine's own name]
@@ -52,9 +53,9 @@ pub struct Played {
 
 impl Played {
     /// What is played, as the library takes it.
-    pub(super) fn builder<'a>(&self, [a, b]: [&str; 2]) -> Result<MatchBuilder<'a>> {
-        let a = side(a, self.name_a.as_deref(), &self.option_a, "--option-a")?;
-        let b = side(b, self.name_b.as_deref(), &self.option_b, "--option-b")?;
+    pub(super) fn builder<'a>(&self, [a, b]: [Side; 2]) -> Result<MatchBuilder<'a>> {
+        let a = set_up(a, self.name_a.as_deref(), &self.option_a, "--option-a")?;
+        let b = set_up(b, self.name_b.as_deref(), &self.option_b, "--option-b")?;
         let mut builder = Match::builder(a, b)
             .limit(self.rules.limit()?)
             .limit_b(parsed(&self.limit_b)?)

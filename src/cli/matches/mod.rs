@@ -5,8 +5,10 @@ mod output;
 
 use std::path::PathBuf;
 
-use gputexel::Error;
-use gputexel::matches::{Match, MatchSummary, Stop};
+use gputexel::matches::{Match, MatchSummary, Side, Stop};
+use gputexel::report::MatchReport;
+use gputexel::run_folder::REPORT;
+use gputexel::{Error, write_atomically};
 
 use super::games::warn;
 use super::queue::{Queue, QueueFlags};
@@ -21,17 +23,22 @@ use output::Progress;
     after_help = "\
 A and B are parameter files, folders of runs, or piece values (material, material:100,300,320,500,900, zero), played \
 by the built-in engine, or UCI engines: a program, a quoted command line, or cmd:COMMAND if it \
-could be mistaken for a file. Games are played in pairs from one opening with colors swapped; errors are \
+could be mistaken for a file; xboard:COMMAND for engines that speak xboard. --engine takes them from engines.toml: a table for each \
+(command, protocol = \"uci\" or \"xboard\", name, options), in the current folder, then in the user's settings \
+(~/.config/gputexel on Linux), or only in the file that GPUTEXEL_ENGINES names. Games are played in pairs from one opening with colors swapped; errors are \
 computed from pairs. Pairs are counted in order, so with fixed nodes or depth the result does not \
 depend on --concurrency. Running out of time loses, whatever material the opponent has left."
 )]
 pub struct MatchArgs {
     /// The first side; results are from its point of view
-    #[arg(value_name = "A", required_unless_present = "resume", requires = "b", conflicts_with = "resume")]
+    #[arg(value_name = "A", required_unless_present_any = ["resume", "engine"], conflicts_with = "resume")]
     a: Option<String>,
     /// The second side
     #[arg(value_name = "B", conflicts_with = "resume")]
     b: Option<String>,
+    /// An engine of engines.toml by its name, in place of B, or, given twice, of A and B
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    engine: Vec<String>,
     #[command(flatten)]
     played: Played,
     #[command(flatten)]
@@ -69,10 +76,13 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
         let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
         return play(args, context, args.queue.open(context)?, builder.build()?);
     }
-    let (Some(a), Some(b)) = (&args.a, &args.b) else {
-        return Err(Error::Usage("match needs two sides, or --resume".to_string()).into());
-    };
-    let builder = args.played.builder([a, b])?;
+    let named = args.engine.iter().map(|name| Side::named(name));
+    let typed = [&args.a, &args.b].into_iter().flatten().map(|text| Ok(Side::new(text.as_str())));
+    let sides: Vec<Side> = typed.chain(named).collect::<Result<_, Error>>()?;
+    let sides: [Side; 2] = sides.try_into().map_err(|sides: Vec<Side>| {
+        Error::Usage(format!("match needs two sides, or --resume; {} given", sides.len()))
+    })?;
+    let builder = args.played.builder(sides)?;
     let builder = builder.command_line(&context.command_line).stop(context.cancel);
     let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
     if let Some(pgn) = args.played.pgn.as_ref().filter(|pgn| pgn.exists() && !args.force) {
@@ -109,13 +119,35 @@ fn play(
         dispatched.leave();
     }
     let finished = finished?;
+    let report = match finished.folder() {
+        None => None,
+        Some(folder) => {
+            let report = folder.join(REPORT);
+            write_atomically(&report, MatchReport::of_folder(folder)?.to_html()?.as_bytes())?;
+            Some(report)
+        }
+    };
     let text = match context.json {
         true => format!("{}\n", serde_json::json!(MatchSummary::new(&finished))),
         false if context.quiet => String::new(),
-        false => output::table(&finished),
+        false => {
+            let line = report.map(|path| format!("report      {}\n", path.display()));
+            output::table(&finished) + &line.unwrap_or_default()
+        }
     };
     say(&text)?;
     match &finished.result().stop {
+        Stop::AllPlayed | Stop::Decided(_) if finished.is_all_failed() => {
+            let tally = &finished.result().tally;
+            let worst = usize::from(tally.failures[1] > tally.failures[0]);
+            let last = tally.last_failure[worst].as_deref().unwrap_or("unknown");
+            let reason = format!(
+                "all {} games were decided by failing engines, which says nothing of their strength; {}: {last}",
+                tally.games(),
+                finished.settings().names[worst]
+            );
+            Err(Error::input(folder, reason).into())
+        }
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
         Stop::Failures(failures) => {
             let limit = finished.settings().max_failures;

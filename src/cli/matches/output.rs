@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gputexel::matches::statistics::Sprt;
+use gputexel::matches::statistics::{EloModel, Sprt};
 use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Tally};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -131,12 +131,20 @@ pub fn table(finished: &FinishedMatch) -> String {
         if let Some(sprt) = &settings.sprt {
             let [low, high] = sprt.bounds();
             text += &format!(
-                "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}\n",
+                "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}{}\n",
                 sprt.state(&tally.pairs),
                 sprt.llr(&tally.pairs),
                 sprt.elo0(),
-                sprt.elo1()
+                sprt.elo1(),
+                match sprt.model() {
+                    EloModel::Logistic => "",
+                    EloModel::Normalized => " (normalized Elo)",
+                }
             );
+            if sprt.model() == EloModel::Normalized {
+                let normalized = tally.pairs.normalized_elo();
+                text += &format!("normalized  {:+.1} ± {:.1} Elo\n", normalized.elo, normalized.error95);
+            }
         }
         text += &format!(
             "White       won {}, lost {}\n",
@@ -181,6 +189,9 @@ pub fn table(finished: &FinishedMatch) -> String {
         text += &format!(
             "warning     {failed} of {games} games were decided by failing engines, which the Elo above includes\n"
         );
+    }
+    for hint in finished.hints() {
+        text += &format!("hint        {hint}\n");
     }
     if result.ahead > 0 {
         text +=

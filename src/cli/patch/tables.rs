@@ -58,7 +58,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     if context.json {
         let files: Vec<_> = plan.plan.changes.iter().map(|change| &change.shown).collect();
         let mut object = json!({
-            "command": "tables", "markers": plan.filled, "files": files, "dry_run": args.dry_run,
+            "command": "tables", "markers": plan.filled, "unmarked": plan.unmarked, "files": files, "dry_run": args.dry_run,
             "backup": written.backup, "warnings": written.warnings,
         });
         if args.dry_run {

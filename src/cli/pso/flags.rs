@@ -9,6 +9,10 @@ use gputexel::{Error, Result};
 #[derive(Debug, clap::Args)]
 #[group(id = "Swarms", multiple = true)]
 pub struct Fresh {
+    /// Divide sums over positions into so many sections, which devices and machines can share; the last digits of results
+    /// depend on it [default: one of every 2^20 positions, and up to 64 of more]
+    #[arg(long, value_name = "N", help_heading = "Inputs")]
+    pub(super) sections: Option<usize>,
     /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]

@@ -59,7 +59,7 @@ pub struct PsoArgs {
     #[command(flatten)]
     tensorboard: TensorboardArgs,
     #[command(flatten)]
-    backend: BackendArgs,
+    pub(super) backend: BackendArgs,
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
 }
@@ -118,5 +118,6 @@ fn start(args: &PsoArgs) -> Result<Tuner<'_>> {
     }
     tuner = with(tuner, strength, Tuner::prior_strength);
     tuner = with(tuner, args.scale.k()?, Tuner::k);
+    tuner = with(tuner, fresh.sections, Tuner::sections);
     runs::in_folder(tuner, args.out.as_deref(), args.force)
 }

@@ -12,6 +12,7 @@ use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
+use super::super::backend::program;
 use super::super::lines::LineTimer;
 use super::super::live::Watch;
 use super::super::reading_progress::Reading;
@@ -195,7 +196,8 @@ impl<'a> Observer<'a> {
     pub fn with_hint(&self, error: Error, command: &str) -> Error {
         match (error, &self.resumable) {
             (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
-                "{at}; resume with 'gputexel {command} --resume {}'",
+                "{at}; resume with '{} {command} --resume {}'",
+                program(),
                 folder.display()
             )),
             (Error::Interrupted(at), None) if !self.started => Error::Interrupted(format!(

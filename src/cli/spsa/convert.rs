@@ -29,7 +29,10 @@ Settings that the new format requires and the old one lacks are reported; with -
 planned: c_end is a 20th of the range, the best value is assumed to be c_end / 2.2 away, and r_end, s and \
 sigma are those of 'spsa plan'.\n\n\
 weather-factory: with --games and an spsa.json next to config.json, c_end = step c / T^gamma and \
-r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step.")]
+r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step. To weather-factory, \
+the same is written back: spsa.json next to the file of -o, without -o as a note. It has one gain for \
+all parameters, the geometric mean where they differ. cutechess.json, which names engine and book, is not \
+written.")]
 pub struct ConvertArgs {
     /// The parameter list; - for standard input
     #[arg(value_name = "IN")]
@@ -68,6 +71,7 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     check_file_flags(&args.output, &[("--force", args.force)])?;
     let output = or_stdout(&args.output);
     check_target(output, args.force)?;
+    let gains_path = output.map(|path| path.with_file_name("spsa.json"));
     if args.games.is_some_and(|games| games < 2) {
         return Err(Error::Usage("--games: must be at least 2, a pair".to_string()).into());
     }
@@ -85,10 +89,26 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
         draw_rate: args.draw_rate.unwrap_or(0.5),
         elo: args.elo,
     });
-    let Converted { list, text, notes } =
+    let Converted { list, text, gains, mut notes } =
         convert(list, args.to, options, args.values.as_deref(), plan.as_ref()).map_err(name_flags)?;
-    if let Some(path) = output {
-        write_atomically(path, text.as_bytes())?;
+    let mut second = None;
+    match (output, &gains, &gains_path) {
+        (Some(path), Some(gains), Some(beside)) => {
+            if beside == path {
+                let why = "is the name of weather-factory's second file; the first is config.json";
+                return Err(Error::Usage(format!("{}: {why}", path.display())).into());
+            }
+            check_target(Some(beside), args.force)?;
+            write_atomically(path, text.as_bytes())?;
+            write_atomically(beside, gains.as_bytes())?;
+            second = Some(beside.display().to_string());
+        }
+        (Some(path), ..) => write_atomically(path, text.as_bytes())?,
+        (None, Some(gains), _) => {
+            let one_line = gains.split_whitespace().collect::<Vec<_>>().join(" ");
+            notes.push(format!("spsa.json that ends with c_end and r_end: {one_line}"));
+        }
+        (None, None, _) => {}
     }
     if context.json {
         let mut report = json!({
@@ -96,7 +116,12 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
             "parameters": list.entries, "notes": notes,
         });
         match output {
-            Some(path) => report["output"] = json!(path.display().to_string()),
+            Some(path) => {
+                report["output"] = json!(path.display().to_string());
+                if let Some(second) = second {
+                    report["gains_output"] = json!(second);
+                }
+            }
             None => report["text"] = json!(text),
         }
         return Ok(say(&format!("{report}\n"))?);

@@ -5,7 +5,7 @@ mod convert;
 mod init;
 mod output;
 mod plan;
-mod run;
+pub mod run;
 mod simulate;
 
 use super::Context;

@@ -10,7 +10,7 @@ use gputexel::sweep::{StartedSweep, Sweep, SweepBuilder, SweepFiles};
 use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
 
-use super::super::backend::Backend;
+use super::super::backend::{Backend, program};
 use super::super::live::Watch;
 use super::super::runs::checkpoint_every;
 use super::super::table::grouped;
@@ -28,7 +28,7 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
     let files = files(args, context)?;
     files.check(&args.datasets)?;
     let backend = args.backend.open()?;
-    let data = dataset::read_positions(&args.datasets)?;
+    let data = dataset::read_positions(&args.datasets)?.with_sections(args.fresh.sections)?;
     let config = configure(args, &data)?;
     carry_out(&files.begin(config, data)?, args, context, watch, &backend)
 }
@@ -170,7 +170,7 @@ fn carry_out(
     }
     output::print_results(context, args.top, &end)?;
     let how = match folder {
-        Some(folder) => format!("resume with 'gputexel sweep --resume {}'", folder.path().display()),
+        Some(folder) => format!("resume with '{} sweep --resume {}'", program(), folder.path().display()),
         None => "use --out to be able to resume".to_string(),
     };
     Ok(end.finish().map_err(|error| match error {

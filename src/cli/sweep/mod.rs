@@ -73,7 +73,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    backend: BackendArgs,
+    pub(super) backend: BackendArgs,
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
 }
@@ -88,6 +88,10 @@ pub struct Fresh {
     /// Train and evaluate all combinations of these settings
     #[arg(long, value_name = "KEY=VALUES")]
     grid: Vec<String>,
+    /// Divide sums over positions into so many sections, which devices and machines can share; the last digits of results
+    /// depend on it [default: one of every 2^20 positions, and up to 64 of more]
+    #[arg(long, value_name = "N", help_heading = "Inputs")]
+    sections: Option<usize>,
     /// Form of K in --scale and --grid: 10 for 1 / (1 + 10^(-K s / 400)), e for base e
     #[arg(long, value_name = "BASE", default_value = "10", help_heading = "Objective")]
     k_base: String,

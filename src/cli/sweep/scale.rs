@@ -57,7 +57,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     }
     check_outputs(&[args.csv.as_deref(), args.svg.as_deref()], &args.datasets, args.force)?;
     let backend = args.backend.open()?;
-    let data = dataset::read_positions(&args.datasets)?;
+    let data = dataset::read_positions(&args.datasets)?.with_sections(fresh.sections)?;
     let line = RefCell::default();
     let results = sweep.run(&data, &|layout| {
         let (evaluator, told) = backend.evaluator(layout)?;

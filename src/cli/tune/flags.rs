@@ -25,6 +25,10 @@ pub struct Fresh {
     /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
     #[arg(long, help_heading = "Inputs")]
     pub(super) skip_damaged: bool,
+    /// Divide sums over positions into so many sections, which devices and machines can share; the last digits of results
+    /// depend on it [default: one of every 2^20 positions, and up to 64 of more]
+    #[arg(long, value_name = "N", help_heading = "Inputs")]
+    pub(super) sections: Option<usize>,
     /// What positions are labeled with when they are extracted: result, or score (the expected score of the
     /// search score) [default: result]
     #[arg(long, value_name = "NAME", help_heading = "Inputs")]

@@ -71,7 +71,7 @@ pub struct TuneArgs {
     #[command(flatten)]
     tensorboard: TensorboardArgs,
     #[command(flatten)]
-    backend: BackendArgs,
+    pub(super) backend: BackendArgs,
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
 }
@@ -139,6 +139,7 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
     tuner = with(tuner, fresh.blend_k()?, Tuner::blend_k);
     tuner = with(tuner, fresh.prior_strength()?, Tuner::prior_strength);
     tuner = with(tuner, fresh.starts, Tuner::starts);
+    tuner = with(tuner, fresh.sections, Tuner::sections);
     tuner = with(tuner, args.scale.given()?, Tuner::k);
     tuner = with(tuner, args.scale.mode(), Tuner::scale);
     runs::in_folder(args.requiesce.apply(tuner)?, args.out.as_deref(), args.force)

@@ -6,17 +6,27 @@ use gputexel::chess::selection::Resolve;
 use gputexel::run::{MAX_ROUNDS, Tuner, are_datasets};
 use gputexel::{Error, Result};
 
+use crate::cli::trace_command::TraceCommandArgs;
+
 /// Flags that ask for rounds.
 #[derive(Debug, clap::Args)]
 pub struct RequiesceArgs {
     /// After tuning, resolve the positions again with the tuned parameters, from the dataset's source
-    /// files, and tune again, this many times
+    /// files, and tune again, this many times. Imported positions are resolved by their engine, see --trace-command
     #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Rounds")]
     requiesce: Option<u32>,
     /// Search for resolving positions: quiescence, or depth1 for one ply with quiescence
     /// [default: that of the dataset, otherwise quiescence]
-    #[arg(long, value_name = "SEARCH", requires = "requiesce", help_heading = "Rounds")]
+    #[arg(
+        long,
+        value_name = "SEARCH",
+        requires = "requiesce",
+        conflicts_with = "trace_command",
+        help_heading = "Rounds"
+    )]
     requiesce_from: Option<String>,
+    #[command(flatten)]
+    tracing: TraceCommandArgs,
 }
 
 impl RequiesceArgs {
@@ -34,7 +44,13 @@ impl RequiesceArgs {
     /// Refuses what can be refused before anything is read.
     pub(super) fn check(&self, inputs: &[PathBuf]) -> Result<()> {
         self.from()?;
-        let Some(rounds) = self.requiesce else { return Ok(()) };
+        let command = self.tracing.command()?;
+        let Some(rounds) = self.requiesce else {
+            return match command {
+                None => Ok(()),
+                Some(_) => Err(Error::Usage("--trace-command needs --requiesce".to_string())),
+            };
+        };
         if rounds == 0 || rounds > MAX_ROUNDS {
             return Err(Error::Usage(format!("--requiesce {rounds}: must be from 1 to {MAX_ROUNDS}")));
         }
@@ -51,9 +67,10 @@ impl RequiesceArgs {
 
     /// Asks for the rounds.
     pub(super) fn apply<'a>(&self, tuner: Tuner<'a>) -> Result<Tuner<'a>> {
-        Ok(match self.requiesce {
-            Some(rounds) => tuner.requiesce(rounds, self.from()?),
-            None => tuner,
+        Ok(match (self.requiesce, self.tracing.command()?) {
+            (Some(rounds), Some(command)) => tuner.retrace(rounds, command),
+            (Some(rounds), None) => tuner.requiesce(rounds, self.from()?),
+            (None, _) => tuner,
         })
     }
 }

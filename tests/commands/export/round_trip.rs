@@ -24,10 +24,12 @@ fn all_formats_come_back() {
         ("json", "a.json"),
         ("csv", "a.csv"),
         ("uci", "a.uci"),
+        ("params", "a.params"),
         // What it is, is seen.
         ("python", "python.txt"),
         ("csv", "csv.txt"),
         ("uci", "uci.txt"),
+        ("params", "params.txt"),
         ("json", "json.txt"),
     ] {
         export(&bench, &["run", "--to", to, "-o", name, "--decimals", "all"]);

@@ -1,26 +1,14 @@
 //! Every command takes a classical dataset or parameter file, as a user would give it.
 
+use crate::common::classical::{classical, labeled};
+use crate::common::program::Bench;
 use gputexel::dataset;
 use gputexel::model::{FeatureKind, FeatureRow};
-use shakmaty::fen::Fen;
-use shakmaty::{EnPassantMode, Position};
-
-use crate::common::classical::{classical, played};
-use crate::common::program::Bench;
 
 #[test]
 fn from_text_to_games() {
     let bench = Bench::new();
-    let text: String = played(12)
-        .iter()
-        .filter(|position| !position.is_check())
-        .enumerate()
-        .map(|(n, position)| {
-            let fen = Fen::from_position(position, EnPassantMode::Legal);
-            format!("{fen} [{}]\n", ["1.0", "0.5", "0.0"][n * n % 7 % 3])
-        })
-        .collect();
-    bench.write("p.txt", text);
+    bench.write("p.txt", labeled(12));
     let (_, data) = bench.extract(&["p.txt", "--model", "classical"], "");
     assert!(data.unit_rows() && data.len() > 500, "{}", data.len());
     // The side to move is that of the text.

@@ -81,8 +81,8 @@ fn what_is_lost_is_said() {
     assert_eq!(lost["default_scores"].as_u64(), Some(more - positions));
     let error = bench.fails(&["convert", "games.pgn", "-o", "a.xyz"], 2);
     assert!(error.contains("a.xyz: the ending is none of .binpack"), "{error}");
-    let error = bench.fails(&["convert", "games.pgn", "-o", "b.bf", "--sample", "5"], 2);
-    assert!(error.contains("sample"), "{error}");
+    let error = bench.fails(&["convert", "games.pgn", "-o", "b.bf", "--duplicates", "average"], 2);
+    assert!(error.contains("for which bulletformat has no place"), "{error}");
     assert!(!bench.path("b.bf").exists());
 }
 
@@ -146,4 +146,139 @@ fn training_data_is_tuned_at_once() {
     assert!(error.contains("these are datasets"), "{error}");
     let error = bench.fails(&tune(&["train.bin", "--format", "bulletformat"]), 1);
     assert!(error.contains("is viriformat, not bulletformat"), "{error}");
+}
+
+/// What `GAME RESULT FEN [centipawns]` says: game, result, FEN, score.
+fn fields(line: &str) -> (u32, f32, String, Option<f32>) {
+    let words: Vec<&str> = line.split(' ').collect();
+    assert!([8, 9].contains(&words.len()), "{line}");
+    let score = words.get(8).map(|score| score.parse().unwrap());
+    (words[0].parse().unwrap(), words[1].parse().unwrap(), words[2..8].join(" "), score)
+}
+
+#[test]
+fn positions_are_those_of_the_dataset() {
+    let bench = Bench::new();
+    games(&bench, 60);
+    let rules: [&[&str]; 4] = [
+        &[],
+        &["--resolve", "quiescence", "--keep-captures", "--per-game", "7"],
+        &["--no-draws", "--max-score", "300"],
+        &["--preset", "nodraw"],
+    ];
+    for rules in rules {
+        let (report, data) = bench.extract(&[&["games.pgn"], rules].concat(), "");
+        let written = [&["extract", "games.pgn", "--positions", "p.fens", "--force"], rules].concat();
+        let told = bench.told(&written);
+        assert_eq!(told["positions"], report["positions"], "{rules:?}");
+        assert_eq!(told["sources"][0]["resolved"], report["sources"][0]["resolved"], "{rules:?}");
+        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let lines: Vec<_> = text.lines().map(fields).collect();
+        assert_eq!(lines.len(), data.len(), "{rules:?}");
+        let games: Vec<u32> = lines.iter().map(|line| line.0).collect();
+        let wanted: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
+        assert_eq!(games, wanted, "{rules:?}");
+        let results: Vec<f32> = lines.iter().map(|line| line.1).collect();
+        assert_eq!(results, data.results(), "{rules:?}");
+        // The boards are those that features were taken from: the resolved ones.
+        let plain: String = lines.iter().map(|line| format!("{} [{:.1}]\n", line.2, line.1)).collect();
+        bench.write("again.txt", plain);
+        let (_, again) =
+            bench.extract(&["again.txt", "--pov", "white", "--keep-duplicates", "--keep-checks"], "");
+        let rows = |data: &gputexel::Dataset| -> Vec<Vec<(u16, f32)>> {
+            (0..data.len()).map(|n| data.row(n).entries().collect()).collect()
+        };
+        assert!(rows(&again) == rows(&data), "{rules:?}");
+    }
+}
+
+#[test]
+fn what_takes_all_positions_is_that_of_the_dataset() {
+    let bench = Bench::new();
+    // Two inputs with many positions in common.
+    games(&bench, 60);
+    let first = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    games(&bench, 90);
+    let all = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    let half = first.match_indices("[Event ").nth(30).unwrap().0;
+    bench.write("more.pgn", &all[half..]);
+    bench.write("games.pgn", &first);
+    let rules: [&[&str]; 6] = [
+        &["--sample", "500"],
+        &["--sample", "400", "--seed", "7", "--keep-duplicates", "--threads", "3"],
+        &["--duplicates", "average"],
+        &["--balance-phases=4", "--resolve", "quiescence"],
+        &["--balance-phases=8", "--duplicates", "average", "--sample", "600", "--no-draws"],
+        &["--sample", "100000"],
+    ];
+    for rules in rules {
+        let inputs = ["games.pgn", "more.pgn"];
+        let (report, data) = bench.extract(&[&inputs, rules].concat(), "");
+        let told =
+            bench.told(&[&["extract"], &inputs[..], &["--positions", "p.fens", "--force"], rules].concat());
+        assert_eq!(told["positions"], report["positions"], "{rules:?}");
+        for source in 0..2 {
+            let (told, report) = (&told["sources"][source], &report["sources"][source]);
+            assert_eq!(told["funnel"], report["funnel"], "{rules:?}");
+            assert_eq!(told["positions"], report["positions"], "{rules:?}");
+        }
+        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+        assert_eq!(lines.len(), data.len(), "{rules:?}");
+        let is_weighted = rules.iter().any(|rule| *rule == "average" || rule.starts_with("--balance-phases"));
+        let mut weights = Vec::new();
+        for (n, words) in lines.iter().enumerate() {
+            assert!(!is_weighted || words.len() == 10, "{words:?}");
+            let number = |at: usize| words.get(at).map(|word| word.parse::<f32>().unwrap());
+            assert_eq!(
+                (number(0), number(1)),
+                (Some(data.game(n) as f32), Some(data.results()[n])),
+                "{rules:?} {n}"
+            );
+            weights.push(number(9).unwrap_or(1.0));
+            let score = words.get(8).filter(|word| **word != "-").map(|word| word.parse::<f32>().unwrap());
+            let wanted = data.search_scores().get(n).copied().filter(|score| !score.is_nan());
+            assert_eq!(score, wanted, "{rules:?} {n}");
+        }
+        let wanted: Vec<f32> = match data.weights() {
+            [] => vec![1.0; data.len()],
+            weights => weights.to_vec(),
+        };
+        assert_eq!(weights, wanted, "{rules:?}");
+        assert_eq!(weights.iter().any(|weight| *weight != 1.0), is_weighted, "{rules:?}");
+        let plain: String =
+            lines.iter().map(|words| format!("{} [{}]\n", words[2..8].join(" "), words[1])).collect();
+        bench.write("again.txt", plain);
+        let keep = ["again.txt", "--pov", "white", "--keep-duplicates", "--keep-checks"];
+        let (_, again) = bench.extract(&keep, "");
+        let rows = |data: &gputexel::Dataset| -> Vec<Vec<(u16, f32)>> {
+            (0..data.len()).map(|n| data.row(n).entries().collect()).collect()
+        };
+        assert!(rows(&again) == rows(&data), "{rules:?}");
+    }
+}
+
+#[test]
+fn positions_take_the_format_of_their_ending() {
+    let bench = Bench::new();
+    games(&bench, 20);
+    bench.told(&["extract", "games.pgn", "--positions", "p.epd"]);
+    assert!(String::from_utf8(bench.bytes("p.epd")).unwrap().lines().next().unwrap().contains(" c9 \""));
+    // Resolved positions are not linked by moves, and none is taken for the end of its game.
+    let resolved = ["extract", "games.pgn", "--resolve", "quiescence", "--require-score", "--positions"];
+    let count = bench.told(&[&resolved[..], &["r.fens"]].concat())["positions"].clone();
+    let told = bench.told(&[&resolved[..], &["r.plain"]].concat());
+    assert_eq!((&told["positions"], &told["losses"]["without_move"]), (&count, &0.into()), "{told}");
+    let refuse = |args: &[&str], code| bench.fails(&[&["extract", "games.pgn"], args].concat(), code);
+    let error = refuse(&["--positions", "p.epd"], 2);
+    assert!(error.contains("p.epd"), "{error}");
+    let error = refuse(&["--positions", "q.epd", "--duplicates", "average"], 2);
+    assert!(error.contains("gives positions weights, for which epd has no place; .fens has"), "{error}");
+    refuse(&["--positions", "q.plain", "--balance-phases=4"], 2);
+    let error = bench.fails(&["extract", "-", "--positions", "q.fens", "--sample", "100"], 2);
+    assert!(error.contains("standard input cannot be read twice"), "{error}");
+    refuse(&["--positions", "q.fens", "-o", "q.bin"], 2);
+    refuse(&["--positions", "q.fens", "--model", "material"], 2);
+    refuse(&[], 2);
+    assert!(!bench.path("q.fens").exists() && !bench.path("q.bin").exists());
 }

@@ -1,29 +1,12 @@
 //! Tables by the squares of kings, from text to games, and what is refused.
 
-use shakmaty::fen::Fen;
-use shakmaty::{EnPassantMode, Position};
-
-use crate::common::classical::played;
+use crate::common::classical::labeled;
 use crate::common::program::Bench;
-
-/// Positions with results, in a file.
-fn positions(bench: &Bench) {
-    let text: String = played(12)
-        .iter()
-        .filter(|position| !position.is_check())
-        .enumerate()
-        .map(|(n, position)| {
-            let fen = Fen::from_position(position, EnPassantMode::Legal);
-            format!("{fen} [{}]\n", ["1.0", "0.5", "0.0"][n * n % 7 % 3])
-        })
-        .collect();
-    bench.write("p.txt", text);
-}
 
 #[test]
 fn from_text_to_games() {
     let bench = Bench::new();
-    positions(&bench);
+    bench.write("p.txt", labeled(12));
     let (_, data) = bench.extract(&["p.txt", "--king-buckets", "8"], "");
     assert!(data.unit_rows() && data.feature_count() == 8 * 384, "{}", data.feature_count());
 
@@ -90,7 +73,7 @@ fn from_text_to_games() {
 #[test]
 fn buckets_are_read_from_files_and_listed() {
     let bench = Bench::new();
-    positions(&bench);
+    bench.write("p.txt", labeled(12));
     bench.write("files.txt", "0 1 2 3 4 5 6 7\n".repeat(8));
     let (_, data) = bench.extract(&["p.txt", "--king-buckets", "files.txt", "--king-pieces", "all"], "");
     assert_eq!(data.feature_count(), 8 * 768);

@@ -11,7 +11,7 @@ type Writer = fn(&str, &str, f32) -> String;
 fn every_syntax_gives_the_same_dataset() {
     let bench = Bench::new();
     let list = positions(300);
-    let syntaxes: [(&str, &str, Writer); 18] = [
+    let syntaxes: [(&str, &str, Writer); 20] = [
         ("c9", "white", |b, t, r| format!("{b} {t} - - c9 \"{}\";", game_result(r))),
         ("c9", "white", |b, t, r| format!("{b} {t} - - c9 {}", game_result(r))),
         ("c9", "white", |b, t, r| format!("{b} {t} - - hmvc 0; c2 \"{r}\";")),
@@ -29,6 +29,8 @@ fn every_syntax_gives_the_same_dataset() {
         ("texelutil", "white", |b, t, r| format!("{b} {t} - - 0 1 : {r} : 12 : 15")),
         ("bare", "white", |b, t, r| format!("{b} {t} - - 0 1 {}", game_result(r))),
         ("bare", "white", |b, t, r| format!("{b} {t} - - {r:.1}")),
+        ("games", "white", |b, t, r| format!("17 {r} {b} {t} - - 0 1 21")),
+        ("games", "white", |b, t, r| format!("17 {} {b} {t} - - 0 1", game_result(r))),
         ("csv", "white", |b, t, r| format!("{b} {t} - - 0 1,{r},55")),
     ];
     let wanted: Vec<f32> = list.iter().map(|(_, _, r)| *r).collect();
@@ -48,7 +50,7 @@ fn every_syntax_gives_the_same_dataset() {
         assert_eq!((source["labels"].as_str(), source["point_of_view"].as_str()), (Some(*name), Some(*view)));
         assert_eq!(results(&data), wanted, "{name} {view}");
         assert_eq!(source["verdict"], "agree", "{name} {view}: {source}");
-        assert!(!data.has_games());
+        assert_eq!(data.has_games(), *name == "games");
         let first = first.get_or_insert_with(|| data.clone());
         assert_eq!(data.row(7).entries().collect::<Vec<_>>(), first.row(7).entries().collect::<Vec<_>>());
         let score = data.search_scores().first().copied();
@@ -57,12 +59,39 @@ fn every_syntax_gives_the_same_dataset() {
             "c9-score" => assert_eq!(score, Some(33.0)),
             "texelutil" => assert_eq!(score, Some(12.0)),
             "csv" => assert_eq!(score, Some(55.0)),
+            "games" => assert_eq!(score, (i % 2 == 1).then_some(21.0)),
             _ => assert_eq!(score, None),
         }
         // Asked for by name, the outcome is the same.
         let (_, again) = bench.extract(&[path.to_str().unwrap(), "--labels", name, "--pov", view], "");
         assert_eq!(results(&again), wanted, "{name} {view}");
     }
+}
+
+#[test]
+fn what_was_written_for_engines_is_read_again() {
+    let bench = Bench::new();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
+    bench.told(&["extract", sample, "--share", "0.05", "--positions", "p.fens"]);
+    let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+    // Some of its positions have no score.
+    let scored = text.lines().filter(|line| line.split(' ').count() == 9).count();
+    assert!(scored > 1000 && scored < text.lines().count(), "{scored}");
+    let own = ["--keep-captures", "--keep-checks", "--keep-duplicates"];
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_string();
+    for name in ["p.epd", "p.txt", "again.fens"] {
+        bench.told(&["convert", "p.fens", "-o", name]);
+        let missing = if name == "p.txt" { text.lines().count() - scored } else { 0 };
+        let (_, data) = bench.extract(&[&[path(name).as_str()], &own[..]].concat(), "");
+        assert_eq!(data.len(), text.lines().count() - missing, "{name}");
+        let known = data.search_scores().iter().filter(|score| !score.is_nan()).count();
+        assert_eq!(known, scored, "{name}");
+    }
+    assert_eq!(bench.bytes("again.fens"), bench.bytes("p.fens"));
+    let weighted: String = text.lines().map(|line| format!("{line} 0.5\n")).collect();
+    bench.write("w.fens", weighted);
+    let told = bench.fails(&["extract", "w.fens", "-o", "w.bin"], 1);
+    assert!(told.contains("a weight follows the score"), "{told}");
 }
 
 #[test]

@@ -48,6 +48,22 @@ fn help_has_examples() {
 }
 
 #[test]
+fn files_that_are_not_there_are_guessed() {
+    let bench = Bench::with_positions(64, 1);
+    std::fs::create_dir(bench.path("data")).unwrap();
+    std::fs::rename(bench.path("d.bin"), bench.path("data/sample.bin")).unwrap();
+    for (name, meant) in [
+        ("data/sampel.bin", "; did you mean 'data/sample.bin'?"),
+        ("dat", "; did you mean 'data'?"),
+        ("data/other.pgn", ""),
+        ("dat/sample.bin", ""),
+    ] {
+        let expected = format!("gputexel: {name}: No such file or directory (os error 2){meant}\n");
+        assert_eq!(bench.fails(&["info", name], 1), expected);
+    }
+}
+
+#[test]
 fn command_lines_that_make_no_sense_are_refused_in_one_line() {
     let bench = Bench::new();
     for (args, said) in [

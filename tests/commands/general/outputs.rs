@@ -315,7 +315,7 @@ fn runs_of_other_kinds_are_not_written_over() {
         message.contains("m: holds a match (match.jsonl), which --force does not overwrite"),
         "{message}"
     );
-    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl"]);
+    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     assert!(bench.bytes("m/match.jsonl") == journal);
     // Nor does a match begin where its players are to go.
     bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);

@@ -5,6 +5,9 @@ mod nonlinear;
 mod refusals;
 mod structure;
 mod traces;
+#[cfg(unix)]
+mod tracing;
+mod verify;
 
 use crate::common::program::{Bench, assert_one_line};
 use serde_json::Value;

@@ -30,7 +30,10 @@ fn mistakes_in_lines_are_named() {
         ("nan 1:16 2:1", "t.svm:3: result 'nan' is not a number"),
         ("1 1:16 3:1", "t.svm:3: no weight, which is index 2"),
         ("1 1:16 2:0", "t.svm:3: weight 0: must be a positive number"),
-        ("1 1:17 2:1", "t.svm:3: phase 17 is not one of the steps from middlegame to endgame"),
+        (
+            "1 1:17 2:1",
+            "t.svm:3: phase 17 is not one of the 16 steps from middlegame to endgame; trace it rounded",
+        ),
         ("1 1:272 2:1", "t.svm:3: phase 272 is not between 0 (middlegame) and 256 (endgame)"),
         ("1 1:16 2:1 9:7", "t.svm:3: side to move 7"),
         (

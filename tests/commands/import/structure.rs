@@ -168,3 +168,60 @@ fn structure_that_contradicts_itself_is_named() {
     let expected = "s.json: parameter 'q0': square a1 of board 'a' in group 'a' is taken already";
     assert!(told.contains(expected), "{told}");
 }
+
+#[test]
+fn boards_are_named_by_squares() {
+    let squares = "\"names\": \"squares\"";
+    let schema = |rest: &str| {
+        let pawns =
+            format!("{{\"name\": \"pawns\", \"index\": 65, \"count\": 48, {squares}, \"board\": \"h8\"}}");
+        let knights = format!("{{\"name\": \"knights\", \"index\": 1{rest}}}");
+        format!("{HEAD}\"index_base\": 1, \"parameters\": [{knights}, {pawns}]}}")
+    };
+    let bench = bench("1 1:1 2:1 65:2\n0 112:1\n", &schema(&format!(", {squares}, \"board\": \"a8\"")));
+    import(&bench, &["t.svm"], "");
+    let read = dataset::read(&bench.path("out.bin")).unwrap();
+    let features = &read.metadata().feature_set.features;
+    let names = [0, 1, 63, 64, 111].map(|id| features[id].name.as_str());
+    assert_eq!(names, ["knights_a8", "knights_b8", "knights_h1", "pawns_h7", "pawns_a2"]);
+
+    bench.write("s.json", schema(&format!(", {squares}")));
+    let args = ["t.svm", "--schema", "s.json"];
+    let needed = "parameter 'knights': has the names of squares, needs a board to say which";
+    let said = refuse(&bench, &args, 1);
+    assert!(said.contains(needed), "{said}");
+    bench.write("s.json", schema(", \"names\": \"fields\", \"board\": \"a8\""));
+    let said = refuse(&bench, &args, 1);
+    assert!(said.contains("expected a list of names or \"squares\""), "{said}");
+}
+
+#[test]
+fn starting_values_are_read_from_the_source() {
+    let names = "\"names\": [\"pawn\", \"knight\", \"bishop\", \"rook\", \"queen\"]";
+    let parameters = format!(
+        "{{\"name\": \"piece\", \"index\": 1, {names}}}, {{\"name\": \"tempo\", \"index\": 6, \"phases\": \"untapered\"}}"
+    );
+    let schema = format!(
+        "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 7}}, \"parameters\": [{parameters}]}}"
+    );
+    let lines: String = (0..60)
+        .map(|i| format!("{} {}:{} 6:{} 7:{}\n", i % 2, i % 5 + 1, 1 - 2 * (i % 2), 1 - i % 3, i % 25))
+        .collect();
+    let bench = bench(lines, &schema);
+    import(&bench, &["t.svm"], "");
+    let source = "// gputexel: piece\nint value[5][2] = {{82, 94}, {337, 281}, {365, 297}, {477, 512}, {1025, 936}};\n\
+                  int tempo = 14; // gputexel: tempo.both\n";
+    bench.write("eval.c", source);
+    bench.told(&["import-params", "eval.c", "--like", "out.bin", "-o", "start.json"]);
+    let start = bench.json("start.json");
+    let value = |i: usize, phase: &str| start["parameters"][i][phase].as_f64().unwrap();
+    assert_eq!((value(1, "mg"), value(1, "eg"), value(4, "eg")), (337.0, 281.0, 936.0));
+    assert_eq!((value(5, "mg"), value(5, "eg")), (14.0, 14.0));
+    // A run from there is written back where they came from.
+    bench.told(&["tune", "out.bin", "--prior", "start.json", "--k", "1", "--l2", "1e-3", "--out", "r"]);
+    bench.told(&["patch", "tables", "r", "eval.c"]);
+    assert!(String::from_utf8(bench.bytes("eval.c")).unwrap() != source);
+    bench.write("eval.c", source.replace("int tempo = 14; // gputexel: tempo.both\n", ""));
+    let told = bench.fails(&["import-params", "eval.c", "--like", "out.bin", "-o", "s2.json"], 1);
+    assert!(told.contains("tempo"), "{told}");
+}

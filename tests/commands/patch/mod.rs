@@ -1,6 +1,7 @@
 //! `gputexel patch` through the real binary.
 
 #[cfg(unix)]
+mod exported;
 mod foreign;
 mod kept;
 mod order;

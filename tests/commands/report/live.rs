@@ -57,8 +57,8 @@ fn ask(port: u16, host: &str) -> Option<String> {
 
 /// Epochs that the page tells of.
 fn epochs(page: &str) -> Option<u64> {
-    let text = page.split("after ").find(|rest| rest.contains(" epochs;"))?;
-    text.split(' ').next()?.parse().ok()
+    let (before, _) = page.split_once(" of at most ")?;
+    before.rsplit(' ').next()?.replace(',', "").parse().ok()
 }
 
 #[cfg(unix)]
@@ -76,7 +76,10 @@ fn the_page_grows_and_ends_with_the_run() {
         // Between the folder and its record, there is nothing to see yet.
         if let Some(count) = epochs(&page).filter(|count| seen.last().is_none_or(|last| count > last)) {
             seen.push(count);
-            assert!(page.contains("not final") && page.contains("<script nonce="), "{page}");
+            assert!(page.contains(">running<"), "{page}");
+            // Before the first epoch there is no speed to tell the time from.
+            assert!(count == 0 || page.contains(" left at most"), "{page}");
+            assert!(!page.contains("interrupted") && page.contains("<script nonce="), "{page}");
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -91,6 +94,7 @@ fn the_page_grows_and_ends_with_the_run() {
     assert_eq!(ask(port, &own), None, "somebody still answers");
     let file = String::from_utf8(bench.bytes("r/report.html")).unwrap();
     assert!(!file.contains("<script") && !file.contains("refreshes every"), "the file has no script");
+    assert!(file.contains(">not final<") && file.contains("; interrupted before the end"), "{file}");
 }
 
 #[test]

@@ -104,6 +104,33 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
 }
 
 #[test]
+fn weather_factory_gets_both_files_or_none() {
+    let bench = Bench::new();
+    bench.write("in", "A, int, 100, 0, 200, 10, 0.002\nB, int, 8, 2, 20, 1, 0.004\n");
+    let args = ["convert", "in", "--to", "weather-factory", "--games", "20000", "-o", "config.json"];
+    let (code, out, err) = run(&bench, &args, "");
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let file = |name: &str| serde_json::from_slice::<Value>(&bench.bytes(name)).unwrap();
+    let (config, gains) = (file("config.json"), file("spsa.json"));
+    assert_eq!((&config["A"]["step"], &config["B"]["value"]), (&10.into(), &8.into()));
+    let keys: Vec<&str> = gains.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys.len(), 5, "weather-factory takes no others: {keys:?}");
+    // Read back with what its last game does: one gain for all, in the middle of both.
+    let (_, out, _) = run(&bench, &["convert", "config.json", "--to", "fishtest", "--games", "20000"], "");
+    let gain = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
+    assert!(
+        out.lines().count() == 2 && out.lines().all(|line| (gain(line) / 8e-6f64.sqrt() - 1.0).abs() < 1e-9),
+        "{out}"
+    );
+    std::fs::remove_file(bench.path("config.json")).unwrap();
+    let (code, _, err) = run(&bench, &args, "");
+    assert!(code == 2 && err.contains("spsa.json: exists; use --force"), "{err}");
+    assert!(!bench.path("config.json").exists());
+    let (code, _, err) = run(&bench, &[&args[..6], &["-o", "spsa.json", "--force"]].concat(), "");
+    assert!(code == 2 && err.contains("weather-factory's second file"), "{err}");
+}
+
+#[test]
 fn configurations_of_the_scripts_are_simulated() {
     let bench = Bench::new();
     let main =

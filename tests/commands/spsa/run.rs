@@ -79,6 +79,15 @@ fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["parameters"]), (0, &state["parameters"]));
     assert!(lines(&bench, "r/values.csv") == 3 && bench.bytes("r/paths.svg").starts_with(b"<svg"));
+    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert_eq!(page.matches("<figure").count(), 2, "a figure for each parameter");
+    for text in ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("<script") && !page.contains("NaN"), "{page}");
+    bench.told(&["report", "r", "-o", "again.html"]);
+    assert_eq!(bench.bytes("again.html"), page.as_bytes());
+    assert!(bench.fails(&["report", "r", "--dataset", "d.bin"], 2).contains("needs no positions"));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::common::programs::{FEATURES, program};
 use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Transposition, Uniforms};
 use gputexel::evaluator::gpu::program::program_sources;
 use gputexel::model::program::CompiledProgram;
-use gputexel::spsa::MethodKind;
 use gputexel::spsa::simulator::gpu::{Parameter, Sizes, kernel_source};
+use gputexel::spsa::{BoundRule, MethodKind};
 use wgpu::naga::front::wgsl;
 use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ShaderStage, TypeInner};
@@ -41,9 +41,13 @@ fn check_entry(name: &str, module: &Module) {
 
 /// Every kernel of the simulator of SPSA, with its name.
 fn simulator_kernels() -> impl Iterator<Item = (String, String)> {
-    let both = |method: MethodKind| [false, true].map(|published| (method, published));
-    let kernel = |(method, published)| (format!("{method} {published}"), kernel_source(method, published));
-    MethodKind::ALL.into_iter().flat_map(both).map(kernel)
+    let variants =
+        [(false, BoundRule::ThreePoint), (false, BoundRule::Centered), (true, BoundRule::ThreePoint)];
+    let all = move |method: MethodKind| variants.map(|(published, rule)| (method, published, rule));
+    let kernel = |(method, published, rule)| {
+        (format!("{method} {published} {rule}"), kernel_source(method, published, rule))
+    };
+    MethodKind::ALL.into_iter().flat_map(all).map(kernel)
 }
 
 #[test]

@@ -79,6 +79,7 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         AdamSettings { learning_rate: 1.0, epsilon: 1e-8, bias_correction: false, ..AdamSettings::default() };
     let config = RunConfig {
         datasets: vec![],
+        sections: None,
         checksum: data.checksum().to_string(),
         prior: prior.to_string(),
         prior_theta: prior.theta(&data.metadata().feature_set).unwrap(),

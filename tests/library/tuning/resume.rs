@@ -16,6 +16,7 @@ use gputexel::tuning::{
 fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig {
     RunConfig {
         datasets: vec![],
+        sections: None,
         checksum: String::new(),
         prior: "default".to_string(),
         prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),

@@ -119,6 +119,7 @@ fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs: u64) -> Sw
     let kinds = grid.losses(LossKind::Squared);
     SweepConfig {
         datasets: Vec::new(),
+        sections: None,
         checksum: String::new(),
         prior: Prior::default().to_string(),
         start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
@@ -245,6 +246,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
         let part = rows.write(&folder.path().join("part.bin"), kind, chosen);
         let tune = RunConfig {
             datasets: Vec::new(),
+            sections: None,
             checksum: String::new(),
             prior: config.prior.clone(),
             prior_theta: config.start.clone(),
@@ -493,6 +495,7 @@ fn a_built_sweep_is_the_one_that_was_asked_for_and_its_folder_can_be_read() {
     let builder = || gputexel::sweep::Sweep::builder(&data).folds(3).seed(4).epochs(6);
     let sweep = builder().axis("l2", "0,1e-3").axis("blend", "0,0.5").blend_k(0.8).k(0.9);
     let expected = SweepConfig {
+        sections: None,
         checksum: data.checksum().to_string(),
         ..config(&data, &["l2=0,1e-3", "blend=0,0.5"], SweepMethod::default(), 6)
     };

@@ -109,20 +109,23 @@ impl Criteria<'_> {
 
     /// Appends what is kept of a position of a game.
     fn keep(&self, ply: &Ply, batch: &mut Batch) {
-        match self.sample(&ply.position, ply.score_cp) {
-            Ok(sample) => {
+        match self.sample(&ply.position, ply.next, ply.score_cp) {
+            Ok((sample, origin)) => {
                 batch.samples.push(sample);
-                if self.origins {
-                    let (position, next) = (ply.position.clone(), ply.next);
-                    batch.origins.push(Origin { position, next, score_cp: ply.score_cp });
-                }
+                batch.origins.extend(origin);
             }
             Err(reason) => batch.left_out.add(reason),
         }
     }
 
-    /// Judges a labeled position that belongs to no game; `number` is that of its line.
-    pub fn judge_line(&self, position: &Chess, score_cp: f32, number: u64) -> Result<Sample, Reason> {
+    /// Judges a labeled position that belongs to no game; `number` is that of its line. The origin is there if it
+    /// was asked for.
+    pub fn judge_line(
+        &self,
+        position: &Chess,
+        score_cp: f32,
+        number: u64,
+    ) -> Result<(Sample, Option<Origin>), Reason> {
         if position.is_check() {
             // Mate is a check, too, and nothing to evaluate whatever the settings say.
             if !self.selection.keep_checks {
@@ -140,7 +143,7 @@ impl Criteria<'_> {
         if !self.shared(number, 0) {
             return Err(Reason::Share);
         }
-        self.sample(position, score_cp)
+        self.sample(position, None, score_cp)
     }
 
     /// Whether [`judge_bare`](Self::judge_bare) is enough: nothing is searched and no origin is asked for.
@@ -283,26 +286,40 @@ impl Criteria<'_> {
         share >= 1.0 || unit_interval(draw(self.selection.seed, identity, 2 * index)) < share
     }
 
-    /// What is kept of a position.
-    fn sample(&self, position: &Chess, score_cp: f32) -> Result<Sample, Reason> {
+    /// What is kept of a position, or of the one that it is resolved to, which has no known move.
+    fn sample(
+        &self,
+        position: &Chess,
+        next: Option<Move>,
+        score_cp: f32,
+    ) -> Result<(Sample, Option<Origin>), Reason> {
         let key = position_key(position);
-        let sample = |position: &Chess, leaf_key| Sample {
-            board: position.board().clone(),
-            turn: position.turn(),
-            key,
-            leaf_key,
-            result: 0.5,
-            score_cp,
-            move_number: position.fullmoves().get(),
-            game: None,
+        let kept = |position: &Chess, leaf_key| {
+            let next = next.filter(|_| leaf_key == key);
+            let origin = self.origins.then(|| Origin { position: position.clone(), next, score_cp });
+            (sample_of(position, key, leaf_key, score_cp), origin)
         };
         match (self.selection.resolve, self.search) {
-            (Resolve::None, _) | (_, None) => Ok(sample(position, key)),
+            (Resolve::None, _) | (_, None) => Ok(kept(position, key)),
             (resolve, Some(search)) => match search.leaf(position, resolve) {
-                Ok(leaf) => Ok(sample(&leaf, position_key(&leaf))),
+                Ok(leaf) => Ok(kept(&leaf, position_key(&leaf))),
                 Err(_) => Err(Reason::Unsearched),
             },
         }
+    }
+}
+
+/// A position whose result is not known yet.
+fn sample_of(position: &Chess, key: u64, leaf_key: u64, score_cp: f32) -> Sample {
+    Sample {
+        board: position.board().clone(),
+        turn: position.turn(),
+        key,
+        leaf_key,
+        result: 0.5,
+        score_cp,
+        move_number: position.fullmoves().get(),
+        game: None,
     }
 }
 

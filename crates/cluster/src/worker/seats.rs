@@ -4,7 +4,7 @@ use gputexel_engine::Limits;
 use gputexel_files::StopFlag;
 use gputexel_matches::client::{Setting, UciPlayer};
 use gputexel_matches::{BuiltinPlayer, Choice, Failure, GameSoFar, Player};
-use gputexel_model::{FeatureSet, TableEvaluation};
+use gputexel_model::TableEvaluation;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ fn fill(
     stop: &StopFlag,
 ) -> Result<Seat, String> {
     match side {
-        JobSide::BuiltIn { fingerprint, kind, phase, theta, hash_mib } => {
+        JobSide::BuiltIn { fingerprint, set, theta, hash_mib } => {
             if !offer.built_in {
                 return Err("the built-in engine is not offered".to_string());
             }
@@ -91,11 +91,10 @@ fn fill(
                 let theirs = gputexel_files::shown(fingerprint);
                 return Err(format!("the built-in engine is {own}, the run has {theirs}"));
             }
-            let set = FeatureSet::new(*kind, phase.clone());
             if theta.len() != 2 * set.features.len() {
                 return Err(format!("{} values for {} features", theta.len(), set.features.len()));
             }
-            let evaluation = TableEvaluation::try_new(&set, theta).map_err(|e| e.to_string())?;
+            let evaluation = TableEvaluation::try_new(set, theta).map_err(|e| e.to_string())?;
             Ok(match seat {
                 Some(Seat::BuiltIn(mut player, mib)) if mib == *hash_mib => {
                     player.set_evaluation(evaluation);

@@ -249,7 +249,7 @@ impl<'a> SelfPlay<'a> {
                 match &dispatcher {
                     None => play_pairs(&players, &mut schedule, &rules, threads, &stop, &mut |_| ()),
                     Some(dispatcher) => {
-                        let side = contestant.remote_side();
+                        let side = contestant.remote_side()?;
                         let assign = &|game: &(u64, Opening)| Ok(assignment(game, &side, &rules));
                         dispatch_pairs(&**dispatcher, assign, &mut schedule, threads, &stop, &mut |_| ())
                     }

@@ -4,16 +4,13 @@ use rayon::prelude::*;
 
 use super::super::Dataset;
 use super::canonical::{CHUNK, CanonicalRows};
+use super::sections::{SectionPlan, Sections};
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_files::{Error, Result};
 use gputexel_paging::{keep_limit, portions};
 
 /// Positions that are filled in together.
 const FILLED: usize = 1 << 13;
-
-/// Positions that are sorted together. Whatever walks through a larger layout, or makes one, works in one region of memory
-/// at a time.
-const STRETCH: usize = 1 << 20;
 
 /// What positions are sorted by: the part and the stretch, phase and endgame scale factor, then the entries with
 /// either sign.
@@ -46,14 +43,15 @@ impl Layout {
             Error::Usage("phase and endgame scale have too many units together".to_string())
         })?;
 
-        let stretches = positions.div_ceil(STRETCH);
+        let plan = SectionPlan::new(positions, dataset.sections());
+        let stretches = plan.stretches();
         let none = || Error::Usage(format!("a position belongs to none of the {parts} parts"));
         if parts * stretches > u32::MAX as usize {
             return Err(Error::Usage(format!("{parts} batches or held-out sets are too many")));
         }
         let mut keys: Vec<Key> = Vec::with_capacity(positions);
-        for first in (0..positions).step_by(STRETCH) {
-            let stretch = first / STRETCH;
+        for stretch in 0..stretches {
+            let range = plan.stretch(stretch);
             let key = |n: usize| {
                 let (plus, minus) = rows.lengths(n);
                 let scale = dataset.scales.get(n).copied().unwrap_or(scale_one);
@@ -61,28 +59,15 @@ impl Layout {
                 let part = Some(part_of(n)).filter(|&part| part < parts)?;
                 Some(((part * stretches + stretch) as u32, taper, plus, minus))
             };
-            let range = first..(first + STRETCH).min(positions);
             let of_stretch: Option<Vec<Key>> = range.into_par_iter().with_min_len(CHUNK).map(key).collect();
             keys.extend(of_stretch.ok_or_else(none)?);
             keep_limit();
         }
 
+        let (features, columns) = (dataset.feature_count(), dataset.column_count());
         let mut layout = Self {
-            features: dataset.feature_count(),
-            columns: dataset.column_count(),
-            program: dataset.program().cloned(),
-            phase_max,
-            parts: Vec::with_capacity(parts),
-            buckets: Vec::new(),
-            shapes: Vec::new(),
-            ids: Vec::new(),
-            coefficients: Vec::new(),
-            targets: Vec::new(),
-            weights: Vec::new(),
-            offsets: Vec::new(),
             rows: sorted(&keys),
-            games: Vec::new(),
-            search: Vec::new(),
+            ..Self::empty(features, columns, dataset.program().cloned(), phase_max)
         };
         let mut last: Option<Key> = None;
         let mut entries = 0;
@@ -149,6 +134,7 @@ impl Layout {
         if layout.parts.len() < parts || layout.parts.iter().any(|part| part.positions.is_empty()) {
             return too_few();
         }
+        layout.sections = Sections::new(&plan, &layout.parts, &layout.rows);
         layout.check()
     }
 

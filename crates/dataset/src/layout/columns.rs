@@ -218,6 +218,7 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sections::Sections;
     use super::*;
 
     /// One part, with buckets of the given sizes and rows of `length` distinct ids.
@@ -227,10 +228,6 @@ mod tests {
         let ranges: Vec<_> = sizes.iter().map(|size| (start, start += size).0..start).collect();
         let units = |bucket: usize| bucket as u16 % 3;
         Layout {
-            features: length,
-            columns: length,
-            program: None,
-            phase_max: 2,
             parts: vec![Part { positions: 0..positions, buckets: 0..sizes.len(), weight: positions as f64 }],
             buckets: (0..sizes.len())
                 .map(|i| Bucket {
@@ -251,13 +248,10 @@ mod tests {
                 })
                 .collect(),
             ids: (0..positions).flat_map(|_| 0..length as u16).collect(),
-            coefficients: Vec::new(),
             targets: vec![0.5; positions],
-            weights: Vec::new(),
-            offsets: Vec::new(),
             rows: (0..positions as u32).collect(),
-            games: Vec::new(),
-            search: Vec::new(),
+            sections: Sections::whole(positions),
+            ..Layout::empty(length, length, None, 2)
         }
         .check()
         .expect("made as checked")

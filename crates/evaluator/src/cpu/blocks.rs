@@ -3,38 +3,55 @@
 //! As for the [whole matrix](super::curvature), one accumulation in f32 serves the middlegame and the endgame within a
 //! phase bucket.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::curvature::Targets;
 use super::single::{self, MemberParameters, TURN};
-use super::{CpuEvaluator, split_into_stripes};
+use super::{CpuEvaluator, stripes};
+use crate::sums::ProductSums;
 use crate::{Population, ProductRequest};
-use gputexel_dataset::objective::x_per_cp;
+use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
 /// Number of stripes; each has its own blocks while it runs.
 const STRIPES: usize = 4;
 
 impl CpuEvaluator<'_> {
-    /// The blocks of every member, for a request that has been validated.
-    pub(super) fn matrix_blocks(&self, population: &Population, request: &ProductRequest) -> Vec<f64> {
-        let Some(size) = request.block else { return Vec::new() };
-        let members = 0..population.members();
-        members.flat_map(|member| self.blocks_of(population, member, request, size)).collect()
+    /// Computes the blocks of every member over some positions, and Σ v w r where members are resampled.
+    pub(super) fn sum_blocks(
+        &self,
+        population: &Population,
+        request: &ProductRequest,
+        ranges: &[Range<usize>],
+        out: &mut ProductSums,
+    ) {
+        let Some(size) = request.block else { return };
+        let length = out.blocks.len() / population.members().max(1);
+        for member in 0..population.members() {
+            let (values, weight) = self.blocks_of(population, member, request.loss, size, ranges);
+            out.blocks[member * length..][..length].copy_from_slice(values.as_flattened());
+            if let Some(out) = out.weights.get_mut(member) {
+                *out = weight;
+            }
+        }
     }
 
+    /// Three values for each pair of features of a block, and the weight of the resampled positions.
     fn blocks_of(
         &self,
         population: &Population,
         member: usize,
-        request: &ProductRequest,
+        loss: LossKind,
         size: usize,
-    ) -> Vec<f64> {
+        ranges: &[Range<usize>],
+    ) -> (Vec<[f64; 3]>, f64) {
         let features = self.layout.features();
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
-        let targets = Targets::new(self.layout, population, member, request.loss);
+        let targets = Targets::new(self.layout, population, member, loss);
         let seed = population.resamples.get(member).copied();
-        let stripes: Vec<(Vec<[f64; 3]>, f64)> = split_into_stripes(self.positions(&request.parts), STRIPES)
+        let partial: Vec<(Vec<[f64; 3]>, f64)> = stripes(ranges, STRIPES)
             .into_par_iter()
             .map(|positions| {
                 let arch = pulp::Arch::new();
@@ -68,33 +85,13 @@ impl CpuEvaluator<'_> {
                 (sums, weight)
             })
             .collect();
-        let mut stripes = stripes.into_iter();
-        let (mut sums, mut weight) = stripes.next().expect("there is at least one stripe");
-        for (next, more) in stripes {
+        let mut partial = partial.into_iter();
+        let (mut sums, mut weight) = partial.next().expect("there is at least one stripe");
+        for (next, more) in partial {
             super::add(sums.as_flattened_mut(), next.as_flattened());
             weight += more;
         }
-        let weight = if seed.is_some() { weight } else { self.weight(population, member, request) };
-        let scale = x_per_cp(population.k[member]).powi(2) / weight;
-        let mut values = sums.into_iter().map(|sum| sum.map(|value| scale * value));
-        let mut out = Vec::new();
-        for block in request.blocks(features) {
-            let (count, start) = (block.len(), out.len());
-            let row = 2 * count;
-            out.resize(start + row * row, 0.0);
-            let matrix = &mut out[start..];
-            for i in 0..count {
-                for j in 0..=i {
-                    let [mg, mixed, eg] = values.next().expect("a value for each pair of a block");
-                    let (i_eg, j_eg) = (count + i, count + j);
-                    for (a, b, value) in [(i, j, mg), (i_eg, j, mixed), (j_eg, i, mixed), (i_eg, j_eg, eg)] {
-                        matrix[a * row + b] = value;
-                        matrix[b * row + a] = value;
-                    }
-                }
-            }
-        }
-        out
+        (sums, weight)
     }
 }
 

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 
 use super::single::{self, MemberParameters};
-use super::{CpuEvaluator, Request};
+use super::{CpuEvaluator, Work};
 use crate::Population;
 use crate::exact::lanes::openness;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
@@ -18,21 +18,15 @@ const STRIPES: usize = 8;
 const BLOCK: usize = 1 << 9;
 
 impl CpuEvaluator<'_> {
-    /// Appends scale · Σ v w r h c_i c_j φ_i φ_j of a member, with part weights v and resampling counts r, per unit
-    /// of the sigmoid's argument: symmetric, row-major, 2F × 2F.
-    pub(super) fn push_curvature(
-        &self,
-        population: &Population,
-        member: usize,
-        request: &Request,
-        scale: f64,
-        out: &mut Vec<f64>,
-    ) {
+    /// Computes Σ v w r h c_i c_j φ_i φ_j of a member over some positions, with part weights v and resampling counts r, per
+    /// unit of the sigmoid's argument: three values for each pair of features, see [`TRIANGLE`](crate::sums::TRIANGLE).
+    pub(super) fn sum_curvature(&self, work: &Work<'_>, member: usize, out: &mut [f64]) {
+        let Work { population, request, ranges, .. } = work;
         let features = self.layout.features();
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
         let targets = Targets::new(self.layout, population, member, request.loss);
         let arch = pulp::Arch::new();
-        let stripes: Vec<Triangle> = super::split_into_stripes(self.positions(&request.parts), STRIPES)
+        let stripes: Vec<Triangle> = super::stripes(ranges, STRIPES)
             .into_par_iter()
             .map(|positions| {
                 let mut sum = Triangle::new(features);
@@ -58,11 +52,10 @@ impl CpuEvaluator<'_> {
             })
             .collect();
         let mut stripes = stripes.into_iter();
-        let mut sum = stripes.next().expect("there is at least one stripe");
+        out.copy_from_slice(stripes.next().expect("there is at least one stripe").values.as_flattened());
         for stripe in stripes {
-            super::add(sum.values.as_flattened_mut(), stripe.values.as_flattened());
+            super::add(out, stripe.values.as_flattened());
         }
-        sum.push_matrix(features, scale, out);
     }
 }
 
@@ -75,26 +68,6 @@ struct Triangle {
 impl Triangle {
     fn new(features: usize) -> Self {
         Self { values: vec![[0.0; 3]; features * (features + 1) / 2] }
-    }
-
-    /// Appends the 2F × 2F matrix, times a factor.
-    fn push_matrix(&self, features: usize, scale: f64, out: &mut Vec<f64>) {
-        let size = 2 * features;
-        let start = out.len();
-        out.resize(start + size * size, 0.0);
-        let matrix = &mut out[start..];
-        let mut values = self.values.iter();
-        for i in 0..features {
-            for j in 0..=i {
-                let &[mg, mixed, eg] = values.next().expect("a value for each pair of features");
-                let (i_eg, j_eg) = (features + i, features + j);
-                let cells = [(i, j, mg), (i_eg, j, mixed), (j_eg, i, mixed), (i_eg, j_eg, eg)];
-                for (row, column, value) in cells {
-                    matrix[row * size + column] = scale * value;
-                    matrix[column * size + row] = scale * value;
-                }
-            }
-        }
     }
 }
 

@@ -27,6 +27,7 @@ use self::population::{
 use self::program::ProgramEvaluation;
 use self::sigmoid::with_lane_loss;
 use self::single::{MemberKernel, MemberParameters, MemberSums};
+use super::sums::{Node, ProductSums, Sums, Tree, add, part_weights};
 use super::{Evaluations, Evaluator, Population, ProductRequest, Products, Request};
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
@@ -83,11 +84,6 @@ impl<'a> CpuEvaluator<'a> {
         parts[0].positions.start..parts[parts.len() - 1].positions.end
     }
 
-    fn check(&self, population: &Population, request: &Request) -> Result<()> {
-        population.validate(self.layout)?;
-        request.validate(self.layout)
-    }
-
     /// Scores of the given positions under one θ, centipawns.
     fn scores_in(&self, theta: &[f64], positions: Range<usize>) -> Vec<f32> {
         if let Some(program) = self.layout.program() {
@@ -121,11 +117,18 @@ impl<'a> CpuEvaluator<'a> {
         self.groups.get_or_init(make).as_ref()
     }
 
-    /// Sums of complete tiles, in tile order.
-    fn tiles(&self, population: &Population, tiles: usize, request: &Request) -> Vec<TileSums> {
+    /// Scores of positions that all members share.
+    fn shared_scores(&self, population: &Population, parts: &Range<usize>) -> SharedScores {
+        let positions = self.positions(parts);
+        SharedScores { first: positions.start, scores: self.scores_in(population.member(0), positions) }
+    }
+
+    /// Sums of complete tiles over some positions, in tile order.
+    fn tiles(&self, work: &Work<'_>, tiles: usize) -> Vec<TileSums> {
         if tiles == 0 {
             return Vec::new();
         }
+        let Work { population, request, shared, ranges } = work;
         let bare = self.layout.weights().is_empty()
             && population.blends.is_empty()
             && population.resamples.is_empty();
@@ -133,19 +136,14 @@ impl<'a> CpuEvaluator<'a> {
             && let Some(groups) = self.groups()
         {
             let plain = bare && self.layout.unit_rows() && self.layout.offsets().is_empty();
-            return self.woven_tiles(groups, population, tiles, request, plain);
+            return self.woven_tiles(groups, work, tiles, plain);
         }
-        let positions = self.positions(&request.parts);
-        let stripes = split_into_stripes(positions.clone(), STRIPES_PER_CALL / tiles);
-        let shared = population.is_shared().then(|| SharedScores {
-            first: positions.start,
-            scores: self.scores_in(population.member(0), positions),
-        });
-        if let Some(shared) = &shared
+        let stripes = stripes(ranges, STRIPES_PER_CALL / tiles);
+        if let Some(shared) = shared
             && bare
             && !request.gradients
             && tiles >= TALLIED_TILES
-            && let Some(tally) = Tally::try_new(self.layout, request.parts.clone(), &shared.scores)
+            && let Some(tally) = Tally::try_new(self.layout, request.parts.clone(), ranges, shared)
         {
             let stripes = split_into_stripes(tally.pairs(), STRIPES_PER_CALL / tiles);
             return self.each_tile(population, tiles, &request.parts, &stripes, |parameters, pairs| {
@@ -162,7 +160,7 @@ impl<'a> CpuEvaluator<'a> {
                 parts: request.parts.clone(),
                 positions: positions.clone(),
                 parameters,
-                shared: shared.as_ref(),
+                shared: *shared,
             };
             with_lane_loss!(request.loss, loss => match (plain, request.gradients) {
                 (true, true) => set.dispatch(tile_kernel::<_, true, true>(item, loss)),
@@ -174,19 +172,13 @@ impl<'a> CpuEvaluator<'a> {
     }
 
     /// [`tiles`](Self::tiles) by the kernel of groups.
-    fn woven_tiles(
-        &self,
-        groups: &Groups,
-        population: &Population,
-        tiles: usize,
-        request: &Request,
-        plain: bool,
-    ) -> Vec<TileSums> {
+    fn woven_tiles(&self, groups: &Groups, work: &Work<'_>, tiles: usize, plain: bool) -> Vec<TileSums> {
+        let Work { population, request, ranges, .. } = work;
         let columns =
             request.gradients.then(|| self.columns.get_or_init(|| Columns::new(self.layout, groups)));
-        let positions = self.positions(&request.parts);
-        let count = stripe_count(positions.len(), STRIPES_PER_CALL / tiles);
-        let stripes = split(groups.blocks_of(positions), count);
+        let stripes: Vec<Range<usize>> = counts(ranges, STRIPES_PER_CALL / tiles)
+            .flat_map(|(positions, count)| split(groups.blocks_of(positions), count))
+            .collect();
         self.each_tile(population, tiles, &request.parts, &stripes, |parameters, blocks| {
             let set = self.instruction_set;
             let item = WovenItem {
@@ -278,10 +270,11 @@ impl<'a> CpuEvaluator<'a> {
         parameters
     }
 
-    fn single(&self, population: &Population, member: usize, request: &Request) -> MemberSums {
+    fn single(&self, work: &Work<'_>, member: usize) -> MemberSums {
+        let Work { population, request, ranges, .. } = work;
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
-        let part_weights = self.part_weights(population, member, &request.parts);
-        let partial: Vec<MemberSums> = split_into_stripes(self.positions(&request.parts), STRIPES_PER_CALL)
+        let part_weights = part_weights(population, member, request, self.layout);
+        let partial: Vec<MemberSums> = stripes(ranges, STRIPES_PER_CALL)
             .into_par_iter()
             .map(|positions| {
                 with_lane_loss!(request.loss, loss => self.instruction_set.dispatch(MemberKernel {
@@ -305,13 +298,125 @@ impl<'a> CpuEvaluator<'a> {
             .expect("there is at least one stripe")
     }
 
-    /// A member's weights for the parts of a request; empty: 1.
-    fn part_weights<'p>(&self, population: &'p Population, member: usize, parts: &Range<usize>) -> &'p [f32] {
-        match &population.part_weights[..] {
-            [] => &[],
-            all => &all[member * self.layout.parts().len()..][parts.clone()],
+    /// Sums over some sections of the layout, for a population and a request that have been validated.
+    pub(crate) fn sums(
+        &self,
+        population: &Population,
+        request: &Request,
+        sections: Range<usize>,
+    ) -> Result<Tree<Sums>> {
+        let of_program = self.layout.program().map(|program| ProgramEvaluation { evaluator: self, program });
+        let own = of_program.is_none() && population.is_shared() && population.members() > 0;
+        let shared = own.then(|| self.shared_scores(population, &request.parts));
+        let given = of_program.as_ref().and_then(|of| of.shared_scores(population, request));
+        self.by_section(&request.parts, sections, |ranges| {
+            let work = Work { population, request, shared: shared.as_ref(), ranges };
+            let mut sums = Sums::zero(self.layout, population, request);
+            match &of_program {
+                _ if ranges.is_empty() => {}
+                Some(of_program) => of_program.sum_up(&work, given.as_ref(), &mut sums),
+                None => self.sum_up(&work, &mut sums),
+            }
+            sums.positions = ranges.iter().map(Range::len).sum();
+            sums
+        })
+    }
+
+    /// Sums over some sections of the layout, for a population and a request that have been validated.
+    pub(crate) fn product_sums(
+        &self,
+        population: &Population,
+        request: &ProductRequest,
+        sections: Range<usize>,
+    ) -> Result<Tree<ProductSums>> {
+        self.by_section(&request.parts, sections, |ranges| {
+            let mut sums = ProductSums::zero(self.layout, population, request);
+            if !ranges.is_empty() {
+                self.sum_products(population, request, ranges, &mut sums);
+                self.sum_blocks(population, request, ranges, &mut sums);
+            }
+            sums.positions = ranges.iter().map(Range::len).sum();
+            sums
+        })
+    }
+
+    /// What is computed of each section, in order.
+    fn by_section<T: super::sums::Summand>(
+        &self,
+        parts: &Range<usize>,
+        sections: Range<usize>,
+        compute: impl Fn(&[Range<usize>]) -> T,
+    ) -> Result<Tree<T>> {
+        let mut tree = Tree::default();
+        for first in sections {
+            tree.push(Node { first, level: 0, sum: compute(&self.layout.section(parts, first)) })?;
+        }
+        Ok(tree)
+    }
+
+    /// Computes the sums of some positions, of a layout without a program.
+    fn sum_up(&self, work: &Work<'_>, sums: &mut Sums) {
+        let Work { population, request, .. } = work;
+        let (members, size, parts) = (population.members(), 2 * self.layout.features(), request.parts.len());
+        let rest = members % self.tile_width;
+        let bare = population.blends.is_empty() && population.resamples.is_empty();
+        let singles = if rest <= MAX_SINGLES && bare { rest } else { 0 };
+        let in_tiles = members - singles;
+        let tiles = self.tiles(work, in_tiles.div_ceil(self.tile_width));
+        for member in 0..in_tiles {
+            let (tile, lane) = (&tiles[member / self.tile_width], member % self.tile_width);
+            let copy = |to: &mut [f64], lanes: &[f64]| {
+                let lanes = lanes.iter().skip(lane).step_by(self.tile_width);
+                to.iter_mut().zip(lanes).for_each(|(to, value)| *to = *value);
+            };
+            copy(&mut sums.losses[member * parts..][..parts], &tile.losses);
+            if !sums.weights.is_empty() {
+                copy(&mut sums.weights[member * parts..][..parts], &tile.weights);
+            }
+            if request.gradients {
+                copy(&mut sums.gradients[member * size..][..size], &tile.gradients);
+            }
+        }
+        drop(tiles);
+        for member in in_tiles..members {
+            let own = self.single(work, member);
+            sums.losses[member * parts..][..parts].copy_from_slice(&own.losses);
+            if request.gradients {
+                sums.gradients[member * size..][..size].copy_from_slice(&own.gradient);
+            }
+        }
+        if request.curvature {
+            let triangle = sums.curvatures.len() / members.max(1);
+            for member in 0..members {
+                let own = &mut sums.curvatures[member * triangle..][..triangle];
+                self.sum_curvature(work, member, own);
+            }
         }
     }
+}
+
+/// What is summed up together.
+struct Work<'a> {
+    population: &'a Population,
+    request: &'a Request,
+    /// Scores, if members share them.
+    shared: Option<&'a SharedScores>,
+    /// Positions; some.
+    ranges: &'a [Range<usize>],
+}
+
+/// Divides ranges of positions into about `count` stripes together, none of which is of two ranges.
+fn stripes(ranges: &[Range<usize>], count: usize) -> Vec<Range<usize>> {
+    counts(ranges, count).flat_map(|(range, count)| split(range, count)).collect()
+}
+
+/// Ranges of positions, and the number of stripes to divide each into so that there are about `count`.
+fn counts(ranges: &[Range<usize>], count: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
+    let all: usize = ranges.iter().map(Range::len).sum();
+    ranges.iter().map(move |range| {
+        let most = (count.max(1) * range.len()).div_ceil(all.max(1));
+        (range.clone(), stripe_count(range.len(), most))
+    })
 }
 
 /// Divides positions into at most `count` stripes of about equal length.
@@ -331,114 +436,24 @@ fn split(range: Range<usize>, count: usize) -> Vec<Range<usize>> {
     (0..count).map(|i| first + length * i / count..first + length * (i + 1) / count).collect()
 }
 
-/// Sets losses to NaN if the parameters are not finite: not every SIMD implementation's minimum propagates
-/// NaN.
-pub(crate) fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
-    let finite = population.member(member).iter().fold(true, |all, value| all & value.is_finite());
-    if !(finite && population.k[member].is_finite()) {
-        losses.fill(f64::NAN);
-    }
-}
-
-/// Appends a member's losses, given its sums and weights by part, and returns its total weight.
-pub(crate) fn push_means(
-    evaluations: &mut Evaluations,
-    losses: &[f64],
-    weights: &[f64],
-    part_weights: &[f32],
-) -> f64 {
-    let (mut loss, mut weight) = (0.0, 0.0);
-    for (part, (&sum, &total)) in losses.iter().zip(weights).enumerate() {
-        evaluations.part_losses.push(sum / total);
-        // A part with weight 0 must not contribute even if its loss is NaN.
-        let factor = part_weights.get(part).map_or(1.0, |&factor| f64::from(factor));
-        if factor != 0.0 {
-            loss += factor * sum;
-            weight += factor * total;
-        }
-    }
-    evaluations.losses.push(loss / weight);
-    weight
-}
-
-fn add(sum: &mut [f64], next: &[f64]) {
-    sum.iter_mut().zip(next).for_each(|(sum, next)| *sum += next);
-}
-
 impl Evaluator for CpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        self.check(population, request)?;
-        if let Some(program) = self.layout.program() {
-            return Ok(ProgramEvaluation { evaluator: self, program }.evaluate(population, request));
-        }
-        let (members, size) = (population.members(), 2 * self.layout.features());
-        let weights: Vec<f64> =
-            self.layout.parts()[request.parts.clone()].iter().map(|part| part.weight).collect();
-        let rest = members % self.tile_width;
-        let bare = population.blends.is_empty() && population.resamples.is_empty();
-        let singles = if rest <= MAX_SINGLES && bare { rest } else { 0 };
-        let in_tiles = members - singles;
-        let tiles = self.tiles(population, in_tiles.div_ceil(self.tile_width), request);
-
-        let mut evaluations = Evaluations {
-            losses: Vec::with_capacity(members),
-            part_losses: Vec::with_capacity(members * weights.len()),
-            gradients: vec![0.0; if request.gradients { members * size } else { 0 }],
-            curvatures: Vec::new(),
-            positions: self.positions(&request.parts).len(),
-        };
-        let mut totals = Vec::with_capacity(members);
-        for member in 0..in_tiles {
-            let (tile, lane) = (&tiles[member / self.tile_width], member % self.tile_width);
-            let of_lane =
-                |values: &[f64]| values.iter().skip(lane).step_by(self.tile_width).copied().collect();
-            let mut losses: Vec<f64> = of_lane(&tile.losses);
-            nan_unless_finite(population, member, &mut losses);
-            let weights = if tile.weights.is_empty() { weights.clone() } else { of_lane(&tile.weights) };
-            let part_weights = self.part_weights(population, member, &request.parts);
-            let weight = push_means(&mut evaluations, &losses, &weights, part_weights);
-            totals.push(weight);
-            if request.gradients {
-                let per_cp = x_per_cp(population.k[member]) / weight;
-                let gradient = &mut evaluations.gradients[member * size..][..size];
-                for (g, row) in gradient.iter_mut().zip(tile.gradients.chunks_exact(self.tile_width)) {
-                    *g = row[lane] * per_cp;
-                }
-            }
-        }
-        drop(tiles);
-        for member in in_tiles..members {
-            let mut sums = self.single(population, member, request);
-            nan_unless_finite(population, member, &mut sums.losses);
-            let part_weights = self.part_weights(population, member, &request.parts);
-            let weight = push_means(&mut evaluations, &sums.losses, &weights, part_weights);
-            totals.push(weight);
-            if request.gradients {
-                let per_cp = x_per_cp(population.k[member]) / weight;
-                let gradient = &mut evaluations.gradients[member * size..][..size];
-                gradient.iter_mut().zip(&sums.gradient).for_each(|(g, sum)| *g = sum * per_cp);
-            }
-        }
-        if request.curvature {
-            for (member, weight) in totals.into_iter().enumerate() {
-                let scale = x_per_cp(population.k[member]).powi(2) / weight;
-                self.push_curvature(population, member, request, scale, &mut evaluations.curvatures);
-            }
-        }
-        Ok(evaluations)
+        population.validate(self.layout)?;
+        request.validate(self.layout)?;
+        let sums = self.sums(population, request, self.layout.sections())?;
+        Ok(sums.total(self.layout.sections())?.means(self.layout, population, request))
     }
 
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
         population.validate(self.layout)?;
         request.validate(self.layout, population)?;
-        Ok(Products {
-            products: self.matrix_products(population, request),
-            blocks: self.matrix_blocks(population, request),
-            positions: self.positions(&request.parts).len(),
-        })
+        let sums = self.product_sums(population, request, self.layout.sections())?;
+        Ok(sums.total(self.layout.sections())?.means(self.layout, population, request))
     }
 
     fn describe(&self) -> String {
-        format!("CPU, {}, {} threads", self.instruction_set.name(), rayon::current_num_threads())
+        let threads = rayon::current_num_threads();
+        let s = if threads == 1 { "" } else { "s" };
+        format!("CPU, {}, {threads} thread{s}", self.instruction_set.name())
     }
 }

@@ -3,13 +3,15 @@
 //! Members that are asked for together go through the positions together: the rows of a block of positions are read
 //! from memory once. Sums are in f32 within a block, in f64 beyond it.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::curvature::Targets;
 use super::single::{self, MemberParameters, TURN};
-use super::{CpuEvaluator, STRIPES_PER_CALL, split_into_stripes};
+use super::{CpuEvaluator, STRIPES_PER_CALL, stripes};
+use crate::sums::ProductSums;
 use crate::{Population, ProductRequest};
-use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
 /// Number of positions after which sums are added up in f64, and the next member has its turn.
@@ -18,13 +20,19 @@ const BLOCK: usize = 1 << 13;
 const TOGETHER: usize = 8;
 
 impl CpuEvaluator<'_> {
-    /// H v of every member, for a request that has been validated.
-    pub(super) fn matrix_products(&self, population: &Population, request: &ProductRequest) -> Vec<f64> {
+    /// Computes Σ v w r h (x·v) x of every member over some positions, and Σ v w r where members are resampled.
+    pub(super) fn sum_products(
+        &self,
+        population: &Population,
+        request: &ProductRequest,
+        ranges: &[Range<usize>],
+        out: &mut ProductSums,
+    ) {
         if request.vectors.is_empty() {
-            return Vec::new();
+            return;
         }
-        let mut products = Vec::with_capacity(request.vectors.len());
-        let stripes = split_into_stripes(self.positions(&request.parts), STRIPES_PER_CALL);
+        let size = 2 * self.layout.features();
+        let stripes = stripes(ranges, STRIPES_PER_CALL);
         for first in (0..population.members()).step_by(TOGETHER) {
             let members: Vec<Member> = (first..population.members().min(first + TOGETHER))
                 .map(|member| Member::new(self.layout, population, member, request))
@@ -60,20 +68,12 @@ impl CpuEvaluator<'_> {
             }
             for (i, total) in totals.into_iter().enumerate() {
                 let member = first + i;
-                let weight = total.weight.unwrap_or_else(|| self.weight(population, member, request));
-                let scale = x_per_cp(population.k[member]).powi(2) / weight;
-                products.extend(total.product.iter().map(|sum| scale * sum));
+                out.products[member * size..][..size].copy_from_slice(&total.product);
+                if let (Some(out), Some(weight)) = (out.weights.get_mut(member), total.weight) {
+                    *out = weight;
+                }
             }
         }
-        products
-    }
-
-    /// Sum of the weights of a member without resampling.
-    pub(super) fn weight(&self, population: &Population, member: usize, request: &ProductRequest) -> f64 {
-        let parts = self.layout.parts();
-        let weight =
-            |part: usize| f64::from(population.part_weight(member, part, parts.len())) * parts[part].weight;
-        request.parts.clone().map(weight).sum()
     }
 }
 

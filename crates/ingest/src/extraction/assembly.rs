@@ -1,33 +1,23 @@
 //! The steps that run in input order: duplicates, results, game numbers, and, once all positions are known,
 //! sampling and weights.
 //!
-//! Memory: about 8 bytes per distinct position if duplicates are dropped, 16 if they are averaged, plus 12
-//! for each that occurs again; 1 per position for a sample. Everything else is spooled by the writer.
+//! Memory: that of [`Judge`]; 1 byte per position for a sample. Everything else is spooled by the writer.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use super::bookkeeping::Bookkeeping;
 use super::encode::{Encoded, EncodedLabel};
+use super::judging::{Fate, Judge, sample_of};
 use super::report::{Report, Results};
 use super::sources::Detected;
 use super::weights::PhaseWeights;
 use super::{ExtractSettings, Leaf};
 use crate::game_numbers::GameNumbers;
-use crate::keys::{KeyMap, KeySet};
 use crate::reading::{Chunk, Sink};
 use crate::refusals::check_room;
-use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit, draw};
-use gputexel_dataset::{DatasetWriter, PositionLabels};
+use gputexel_chess::selection::{LeftOut, Reason, Unit};
+use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
 use gputexel_files::Result;
-
-/// The later occurrences of a position.
-#[derive(Clone, Copy, Default)]
-struct Repeats {
-    results: f32,
-    count: u32,
-}
 
 /// The steps that run in input order.
 pub struct Assembly<'a> {
@@ -35,11 +25,7 @@ pub struct Assembly<'a> {
     settings: &'a ExtractSettings,
     books: Bookkeeping<'a>,
     results: Results,
-    /// Positions seen so far, if duplicates are dropped.
-    seen: KeySet,
-    /// Rows of positions, if duplicates are averaged, and their later occurrences.
-    rows: KeyMap<u32>,
-    repeats: HashMap<u32, Repeats>,
+    judge: Judge,
     /// Number of rows written when each source ended.
     source_ends: Vec<usize>,
     leaves: Option<&'a mut Vec<Leaf>>,
@@ -56,12 +42,6 @@ struct Written {
     resolved: u64,
 }
 
-/// What happens to a position that passed the rules of its game.
-enum Fate {
-    Kept,
-    LeftOut(Reason),
-}
-
 impl<'a> Assembly<'a> {
     pub fn try_new(
         writer: DatasetWriter,
@@ -75,9 +55,7 @@ impl<'a> Assembly<'a> {
             settings,
             books: Bookkeeping::try_new(inputs, detected, settings)?,
             results: Results::default(),
-            seen: KeySet::default(),
-            rows: KeyMap::default(),
-            repeats: HashMap::new(),
+            judge: Judge::new(&settings.selection),
             source_ends: vec![0; inputs.len()],
             leaves,
             numbered: detected.iter().any(Detected::has_games),
@@ -90,7 +68,7 @@ impl<'a> Assembly<'a> {
         self.games.begin_chunk(chunk.source);
         let mut written = Written::default();
         for (label, row) in encoded.rows() {
-            if let Fate::LeftOut(reason) = self.judge(label) {
+            if let Fate::LeftOut(reason) = self.judge.judge(label.key, label.result) {
                 written.left_out.add(reason);
                 continue;
             }
@@ -109,33 +87,6 @@ impl<'a> Assembly<'a> {
         Ok(written)
     }
 
-    /// Handles duplicates and drawn games. Duplicates are dropped before draws, so that the first occurrence
-    /// counts whatever its result; averages are taken over the games that count.
-    fn judge(&mut self, label: &EncodedLabel) -> Fate {
-        let rules = &self.settings.selection;
-        if rules.duplicates == Duplicates::Drop && !self.seen.insert(label.key) {
-            return Fate::LeftOut(Reason::Duplicate);
-        }
-        if rules.no_draws && label.result == 0.5 {
-            return Fate::LeftOut(Reason::Drawn);
-        }
-        if rules.duplicates == Duplicates::Average {
-            match self.rows.entry(label.key) {
-                Entry::Vacant(entry) => {
-                    // Compared with the maximum number of rows after each chunk.
-                    entry.insert(self.writer.len() as u32);
-                }
-                Entry::Occupied(entry) => {
-                    let repeats = self.repeats.entry(*entry.get()).or_default();
-                    repeats.results += label.result;
-                    repeats.count += 1;
-                    return Fate::LeftOut(Reason::Merged);
-                }
-            }
-        }
-        Fate::Kept
-    }
-
     /// The game number of a kept position.
     fn number(&mut self, label: &EncodedLabel, by_chunk: bool) -> Option<u32> {
         if !self.numbered {
@@ -151,15 +102,10 @@ impl<'a> Assembly<'a> {
     /// Averaging, sampling and weighting, which need all positions.
     fn revise(&mut self) -> Result<()> {
         let rules = &self.settings.selection;
-        let (rows, repeats) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.repeats));
-        drop(rows);
+        let repeats = self.judge.take_repeats();
         if !repeats.is_empty() {
-            self.writer.relabel(&mut |row, labels| match repeats.get(&(row as u32)) {
-                Some(later) => {
-                    let count = later.count as f32 + 1.0;
-                    ((labels.result + later.results) / count, count)
-                }
-                None => (labels.result, labels.weight),
+            self.writer.relabel(&mut |row, labels| {
+                repeats.mean(row as u32, labels.result).unwrap_or((labels.result, labels.weight))
             })?;
         }
         if let Some(wanted) = rules.sample.filter(|n| *n < self.writer.len() as u64) {
@@ -180,19 +126,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Draws rows uniformly without replacement: selection sampling (Knuth, The Art of Computer Programming
-    /// 3.4.2, algorithm S) with random numbers determined by the seed and the row.
     fn draw_sample(&mut self, wanted: u64) -> Result<()> {
-        let total = self.writer.len() as u64;
-        let mut needed = wanted;
-        let keep: Vec<bool> = (0..total)
-            .map(|row| {
-                let chance = u128::from(draw(self.settings.selection.seed, SAMPLE, row));
-                let keep = ((chance * u128::from(total - row)) >> 64) < u128::from(needed);
-                needed -= u64::from(keep);
-                keep
-            })
-            .collect();
+        let keep = sample_of(self.writer.len() as u64, wanted, self.settings.selection.seed);
         self.writer.retain(&keep)?;
         let mut start = 0;
         for (report, end) in self.books.reports.iter_mut().zip(&self.source_ends) {
@@ -209,7 +144,27 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    pub fn finish(mut self, output: &Path) -> Result<Report> {
+    /// Writes the dataset to the place for which the writer was created.
+    pub fn finish(self, output: &Path) -> Result<Report> {
+        let write = |writer: DatasetWriter, records, selection| {
+            writer.finish(records, selection).map(|_| vec![output.to_path_buf()])
+        };
+        self.finish_with(output, write).map(|(report, _)| report)
+    }
+
+    /// Writes the dataset as shards of at most `size` positions; see [`DatasetWriter::finish_shards`]. Returns their
+    /// number, too.
+    pub fn finish_shards(self, folder: &Path, size: usize) -> Result<(Report, usize)> {
+        self.finish_with(folder, |writer, records, selection| {
+            writer.finish_shards(folder, size, &records, &selection)
+        })
+    }
+
+    fn finish_with(
+        mut self,
+        output: &Path,
+        write: impl FnOnce(DatasetWriter, Vec<SourceRecord>, Vec<(String, String)>) -> Result<Vec<PathBuf>>,
+    ) -> Result<(Report, usize)> {
         self.revise()?;
         self.books.conclude();
         if self.writer.is_empty() {
@@ -218,18 +173,20 @@ impl<'a> Assembly<'a> {
         let records = self.books.reports.iter().map(|report| report.record.clone()).collect();
         let mut selection = self.settings.selection.settings();
         self.settings.target.record(&mut selection);
-        let metadata = self.writer.finish(records, selection)?;
-        Ok(Report {
+        let (positions, games) = (self.writer.len() as u64, self.writer.games());
+        let files = write(self.writer, records, selection.clone())?;
+        let report = Report {
             output: output.display().to_string(),
-            positions: metadata.positions,
-            games: metadata.games,
+            positions,
+            games,
             results: self.results,
-            output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
+            output_bytes: files.iter().map(|file| std::fs::metadata(file).map_or(0, |file| file.len())).sum(),
             bytes_read: 0,
             seconds: 0.0,
-            selection: metadata.selection,
+            selection: selection.into_iter().collect(),
             sources: self.books.finish()?,
-        })
+        };
+        Ok((report, files.len()))
     }
 }
 
@@ -247,6 +204,3 @@ impl Sink for Assembly<'_> {
         self.books.add(chunk, &encoded.rest, kept, &written.left_out)
     }
 }
-
-/// Separates the random numbers for the sample of all positions from those for samples of games.
-const SAMPLE: u64 = 0x5a4d_504c;

@@ -15,17 +15,17 @@ pub struct EncodedLabel {
     pub result: f32,
     pub score_cp: f32,
     pub game: Option<u64>,
-    phase: u16,
-    entries: u16,
-    white_entries: u16,
+    pub(super) phase: u16,
+    pub(super) entries: u16,
+    pub(super) white_entries: u16,
 }
 
 /// The positions and counts of one chunk.
 #[derive(Debug, Default)]
 pub struct Encoded {
-    labels: Vec<EncodedLabel>,
-    ids: Vec<u16>,
-    coefficients: Vec<f16>,
+    pub(super) labels: Vec<EncodedLabel>,
+    pub(super) ids: Vec<u16>,
+    pub(super) coefficients: Vec<f16>,
     /// The rest of the batch, without the encoded samples.
     pub rest: Batch,
 }

@@ -9,8 +9,10 @@
 mod assembly;
 mod bookkeeping;
 mod builder;
+mod chunk_journal;
 mod encode;
 mod format;
+mod judging;
 mod piece_letters;
 mod pipeline;
 mod plausibility;
@@ -19,8 +21,10 @@ mod reextraction;
 mod report;
 mod scored;
 mod search;
+mod shards;
 mod skipped;
 mod sources;
+mod stored_chunk;
 mod target;
 mod weights;
 
@@ -31,6 +35,7 @@ pub use format::InputFormat;
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
+pub use shards::{ShardsReport, extract_shards};
 pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};
@@ -38,10 +43,12 @@ pub use crate::reading::{Hooks, Progress};
 pub use sources::is_training_data;
 
 pub(crate) use bookkeeping::Bookkeeping;
+pub(crate) use judging::{Fate, Judge, Repeats, sample_of};
 pub(crate) use plausibility::rates;
 pub(crate) use reader::Reader;
 pub(crate) use search::evaluation_of;
 pub(crate) use sources::{Detected, detect_inputs};
+pub(crate) use weights::PhaseWeights;
 
 use crate::reading::check_reading;
 

@@ -46,6 +46,16 @@ impl Reader {
 
     /// The work of one thread: `finish` turns the batch of each chunk into its result.
     pub fn serve<T>(&self, queue: &Queue<T>, finish: impl Fn(&Detected, Batch) -> T) {
+        self.serve_unless(queue, |_| None, |chunk, batch| finish(&self.detected[chunk.source], batch));
+    }
+
+    /// As [`serve`](Self::serve), but chunks whose result is `known` are not read.
+    pub fn serve_unless<T>(
+        &self,
+        queue: &Queue<T>,
+        known: impl Fn(&Chunk) -> Option<T>,
+        finish: impl Fn(&Chunk, Batch) -> T,
+    ) {
         let search = self
             .evaluation
             .as_ref()
@@ -57,8 +67,8 @@ impl Reader {
             origins: self.origins,
         };
         queue.process(|chunk| {
-            let detected = &self.detected[chunk.source];
-            finish(detected, read_chunk(detected, chunk, criteria, self.target))
+            let read = || read_chunk(&self.detected[chunk.source], chunk, criteria, self.target);
+            known(chunk).unwrap_or_else(|| finish(chunk, read()))
         });
     }
 }

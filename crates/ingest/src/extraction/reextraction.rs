@@ -60,27 +60,11 @@ impl ExtractSettings {
     /// [`Error::Input`] when the dataset does not name its sources, when one of them is standard input or
     /// missing, or when its selection is unknown to this version.
     pub fn of_dataset(path: &Path, metadata: &Metadata) -> Result<(Vec<PathBuf>, Self)> {
-        let refuse = |reason: String| Err(Error::input(path, reason));
         if metadata.feature_set.imported.is_some() {
-            return refuse(
-                "holds imported features, which only the engine that printed them computes".to_string(),
-            );
+            let reason = "holds imported features, which only the engine that printed them computes";
+            return Err(Error::input(path, reason));
         }
-        if metadata.sources.is_empty() {
-            return refuse("does not say which files it was extracted from".to_string());
-        }
-        let mut inputs = Vec::new();
-        for source in &metadata.sources {
-            if source.path == "-" {
-                return refuse("was extracted from standard input, which cannot be read again".to_string());
-            }
-            let named = PathBuf::from(&source.path);
-            let beside = path.parent().map_or_else(|| named.clone(), |folder| folder.join(&named));
-            match [named, beside].into_iter().find(|candidate| candidate.exists()) {
-                Some(found) => inputs.push(found),
-                None => return refuse(format!("its source '{}' is not there", source.path)),
-            }
-        }
+        let inputs = metadata.sources_beside(path).map_err(|reason| Error::input(path, reason))?;
         let mut recorded = metadata.selection.clone();
         let unknown = |error: Error| Error::input(path, error.to_string());
         let target = Target::take(&mut recorded).map_err(unknown)?;

@@ -3,23 +3,24 @@
 //!
 //! Memory: a map from games of a trace to their numbers, a few dozen bytes per game.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use half::f16;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::compiled_schema::{Column, CompiledSchema};
 use super::line::Batch;
 use super::report::{ImportReport, SourceReport};
-use super::{Comparison, ImportSettings, MAX_SCALES};
+use super::{Answers, Comparison, ImportSettings, MAX_SCALES};
 use crate::contents::Contents;
-use crate::extraction::{Results, rates};
+use crate::extraction::{Leaf, Results, rates};
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Sink};
 use crate::refusals::{check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
-use gputexel_dataset::{DatasetWriter, SourceRecord};
+use gputexel_dataset::{DatasetWriter, ImportedPosition, SourceRecord};
 use gputexel_files::{Advice, Error, Result};
 use gputexel_model::program::{self, TermActivity};
 
@@ -34,6 +35,8 @@ pub(super) struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ImportSettings,
     reports: Vec<SourceReport>,
+    /// Set if a command has traced the positions.
+    answers: Option<Answers<'a>>,
     results: Results,
     entries: u64,
     bytes: u64,
@@ -57,22 +60,31 @@ pub(super) struct Assembly<'a> {
     /// For the current source: the number of positions in which each term is switched on.
     active: Vec<u64>,
     contents: Contents,
+    /// For the current source: the first unusable line of each kind.
+    first_bad: BTreeMap<String, String>,
 }
 
 impl<'a> Assembly<'a> {
-    pub(super) fn new(writer: DatasetWriter, inputs: &[PathBuf], settings: &'a ImportSettings) -> Self {
-        let report = |path: &PathBuf| SourceReport {
-            record: SourceRecord {
-                path: path.display().to_string(),
-                format: "trace".to_string(),
-                ..SourceRecord::default()
-            },
+    pub(super) fn new(
+        writer: DatasetWriter,
+        inputs: &[PathBuf],
+        settings: &'a ImportSettings,
+        answers: Option<Answers<'a>>,
+    ) -> Self {
+        let name = |(i, path): (usize, &PathBuf)| match &answers {
+            Some(answers) => format!("trace of {}", answers.positions[i].display()),
+            None => path.display().to_string(),
+        };
+        let names: Vec<String> = inputs.iter().enumerate().map(name).collect();
+        let report = |path: String| SourceReport {
+            record: SourceRecord { path, format: "trace".to_string(), ..SourceRecord::default() },
             ..SourceReport::default()
         };
         Self {
             writer,
             settings,
-            reports: inputs.iter().map(report).collect(),
+            reports: names.into_iter().map(report).collect(),
+            answers,
             results: Results::default(),
             entries: 0,
             bytes: 0,
@@ -85,6 +97,7 @@ impl<'a> Assembly<'a> {
             largest_index: None,
             zero: false,
             columns_seen: [false; Column::COUNT],
+            first_bad: BTreeMap::new(),
             tally: ResultTally::default(),
             agreement: Agreement::default(),
             active: Vec::new(),
@@ -95,7 +108,13 @@ impl<'a> Assembly<'a> {
     /// Writes the positions of a chunk.
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
         let schema = &self.settings.schema;
+        let source = self.source as u64;
+        let mut lines = batch.lines();
         batch.for_each(|mut position, game| {
+            let line = lines.next().unwrap_or_default();
+            if let Some(leaves) = self.answers.as_mut().and_then(|answers| answers.leaves.as_deref_mut()) {
+                leaves.push(Leaf { key: source << 40 | line, leaf: hash_of(&position) });
+            }
             if *self.numbered.get_or_insert(game.is_some()) || game.is_some() {
                 if self.numbered == Some(false) {
                     return Err(Error::input(
@@ -121,13 +140,19 @@ impl<'a> Assembly<'a> {
         })
     }
 
-    pub(super) fn finish(self, inputs: &[PathBuf], output: &Path) -> Result<ImportReport> {
+    pub(super) fn finish(mut self, output: &Path) -> Result<ImportReport> {
         if self.writer.is_empty() {
             let reason = match self.reports.iter().flat_map(|report| &report.complaints).next() {
                 Some(first) => format!("no line could be used; the first: {first}"),
                 None => "is empty: it contains no positions".to_string(),
             };
-            return Err(Error::input(&inputs[0], reason));
+            let first = self.reports.first().map_or("", |report| &report.record.path);
+            return Err(Error::input(first, reason));
+        }
+        if let Some(answers) = &self.answers {
+            for (report, path) in self.reports.iter_mut().zip(answers.positions) {
+                report.record.path = path.display().to_string();
+            }
         }
         let coefficients = if self.writer.has_single_precision() { "f32" } else { "f16" };
         let records = self.reports.iter().map(|report| report.record.clone()).collect();
@@ -174,6 +199,7 @@ impl Sink for Assembly<'_> {
             self.tally = ResultTally::default();
             self.agreement = Agreement::default();
             self.active.clear();
+            self.first_bad.clear();
         }
         if let (Some(line), 1) = (batch.zero_at, schema.base) {
             let reason =
@@ -206,6 +232,10 @@ impl Sink for Assembly<'_> {
         }
         for (kind, count) in &batch.bad {
             *report.record.left_out.entry((*kind).to_string()).or_default() += count;
+        }
+        for (kind, (line, reason)) in &batch.first_bad {
+            let shown = || format!("{path}:{line}: {reason}");
+            self.first_bad.entry((*kind).to_string()).or_insert_with(shown);
         }
         let room = COMPLAINTS.saturating_sub(report.complaints.len());
         for (line, reason) in batch.complaints.iter().take(room) {
@@ -249,12 +279,14 @@ impl Sink for Assembly<'_> {
         }
         if too_many {
             let reasons = report.record.left_out.iter().map(|(kind, count)| (kind.as_str(), *count));
+            let commonest = reasons.max_by_key(|(_, count)| *count);
+            let first = commonest.and_then(|(kind, _)| self.first_bad.get(kind));
             return Err(too_many_bad_lines(
                 (&report.record, "lines"),
                 report.bad_lines,
                 (report.bad_share(), self.settings.max_bad_share),
-                reasons.max_by_key(|(_, count)| *count),
-                report.complaints.first(),
+                commonest,
+                first.or(report.complaints.first()),
             ));
         }
         self.columns_seen.iter_mut().zip(batch.columns_seen).for_each(|(seen, new)| *seen |= new);
@@ -280,6 +312,15 @@ impl Sink for Assembly<'_> {
         }
         Ok(())
     }
+}
+
+/// A hash of what a position's score is computed from, apart from what is not tuned.
+fn hash_of(position: &ImportedPosition<'_>) -> u64 {
+    let mut hash = Xxh3::new();
+    hash.update(&[position.phase.to_le_bytes(), position.scale.to_le_bytes()].concat());
+    position.ids.iter().for_each(|id| hash.update(&id.to_le_bytes()));
+    position.coefficients.iter().for_each(|coefficient| hash.update(&coefficient.to_le_bytes()));
+    hash.digest()
 }
 
 /// Warnings of terms that are switched off nearly everywhere.

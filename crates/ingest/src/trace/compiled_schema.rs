@@ -5,13 +5,13 @@ use std::path::Path;
 
 use super::accumulators::{AccumulatorEntry, AccumulatorRecord, SharedParameter};
 use super::conventions::{PhaseSource, phase_of, scale_of, views_of};
-use super::parameters::{SchemaParameter, Values};
+use super::parameters::{MadeNames, NamesRecord, SchemaParameter, Values};
 use super::pipeline_plan::{Plan, starts};
 use super::places::places_of;
 use super::schema::{Columns, Comment, GameColumn, Results, Schema};
 use gputexel_files::{Error, Result};
 use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, ValueKind};
-use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases};
+use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place};
 
 /// Maximum index.
 const MAX_INDEX: u32 = 1_000_000;
@@ -320,14 +320,20 @@ impl Builder {
             _ => return usage(&format!("has {}: needs only one of them", given.join(" and "))),
         }
         let table = record.count.is_some() || !record.names.is_empty();
-        let count = record.count.map_or(record.names.len().max(1), |count| count as usize);
+        let count = record.count.map_or(record.names.count().max(1), |count| count as usize);
         if count == 0 || count > MAX_FEATURES || self.features.len() + count > MAX_FEATURES {
             return Err(Error::Usage(format!(
                 "parameter '{name}': {count} of them, must be 1 to {MAX_FEATURES} in all"
             )));
         }
-        if !record.names.is_empty() && record.names.len() != count {
-            return usage("has another number of names than its count");
+        match &record.names {
+            NamesRecord::List(names) if !names.is_empty() && names.len() != count => {
+                return usage("has another number of names than its count");
+            }
+            NamesRecord::Made(MadeNames::Squares) if record.board.is_none() => {
+                return usage("has the names of squares, needs a board to say which");
+            }
+            _ => {}
         }
         if table && !record.indices.is_empty() {
             return usage("a table has an index or mg and eg, not indices");
@@ -351,10 +357,13 @@ impl Builder {
                 _ => values.pair(),
             };
             let id = self.features.len() as u16;
-            let own = match (record.names.get(i), table) {
-                (Some(own), _) => own.clone(),
-                (None, true) => format!("{name}_{i}"),
-                (None, false) => name.to_string(),
+            let own = match (&record.names, &place) {
+                (NamesRecord::List(names), _) if !names.is_empty() => names[i].clone(),
+                (NamesRecord::Made(MadeNames::Squares), Some(Place::Square(_, square))) => {
+                    format!("{name}_{}", shakmaty::Square::new(u32::from(*square)))
+                }
+                _ if table => format!("{name}_{i}"),
+                _ => name.to_string(),
             };
             let group = record.group.as_deref().unwrap_or(if table { name } else { "parameters" });
             let whose = format!("parameter '{own}'");

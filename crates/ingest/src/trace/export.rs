@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::parameters::{LineRecord, Priors, SchemaParameter, Values};
+use super::parameters::{LineRecord, NamesRecord, Priors, SchemaParameter, Values};
 use super::pipeline_plan::describe;
 use super::places::table_at;
 use super::schema::{Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema};
@@ -92,7 +92,8 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
             Some(table) => {
                 let ids = id..id + table.count;
                 record.name = table.name.to_string();
-                record.names = set.features[ids.clone()].iter().map(|own| own.name.clone()).collect();
+                let names = set.features[ids.clone()].iter().map(|own| own.name.clone());
+                record.names = NamesRecord::List(names.collect());
                 record.priors = Some(Priors(ids.clone().map(prior).collect()));
                 record.board = Some(table.first.to_string());
                 id = ids.end;

@@ -30,6 +30,7 @@ const QUOTED: usize = 24;
 /// The properties of a position that are kept besides its row.
 #[derive(Clone, Copy, Debug)]
 struct Label {
+    line: u64,
     entries: u32,
     phase: u16,
     scale: u16,
@@ -53,6 +54,8 @@ pub struct Batch {
     pub bad: BTreeMap<&'static str, u64>,
     /// The first unusable lines: number and reason.
     pub complaints: Vec<(u64, String)>,
+    /// The first unusable line for each reason.
+    pub first_bad: BTreeMap<&'static str, (u64, String)>,
     /// The largest index that occurred, used or not.
     pub largest_index: Option<u32>,
     /// The first line with index 0, if any.
@@ -119,6 +122,7 @@ pub fn read_lines(
                 batch.ids.truncate(ids);
                 batch.coefficients.truncate(coefficients);
                 *batch.bad.entry(kind).or_default() += 1;
+                batch.first_bad.entry(kind).or_insert_with(|| (number, text.clone()));
                 if batch.complaints.len() < COMPLAINTS {
                     batch.complaints.push((number, text));
                 }
@@ -339,7 +343,9 @@ impl Reader<'_> {
                     let between = endgame.min(middlegame)..=endgame.max(middlegame);
                     // With promoted pieces, engines that do not limit their phase go beyond the middlegame.
                     let text = match between.contains(&value) {
-                        true => format!("phase {value} is not one of the steps from middlegame to endgame"),
+                        true => format!(
+                            "phase {value} is not one of the {max} steps from middlegame to endgame; trace it rounded to one"
+                        ),
                         false => format!(
                             "phase {value} is not between {middlegame} (middlegame) and {endgame} (endgame)"
                         ),
@@ -398,6 +404,7 @@ impl Reader<'_> {
             }
         }
         let label = Label {
+            line: number,
             entries: entries as u32,
             phase,
             scale,
@@ -522,6 +529,11 @@ impl Batch {
     /// Number of usable positions.
     pub fn positions(&self) -> usize {
         self.labels.len()
+    }
+
+    /// The numbers of the lines of the positions.
+    pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
+        self.labels.iter().map(|label| label.line)
     }
 
     /// Number of unusable lines.

@@ -33,12 +33,14 @@ pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded
 pub use compiled_schema::CompiledSchema;
 pub use export::{export, export_files};
 pub use line::{Batch, read_lines};
-pub use parameters::{LineRecord, Priors, SchemaParameter, Values};
+pub use parameters::{LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
 pub use schema::{Columns, Comment, GameColumn, PhaseRecord, Results, ScaleRecord, Schema, View, Views};
 pub use survey::{Survey, survey};
 
+use crate::extraction::Leaf;
 use crate::reading::{Hooks, check_reading};
+use gputexel_dataset::TracingRecord;
 use gputexel_files::Result;
 pub use gputexel_model::Division;
 
@@ -76,7 +78,7 @@ impl ImportSettings {
         }
     }
 
-    fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
+    pub(crate) fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
         check_reading(inputs, output, self.max_bad_share, self.threads)
     }
 }
@@ -96,5 +98,29 @@ pub fn import(
     hooks: &mut Hooks<'_>,
 ) -> Result<ImportReport> {
     settings.validate(inputs, output)?;
-    pipeline::run(inputs, settings, output, hooks)
+    pipeline::run(inputs, settings, output, hooks, None)
+}
+
+/// Traces that a command has answered with, in place of those that a user names.
+pub(crate) struct Answers<'a> {
+    /// The positions that each trace answers, which the dataset names as its sources.
+    pub positions: &'a [PathBuf],
+    /// For the dataset.
+    pub record: TracingRecord,
+    /// Receives a leaf for each row: the line of its position, and its features.
+    pub leaves: Option<&'a mut Vec<Leaf>>,
+}
+
+/// As [`import`], of traces whose lines answer those of positions.
+///
+/// # Errors
+/// Those of [`import`].
+pub(crate) fn import_answers(
+    traces: &[PathBuf],
+    settings: &ImportSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+    answers: Answers<'_>,
+) -> Result<ImportReport> {
+    pipeline::run(traces, settings, output, hooks, Some(answers))
 }

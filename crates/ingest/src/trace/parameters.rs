@@ -41,6 +41,45 @@ pub enum LineRecord {
     Named(String),
 }
 
+/// The names of a table's parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a list of names or \"squares\"")]
+pub enum NamesRecord {
+    /// One for each.
+    List(Vec<String>),
+    /// Those that a word makes.
+    Made(MadeNames),
+}
+
+impl Default for NamesRecord {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl NamesRecord {
+    /// Whether there are none, so that parameters are numbered.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::List(names) if names.is_empty())
+    }
+
+    /// The number of parameters that they say a table has: a board of squares has 64 where it does not say otherwise.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::List(names) => names.len(),
+            Self::Made(MadeNames::Squares) => 64,
+        }
+    }
+}
+
+/// Words that make names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MadeNames {
+    /// `NAME_SQUARE` for each square of a table that has a board.
+    Squares,
+}
+
 /// A parameter, or a table of consecutive parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,8 +109,8 @@ pub struct SchemaParameter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Names of a table's parameters; if absent, they are numbered from 0.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
+    #[serde(default, skip_serializing_if = "NamesRecord::is_empty")]
+    pub names: NamesRecord,
     /// Which of its two values it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,

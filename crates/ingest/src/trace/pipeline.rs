@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::ImportSettings;
 use super::assembly::Assembly;
 use super::line::{Batch, read_lines};
 use super::report::ImportReport;
+use super::{Answers, ImportSettings};
 use crate::reading::{Hooks, Queue, Records, Source, read_all};
 use gputexel_dataset::{DatasetWriter, Metadata};
 use gputexel_files::{Error, Result};
@@ -18,10 +18,12 @@ pub(super) fn run(
     settings: &ImportSettings,
     output: &Path,
     hooks: &mut Hooks<'_>,
+    answers: Option<Answers<'_>>,
 ) -> Result<ImportReport> {
     let start = Instant::now();
     // Before anything is read: an unwritable path should not cost an hour.
-    let metadata = Metadata::new(settings.schema.feature_set().clone());
+    let mut metadata = Metadata::new(settings.schema.feature_set().clone());
+    metadata.tracing = answers.as_ref().map(|answers| answers.record.clone());
     let writer = DatasetWriter::create(output, metadata, settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let sources = inputs.iter().map(|path| {
@@ -31,13 +33,13 @@ pub(super) fn run(
         })
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    let mut assembly = Assembly::new(writer, inputs, settings);
+    let mut assembly = Assembly::new(writer, inputs, settings, answers);
     let (schema, reference) = (Arc::clone(&settings.schema), settings.reference.clone());
     let worker = move |queue: &Queue<Batch>| {
         queue.process(|chunk| read_lines(&chunk.bytes, chunk.first_line, &schema, reference.as_ref()));
     };
     read_all(sources, &bytes_read, settings.threads, worker, &mut assembly, hooks)?;
-    let mut report = assembly.finish(inputs, output)?;
+    let mut report = assembly.finish(output)?;
     report.bytes_read = bytes_read.load(Ordering::Relaxed);
     report.seconds = start.elapsed().as_secs_f64();
     Ok(report)

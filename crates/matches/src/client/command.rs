@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use gputexel_files::{Error, Result};
+use gputexel_processes::Call;
 
 /// The value of one of an engine's options, written `Hash=16`; `Clear Hash=` for a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,11 @@ impl EngineCommand {
         {
             self.program = program;
         }
+    }
+
+    /// How its process is started.
+    pub(super) fn call(&self) -> Call<'_> {
+        Call { program: &self.program, arguments: &self.arguments, start_deadline: self.start_deadline }
     }
 
     /// The name of the program's file without its extension.

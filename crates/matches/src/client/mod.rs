@@ -1,29 +1,30 @@
-//! Players that are other programs and speak UCI.
+//! Players that are other programs and speak UCI, or xboard's protocol.
 //!
 //! Owns the processes, the dialog with them and what they say of themselves. Nothing that an
 //! engine writes is trusted, and nothing is waited for without a deadline. Who plays whom, and what
 //! a failure means for a game, is the business of the match.
 
 mod command;
-mod containment;
+mod features;
 mod options;
 mod process;
 mod protocol;
+mod thinking;
+mod xboard;
 
-use std::io::ErrorKind;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use shakmaty::Position;
 
 pub use command::{EngineCommand, Setting, find_program};
-pub use containment::{kill_all_engines, supervise_engines};
+pub use gputexel_processes::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};
+pub use xboard::XboardPlayer;
 
 use super::{Choice, Failure, GameSoFar, Player};
 use gputexel_engine::Limits;
 use gputexel_files::{Error, Result, StopFlag};
-use process::{EngineProcess, ReadError};
+use process::{EngineProcess, ReadError, not_running};
 use protocol::Report;
 
 /// The option by which engines are told how castling is written.
@@ -45,6 +46,8 @@ pub struct UciPlayer {
     stop: StopFlag,
     /// What the running process was told last; it begins with `false`.
     chess960: bool,
+    /// Whether it knows the position in which it is to choose.
+    is_prepared: bool,
 }
 
 /// What a process said of itself before it was ready.
@@ -81,7 +84,8 @@ impl UciPlayer {
         let name = command.name.clone().or(name).unwrap_or_else(|| command.stem());
         let lines = setting_lines(&command.settings, &options, &name)?;
         let (process, command_copy) = (Some(process), command.clone());
-        let mut player = Self { name, options, process, stop, chess960: false, command: command_copy };
+        let mut player =
+            Self { name, options, process, stop, chess960: false, is_prepared: false, command: command_copy };
         player.make_ready(lines).map_err(failed)?;
         Ok(player)
     }
@@ -124,22 +128,7 @@ impl UciPlayer {
 
     /// Ends a process that failed; the next game starts another.
     fn fail(&mut self, error: ReadError, deadline: Duration) -> Failure {
-        let process = self.process.take();
-        // An engine that was killed because all is to stop has not failed.
-        if error == ReadError::Stopped || self.stop.load(Ordering::Relaxed) {
-            return Failure::Stopped;
-        }
-        match (error, process) {
-            (ReadError::Ended, Some(process)) => Failure::Died(process.exit_report()),
-            (ReadError::Ended, None) => not_running(),
-            // Dropping would ask it to quit first, and it had its time.
-            (ReadError::Deadline | ReadError::Stopped, process) => {
-                if let Some(mut process) = process {
-                    process.kill();
-                }
-                Failure::Hung(deadline)
-            }
-        }
+        EngineProcess::into_failure(self.process.take(), error, deadline, &self.stop)
     }
 
     /// Lets a search end that is wanted no more, so that the engine can be asked to quit; kills it if
@@ -164,22 +153,11 @@ impl UciPlayer {
     }
 }
 
-fn not_running() -> Failure {
-    Failure::NotStarted("it failed and no new game was begun".to_string())
-}
-
 /// Starts a process and listens until it has named its options.
 fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<Introduction, Failure> {
     let late =
         |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
-    if stop.load(Ordering::Relaxed) {
-        return Err(Failure::Stopped);
-    }
-    let mut process = EngineProcess::spawn(command, stop.clone()).map_err(|reason| match reason.kind() {
-        ErrorKind::Interrupted => Failure::Stopped,
-        ErrorKind::TimedOut => late("the program does not run"),
-        _ => Failure::NotStarted(reason.to_string()),
-    })?;
+    let mut process = EngineProcess::start(command, stop)?;
     process.send("uci".to_string());
     let until = Instant::now() + command.start_deadline;
     let (mut name, mut options) = (None, Vec::new());
@@ -240,8 +218,22 @@ impl Player for UciPlayer {
             lines.push(format!("setoption name {CHESS960} value {chess960}"));
             self.chess960 = chess960;
         }
+        self.is_prepared = false;
         lines.push("ucinewgame".to_string());
         self.make_ready(lines)
+    }
+
+    /// By the clock, the engine has the position before its time begins, and has said that it is ready, as
+    /// with fastchess. Fixed nodes and depths need no such thing.
+    fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> std::result::Result<(), Failure> {
+        if limits.clock.is_none() && limits.move_time.is_none() {
+            return Ok(());
+        }
+        let Some(process) = &mut self.process else { return Err(not_running()) };
+        process.forget_lines();
+        self.make_ready(vec![protocol::position(game)])?;
+        self.is_prepared = true;
+        Ok(())
     }
 
     fn choose(
@@ -253,7 +245,9 @@ impl Player for UciPlayer {
         let process = self.process.as_mut().ok_or_else(not_running)?;
         // What came after the last answer, such as a second one, answers nothing.
         process.forget_lines();
-        process.send(protocol::position(game));
+        if !std::mem::take(&mut self.is_prepared) {
+            process.send(protocol::position(game));
+        }
         process.send(protocol::go(limits, game.position.turn(), game.clocks));
         let until = Instant::now() + deadline;
         let mut report = Report::default();

@@ -3,20 +3,18 @@
 //! Threads stand at both ends of its pipes, so that neither an engine that does not read, nor one
 //! that writes without end, can stop the caller. Knows nothing of UCI but the word `quit`.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::process::ChildStdin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::command::EngineCommand;
-use super::containment::{self, Contained, KILL_TIMEOUT};
-use gputexel_files::{StopFlag, shown};
-
-/// What is longer than this is cut; the longest lines of real engines are some KiB.
-const MAX_LINE_BYTES: usize = 64 * 1024;
+use crate::player::Failure;
+use gputexel_files::StopFlag;
+use gputexel_processes::{Contained, KILL_TIMEOUT, LastLine, read_line};
 
 /// Lines that wait to be read; an engine that writes more has to wait itself.
 const LINES_AHEAD: usize = 256;
@@ -42,6 +40,11 @@ pub(super) enum ReadError {
     Stopped,
 }
 
+/// What a player without a process says.
+pub(super) fn not_running() -> Failure {
+    Failure::NotStarted("it failed and no new game was begun".to_string())
+}
+
 /// A running process; dropping it asks it to quit and, failing that, kills it.
 pub(super) struct EngineProcess {
     contained: Arc<dyn Contained>,
@@ -51,9 +54,7 @@ pub(super) struct EngineProcess {
     /// To the thread that writes; `None` once the input is closed.
     commands: Option<Sender<String>>,
     lines: Receiver<String>,
-    /// The last line on standard error, and the thread that reads there.
-    complaint: Arc<Mutex<String>>,
-    complaints: Option<JoinHandle<()>>,
+    complaints: Option<LastLine>,
 }
 
 impl EngineProcess {
@@ -62,20 +63,59 @@ impl EngineProcess {
     /// # Errors
     /// Those of starting programs and threads; [`io::ErrorKind::TimedOut`] behind the command's deadline.
     pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
-        let (contained, pipes) = containment::start(command, &stop)?;
+        let (contained, pipes) = gputexel_processes::start(&command.call(), &stop)?;
         let (commands, to_write) = channel();
         let (to_read, lines) = sync_channel(LINES_AHEAD);
-        let complaint = Arc::new(Mutex::new(String::new()));
-        let last = Arc::clone(&complaint);
         let commands = Some(commands);
         // If a thread cannot be started, the process is killed by being dropped.
-        let mut process =
-            Self { contained, killed: false, stop, commands, lines, complaint, complaints: None };
+        let mut process = Self { contained, killed: false, stop, commands, lines, complaints: None };
         let builder = || thread::Builder::new().name("engine".to_string());
         builder().spawn(move || write_lines(pipes.stdin, &to_write))?;
         builder().spawn(move || read_lines(pipes.stdout, &to_read))?;
-        process.complaints = Some(builder().spawn(move || keep_last_line(pipes.stderr, &last))?);
+        process.complaints = Some(LastLine::of(pipes.stderr)?);
         Ok(process)
+    }
+
+    /// Starts an engine's program for play.
+    ///
+    /// # Errors
+    /// [`Failure::Stopped`] where `stop` is set; [`Failure::NotStarted`].
+    pub(super) fn start(command: &EngineCommand, stop: &StopFlag) -> Result<Self, Failure> {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::Stopped);
+        }
+        Self::spawn(command, stop.clone()).map_err(|reason| match reason.kind() {
+            io::ErrorKind::Interrupted => Failure::Stopped,
+            io::ErrorKind::TimedOut => {
+                let seconds = command.start_deadline.as_secs_f64();
+                Failure::NotStarted(format!("the program does not run within {seconds:.1} s"))
+            }
+            _ => Failure::NotStarted(reason.to_string()),
+        })
+    }
+
+    /// What it means that there was no line within the deadline; ends the process.
+    pub(super) fn into_failure(
+        process: Option<Self>,
+        error: ReadError,
+        deadline: Duration,
+        stop: &StopFlag,
+    ) -> Failure {
+        // An engine that was killed because all is to stop has not failed.
+        if error == ReadError::Stopped || stop.load(Ordering::Relaxed) {
+            return Failure::Stopped;
+        }
+        match (error, process) {
+            (ReadError::Ended, Some(process)) => Failure::Died(process.exit_report()),
+            (ReadError::Ended, None) => not_running(),
+            // Dropping would ask it to quit first, and it had its time.
+            (ReadError::Deadline | ReadError::Stopped, process) => {
+                if let Some(mut process) = process {
+                    process.kill();
+                }
+                Failure::Hung(deadline)
+            }
+        }
     }
 
     /// Sends a line; never waits. That the process is gone shows when an answer is read.
@@ -148,9 +188,9 @@ impl EngineProcess {
             Some(status) if exited => status.to_string(),
             _ => "closed its output".to_string(),
         };
-        let read_out = |process: &mut Self| process.complaints.as_ref().is_none_or(JoinHandle::is_finished);
+        let read_out = |process: &mut Self| process.complaints.as_ref().is_none_or(LastLine::is_final);
         self.wait_for(Duration::from_millis(200), read_out);
-        let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+        let complaint = self.complaints.as_ref().map(LastLine::take).unwrap_or_default();
         if !complaint.is_empty() {
             words.push_str(": ");
             words.push_str(&complaint);
@@ -205,30 +245,6 @@ fn read_lines(stdout: impl Read, lines: &SyncSender<String>) {
     while read_line(&mut reader, &mut line) {
         if lines.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
             return;
-        }
-    }
-}
-
-fn keep_last_line(stderr: impl Read, last: &Mutex<String>) {
-    let mut reader = BufReader::new(stderr);
-    let mut line = Vec::new();
-    while read_line(&mut reader, &mut line) {
-        let text = String::from_utf8_lossy(&line);
-        // Rust's panics end with a note on how to see more; the line before says what happened.
-        if !text.trim().is_empty() && !text.starts_with("note: ") {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = shown(text.trim());
-        }
-    }
-}
-
-/// Reads the next line into `line`, cut at its greatest length; `false` at the end.
-fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> bool {
-    line.clear();
-    match reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', line) {
-        Ok(0) | Err(_) => false,
-        Ok(_) => {
-            // The rest of a line that is too long; at the end of the output there is none.
-            line.last() == Some(&b'\n') || line.len() < MAX_LINE_BYTES || reader.skip_until(b'\n').is_ok()
         }
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn profile<const N: usize>(counts: &[f64; N], score: f64) -> f64 {
 /// is one root. It may lie close to a pole (scores never seen), where Newton leaves the bracket:
 /// then the bracket is halved.
 fn multiplier<const N: usize>(counts: &[f64; N], distances: &[f64; N]) -> f64 {
-    let (mut low, mut high) = (-1.0 / distances[N - 1], -1.0 / distances[0]);
+    let (least, greatest) = distances.iter().fold((0f64, 0f64), |(l, g), d| (l.min(*d), g.max(*d)));
+    let (mut low, mut high) = (-1.0 / greatest, -1.0 / least);
     let precision = 1e-15 * (high - low);
     let mut t = 0.0;
     // Halving alone reaches the precision of f64 in some 60 rounds.
@@ -60,6 +61,41 @@ fn multiplier<const N: usize>(counts: &[f64; N], distances: &[f64; N]) -> f64 {
         t = next;
     }
     t
+}
+
+/// The shares, of all with (mean − ½) / deviation = `t`, of which `counts`, all positive, are most likely.
+///
+/// With μ and σ of the shares, the constraint is Σ pᵢ gᵢ = 0 for gᵢ = aᵢ − ½ − t σ (1 + ((μ − aᵢ) / σ)²) / 2, and its slope in pᵢ is gᵢ plus
+/// a constant; so at the maximum pᵢ = p̂ᵢ / (1 + x gᵢ), x as in [`profile`]. Shares and gᵢ are found in turn, from equal shares on (after M.
+/// Van den Bergh, "Normalized Elo"; fishtest does the same).
+pub(super) fn with_normalized_mean<const N: usize>(counts: &[f64; N], t: f64) -> [f64; N] {
+    let total: f64 = counts.iter().sum();
+    let mut shares = [1.0 / N as f64; N];
+    for _ in 0..200 {
+        let score = |i: usize| i as f64 / (N - 1) as f64;
+        let mean: f64 = shares.iter().enumerate().map(|(i, p)| p * score(i)).sum();
+        let variance: f64 = shares.iter().enumerate().map(|(i, p)| p * (score(i) - mean).powi(2)).sum();
+        let deviation = variance.sqrt();
+        let mut distances = [0.0; N];
+        for (i, distance) in distances.iter_mut().enumerate() {
+            let far = (mean - score(i)) / deviation;
+            *distance = score(i) - 0.5 - 0.5 * t * deviation * (1.0 + far * far);
+        }
+        // Where hardly anything but one score occurs, there may be no root: the shares before are as good as any.
+        if distances.iter().all(|d| *d >= 0.0) || distances.iter().all(|d| *d <= 0.0) {
+            return shares;
+        }
+        let x = multiplier(counts, &distances);
+        let before = shares;
+        for ((share, n), d) in shares.iter_mut().zip(counts).zip(&distances) {
+            *share = n / total / (1.0 + x * d);
+        }
+        let moved = before.iter().zip(&shares).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        if moved < 1e-14 {
+            break;
+        }
+    }
+    shares
 }
 
 /// The scores at which twice the log-likelihood falls short of its maximum by the 95 % quantile of

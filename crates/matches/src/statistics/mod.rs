@@ -11,7 +11,7 @@ mod sprt;
 mod trinomial;
 
 pub use pentanomial::Pentanomial;
-pub use sprt::{Sprt, SprtState};
+pub use sprt::{EloModel, Sprt, SprtState};
 pub use trinomial::Trinomial;
 
 use likelihood::{UPPER_QUANTILE, interval, profile, regularized};

@@ -5,14 +5,26 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::likelihood::{profile, regularized};
-use super::{MAX_ELO, Pentanomial, Trinomial, as_f64, expected_score};
+use super::likelihood::{profile, regularized, with_normalized_mean};
+use super::{MAX_ELO, NORMALIZED_ELO, Pentanomial, Trinomial, as_f64, expected_score};
 use gputexel_files::{Error, Result};
 
-/// A generalized sequential probability ratio test of logistic Elo `elo0` (H0) against `elo1` (H1).
+/// In which Elo the hypotheses of a test are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EloModel {
+    /// By the mean score alone.
+    #[default]
+    Logistic,
+    /// By the mean score in standard deviations of a game, see [`Pentanomial::normalized_elo`]. How many games a test
+    /// takes depends on this difference alone, whatever the share of draws.
+    Normalized,
+}
+
+/// A generalized sequential probability ratio test of Elo `elo0` (H0) against `elo1` (H1).
 ///
 /// Written as `elo0=0,elo1=5,alpha=0.05,beta=0.05`; `alpha` and `beta` may be left out and are 0.05
-/// then.
+/// then. `model=normalized` behind that makes it normalized Elo instead of logistic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Sprt {
@@ -20,6 +32,7 @@ pub struct Sprt {
     elo1: f64,
     alpha: f64,
     beta: f64,
+    model: EloModel,
 }
 
 /// What the results so far say of the two hypotheses.
@@ -67,7 +80,18 @@ impl Sprt {
                 return Err(Error::Usage(format!("SPRT: {name}={error}: must be above 0 and below 0.5")));
             }
         }
-        Ok(Self { elo0, elo1, alpha, beta })
+        Ok(Self { elo0, elo1, alpha, beta, model: EloModel::Logistic })
+    }
+
+    /// The same test in another Elo.
+    #[must_use]
+    pub fn with_model(self, model: EloModel) -> Self {
+        Self { model, ..self }
+    }
+
+    /// In which Elo its hypotheses are.
+    pub fn model(&self) -> EloModel {
+        self.model
     }
 
     /// The difference that H0 claims.
@@ -90,22 +114,28 @@ impl Sprt {
     ///
     /// The multinomial likelihoods, each at its maximum among the distributions with the mean score that
     /// the hypothesis claims; scores never seen count 10⁻³. The same as fishtest's `LLR_logistic`,
-    /// after M. Van den Bergh, "A practical introduction to the GSPRT".
+    /// after M. Van den Bergh, "A practical introduction to the GSPRT". In normalized Elo, among those whose
+    /// (mean − ½) / deviation is √2 elo ln 10 / 800, the deviation being that of a pair's mean score: fishtest's `LLR_normalized`.
     pub fn llr(&self, pairs: &Pentanomial) -> f64 {
-        self.ratio(&pairs.counts)
+        self.ratio(&pairs.counts, 2.0)
     }
 
     /// The same ratio for single games that are independent of each other.
     pub fn llr_of_games(&self, games: &Trinomial) -> f64 {
-        self.ratio(&games.counts())
+        self.ratio(&games.counts(), 1.0)
     }
 
-    fn ratio<const N: usize>(&self, counts: &[u64; N]) -> f64 {
+    fn ratio<const N: usize>(&self, counts: &[u64; N], games_each: f64) -> f64 {
         if counts.iter().all(|&n| n == 0) {
             return 0.0;
         }
         let counts = regularized(&as_f64(counts));
-        profile(&counts, expected_score(self.elo1)) - profile(&counts, expected_score(self.elo0))
+        if self.model == EloModel::Logistic {
+            return profile(&counts, expected_score(self.elo1)) - profile(&counts, expected_score(self.elo0));
+        }
+        let [of0, of1] = [self.elo0, self.elo1]
+            .map(|elo| with_normalized_mean(&counts, games_each.sqrt() * elo / NORMALIZED_ELO));
+        counts.iter().zip(of1.iter().zip(&of0)).map(|(n, (p1, p0))| n * (p1 / p0).ln()).sum()
     }
 
     /// Whether a bound is reached.
@@ -125,10 +155,25 @@ impl FromStr for Sprt {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let (mut elo0, mut elo1, mut alpha, mut beta) = (None, None, None, None);
+        let (mut elo0, mut elo1, mut alpha, mut beta, mut model) = (None, None, None, None, None);
         for setting in text.split(',') {
             let unclear = || Error::Usage(format!("SPRT: '{setting}': not of the form elo0=0"));
             let (name, value) = setting.split_once('=').ok_or_else(unclear)?;
+            if name.trim() == "model" {
+                let asked = match value.trim() {
+                    "logistic" => EloModel::Logistic,
+                    "normalized" => EloModel::Normalized,
+                    _ => {
+                        return Err(Error::Usage(format!(
+                            "SPRT: '{setting}': expected logistic or normalized"
+                        )));
+                    }
+                };
+                if model.replace(asked).is_some() {
+                    return Err(Error::Usage("SPRT: model: given twice".to_string()));
+                }
+                continue;
+            }
             let slot = match name.trim() {
                 "elo0" => &mut elo0,
                 "elo1" => &mut elo1,
@@ -136,7 +181,7 @@ impl FromStr for Sprt {
                 "beta" => &mut beta,
                 other => {
                     return Err(Error::Usage(format!(
-                        "SPRT: '{other}': no such setting; there are elo0, elo1, alpha, beta"
+                        "SPRT: '{other}': no such setting; there are elo0, elo1, alpha, beta, model"
                     )));
                 }
             };
@@ -153,13 +198,18 @@ impl FromStr for Sprt {
             alpha.unwrap_or(0.05),
             beta.unwrap_or(0.05),
         )
+        .map(|sprt| sprt.with_model(model.unwrap_or_default()))
     }
 }
 
 impl fmt::Display for Sprt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { elo0, elo1, alpha, beta } = self;
-        write!(f, "elo0={elo0},elo1={elo1},alpha={alpha},beta={beta}")
+        let Self { elo0, elo1, alpha, beta, model } = self;
+        write!(f, "elo0={elo0},elo1={elo1},alpha={alpha},beta={beta}")?;
+        match model {
+            EloModel::Logistic => Ok(()),
+            EloModel::Normalized => f.write_str(",model=normalized"),
+        }
     }
 }
 
@@ -174,5 +224,56 @@ impl TryFrom<String> for Sprt {
 impl From<Sprt> for String {
     fn from(sprt: Sprt) -> Self {
         sprt.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normalized_tests_agree_with_others() {
+        let test = |elo0: f64, elo1: f64| {
+            format!("elo0={elo0},elo1={elo1},model=normalized").parse::<Sprt>().unwrap()
+        };
+        // By a maximization of another kind: over the mean, and Newton's method for shares of a given mean and variance.
+        for (counts, elo0, elo1, expected) in [
+            ([100, 800, 2000, 950, 150], 0.0, 5.0, 5.313195610570801),
+            ([100, 800, 2000, 950, 150], -2.0, 3.0, 5.974034061583552),
+            ([5, 60, 200, 75, 10], 0.0, 10.0, 1.0781582808025405),
+            ([0, 3, 40, 9, 1], 0.0, 20.0, 1.0533447920128225),
+            // fastchess's tests say 2.25 and 3.01.
+            ([365, 16618, 36229, 16974, 390], 0.0, 2.0, 2.25),
+            ([127, 4883, 10712, 5150, 104], -1.75, 0.25, 3.01),
+        ] {
+            let llr = test(elo0, elo1).llr(&Pentanomial { counts });
+            let known = if expected == 2.25 || expected == 3.01 { 0.006 } else { 1e-6 };
+            assert!((llr - expected).abs() < known, "{counts:?}: {llr}");
+        }
+        let games = |wins, draws, losses| Trinomial { wins, draws, losses };
+        // fastchess's tests again.
+        for (results, elo0, elo1, expected) in
+            [(games(36433, 68692, 36027), 0.0, 2.0, 0.92), (games(10871, 20431, 10650), -1.75, 0.25, 2.30)]
+        {
+            let llr = test(elo0, elo1).llr_of_games(&results);
+            assert!((llr - expected).abs() < 0.006, "{results:?}: {llr}");
+        }
+        for counts in [[0, 0, 500, 0, 0], [0, 0, 0, 0, 100], [9, 0, 0, 0, 0], [1, 0, 0, 0, 0]] {
+            assert!(test(0.0, 5.0).llr(&Pentanomial { counts }).is_finite(), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn models_are_written_as_they_are_read() {
+        let logistic = "elo0=0,elo1=5,alpha=0.05,beta=0.05";
+        assert_eq!(logistic.parse::<Sprt>().unwrap().to_string(), logistic);
+        let normalized = format!("{logistic},model=normalized");
+        assert_eq!(normalized.parse::<Sprt>().unwrap().to_string(), normalized);
+        for (text, says) in [
+            ("elo0=0,elo1=5,model=x", "expected logistic"),
+            ("elo0=0,elo1=1,model=logistic,model=logistic", "twice"),
+        ] {
+            assert!(text.parse::<Sprt>().unwrap_err().to_string().contains(says), "{text}");
+        }
     }
 }

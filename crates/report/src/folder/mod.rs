@@ -1,5 +1,6 @@
 //! Reports of runs and sweeps, made of what is in their folders.
 
+mod matches;
 mod record;
 mod run;
 mod strength;
@@ -15,6 +16,7 @@ use gputexel_tuning::sweep::{Ranking, SweepOutcome, SweepRecord};
 use gputexel_tuning::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
 
 use crate::RunReport;
+pub use matches::is_match;
 
 /// What is at hand of a run when its report is made. Record, state and parameters that are not are
 /// read from its folder; without positions a report has neither calibration nor residuals.
@@ -61,6 +63,11 @@ impl RunReport {
     pub fn of_sweep(name: &str, record: &SweepRecord, outcome: &SweepOutcome, ranking: &Ranking) -> Self {
         sweep::of_outcome(name, record, outcome, ranking)
     }
+}
+
+/// Seconds that the rest takes if it goes on as before; `None` before there is anything to judge by.
+fn remaining(done: u64, planned: u64, seconds: f64) -> Option<f64> {
+    (done > 0).then(|| seconds * planned.saturating_sub(done) as f64 / done as f64)
 }
 
 /// The positions of a run, read again for its report.

@@ -13,7 +13,7 @@ use gputexel_tuning::{
 };
 use serde_json::Value;
 
-use super::{InHand, record, strength};
+use super::{InHand, record, remaining, strength};
 
 /// Positions below which a feature is called rare.
 const RARE: u64 = 100;
@@ -89,17 +89,18 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
         Some(reason) => format!("after {}: {reason}", counted(last as usize, step_name)),
-        None => {
-            format!(
-                "after {}; interrupted before the end, and can be resumed",
-                counted(last as usize, step_name)
-            )
-        }
+        None => format!("{} of at most {} {step_name}s", grouped(last), grouped(config.stopping.epochs)),
     };
+    let remaining_seconds = steps.last().and_then(|last| {
+        let by_time = config.stopping.seconds.map(|limit| (limit - last.seconds).max(0.0));
+        let by_steps = remaining(last.number, config.stopping.epochs, last.seconds);
+        by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
+    });
     let mut report = RunReport {
         title: format!("gputexel {command}: {}", folder.path().display()),
         status,
         final_: finished.is_some(),
+        remaining_seconds,
         loss_name: if config.regularizes() { "regularized loss" } else { "training loss" }.to_string(),
         step_name: step_name.to_string(),
         steps,

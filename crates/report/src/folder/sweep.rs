@@ -7,6 +7,7 @@ use gputexel_tuning::sweep::{Ranking, SweepConfig, SweepOutcome, SweepRecord, ra
 use gputexel_tuning::{Checkpoint, Progress, StopReason};
 
 use super::record::readable;
+use super::remaining;
 
 /// A sweep's folder, with the ranking of the runs that its checkpoint holds.
 ///
@@ -50,11 +51,7 @@ fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranki
     let Standing { epochs: done, seconds, finished } = *standing;
     let status = match finished {
         true => format!("{} epochs of all runs", grouped(done)),
-        false => format!(
-            "{} of {} epochs of all runs; interrupted before the end, and can be resumed",
-            grouped(done),
-            grouped(planned)
-        ),
+        false => format!("{} of {} epochs of all runs", grouped(done), grouped(planned)),
     };
     let mut facts = vec![
         ("runs".to_string(), grouped(config.runs() as u64)),
@@ -85,6 +82,7 @@ fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranki
         title: format!("gputexel sweep: {name}"),
         status,
         final_: finished,
+        remaining_seconds: remaining(done, planned, seconds),
         facts,
         sweep: Some(settings(config, ranking)),
         configuration: configuration(record),

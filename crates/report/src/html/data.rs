@@ -8,10 +8,14 @@ use gputexel_tuning::{Diagnostics, ProgramDiagnostics};
 pub struct RunReport {
     /// What was run, such as `tune runs/first`.
     pub title: String,
-    /// How it stands: finished and why, interrupted, or under way.
+    /// How it stands: finished and why, or how far it has come.
     pub status: String,
-    /// Whether the numbers may still change.
+    /// Whether the numbers do not change any more.
     pub final_: bool,
+    /// Whether the run goes on right now; one that is neither final nor running was interrupted.
+    pub running: bool,
+    /// Seconds that a run under way will take yet at most, if that can be told.
+    pub remaining_seconds: Option<f64>,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
     /// What is to be noticed before anything is believed.

@@ -11,11 +11,13 @@ mod comparison;
 mod course;
 mod data;
 mod groups;
+mod matches;
 mod number;
 mod palette;
 mod plot;
 mod positions;
 mod program;
+mod spsa;
 mod stacked;
 mod strength;
 mod support;
@@ -27,7 +29,9 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
     SweepReport, SweepSetting, Table,
 };
+pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
+pub use spsa::{SpsaReport, ValuePath};
 
 use gputexel_files::Result;
 pub(super) use groups::{Shape, groups};
@@ -190,13 +194,31 @@ impl RunReport {
         Ok(html! {
             header {
                 h1 { (self.title) }
-                p.status { span class=(if self.final_ { "tag done" } else { "tag open" }) { (if self.final_ { "finished" } else { "not final" }) } " " (self.status) }
+                p.status { (self.tag()) " " (self.status) (self.prospect()) }
                 (facts(&self.facts))
                 @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
             }
             nav aria-label="Sections" { @for (id, name, _) in &sections { a href={ "#" (id) } { (name) } } }
             @for (id, name, markup) in &sections { section id=(id) { h2 { (name) } (markup) } }
         })
+    }
+
+    fn tag(&self) -> Markup {
+        let (class, word) = match (self.final_, self.running) {
+            (true, _) => ("tag done", "finished"),
+            (false, true) => ("tag open", "running"),
+            (false, false) => ("tag open", "not final"),
+        };
+        html! { span class=(class) { (word) } }
+    }
+
+    /// What will become of a run that is not at its end.
+    fn prospect(&self) -> String {
+        match (self.final_, self.running, self.remaining_seconds) {
+            (true, ..) | (false, true, None) => String::new(),
+            (false, true, Some(seconds)) => format!("; {} left at most", number::duration(seconds)),
+            (false, false, _) => "; interrupted before the end, and can be resumed".to_string(),
+        }
     }
 
     fn record_of_the_run(&self) -> Markup {

@@ -61,6 +61,16 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// A time in words: `12 s`, `3 min 5 s`, `2 h 10 min`.
+pub(super) fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0).ceil() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

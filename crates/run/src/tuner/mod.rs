@@ -11,6 +11,7 @@ use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::{Error, Result, StopFlag, check_present};
 use gputexel_ingest::extraction::ExtractSettings;
+use gputexel_ingest::tracing::TraceCommand;
 use gputexel_model::Prior;
 use gputexel_optimizer::{Optimizer, Space};
 use gputexel_tuning::{
@@ -22,6 +23,7 @@ use crate::basis::BasisSettings;
 use crate::blend::{BlendSettings, BlendShare};
 use crate::event::{RunEvent, RunObserver};
 use crate::inputs::are_datasets;
+use crate::remaking::RemakingSettings;
 use crate::requiesce::RoundSettings;
 use crate::resume::Unfinished;
 use crate::strength::PriorStrength;
@@ -76,6 +78,7 @@ pub struct Tuner<'a> {
     rounds: Option<RoundSettings>,
     folder: Option<Option<PathBuf>>,
     datasets: Vec<PathBuf>,
+    sections: Option<usize>,
     overwrite: bool,
     checkpoint_every: Duration,
     command_line: String,
@@ -127,6 +130,7 @@ impl<'a> Tuner<'a> {
             rounds: None,
             folder: None,
             datasets: Vec::new(),
+            sections: None,
             overwrite: false,
             checkpoint_every: Duration::from_secs(30),
             command_line: String::new(),
@@ -301,7 +305,18 @@ impl<'a> Tuner<'a> {
     /// the search that resolves [default: that of the dataset, else quiescence].
     #[must_use]
     pub fn requiesce(mut self, rounds: u32, from: Option<Resolve>) -> Self {
-        self.rounds = Some(RoundSettings { count: rounds, from });
+        let remaking = RemakingSettings { from, command: None };
+        self.rounds = Some(RoundSettings { count: rounds, remaking });
+        self
+    }
+
+    /// As [`requiesce`](Self::requiesce), for a dataset that was
+    /// [traced by a command](gputexel_ingest::tracing::import_traced): in each round, `command` is told the tuned values
+    /// and traces the positions again.
+    #[must_use]
+    pub fn retrace(mut self, rounds: u32, command: TraceCommand) -> Self {
+        let remaking = RemakingSettings { from: None, command: Some(command) };
+        self.rounds = Some(RoundSettings { count: rounds, remaking });
         self
     }
 
@@ -310,6 +325,14 @@ impl<'a> Tuner<'a> {
     #[must_use]
     pub fn datasets<P: AsRef<Path>>(mut self, files: &[P]) -> Self {
         self.datasets = files.iter().map(|file| file.as_ref().to_path_buf()).collect();
+        self
+    }
+
+    /// Number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
+    /// own](Dataset::with_sections).
+    #[must_use]
+    pub fn sections(mut self, count: usize) -> Self {
+        self.sections = Some(count);
         self
     }
 
@@ -407,7 +430,10 @@ impl<'a> Tuner<'a> {
                                 .to_string(),
                         ));
                     }
-                    true => Some(Positions::Read(Box::new(dataset::read_many(&paths)?), paths.clone())),
+                    true => {
+                        let data = self.divided(dataset::read_many(&paths)?)?;
+                        Some(Positions::Read(Box::new(data), paths.clone()))
+                    }
                     false => None,
                 };
                 self.start(positions, &paths, backend)
@@ -440,6 +466,7 @@ impl<'a> Tuner<'a> {
             ("ablate", self.ablate),
             ("requiesce", self.rounds.is_some()),
             ("folder", self.folder.is_some()),
+            ("sections", self.sections.is_some()),
         ];
         match changed.iter().find(|(_, changed)| *changed) {
             Some((setting, _)) => {
@@ -454,7 +481,7 @@ impl<'a> Tuner<'a> {
     fn check(&self) -> Result<()> {
         Split::check_share(self.holdout)?;
         self.blend.validate()?;
-        self.rounds.map_or(Ok(()), RoundSettings::validate)?;
+        self.rounds.as_ref().map_or(Ok(()), RoundSettings::validate)?;
         if let Some(count) = self.starts.filter(|count| !(1..=MOST_STARTS).contains(count)) {
             let reason = format!("must be at least 1 and at most {MOST_STARTS}");
             return Err(Error::Setting { setting: "starts", value: Some(count.to_string()), reason });

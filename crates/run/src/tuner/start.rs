@@ -125,7 +125,7 @@ impl Tuner<'_> {
             let path = temporary.path().join(DATASET);
             let report = extract_to(inputs, settings, &path, &self.stop, &mut *self.observer)?;
             (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
-            return Ok(Positions::Read(Box::new(dataset::read(&path)?), Vec::new()));
+            return Ok(Positions::Read(Box::new(self.divided(dataset::read(&path)?)?), Vec::new()));
         };
         let path = folder.file(DATASET);
         if self.overwrite {
@@ -134,7 +134,12 @@ impl Tuner<'_> {
         folder.making(&[DATASET])?;
         let report = extract_to(inputs, settings, &path, &self.stop, &mut *self.observer)?;
         (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
-        Ok(Positions::Read(Box::new(dataset::read(&path)?), vec![path]))
+        Ok(Positions::Read(Box::new(self.divided(dataset::read(&path)?)?), vec![path]))
+    }
+
+    /// A dataset that was read, with as many sections as were asked for.
+    pub(super) fn divided(&self, data: Dataset) -> Result<Dataset> {
+        data.with_sections(self.sections)
     }
 
     fn prepare(
@@ -169,6 +174,7 @@ impl Tuner<'_> {
         let config = RunConfig {
             datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
             checksum: data.checksum().to_string(),
+            sections: data.sections(),
             prior: prior.to_string(),
             prior_theta: theta,
             basis,
@@ -232,7 +238,7 @@ impl Tuner<'_> {
         let activity = Some(activity);
         let observe = &mut *self.observer;
         let (cancel, checkpoint_every): (&AtomicBool, _) = (&self.stop, self.checkpoint_every);
-        if let (Some(settings), Some(folder)) = (self.rounds, folder) {
+        if let (Some(settings), Some(folder)) = (self.rounds.take(), folder) {
             let Some(path) = positions.paths().first() else {
                 return Err(Error::Usage("rounds need the file of a dataset".to_string()));
             };

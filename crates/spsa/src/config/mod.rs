@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::BoundRule;
 use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::{Noise, Settings};
@@ -119,6 +120,9 @@ pub struct RunSection {
     /// Update with the perturbation that was meant, as the ancestors do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub as_published: bool,
+    /// What is played near a bound; the rule of today where it is missing. Journals name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_bounds: Option<BoundRule>,
     /// Seed of signs, rounding and openings.
     #[serde(default = "default_seed")]
     pub seed: u64,
@@ -251,11 +255,24 @@ impl RunConfig {
 impl RunSection {
     /// What the tuner is told.
     pub fn settings(&self) -> Settings {
-        let &Self { method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, .. } = self;
+        let &Self {
+            method,
+            iterations,
+            a,
+            alpha,
+            gamma,
+            tau,
+            draw_rate,
+            rounding,
+            as_published,
+            near_bounds,
+            ..
+        } = self;
         let usual = Schedule::new(iterations);
         let schedule = Schedule { iterations, stability: a.unwrap_or(usual.stability), alpha, gamma };
         let noise = tau.map_or(Noise::Measured(draw_rate.unwrap_or(0.5)), Noise::Tau);
-        Settings { method, schedule, noise, rounding, as_published }
+        let near_bounds = near_bounds.unwrap_or_default();
+        Settings { method, schedule, noise, rounding, as_published, near_bounds }
     }
 }
 

@@ -191,6 +191,7 @@ impl DraftOptions {
             draw_rate: Some(self.draw_rate),
             rounding: Rounding::default(),
             as_published: false,
+            near_bounds: None,
             seed: 1,
         };
         let games = GamesSection {

@@ -13,6 +13,8 @@ pub struct Converted {
     pub list: List,
     /// It in the new format.
     pub text: String,
+    /// weather-factory's second file, see [`Written::gains`].
+    pub gains: Option<String>,
     /// What was lost or planned, a sentence each.
     pub notes: Vec<String>,
 }
@@ -65,7 +67,7 @@ pub fn convert(
     } else if let Some((entry, setting)) = missing(&list.entries, format) {
         return Err(ConversionError::Missing { parameter: entry.name.clone(), format, setting });
     }
-    let Written { text, notes: more } = write_list(&list.entries, format, options)?;
+    let Written { text, gains, notes: more } = write_list(&list.entries, format, options)?;
     notes.extend(more);
-    Ok(Converted { list, text, notes })
+    Ok(Converted { list, text, gains, notes })
 }

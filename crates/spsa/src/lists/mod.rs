@@ -281,6 +281,8 @@ pub struct List {
 pub struct Written {
     /// The text of the file.
     pub text: String,
+    /// Text of weather-factory's `spsa.json`, which has to be in the same folder, where its settings are known.
+    pub gains: Option<String>,
     /// What is worth knowing of it, one line each.
     pub notes: Vec<String>,
 }
@@ -383,17 +385,21 @@ pub fn write_list(entries: &[ListEntry], format: ListFormat, options: ListOption
     if !lost.is_empty() && !matches!(format, ListFormat::Uci | ListFormat::Values) {
         notes.push(format!("{format} has no place for {}", lost.join(", ")));
     }
+    let mut gains = None;
     let text = match format {
         ListFormat::Spsa | ListFormat::Bspsa => zamar::write(entries, format, &mut notes)?,
         ListFormat::OpenBench => openbench::write(entries, &mut notes)?,
         ListFormat::Fishtest => fishtest::write(entries)?,
-        ListFormat::WeatherFactory => weather_factory::write(entries, options, &mut notes)?,
+        ListFormat::WeatherFactory => {
+            gains = weather_factory::write_gains(entries, options, &mut notes);
+            weather_factory::write(entries)
+        }
         ListFormat::Params => params::write(entries)?,
         ListFormat::Uci => uci::write(entries)?,
         ListFormat::Values => values::write(entries)?,
         ListFormat::Toml => tables::write(entries)?,
     };
-    Ok(Written { text, notes })
+    Ok(Written { text, gains, notes })
 }
 
 /// Bytes as text, without a byte order mark.

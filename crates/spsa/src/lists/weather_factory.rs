@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::columns::Numbered;
 use super::{ListEntry, ListOptions};
+use crate::numbers::four_digits;
 use crate::toml_text::line_at;
 use crate::variables::positive;
 use gputexel_files::{Error, Result};
@@ -138,8 +139,8 @@ fn read_gains(path: &Path) -> Result<Gains> {
     Ok(gains)
 }
 
-/// Steps are c_end, for an `spsa.json` whose c ends as 1; such a one is put into a note.
-pub(super) fn write(entries: &[ListEntry], options: ListOptions, notes: &mut Vec<String>) -> Result<String> {
+/// Its `config.json`. Steps are c_end.
+pub(super) fn write(entries: &[ListEntry]) -> String {
     let mut object = serde_json::Map::new();
     for entry in entries {
         let item = json!({
@@ -150,28 +151,39 @@ pub(super) fn write(entries: &[ListEntry], options: ListOptions, notes: &mut Vec
         });
         object.insert(entry.name.clone(), item);
     }
-    let gains: Vec<f64> = entries.iter().filter_map(|entry| entry.r_end).collect();
-    let equal = gains.len() == entries.len() && gains.iter().all(|gain| *gain == gains[0]);
-    match options.games {
-        Some(games) if equal => {
-            let Gains { alpha, gamma, .. } = Gains::default();
-            let games = games as f64;
-            let stability = games / 10.0;
-            let a = gains[0] * (games + stability).powf(alpha);
-            let spsa = json!({
-                "a": a, "c": games.powf(gamma), "A": number(stability), "alpha": alpha, "gamma": gamma,
-            });
-            notes.push(format!("spsa.json that ends with c_end and r_end: {spsa}"));
-        }
-        Some(_) if !gains.is_empty() => {
-            notes.push("r_end is not the same for all, and weather-factory has one gain for all".to_string());
-        }
-        _ => notes.push(
-            "step is c_end; an spsa.json is proposed where the number of games and r_end are known"
-                .to_string(),
-        ),
+    format!("{:#}\n", serde_json::Value::Object(object))
+}
+
+/// The `spsa.json` whose c has fallen to 1, and its a to r_end, after the number of games. It has one gain for all: of
+/// several the geometric mean.
+pub(super) fn write_gains(
+    entries: &[ListEntry],
+    options: ListOptions,
+    notes: &mut Vec<String>,
+) -> Option<String> {
+    let known: Vec<f64> = entries.iter().filter_map(|entry| entry.r_end).collect();
+    let (Some(games), false) = (options.games, known.is_empty()) else {
+        let why = "step is c_end; an spsa.json is written where the number of games and r_end are known";
+        notes.push(why.to_string());
+        return None;
+    };
+    let mean = (known.iter().map(|gain| gain.ln()).sum::<f64>() / known.len() as f64).exp();
+    let equal = known.iter().all(|gain| *gain == known[0]);
+    let gain = if equal { known[0] } else { mean };
+    if !equal || known.len() < entries.len() {
+        notes.push(format!(
+            "weather-factory has one gain for all parameters: spsa.json ends with {}",
+            four_digits(gain)
+        ));
     }
-    Ok(format!("{:#}\n", serde_json::Value::Object(object)))
+    let Gains { alpha, gamma, .. } = Gains::default();
+    let games = games as f64;
+    let stability = games / 10.0;
+    let a = gain * (games + stability).powf(alpha);
+    let spsa = json!({
+        "a": a, "c": games.powf(gamma), "A": number(stability), "alpha": alpha, "gamma": gamma,
+    });
+    Some(format!("{spsa:#}\n"))
 }
 
 /// Whole numbers without a point, as people write them.

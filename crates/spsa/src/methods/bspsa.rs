@@ -138,8 +138,16 @@ mod tests {
             }
 
             let as_published = false;
-            let seen =
-                Observation { k, plus: &plus, minus: &minus, delta: &delta, y, variance: tau2, as_published };
+            let seen = Observation {
+                k,
+                plus: &plus,
+                minus: &minus,
+                delta: &delta,
+                near: &[],
+                y,
+                variance: tau2,
+                as_published,
+            };
             rule.update(&mut theta, &seen);
             for i in 0..n {
                 assert!((theta[i] - dense[i]).abs() < 1e-8, "{k} {i}: {} {}", theta[i], dense[i]);

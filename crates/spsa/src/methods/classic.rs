@@ -77,7 +77,7 @@ impl Rule for Classic {
     fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
         let (c, r) = (self.schedule.c_factor(seen.k), self.schedule.r_factor(seen.k));
         for (i, theta) in theta.iter_mut().enumerate() {
-            self.walk.step(i, theta, self.r_end[i] * r, seen.half(i, self.c_end[i] * c), seen.y);
+            self.walk.step(i, theta, self.r_end[i] * r, seen.step(i, self.c_end[i] * c), seen.y);
         }
     }
 

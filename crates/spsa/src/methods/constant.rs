@@ -41,7 +41,7 @@ impl Rule for Constant {
 
     fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
         for (i, theta) in theta.iter_mut().enumerate() {
-            self.walk.step(i, theta, self.r[i], seen.half(i, self.c[i]), seen.y);
+            self.walk.step(i, theta, self.r[i], seen.step(i, self.c[i]), seen.y);
         }
     }
 

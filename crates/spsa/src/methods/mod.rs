@@ -10,6 +10,7 @@ mod constant;
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::NearBound;
 use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::Settings;
@@ -31,6 +32,8 @@ pub(super) struct Observation<'a> {
     pub minus: &'a [f64],
     /// Signs that were drawn.
     pub delta: &'a [i8],
+    /// Parameters near a bound, in their order.
+    pub near: &'a [NearBound],
     /// Score of the pair, −2 to 2.
     pub y: f64,
     /// τ².
@@ -40,9 +43,25 @@ pub(super) struct Observation<'a> {
 }
 
 impl Observation<'_> {
+    fn near(&self, i: usize) -> Option<&NearBound> {
+        self.near.binary_search_by_key(&i, |near| near.i).ok().map(|at| &self.near[at])
+    }
+
     /// Half the way from minus to plus of a parameter; `c`: what was meant.
     fn half(&self, i: usize, c: f64) -> f64 {
-        if self.as_published { f64::from(self.delta[i]) * c } else { (self.plus[i] - self.minus[i]) / 2.0 }
+        match self.near(i) {
+            _ if self.as_published => f64::from(self.delta[i]) * c,
+            Some(near) => near.half,
+            None => (self.plus[i] - self.minus[i]) / 2.0,
+        }
+    }
+
+    /// The same for a method that takes steps along it.
+    fn step(&self, i: usize, c: f64) -> f64 {
+        match self.near(i) {
+            Some(near) if !self.as_published => near.step,
+            _ => self.half(i, c),
+        }
     }
 
     /// What the Bayesian model makes of the pair: the slopes a_i of the expected score and the
@@ -50,14 +69,18 @@ impl Observation<'_> {
     ///
     /// The strength of an engine is modeled as the density of N(θ_opt, σ²), which gives
     /// y ~ N(Σ a_i (θ_opt,i − m_i), τ²) with a_i = (plus_i − minus_i) / σ_i² around the middle m_i
-    /// of the two sides. Where nothing is clamped or rounded, m is the θ of the asking.
+    /// of the two sides. Where nothing is clamped or rounded, m is the θ of the asking. Of pairs near a bound, half the
+    /// way and m are those of [`NearBound`].
     fn linearized(&self, theta: &[f64], c: &[f64], sigma: &[f64], slopes: &mut Vec<f64>) -> f64 {
         slopes.clear();
         slopes.extend((0..theta.len()).map(|i| 2.0 * self.half(i, c[i]) / (sigma[i] * sigma[i])));
         if self.as_published {
             return self.y;
         }
-        let middle = |i: usize| (self.plus[i] + self.minus[i]) / 2.0;
+        let middle = |i: usize| match self.near(i) {
+            Some(near) => near.middle,
+            None => (self.plus[i] + self.minus[i]) / 2.0,
+        };
         let expected: f64 = slopes.iter().enumerate().map(|(i, a)| a * (theta[i] - middle(i))).sum();
         self.y - expected
     }

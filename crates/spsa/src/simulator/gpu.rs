@@ -11,7 +11,7 @@ use wgpu::BufferUsages;
 use super::driver::{Chunk, Runner};
 use super::{Scenario, random};
 use crate::MethodKind;
-use crate::variables::MIN_SHARE;
+use crate::bounds::{BoundRule, MIN_SHARE};
 use gputexel_files::{Error, Result};
 use gputexel_gpu::buffers::{GrowingBuffer, Readback};
 use gputexel_gpu::meter::{DeviceBuffer, Gpu, whole};
@@ -33,7 +33,7 @@ pub struct Sizes {
     pub first: u32,
     /// Iterations of the dispatch.
     pub steps: u32,
-    /// Iterations before the dispatch, of which only the lowest bit counts.
+    /// Iterations before the dispatch, modulo 2³².
     pub done: u32,
     /// τ².
     pub tau2: f32,
@@ -62,15 +62,16 @@ pub struct Parameter {
 }
 
 /// The WGSL of a method.
-pub fn kernel_source(method: MethodKind, as_published: bool) -> String {
+pub fn kernel_source(method: MethodKind, as_published: bool, near_bounds: BoundRule) -> String {
     let body = match method {
         MethodKind::Spsa | MethodKind::Constant => gputexel_shaders::SPSA_WALK,
         MethodKind::Bspsas => gputexel_shaders::SPSA_BSPSAS,
         MethodKind::Bspsa => gputexel_shaders::SPSA_BSPSA,
     };
     let bayes = method.is_bayesian();
+    let three_point = near_bounds == BoundRule::ThreePoint;
     format!(
-        "const BAYES = {bayes};\nconst PUBLISHED = {as_published};\n\
+        "const BAYES = {bayes};\nconst PUBLISHED = {as_published};\nconst THREE_POINT = {three_point};\n\
          const MIN_SHARE = {MIN_SHARE:?};\nconst WORKGROUP = {WORKGROUP}u;\n{body}"
     )
 }
@@ -127,7 +128,7 @@ impl<'a> GpuRepeats<'a> {
         let settings = &scenario.settings;
         let parameters = parameters(scenario)?;
         let gpu = Gpu::new(context, None);
-        let source = kernel_source(settings.method, settings.as_published);
+        let source = kernel_source(settings.method, settings.as_published, settings.near_bounds);
         let pipeline = gpu.pipeline(&KernelSource { name: "spsa", source: &source, constants: &[] })?;
         let n = parameters.len() as u64;
         let rows = match settings.method {
@@ -315,7 +316,7 @@ impl Runner for GpuRepeats<'_> {
                     parameters: n as u32,
                     first: at as u32,
                     steps: count as u32,
-                    done: ((self.done + at as u64) & 1) as u32,
+                    done: (self.done + at as u64) as u32,
                     tau2: scenario.settings.noise.variance(&[0; 5]) as f32,
                     half_decided: (0.5 * (1.0 - scenario.draw_rate)) as f32,
                     unused: 0,

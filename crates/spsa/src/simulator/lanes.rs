@@ -15,7 +15,7 @@ use super::driver::{Chunk, Runner};
 use super::games::pair;
 use super::random::LaneRandom;
 use crate::MethodKind;
-use crate::variables::MIN_SHARE;
+use crate::bounds::{BoundRule, Placement, Range, step_length, turn};
 use gputexel_files::Result;
 
 /// Values of one parameter in all lanes of a block.
@@ -46,6 +46,9 @@ struct Parameter {
 pub(super) struct Block<const L: usize> {
     method: MethodKind,
     as_published: bool,
+    near_bounds: BoundRule,
+    /// Iterations before the next one.
+    done: u64,
     /// Repeats that count; the last block may have idle lanes.
     count: usize,
     tau2: f64,
@@ -92,6 +95,8 @@ impl<const L: usize> Block<L> {
         Self {
             method: settings.method,
             as_published: settings.as_published,
+            near_bounds: settings.near_bounds,
+            done: 0,
             count,
             tau2: settings.noise.variance(&[0; 5]),
             draw_rate: scenario.draw_rate,
@@ -112,6 +117,8 @@ impl<const L: usize> Block<L> {
     #[inline(always)]
     fn play<const BAYES: bool, const PUBLISHED: bool>(&mut self, c_factor: f64) -> ([f64; L], [f64; L]) {
         const SIGN: u64 = 1 << 63;
+        self.done += 1;
+        let k = self.done;
         let (mut lead, mut expected) = ([0.0; L], [0.0; L]);
         let mut words = [0; L];
         for (i, p) in self.parameters.iter().enumerate() {
@@ -120,9 +127,21 @@ impl<const L: usize> Block<L> {
             }
             let (x, along) = (&self.x[i].0, &mut self.along[i].0);
             let c = p.c_end * c_factor;
-            let least = MIN_SHARE * c;
+            if !PUBLISHED && x.iter().any(|&x| room(x, p) < c) {
+                let turn = turn(k, i);
+                for l in 0..L {
+                    let negative = words[l] & 1 == 1;
+                    words[l] >>= 1;
+                    let near = NearPair::new(self.near_bounds, x[l], c, turn, negative, p);
+                    lead[l] -= p.elo * near.way * (near.sum - 2.0 * p.optimum);
+                    along[l] = if BAYES { near.half * p.pull } else { near.step };
+                    if BAYES {
+                        expected[l] += along[l] * (x[l] - near.middle);
+                    }
+                }
+                continue;
+            }
             for l in 0..L {
-                let c = if PUBLISHED { c } else { centered(x[l], c, least, p) };
                 let shift = f64::from_bits(c.to_bits() ^ ((words[l] << 63) & SIGN));
                 words[l] >>= 1;
                 let (plus, minus) = (clamp(x[l] + shift, p), clamp(x[l] - shift, p));
@@ -264,13 +283,46 @@ fn clamp(x: f64, p: &Parameter) -> f64 {
     if x > p.max { p.max } else { x }
 }
 
-/// `Variable::centered`, without branches.
+/// `Range::room`, without branches.
 #[inline(always)]
-fn centered(x: f64, c: f64, least: f64, p: &Parameter) -> f64 {
+fn room(x: f64, p: &Parameter) -> f64 {
     let (below, above) = (x - p.min, p.max - x);
-    let room = if below < above { below } else { above };
-    let room = if room < least { least } else { room };
-    if c < room { c } else { room }
+    if below < above { below } else { above }
+}
+
+/// What a lane plays of a parameter that some lane has near a bound, as the tuner does.
+struct NearPair {
+    /// From the minus to the plus side.
+    way: f64,
+    sum: f64,
+    half: f64,
+    step: f64,
+    middle: f64,
+}
+
+impl NearPair {
+    #[inline(never)]
+    fn new(rule: BoundRule, x: f64, c: f64, turn: f64, negative: bool, p: &Parameter) -> Self {
+        let sign = if negative { -1.0 } else { 1.0 };
+        let range = Range { min: p.min, max: p.max, whole: None };
+        match range.placement(rule, x, c, turn) {
+            Placement::Around { c, reach } => {
+                let shift = sign * c;
+                let (plus, minus) = (clamp(x + shift, p), clamp(x - shift, p));
+                let (way, sum) = (plus - minus, plus + minus);
+                let half = 0.5 * way;
+                let step = reach.map_or(half, |reach| step_length(reach, half.abs()).copysign(half));
+                Self { way, sum, half, step, middle: 0.5 * sum }
+            }
+            Placement::Points(points) => Self {
+                way: sign * (points.upper - points.lower),
+                sum: points.upper + points.lower,
+                half: sign * points.half,
+                step: sign * points.step,
+                middle: x,
+            },
+        }
+    }
 }
 
 /// A block's share of a chunk, compiled for each instruction set.

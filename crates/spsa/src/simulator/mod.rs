@@ -178,7 +178,7 @@ fn blocks(scenario: &Scenario) -> Vec<lanes::Block<LANES>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MethodKind;
+    use crate::{BoundRule, MethodKind};
     use std::io::Write as _;
 
     fn mixed(method: MethodKind, as_published: bool) -> Scenario {
@@ -188,8 +188,9 @@ mod tests {
     #[test]
     fn lanes_do_what_the_tuner_does() {
         for method in MethodKind::ALL {
-            for as_published in [false, true] {
-                let scenario = mixed(method, as_published);
+            let mut centered = mixed(method, false);
+            centered.settings.near_bounds = BoundRule::Centered;
+            for scenario in [mixed(method, false), mixed(method, true), centered] {
                 let lanes = simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap();
                 assert_eq!(lanes.gains.len(), 37);
                 // The first block, and the last lane of the second.

@@ -5,6 +5,7 @@
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
+use super::bounds::Range;
 use gputexel_files::{Error, Result};
 
 /// A parameter to be tuned, with its own settings of the methods.
@@ -42,16 +43,6 @@ pub struct Variable {
 const fn yes() -> bool {
     true
 }
-
-/// What is left of a perturbation where a bound leaves no room for it.
-///
-/// Where only one side is clamped, the middle of the two is not the value. SPSA is then drawn to
-/// where the middle is best, and the Bayesian methods compare what they see with what σ, a guess,
-/// makes them expect: a parameter without any effect would wander to the middle and be thought
-/// certain. So both sides keep the same distance as long as it is worth playing with. In simulations
-/// (starts at, near and far from a bound; σ right, half and twice) a quarter lost little where the
-/// guesses were right and saved most of what was lost where they were not.
-pub(super) const MIN_SHARE: f64 = 0.25;
 
 /// How whole-number parameters are rounded before they are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,17 +126,14 @@ impl Variable {
         (self.min.ceil(), self.max.floor())
     }
 
-    /// The perturbation `c` as far as there is room for it around `theta` on both sides, but no
-    /// less than [`MIN_SHARE`] of it.
-    pub(super) fn centered(&self, theta: f64, c: f64) -> f64 {
-        let room = (theta - self.min).min(self.max - theta);
-        c.min(room.max(MIN_SHARE * c))
+    /// Its range.
+    pub(super) fn range(&self) -> Range {
+        Range { min: self.min, max: self.max, whole: self.integer.then(|| self.whole_bounds()) }
     }
 
     /// The values played by the two sides around `theta`, `shift` (not 0) up and down, after
     /// clamping and rounding. They are never equal, unless `as_published`: where rounding would
-    /// make them so, they are the whole numbers around `theta`. Unless as published, both sides
-    /// move less near a bound.
+    /// make them so, they are the whole numbers around `theta`.
     pub(super) fn sides(
         &self,
         theta: f64,
@@ -154,7 +142,6 @@ impl Variable {
         as_published: bool,
         rng: &mut (impl Rng + ?Sized),
     ) -> (f64, f64) {
-        let shift = if as_published { shift } else { self.centered(theta, shift.abs()).copysign(shift) };
         let (plus, minus) = (self.clamp(theta + shift), self.clamp(theta - shift));
         if !self.integer {
             return (plus, minus);

@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::language::{Declaration, Language};
 use super::naming::Identifiers;
-use super::{CodeOptions, Rounding};
+use super::{CodeOptions, PhaseValues, Rounding, check_untapered};
 use crate::Remedy;
 use crate::sources::{marker_name, quote};
 use gputexel_files::{Error, Result};
@@ -74,12 +74,15 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Values that do not fit, and half tables that are not symmetric.
     pub fn text(&mut self, header: Option<&Header>) -> Result<String> {
-        let CodeOptions { language, prefix, .. } = self.options;
+        let CodeOptions { language, prefix, phases, .. } = self.options;
         let comment = language.comment();
+        if *phases == PhaseValues::Untapered {
+            check_untapered(self.file)?;
+        }
         let items = self.items()?;
         let mut text = String::new();
         // Without a header, it would not be known that they are 0.
-        let leaves_out = header.is_some() && !self.options.pairs;
+        let leaves_out = header.is_some() && *phases == PhaseValues::Separate;
         if let Some(header) = header {
             let left_out = if leaves_out { self.left_out() } else { Vec::new() };
             let header = Header { left_out, ..header.clone() };
@@ -92,7 +95,7 @@ impl<'a> Writer<'a> {
         let guard = format!("GPUTEXEL_{}TABLES_H", prefix.to_uppercase());
         match language {
             Language::C => text += &format!("#ifndef {guard}\n#define {guard}\n"),
-            Language::Cpp if self.options.pairs => {
+            Language::Cpp if *phases == PhaseValues::Pairs => {
                 let number = if self.rounding.is_whole() { "int" } else { "double" };
                 text += &format!(
                     "#pragma once\n\n// Engines with a score type of their own define S(mg, eg) before they \
@@ -159,12 +162,12 @@ impl<'a> Writer<'a> {
 
     /// All tables, with piece values before them if they are apart.
     fn items(&mut self) -> Result<Vec<Item<'a>>> {
-        let CodeOptions { language, pairs, split, .. } = self.options;
+        let CodeOptions { language, phases, split, .. } = self.options;
         let style = self.options.style;
-        let endings: Vec<String> = match (pairs, language.pair_ending()) {
-            (false, _) => PHASES.map(|phase| style.ending(phase)).to_vec(),
-            (true, Some(ending)) => vec![style.ending(ending)],
-            (true, None) => Vec::new(),
+        let endings: Vec<String> = match (phases, language.pair_ending()) {
+            (PhaseValues::Separate, _) => PHASES.map(|phase| style.ending(phase)).to_vec(),
+            (_, Some(ending)) => vec![style.ending(ending)],
+            (_, None) => Vec::new(),
         };
         let module = self.options.module.as_deref().or(language.module());
         let reserved: Vec<&str> = module.into_iter().collect();
@@ -362,19 +365,24 @@ impl<'a> Writer<'a> {
 
     /// A declaration a phase, or one of pairs, with its marker; phases that nothing reads can be left out.
     fn declare(&self, item: &Item<'_>, leaves_out: bool) -> String {
-        let CodeOptions { language, pairs, style, .. } = self.options;
+        let CodeOptions { language, phases, style, .. } = self.options;
+        let untapered = *phases == PhaseValues::Untapered;
         let (indent, comment) = (language.indent(), language.comment());
         let mut text = String::new();
         let one = |phase: Option<usize>| {
             let (ending, dot) = match (phase, language.pair_ending()) {
                 (Some(phase), _) => (style.ending(PHASES[phase]), format!(".{}", PHASES[phase])),
-                (None, Some(ending)) => (style.ending(ending), String::new()),
-                (None, None) => (String::new(), String::new()),
+                (None, ending) => {
+                    let dot = if untapered { ".both" } else { "" };
+                    (ending.map(|ending| style.ending(ending)).unwrap_or_default(), dot.to_string())
+                }
             };
+            let pairs = phase.is_none() && !untapered;
+            // Of values that are the same in both phases, those of the first.
+            let phase = phase.or(untapered.then_some(0));
             let name = format!("{}{ending}", item.identifier);
             let float = !self.rounding.is_whole();
-            let declaration =
-                Declaration { name: &name, lengths: &item.lengths, pairs: phase.is_none(), float };
+            let declaration = Declaration { name: &name, lengths: &item.lengths, pairs, float };
             let mut text = format!("\n{indent}{comment} gputexel: {}{dot}{}\n", item.what, item.options);
             if *language == Language::Rust {
                 text += &self.allowances();
@@ -390,7 +398,7 @@ impl<'a> Writer<'a> {
             }
             text + "\n"
         };
-        if *pairs {
+        if *phases != PhaseValues::Separate {
             text += &one(None);
         } else {
             let written = (0..2).filter(|&phase| !(leaves_out && item.unread[phase]));

@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::Format;
 use super::header::Header;
 use super::language::Language;
 use super::lists::{self, Listed};
+use super::params;
+use super::{Format, NameStyle};
 use crate::Remedy;
 use crate::sources::{Precision, ReadAs, ReadTables, SourceLanguage, read, start_of, utf8};
 use gputexel_chess::PhaseSettings;
@@ -55,7 +56,7 @@ impl Like {
 }
 
 /// What [`import_file`] is asked to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportRequest {
     /// The export.
     pub file: PathBuf,
@@ -66,12 +67,14 @@ pub struct ImportRequest {
 }
 
 /// Where a [`Like`] comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LikeSource {
     /// A parameter file, or the folder of a run.
     File(PathBuf),
     /// A feature set by its name.
     Set(String),
+    /// A feature set, such as that of a dataset.
+    Features(Box<FeatureSet>),
 }
 
 impl LikeSource {
@@ -81,6 +84,7 @@ impl LikeSource {
             Self::Set(name) => {
                 Like::Set(Box::new(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default())))
             }
+            Self::Features(set) => Like::Set(set.clone()),
         })
     }
 }
@@ -183,6 +187,7 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
             )?
         }
         Format::Csv => rows(text, path, header.as_ref(), known)?,
+        Format::Params => params_lines(text, path, header.as_ref(), known)?,
         _ => options(text, path, header.as_ref(), known)?,
     };
     let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
@@ -388,6 +393,43 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
             .get(&name.to_lowercase())
             .ok_or_else(|| Error::line(path, *line, format!("option '{name}' is not a parameter")))?;
         values.set(id, phase, value / scale, Some(*line))?;
+    }
+    let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
+    Ok(Values { features: values.features, theta: values.theta, precision, records: None })
+}
+
+/// The values of a `.params` file; parameters may have a line for each phase, or one for both.
+fn params_lines(
+    text: &str,
+    path: &Path,
+    header: Option<&Header>,
+    known: Option<Vec<Feature>>,
+) -> Result<Values> {
+    let listed = params::read(text, path)?;
+    let (style, prefix, scale) = header.map_or((Some(NameStyle::Snake), "", 1.0), |header| {
+        (header.style, header.prefix.as_str(), header.scale)
+    });
+    let features = known.ok_or_else(|| {
+        let reason = "its names are those of a source, from which those of the parameters cannot be told";
+        Error::input(path, reason).mended_by(Remedy::Like)
+    })?;
+    let mut places = HashMap::new();
+    for untapered in [true, false] {
+        let names = params::Names { style, prefix, untapered };
+        for (id, feature) in features.iter().enumerate() {
+            for (phase, name) in names.of(&feature.name).into_iter().enumerate() {
+                places.insert(name, (id, if untapered { 0..2 } else { phase..phase + 1 }));
+            }
+        }
+    }
+    let mut values = Assignment::new(features, path);
+    for Listed { line, name, value } in &listed {
+        let (id, phases) = places.get(name).ok_or_else(|| {
+            Error::line(path, *line, format!("'{name}' is not a parameter")).mended_by(Remedy::OtherLike)
+        })?;
+        for phase in phases.clone() {
+            values.set(*id, phase, value / scale, Some(*line))?;
+        }
     }
     let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
     Ok(Values { features: values.features, theta: values.theta, precision, records: None })

@@ -11,7 +11,7 @@ use crate::sources::quote;
 use gputexel_files::{Error, Result};
 use gputexel_model::{BothPhases, ParameterFile, ParameterRecord};
 
-const PHASES: [&str; 2] = ["mg", "eg"];
+pub const PHASES: [&str; 2] = ["mg", "eg"];
 
 /// A value with its name, as a list has it.
 pub struct Listed {

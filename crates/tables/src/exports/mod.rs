@@ -1,4 +1,4 @@
-//! Tuned values as text for engines: source code of six languages, JSON, CSV and UCI options.
+//! Tuned values as text for engines: source code of six languages, JSON, CSV, UCI options and `.params` files.
 //!
 //! Owns formats, orders of squares, rounding and names of exports, and what they say of themselves; the way
 //! back is in [`import()`]. Markers of arrays, and how arrays are read, are those of
@@ -11,11 +11,13 @@ mod language;
 mod lists;
 mod naming;
 mod normalize;
+mod params;
 mod request;
 mod rounding;
 
 use std::str::FromStr;
 
+use crate::Remedy;
 use code::{Overflow, Writer};
 use gputexel_files::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
@@ -38,11 +40,13 @@ pub enum Format {
     Csv,
     /// `setoption` lines.
     Uci,
+    /// Lines of a `.params` file, as `patch apply` and tuning by games read them.
+    Params,
 }
 
 impl Format {
     /// All of them, by the names that the command line has for them.
-    pub const ALL: [(&'static str, Self); 9] = [
+    pub const ALL: [(&'static str, Self); 10] = [
         ("c", Self::Code(Language::C)),
         ("cpp", Self::Code(Language::Cpp)),
         ("rust", Self::Code(Language::Rust)),
@@ -52,6 +56,7 @@ impl Format {
         ("json", Self::Json),
         ("csv", Self::Csv),
         ("uci", Self::Uci),
+        ("params", Self::Params),
     ];
 
     /// Its name.
@@ -71,6 +76,7 @@ impl Format {
             "json" => Self::Json,
             "csv" => Self::Csv,
             "uci" => Self::Uci,
+            "params" => Self::Params,
             _ => return None,
         })
     }
@@ -87,6 +93,17 @@ impl FromStr for Format {
     }
 }
 
+/// What becomes of the two values of a parameter, of the middlegame and the endgame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseValues {
+    /// They stand side by side.
+    Pairs,
+    /// Each has an array, or a name, of its own.
+    Separate,
+    /// There is one, which both are equal to.
+    Untapered,
+}
+
 /// How source code is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeOptions {
@@ -97,8 +114,8 @@ pub struct CodeOptions {
     /// Whether the first square was asked for; imported tables have the schema's otherwise, if that is one of
     /// the four.
     pub oriented: bool,
-    /// Pairs of a middlegame and an endgame value, not one array a phase.
-    pub pairs: bool,
+    /// What becomes of middlegame and endgame values.
+    pub phases: PhaseValues,
     /// Piece values apart from tables of squares.
     pub split: bool,
     /// How names are written.
@@ -116,7 +133,7 @@ impl CodeOptions {
             language,
             order: SquareOrder::default(),
             oriented: false,
-            pairs: language.pairs(),
+            phases: if language.pairs() { PhaseValues::Pairs } else { PhaseValues::Separate },
             split: false,
             style: language.style(),
             prefix: String::new(),
@@ -140,6 +157,15 @@ pub enum Target {
         style: Option<NameStyle>,
         /// What names begin with.
         prefix: String,
+    },
+    /// Lines of a `.params` file.
+    Params {
+        /// How names are written.
+        style: NameStyle,
+        /// What names begin with.
+        prefix: String,
+        /// Whether there is one line for both phases, and not one for each.
+        untapered: bool,
     },
 }
 
@@ -243,8 +269,24 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
             let header = Header { scale, style, prefix: prefix.clone(), ..header(Format::Uci) };
             lists::uci(&file, rounding, style, prefix, options.header.then_some(&header))?
         }
+        Target::Params { style, prefix, untapered } => {
+            let (style, scale) = (Some(*style), rounding.scale());
+            let header = Header { scale, style, prefix: prefix.clone(), ..header(Format::Params) };
+            let names = params::Names { style, prefix, untapered: *untapered };
+            params::write(&file, rounding, &names, options.header.then_some(&header))?
+        }
     };
     Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })
+}
+
+/// Refuses values of which one cannot stand for both phases.
+fn check_untapered(file: &ParameterFile) -> Result<()> {
+    let Some(record) = file.parameters.iter().find(|record| record.mg != record.eg) else { return Ok(()) };
+    Err(Error::Usage(format!(
+        "'{}' is {} in the middlegame and {} in the endgame: one number for both is for untapered values",
+        record.name, record.mg, record.eg
+    ))
+    .mended_by(Remedy::TiedBasis))
 }
 
 /// How values are rounded, if any of them changes by that.

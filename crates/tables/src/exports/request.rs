@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{
-    CodeOptions, ExportOptions, Exported, Format, NameStyle, Normalization, Rounding, Target, export,
+    CodeOptions, ExportOptions, Exported, Format, NameStyle, Normalization, PhaseValues, Rounding, Target,
+    export,
 };
 use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Colors, ParameterFile, SquareOrder};
@@ -28,8 +29,9 @@ pub struct ExportRequest {
     pub normalize: Option<String>,
     /// The score that wins half of the games, in units of the values.
     pub pawn_units: Option<f64>,
-    /// Pairs of middlegame and endgame values, or a table for each; as usual in the language by default.
-    pub pairs: Option<bool>,
+    /// Pairs of middlegame and endgame values, a table for each, or one for both; as usual in the language by
+    /// default.
+    pub phases: Option<PhaseValues>,
     /// How names are written: `snake`, `pascal` or `screaming`.
     pub style: Option<String>,
     /// What all names begin with.
@@ -52,7 +54,7 @@ impl Default for ExportRequest {
             fixed: None,
             normalize: None,
             pawn_units: None,
-            pairs: None,
+            phases: None,
             style: None,
             prefix: None,
             module: None,
@@ -65,15 +67,17 @@ impl ExportRequest {
     /// A setting that the format has no use for, in words, such as `split material`: asking for it is a mistake.
     pub fn unused(&self, format: Format) -> Option<&'static str> {
         let code = matches!(format, Format::Code(_));
-        let names = code || format == Format::Uci;
+        let params = format == Format::Params;
+        let names = code || params || format == Format::Uci;
         let module = matches!(format, Format::Code(language) if language.module().is_some());
         let settings = [
             (self.orientation.is_some(), code, "orientation"),
             (self.colors.is_some(), code, "colors"),
             (self.files.is_some(), code, "files"),
             (self.split_material, code, "split material"),
-            (self.pairs == Some(true), code, "pairs"),
-            (self.pairs == Some(false), code, "separate"),
+            (self.phases == Some(PhaseValues::Pairs), code, "pairs"),
+            (self.phases == Some(PhaseValues::Separate), code || params, "separate"),
+            (self.phases == Some(PhaseValues::Untapered), code || params, "untapered"),
             (self.style.is_some(), names, "style"),
             (self.prefix.is_some(), names, "prefix"),
             (self.module.is_some(), module, "module"),
@@ -109,12 +113,17 @@ impl ExportRequest {
             Format::Json => Target::Json,
             Format::Csv => Target::Csv,
             Format::Uci => Target::Uci { style, prefix },
+            Format::Params => Target::Params {
+                style: style.unwrap_or(NameStyle::Snake),
+                prefix,
+                untapered: self.phases == Some(PhaseValues::Untapered),
+            },
             Format::Code(language) => {
                 let usual = CodeOptions::new(language);
                 Target::Code(CodeOptions {
                     order: self.order()?,
                     oriented: self.orientation.is_some(),
-                    pairs: self.pairs.unwrap_or(usual.pairs),
+                    phases: self.phases.unwrap_or(usual.phases),
                     split: self.split_material,
                     style: style.unwrap_or(usual.style),
                     prefix,

@@ -4,6 +4,8 @@
 //! bracket (`S(`, `Score::new(`, `new int[] {`) is kept, and what is no number is an entry that cannot
 //! be replaced.
 
+use super::labels::{self, Label};
+use super::marker::Places;
 use super::number::Number;
 use gputexel_patch::lexer::{Kind, Language, Token};
 
@@ -28,6 +30,18 @@ pub(super) struct Array {
     pub entries: Vec<Entry>,
     /// Lengths from the outside to the inside, those of 1 left out; none if rows differ in length.
     pub shape: Option<Vec<usize>>,
+    /// Whether all innermost brackets hold two entries, whatever is around them.
+    pub pairs_inside: bool,
+    /// What the names of entries say of their order.
+    pub places: Places,
+}
+
+/// What is read of an array.
+#[derive(Default)]
+struct Reading {
+    entries: Vec<Entry>,
+    /// The names of the entries of each group that has any, and the byte where the group begins.
+    labels: Vec<(usize, Vec<Option<Label>>)>,
 }
 
 /// What is wrong, and at which byte.
@@ -190,21 +204,34 @@ impl Parser<'_> {
             Some(open) => (open, self.close(open)?),
             None => (first, end - 1),
         };
+        if let Some(other) = self.declared_beside(at, first, last) {
+            let why = format!(
+                "the marker's declaration goes on with '{}'; put the marker right before the name that is meant",
+                self.text(other)
+            );
+            return Err((self.code[first].start, why));
+        }
         let mut array = Array {
             start: self.code[first].start,
             end: self.code[last].end,
             entries: Vec::new(),
             shape: None,
+            pairs_inside: false,
+            places: Places::default(),
         };
         if let Some(directive) = (first..=last).find(|&at| self.is(at, b'#')) {
             let why = "the array holds a line of the preprocessor or an attribute, and cannot be counted";
             return Err((self.code[directive].start, why.to_string()));
         }
-        let node = self.element(first, last + 1, &mut array.entries, 0)?;
+        let mut reading = Reading::default();
+        let node = self.element(first, last + 1, &mut reading, 0)?;
+        array.entries = reading.entries;
         if array.entries.is_empty() {
             return Err((array.start, "the array is empty".to_string()));
         }
+        array.places = all_places(&reading.labels)?;
         array.shape = node.as_ref().and_then(shape);
+        array.pairs_inside = node.as_ref().is_some_and(pairs_inside);
         Ok(array)
     }
 
@@ -249,6 +276,23 @@ impl Parser<'_> {
             i += 1;
         }
         Ok(colon.unwrap_or(at))
+    }
+
+    /// The name of the next value that the declaration at `at` declares with the same type, behind a value that takes
+    /// the tokens `first..=last`: `int a[] = {1}, b[] = {2};`.
+    fn declared_beside(&self, at: usize, first: usize, last: usize) -> Option<usize> {
+        let is_word = |at: usize| self.code.get(at).is_some_and(|token| token.kind == Kind::Word);
+        // One word alone is the name before which the marker was put.
+        let is_typed = (at..first).filter(|&at| is_word(at)).count() > 1;
+        if !matches!(self.language, Language::C | Language::CSharp) || !is_typed || !self.is(last + 1, b',') {
+            return None;
+        }
+        let name = if self.is(last + 2, b'*') { last + 3 } else { last + 2 };
+        let mut next = name + 1;
+        while self.is(next, b'[') {
+            next = self.close(next).ok()? + 1;
+        }
+        (is_word(name) && self.is(next, b'=') && !self.is(next + 1, b'=')).then_some(name)
     }
 
     /// Where the value that begins at `at` ends: behind its last token.
@@ -301,7 +345,7 @@ impl Parser<'_> {
         &self,
         from: usize,
         to: usize,
-        entries: &mut Vec<Entry>,
+        reading: &mut Reading,
         depth: usize,
     ) -> Result<Option<Node>, Wrong> {
         if from >= to {
@@ -319,7 +363,7 @@ impl Parser<'_> {
         let literal = at + usize::from(sign.is_some());
         if literal + 1 == to && self.code[literal].kind == Kind::Number {
             let number = Number::parse(sign, self.text(literal), self.language);
-            entries.push(Entry { start, end, number });
+            reading.entries.push(Entry { start, end, number });
             return Ok(Some(Node::Entry));
         }
         // Words, and what joins them, may stand before a bracket: `S(`, `Score::new(`, `&[`.
@@ -336,7 +380,7 @@ impl Parser<'_> {
         if let Some(open) = open
             && self.prefix(at, words, open)
             && self.close(open)? + 1 == to
-            && let Some(nodes) = self.group(open, to - 1, entries, depth)?
+            && let Some(nodes) = self.group(open, to - 1, reading, depth)?
         {
             return Ok(if nodes.is_empty() { None } else { Some(Node::Group(nodes)) });
         }
@@ -345,7 +389,7 @@ impl Parser<'_> {
             Some((cut, _)) => format!("{}...", &shown[..cut]),
             None => shown,
         };
-        entries.push(Entry {
+        reading.entries.push(Entry {
             start,
             end,
             number: Err(format!("'{shown}' is not a number that can be replaced")),
@@ -373,10 +417,10 @@ impl Parser<'_> {
         &self,
         open: usize,
         close: usize,
-        entries: &mut Vec<Entry>,
+        reading: &mut Reading,
         depth: usize,
     ) -> Result<Option<Vec<Node>>, Wrong> {
-        let before = entries.len();
+        let before = (reading.entries.len(), reading.labels.len());
         let mut nodes = Vec::new();
         let mut names = Vec::new();
         let mut from = open + 1;
@@ -384,48 +428,95 @@ impl Parser<'_> {
         while i <= close {
             if i == close || self.is(i, b',') {
                 if from < i {
-                    names.push(self.designator(from, i)?.0.map(str::to_lowercase));
+                    names.push(self.designator(from, i)?.0);
                 }
-                nodes.extend(self.element(from, i, entries, depth + 1)?);
+                nodes.extend(self.element(from, i, reading, depth + 1)?);
                 from = i + 1;
             } else if self.is(i, b';') {
-                entries.truncate(before);
+                reading.entries.truncate(before.0);
+                reading.labels.truncate(before.1);
                 return Ok(None);
             } else if self.opens(i) {
                 i = self.close(i)?;
             }
             i += 1;
         }
+        let small = |label: &Label| label.text.to_lowercase();
         if let [Some(first), Some(second)] = &names[..]
+            && let [first, second] = [small(first), small(second)]
             && first.contains("eg") | first.starts_with("end")
             && second.contains("mg") | second.starts_with("mid")
         {
             let why = format!("'{first}' stands before '{second}'; pairs begin with the middlegame");
             return Err((self.code[open].start, why));
         }
+        if names.iter().any(Option::is_some) {
+            reading.labels.push((self.code[open].start, names));
+        }
         Ok(Some(nodes))
     }
 
-    /// The name in `name: value` and `.name = value`, if there is one, and where the value begins.
-    fn designator(&self, from: usize, to: usize) -> Result<(Option<&str>, usize), Wrong> {
-        let dot = usize::from(self.is(from, b'.'));
-        let name = from + dot;
-        let then = name + 1;
-        if then + 1 < to && self.code[name].kind == Kind::Word {
-            let colon = self.is(then, b':') && !self.is(then + 1, b':');
-            if colon || (self.is(then, b'=') && !self.is(then + 1, b'=')) {
-                return Ok((Some(self.text(name)), then + 1));
-            }
-        }
+    /// The name in `name: value`, `.name = value` and `[NAME] = value`, if there is one, and where the value
+    /// begins.
+    fn designator(&self, from: usize, to: usize) -> Result<(Option<Label>, usize), Wrong> {
+        let assigned = |at: usize| at + 1 < to && self.is(at, b'=') && !self.is(at + 1, b'=');
+        let named = |names: std::ops::Range<usize>, bracketed: bool| {
+            let text = &self.source[self.code[names.start].start..self.code[names.end - 1].end];
+            Some(Label { text: text.to_string(), bracketed })
+        };
         if self.is(from, b'[') {
             let close = self.close(from)?;
-            if close + 1 < to && self.is(close + 1, b'=') {
-                let shown = &self.source[self.code[from].start..self.code[close].end];
-                let why = format!("'{shown} =' places an entry; write the entries in order, without places");
-                return Err((self.code[from].start, why));
+            if close > from + 1 && assigned(close + 1) {
+                return Ok((named(from + 1..close, true), close + 2));
             }
         }
-        Ok((None, from))
+        let dot = usize::from(self.is(from, b'.'));
+        let name = from + dot;
+        if name + 2 >= to {
+            return Ok((None, from));
+        }
+        let mut then = name + 1;
+        // `chess.PAWN:` of Python, `board.Pawn:` of Go.
+        while dot == 0 && self.language.ends_with_line() && self.is(then, b'.') && then + 2 < to {
+            then += 2;
+        }
+        let colon = self.is(then, b':') && !self.is(then + 1, b':') && then + 1 < to;
+        let fits = match self.code[name].kind {
+            Kind::Word => colon || (then == name + 1 && assigned(then)),
+            Kind::Text => colon && self.language == Language::Python,
+            Kind::Number => colon && self.language.ends_with_line(),
+            _ => false,
+        };
+        // Entries of maps and of arrays with places are written alike there.
+        let place = self.language == Language::Go && self.code[name].kind == Kind::Number;
+        Ok(if fits { (named(name..then, place), then + 1) } else { (None, from) })
+    }
+}
+
+/// What the names of all groups say together.
+fn all_places(groups: &[(usize, Vec<Option<Label>>)]) -> Result<Places, Wrong> {
+    let mut all = Places::default();
+    for (start, names) in groups {
+        let Places { pieces, black_first } = labels::places(names).map_err(|why| (*start, why))?;
+        let differs = all.pieces.is_some() && pieces.is_some() && all.pieces != pieces
+            || all.black_first.is_some() && black_first.is_some() && all.black_first != black_first;
+        if differs {
+            return Err((*start, "entries are named in another order here than before".to_string()));
+        }
+        all.pieces = pieces.or(all.pieces);
+        all.black_first = black_first.or(all.black_first);
+    }
+    Ok(all)
+}
+
+/// Whether all innermost groups have two entries.
+fn pairs_inside(node: &Node) -> bool {
+    match node {
+        Node::Entry => false,
+        Node::Group(nodes) => match nodes.iter().all(|node| matches!(node, Node::Entry)) {
+            true => nodes.len() == 2,
+            false => nodes.iter().all(pairs_inside),
+        },
     }
 }
 
@@ -442,148 +533,4 @@ fn shape(node: &Node) -> Option<Vec<usize>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::marker;
-    use super::*;
-    use gputexel_patch::lexer::lex;
-
-    fn read(source: &str, language: Language) -> Result<(Vec<f64>, Option<Vec<usize>>), String> {
-        let tokens = lex(source, language);
-        let marker = &marker::find(source, &tokens)[0];
-        let code: Vec<Token> = tokens.into_iter().filter(|token| token.kind != Kind::Comment).collect();
-        let array = find(source, &code, (marker.start, marker.end), language).map_err(|wrong| wrong.1)?;
-        let values: Result<Vec<f64>, String> = array
-            .entries
-            .iter()
-            .map(|entry| entry.number.as_ref().map(|n| n.value).map_err(Clone::clone))
-            .collect();
-        Ok((values?, array.shape))
-    }
-
-    #[test]
-    fn arrays_are_found_and_their_shape_is_seen() {
-        use Language::{C, CSharp, Go, Python, Rust};
-        for (source, language, values, shape) in [
-            (
-                "// gputexel: a\nconstexpr int A[3] = { -1, 2, /* 7 */ +3, };",
-                C,
-                &[-1.0, 2.0, 3.0][..],
-                &[3][..],
-            ),
-            ("int A[] = { // gputexel: a\n 1, 2 };", C, &[1.0, 2.0], &[2]),
-            ("int A[] = // gputexel: a\n { 1, 2 };", C, &[1.0, 2.0], &[2]),
-            (
-                "static const Score P[2][2] = {{S(1,2), S(3,4)}, {S(5,6), S(7,8)}}; // gputexel: a",
-                C,
-                &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0],
-                &[2, 2, 2],
-            ),
-            (
-                "// gputexel: a\n[[maybe_unused]] std::array<std::array<int, 2>, 1> x = {{{{1, 2}}}};",
-                C,
-                &[1.0, 2.0],
-                &[2],
-            ),
-            ("// gputexel: a\nconst int x = 82, y = 3;", C, &[82.0], &[]),
-            ("enum { A = 82, /* gputexel: a */ B = 9, C };", C, &[9.0], &[]),
-            ("// gputexel: a\nint x[2]{ 1, 2 };", C, &[1.0, 2.0], &[2]),
-            ("// gputexel: a\nScore x(1, 2);", C, &[1.0, 2.0], &[2]),
-            ("// gputexel: a\nScore x = make_score(1, 2);", C, &[1.0, 2.0], &[2]),
-            ("// gputexel: a\n#define X S(1, -2)\nint y = 3;", C, &[1.0, -2.0], &[2]),
-            ("// gputexel: a\n#ifdef Y\nint X = 3;", C, &[3.0], &[]),
-            ("// gputexel: a\nint X[][2] = { { }, { }, {1,2}, {3,4} };", C, &[1.0, 2.0, 3.0, 4.0], &[2, 2]),
-            ("x = { { // gputexel: a\n 1, 2 }, { 3, 4} };", C, &[1.0, 2.0, 3.0, 4.0], &[2, 2]),
-            ("x = { // gputexel: a\n { 1, 2 }, { 3, 4} };", C, &[1.0, 2.0, 3.0, 4.0], &[2, 2]),
-            ("x = {\n // gputexel: a\n { 1, 2 }, { 3, 4} };", C, &[1.0, 2.0], &[2]),
-            ("x = {\n S(1, 2), // gputexel: a\n S(3, 4) };", C, &[1.0, 2.0], &[2]),
-            (
-                "// gputexel: a\n#[rustfmt::skip]\npub const A: [[i32; 2]; 2] = [[1, 2], [3, 4]];",
-                Rust,
-                &[1.0, 2.0, 3.0, 4.0],
-                &[2, 2],
-            ),
-            (
-                "// gputexel: a\npub static A: &[(i32, i32)] = &[(1, 2), (3, 4)];",
-                Rust,
-                &[1.0, 2.0, 3.0, 4.0],
-                &[2, 2],
-            ),
-            ("// gputexel: a\nlet a = vec![1, 2];", Rust, &[1.0, 2.0], &[2]),
-            ("// gputexel: a\nconst A: Score = Score { mg: 1, eg: 2 };", Rust, &[1.0, 2.0], &[2]),
-            ("// gputexel: a\nconst A: Score = Score::new(1, 2);", Rust, &[1.0, 2.0], &[2]),
-            ("// gputexel: a\n  pawn: 82,", Rust, &[82.0], &[]),
-            ("// gputexel: a\nprivate static readonly int[] A = { 1, 2 };", CSharp, &[1.0, 2.0], &[2]),
-            (
-                "// gputexel: a\n[Serializable] static int[] A = new int[2] { 1, 2 };",
-                CSharp,
-                &[1.0, 2.0],
-                &[2],
-            ),
-            ("// gputexel: a\nstatic int[] A = [1, 2];", CSharp, &[1.0, 2.0], &[2]),
-            ("// gputexel: a\nstatic ReadOnlySpan<int> A => new[] { 1, 2 };", CSharp, &[1.0, 2.0], &[2]),
-            (
-                "// gputexel: a\nstatic int[][] A = { new int[] { 1, 2 }, new int[2] { 3, 4 } };",
-                CSharp,
-                &[1.0, 2.0, 3.0, 4.0],
-                &[2, 2],
-            ),
-            (
-                "// gputexel: a\nstatic Score[] A = { new Score(1, 2), new(3, 4) };",
-                CSharp,
-                &[1.0, 2.0, 3.0, 4.0],
-                &[2, 2],
-            ),
-            (
-                "// gputexel: a\nvar A = [2][2]int{\n\t{1, 2},\n\t{3, 4},\n}\nvar B = 1\n",
-                Go,
-                &[1.0, 2.0, 3.0, 4.0],
-                &[2, 2],
-            ),
-            ("const A = -5 // gputexel: a\nconst B = 6\n", Go, &[-5.0], &[]),
-            ("// gputexel: a\nA := []Score{{1, 2}, {Mg: 3, Eg: 4}}\n", Go, &[1.0, 2.0, 3.0, 4.0], &[2, 2]),
-            (
-                "# gputexel: a\nA: list = [\n    (1, 2),\n    (3, -4),\n]\nB = 2\n",
-                Python,
-                &[1.0, 2.0, 3.0, -4.0],
-                &[2, 2],
-            ),
-            ("A = (1, 2)  # gputexel: a\nB = 2", Python, &[1.0, 2.0], &[2]),
-            ("A = 1.5  # gputexel: a\nB = 2", Python, &[1.5], &[]),
-            ("D = {'x': [\n  # gputexel: a\n  [1, 2],\n ]}", Python, &[1.0, 2.0], &[2]),
-        ] {
-            assert_eq!(read(source, language), Ok((values.to_vec(), Some(shape.to_vec()))), "{source}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_replaced_is_named() {
-        use Language::{C, Rust};
-        for (source, language, expected) in [
-            ("// gputexel: a\n", C, "no array follows"),
-            ("// gputexel: a\nextern int a[64];", C, "'extern int a[64]' is not a number"),
-            ("// gputexel: a\nint a[2] = { 1, 2", C, "'{' is not closed before the end"),
-            ("// gputexel: a\nint a[2] = { 1, (2 };", C, "'(' is closed by '}'"),
-            ("// gputexel: a\nint a[2] = { 5*3, 2 };", C, "'5*3' is not a number"),
-            ("// gputexel: a\nint a[2] = { N, 2 };", C, "'N' is not a number"),
-            ("// gputexel: a\nint a[2] = { -S(1, 2), 2 };", C, "'-S(1, 2)' is not a number"),
-            ("// gputexel: a\nint a[2] = { (int)5, 2 };", C, "'(int)5' is not a number"),
-            ("// gputexel: a\nint a[2] = { \"5\", 2 };", C, "'\"5\"' is not a number"),
-            ("// gputexel: a\nint a[2] = { [1] = 5, 2 };", C, "'[1] =' places an entry"),
-            ("// gputexel: a\nint a[2] = {\n#if X\n 5,\n#endif\n 2 };", C, "line of the preprocessor"),
-            ("// gputexel: a\nint a[2] = { };", C, "the array is empty"),
-            ("// gputexel: a\nScore a = { .eg = 1, .mg = 2 };", C, "'eg' stands before 'mg'"),
-            ("// gputexel: a\n#define S(a, b) 5", C, "a macro with arguments"),
-            ("// gputexel: a\nint f(int x) { return x; }", C, "'{ return x; }' is not a number"),
-            ("int a = 1; int b = 2; // gputexel: a", C, "more than one thing"),
-            ("int x = {\n 1\n }; // gputexel: a\nint y = 2;", C, "behind the end"),
-            ("// gputexel: a\nconst A: [i32; 64] = [0; 64];", Rust, "'[0; 64]' is not a number"),
-            ("// gputexel: a\nconst A: i32 = B[5];", Rust, "'B[5]' is not a number"),
-            ("x = {\n { 9, 8 }, { // gputexel: a\n 3, 4} };", C, "more than one thing"),
-        ] {
-            let why = read(source, language).unwrap_err();
-            assert!(why.contains(expected), "{source}: {why}");
-        }
-        let deep = format!("// gputexel: a\nx = {}1{};", "{".repeat(99), "}".repeat(99));
-        assert!(read(&deep, C).unwrap_err().contains("too deep"));
-    }
-}
+mod tests;

@@ -1,6 +1,8 @@
 //! The numbers of a marker's array: which features each of them stands for, in which order.
 
+use super::board::Board;
 use super::marker::{Grouping, Marking, Offset};
+use super::pieces::{Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
 
@@ -21,6 +23,10 @@ pub(super) struct Content<'a> {
     marking: &'a Marking,
     /// None where the source keeps its own.
     pub pieces: Vec<Option<Source>>,
+    /// Which of them are Black's; none where entries are not of one color each.
+    blacks: Option<Vec<bool>>,
+    /// How piece values of two colors follow each other, where the marker does not list them all.
+    pub doubled: Option<Grouping>,
     /// One list a piece; no lists for values without squares.
     cells: Vec<Vec<SquareCell>>,
     pub phases: Vec<usize>,
@@ -33,40 +39,54 @@ pub(super) struct Content<'a> {
 impl<'a> Content<'a> {
     pub fn new(values: &'a TableValues, named: &Named, marking: &'a Marking) -> Self {
         let table = |table: usize| &values.tables.0[table];
-        let six = |sources: [Source; 6]| match &marking.pieces {
-            Some(pieces) => pieces.iter().map(|piece| piece.map(|role| sources[role])).collect(),
-            None => sources.map(Some).to_vec(),
+        let (listed, doubled) = listed_pieces(values, named.place, marking);
+        // Kings may have no value, and then entries of theirs are left alone.
+        let six = |sources: &[Source]| {
+            let source = |piece: &Option<Piece>| piece.and_then(|piece| sources.get(piece.role).copied());
+            listed.iter().map(source).collect::<Vec<_>>()
         };
         let pieces = match named.place {
-            Place::Tables(tables) => six(tables.map(Source::Table)),
-            Place::Material(tables) => six(tables.map(Source::Mean)),
+            Place::Tables(tables) => six(&tables.map(Source::Table)),
+            Place::Material(tables) => six(&tables.map(Source::Mean)),
             Place::Table(at) if table(at).is_squares() => vec![Some(Source::Table(at))],
             Place::Table(at) => match piece_features(values, table(at)) {
-                Some(ids) => six(ids.map(Source::Feature)),
+                Some(ids) => six(&ids.iter().map(|&id| Source::Feature(id)).collect::<Vec<_>>()),
                 None => table(at).ids.iter().map(|&id| Some(Source::Feature(id))).collect(),
             },
             Place::Feature(id) => vec![Some(Source::Feature(id))],
             Place::Mean(at) => vec![Some(Source::Mean(at))],
         };
         let has_squares = pieces.iter().flatten().any(|source| matches!(source, Source::Table(_)));
-        let cells = |source: &Option<Source>| match source {
-            Some(Source::Table(at)) => match table(*at).listed() {
-                Some(listed) if values.own_order && !marking.oriented => marking.order.cells_of(&listed),
+        let blacks: Option<Vec<bool>> = (is_pieces(values, named.place) && is_colored(&listed))
+            .then(|| listed.iter().map(|piece| piece.is_some_and(|piece| piece.black)).collect());
+        let cells = |(index, source): (usize, &Option<Source>)| {
+            let mut cells = match source {
+                Some(Source::Table(at)) => match table(*at).listed() {
+                    Some(listed) if values.own_order && !marking.oriented => marking.order.cells_of(&listed),
+                    _ => marking.order.cells(),
+                },
+                // Counted, but never asked for.
                 _ => marking.order.cells(),
-            },
-            // Counted, but never asked for.
-            _ => marking.order.cells(),
+            };
+            if let Some(blacks) = &blacks {
+                let black = cells.split_off(marking.order.entries());
+                cells = if blacks[index] { black } else { cells };
+            }
+            let colors = cells.chunks(marking.order.entries());
+            colors.flat_map(|color| marking.board.place(color.to_vec())).collect()
         };
-        let cells = if has_squares { pieces.iter().map(cells).collect() } else { Vec::new() };
+        let cells = if has_squares { pieces.iter().enumerate().map(cells).collect() } else { Vec::new() };
         let king_optional = pieces.len() == 6 && !has_squares && is_pieces(values, named.place);
         Self {
             values,
             marking,
             cells,
             pieces,
+            blacks,
+            doubled,
             phases: named.phases.clone(),
-            row: marking.order.files,
-            king_optional: king_optional && marking.pieces.is_none(),
+            row: marking.board.row(marking.order.files),
+            king_optional: king_optional && marking.pieces.is_none() && doubled.is_none(),
         }
     }
 
@@ -96,11 +116,58 @@ impl<'a> Content<'a> {
             Marking { by: Some(_), .. } if self.pieces.len() == 1 => {
                 Err(format!("option 'by' is for several pieces; '{what}' is one's"))
             }
-            _ if self.row == 4 && self.listed_orders().contains(&None) => Err(format!(
-                "the schema lists the squares of '{what}' in an order of its own; half tables of it need an 'orientation'"
+            Marking { color_option: Some(option), .. }
+                if !squares && !is_pieces(self.values, named.place) =>
+            {
+                Err(format!("option '{option}' is for values of pieces, which '{what}' is not"))
+            }
+            Marking { rows: Some(_), .. } if squares || is_pieces(self.values, named.place) => {
+                Err(format!("option 'rows' is for lists of values; '{what}' is of pieces"))
+            }
+            Marking { board: Board::PawnRanks, .. } if !self.is_of_pawns(named.place) => Err(format!(
+                "option 'ranks 2-7' is for tables of pawns; other pieces stand on all ranks, and '{what}' is not a pawn's"
             )),
+            _ if (self.row != 8 || self.marking.board != Board::Squares)
+                && self.listed_orders().contains(&None) =>
+            {
+                Err(format!(
+                    "the schema lists the squares of '{what}' in an order of its own; half tables and boards of it need an 'orientation'"
+                ))
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a place is a table of pawns, by its name.
+    fn is_of_pawns(&self, place: Place) -> bool {
+        matches!(place, Place::Table(at) if self.values.tables.0[at].name.to_lowercase().contains("pawn"))
+    }
+
+    /// Leaves out the entries behind the first of each row, which are the source's own; `entries` are those of
+    /// the whole array.
+    ///
+    /// # Errors
+    /// Rows that do not hold all values.
+    pub fn pad_rows(&mut self, rows: &[usize], entries: usize) -> std::result::Result<(), String> {
+        let (counted, all) = (rows.iter().sum::<usize>(), self.pieces.len());
+        if counted != all {
+            return Err(format!("option 'rows' counts {counted} values, '{}' has {all}", self.marking.what));
+        }
+        let length = entries / self.phases.len() / rows.len();
+        if length * self.phases.len() * rows.len() != entries {
+            return Err(format!("the array's {entries} numbers are not {} rows of one length", rows.len()));
+        }
+        if let Some(long) = rows.iter().find(|&&row| row > length) {
+            return Err(format!("rows of the array have {length} entries, and option 'rows' counts {long}"));
+        }
+        let mut padded = Vec::with_capacity(length * rows.len());
+        let mut own = std::mem::take(&mut self.pieces).into_iter();
+        for &row in rows {
+            padded.extend(own.by_ref().take(row));
+            padded.extend(std::iter::repeat_n(None, length - row));
+        }
+        self.pieces = padded;
+        Ok(())
     }
 
     /// Whether there are tables of squares.
@@ -141,7 +208,8 @@ impl<'a> Content<'a> {
 
     /// How many colors have tables of their own.
     pub fn colors(&self) -> usize {
-        if self.has_squares() && self.marking.order.colors != Colors::One { 2 } else { 1 }
+        let both = self.marking.order.colors != Colors::One && self.blacks.is_none();
+        if self.has_squares() && both { 2 } else { 1 }
     }
 
     /// The marker.
@@ -156,14 +224,16 @@ impl<'a> Content<'a> {
 
     /// Whether there are both phases, and each number is the same in both, as if there were but one.
     pub fn is_untapered(&self) -> bool {
+        self.phases == [0, 1] && self.first_tapered().is_none()
+    }
+
+    /// The first feature whose values differ between the phases.
+    pub fn first_tapered(&self) -> Option<usize> {
         let count = self.values.features.len();
-        let same = |id: usize| self.values.theta[id] == self.values.theta[count + id];
+        let tapered = |id: &usize| self.values.theta[*id] != self.values.theta[count + *id];
         let mut places =
             (0..self.pieces.len()).flat_map(|piece| (0..self.squares()).map(move |square| (piece, square)));
-        self.phases == [0, 1]
-            && places.all(|(piece, square)| {
-                self.features(piece, square).is_none_or(|(ids, _)| ids.into_iter().all(same))
-            })
+        places.find_map(|(piece, square)| self.features(piece, square)?.0.into_iter().find(tapered))
     }
 
     /// Lengths as the user should read them.
@@ -183,11 +253,16 @@ impl<'a> Content<'a> {
     /// source keeps its own.
     pub fn features(&self, piece: usize, square: usize) -> Option<(Vec<usize>, bool)> {
         let table = |at: usize| &self.values.tables.0[at];
+        let black = self.blacks.as_ref().is_some_and(|blacks| blacks[piece]);
+        let negative = black && self.marking.order.colors == Colors::Negated;
         Some(match self.pieces[piece]? {
-            Source::Feature(id) => (vec![id], false),
-            Source::Mean(at) => (table(at).piece_ids().to_vec(), false),
+            Source::Feature(id) => (vec![id], negative),
+            Source::Mean(at) => (table(at).piece_ids().to_vec(), negative),
             Source::Table(at) => {
                 let SquareCell { squares, negative } = &self.cells[piece][square];
+                if squares.is_empty() {
+                    return None;
+                }
                 (squares.iter().map(|&square| table(at).ids[square]).collect(), *negative)
             }
         })
@@ -195,9 +270,7 @@ impl<'a> Content<'a> {
 
     /// −1 for Black's values of the opposite sign.
     pub fn sign(&self, piece: usize, square: usize) -> f64 {
-        let negative =
-            |cell: &SquareCell| cell.negative && matches!(self.pieces[piece], Some(Source::Table(_)));
-        if self.cells.get(piece).is_some_and(|cells| negative(&cells[square])) { -1.0 } else { 1.0 }
+        if self.features(piece, square).is_some_and(|(_, negative)| negative) { -1.0 } else { 1.0 }
     }
 
     /// The square of each index of the first color, by piece; none for those that the source keeps.
@@ -246,14 +319,41 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The features of a table that are pawn, knight, bishop, rook, queen and king, and nothing else.
-fn piece_features(values: &TableValues, table: &FeatureTable) -> Option<[usize; 6]> {
-    let ids: [usize; 6] = table.ids[..].try_into().ok()?;
+/// The features of a table that are pawn, knight, bishop, rook, queen and possibly king, and nothing else.
+fn piece_features<'a>(values: &TableValues, table: &'a FeatureTable) -> Option<&'a [usize]> {
     let same = |(id, role): (&usize, &&str)| values.features[*id].name.eq_ignore_ascii_case(role);
-    ids.iter().zip(&ROLE_NAMES).all(same).then_some(ids)
+    let ids = &table.ids[..];
+    (matches!(ids.len(), 5 | 6) && ids.iter().zip(&ROLE_NAMES).all(same)).then_some(ids)
 }
 
-/// Whether a place has one number, or one table, for each of the six pieces.
+/// The pieces of an array in order, and how those of both colors follow each other where the marker does not
+/// list them all.
+fn listed_pieces(
+    values: &TableValues,
+    place: Place,
+    marking: &Marking,
+) -> (Vec<Option<Piece>>, Option<Grouping>) {
+    let roles = match place {
+        Place::Table(at) => piece_features(values, &values.tables.0[at]).map_or(6, <[usize]>::len),
+        _ => 6,
+    };
+    let all = || (0..roles).map(|role| Some(Piece::white(role))).collect();
+    let own = marking.pieces.clone().unwrap_or_else(all);
+    let squares = matches!(place, Place::Tables(_));
+    if squares || marking.order.colors == Colors::One || is_colored(&own) || !is_pieces(values, place) {
+        return (own, None);
+    }
+    let colored = |black: bool| move |piece: &Option<Piece>| piece.map(|piece| Piece { black, ..piece });
+    let order = [marking.black_first, !marking.black_first];
+    let grouping = marking.by.unwrap_or(Grouping::Color);
+    let pieces = match grouping {
+        Grouping::Color => order.iter().flat_map(|&black| own.iter().map(colored(black))).collect(),
+        Grouping::Piece => own.iter().flat_map(|piece| order.map(|black| colored(black)(piece))).collect(),
+    };
+    (pieces, Some(grouping))
+}
+
+/// Whether a place has one number, or one table, for each piece; kings may lack a number.
 pub(super) fn is_pieces(values: &TableValues, place: Place) -> bool {
     match place {
         Place::Tables(_) | Place::Material(_) => true,

@@ -1,13 +1,29 @@
 //! Markers: comments that begin with `gputexel:` and say what the array beside them holds.
 
-use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
+use super::board::Board;
+use super::pieces::{self, Pieces, is_colored};
+use gputexel_model::{Colors, SquareOrder};
 use gputexel_patch::lexer::{Kind, Token};
 
 const SIGN: &str = "gputexel:";
 
 /// Options with values.
-const OPTIONS: [&str; 10] =
-    ["orientation", "files", "colors", "by", "first", "prefix", "scale", "offset", "pieces", "name"];
+const OPTIONS: [&str; 14] = [
+    "orientation",
+    "files",
+    "board",
+    "ranks",
+    "colors",
+    "by",
+    "first",
+    "prefix",
+    "scale",
+    "offset",
+    "pieces",
+    "rows",
+    "number",
+    "name",
+];
 
 /// A marker and where it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,10 +56,18 @@ pub(super) struct Marking {
     pub prefix: Option<String>,
     pub scale: f64,
     pub offset: Option<Offset>,
-    /// Entries by piece; none for those that are left alone.
-    pub pieces: Option<Vec<Option<usize>>>,
+    /// What the entries of a table are.
+    pub board: Board,
+    /// Entries by piece.
+    pub pieces: Option<Pieces>,
+    /// How many entries of each row count, where rows go on with others.
+    pub rows: Option<Vec<usize>>,
+    /// Which numbers of its line are meant, from 1; an array otherwise.
+    pub numbers: Option<Vec<usize>>,
     /// The options that are about squares, for messages.
     pub square_option: Option<&'static str>,
+    /// The options that are about both colors, for messages.
+    pub color_option: Option<&'static str>,
 }
 
 /// How the tables of two colors and several pieces follow each other.
@@ -80,8 +104,7 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
         let mut from = token.start;
         for line in source[token.start..token.end].split_inclusive('\n') {
             let text = line.trim_end().trim_end_matches("*/");
-            let text = text
-                .trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<' | '#'));
+            let text = text.trim_start_matches(is_ornament);
             // "Written by gputexel: ..." is none; nor is a word that ends so.
             if let Some(said) = text.strip_prefix(SIGN) {
                 let at = from + line.find(SIGN).unwrap_or(0);
@@ -92,6 +115,27 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
         }
     }
     markers
+}
+
+/// Comments that would be markers if they had a colon: where they are, and the word that follows.
+pub(super) fn without_colon<'a>(source: &'a str, tokens: &[Token]) -> Vec<(usize, &'a str)> {
+    let mut found = Vec::new();
+    for token in tokens.iter().filter(|token| token.kind == Kind::Comment) {
+        let comment = &source[token.start..token.end];
+        let text = comment.trim_start_matches(is_ornament).trim_end().trim_end_matches("*/");
+        let Some(said) = text.strip_prefix(SIGN.trim_end_matches(':')) else { continue };
+        if said.starts_with(char::is_whitespace)
+            && let Some(word) = said.split_whitespace().next()
+        {
+            found.push((token.start, word));
+        }
+    }
+    found
+}
+
+/// Whether a character only opens or adorns a comment.
+fn is_ornament(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<' | '#')
 }
 
 /// Reads what stands behind `gputexel:`.
@@ -111,8 +155,12 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         prefix: None,
         scale: 1.0,
         offset: None,
+        board: Board::Squares,
         pieces: None,
+        rows: None,
+        numbers: None,
         square_option: None,
+        color_option: None,
     };
     let mut given: Vec<String> = Vec::new();
     let mut flip = false;
@@ -152,13 +200,28 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
                 };
                 marking.square_option = Some("files");
             }
+            "board" => {
+                marking.board = Board::of_option(value).ok_or_else(|| wrong("0x88 or 10x12"))?;
+                marking.square_option = Some("board");
+            }
+            "ranks" if value == "2-7" => {
+                marking.board = Board::PawnRanks;
+                marking.square_option = Some("ranks");
+            }
+            "ranks" => return Err(wrong("2-7")),
+            "rows" => marking.rows = Some(counts(value).ok_or_else(|| wrong("lengths, such as 9/14/15"))?),
+            "number" => {
+                let numbers = counts(value).filter(|all| (1..all.len()).all(|i| !all[..i].contains(&all[i])));
+                marking.numbers =
+                    Some(numbers.ok_or_else(|| wrong("a place on the line from 1, several as 1/2"))?);
+            }
             "colors" => {
                 marking.order.colors = match value {
                     "both" => Colors::Both,
                     "negated" => Colors::Negated,
                     _ => return Err(wrong("both or negated")),
                 };
-                marking.square_option = Some("colors");
+                marking.color_option = Some("colors");
             }
             "by" => {
                 marking.by = Some(match value {
@@ -166,7 +229,7 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
                     "piece" => Grouping::Piece,
                     _ => return Err(wrong("color or piece")),
                 });
-                marking.square_option = Some("by");
+                marking.color_option = Some("by");
             }
             "first" => {
                 marking.black_first = match value {
@@ -174,7 +237,7 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
                     "black" => true,
                     _ => return Err(wrong("white or black")),
                 };
-                marking.square_option = Some("first");
+                marking.color_option = Some("first");
             }
             "prefix" => {
                 marking.prefix = Some(unquoted(value));
@@ -196,12 +259,24 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
                 });
             }
             "pieces" => {
-                marking.pieces = Some(pieces(value).ok_or_else(|| wrong("letters of pnbrqk, - for others"))?)
+                let letters = "letters of pnbrqk, twice for both colors, - for others";
+                marking.pieces = Some(pieces::parse(value).ok_or_else(|| wrong(letters))?);
             }
             _ => marking.name = unquoted(value),
         }
     }
     marking.order.ranks_down ^= flip;
+    if marking.board != Board::Squares {
+        let both =
+            given.iter().any(|option| option == "board") && given.iter().any(|option| option == "ranks");
+        if marking.order.files == 4 || both {
+            let other = if both { "ranks 2-7" } else { "files 4" };
+            return Err(format!(
+                "option '{other}' is for tables of squares alone, which have no 'board' or 'ranks'"
+            ));
+        }
+    }
+    marking.color_pieces()?;
     if marking.order.colors == Colors::One
         && let Some(option) = given.iter().find(|option| ["by", "first"].contains(&option.as_str()))
     {
@@ -211,6 +286,63 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
 }
 
 impl Marking {
+    /// Whether the pieces are of both colors, each entry of one.
+    pub fn is_colored(&self) -> bool {
+        self.pieces.as_ref().is_some_and(is_colored)
+    }
+
+    /// Adds to pieces of both colors that there are both.
+    ///
+    /// # Errors
+    /// Options that say it a second time.
+    fn color_pieces(&mut self) -> Result<(), String> {
+        if !self.is_colored() {
+            return Ok(());
+        }
+        if let Some(option @ ("by" | "first")) = self.color_option {
+            return Err(format!(
+                "option '{option}' is for tables of both colors; 'pieces' says already whose they are"
+            ));
+        }
+        if self.order.colors == Colors::One {
+            self.order.colors = Colors::Both;
+        }
+        Ok(())
+    }
+
+    /// Takes over what names of entries say, as `[PAWN] =` does.
+    ///
+    /// # Errors
+    /// When the marker says otherwise.
+    pub fn take_places(&mut self, places: &Places) -> Result<(), String> {
+        if let Some(named) = &places.pieces {
+            match &self.pieces {
+                Some(own) if own != named => {
+                    return Err(format!(
+                        "the names of the entries are 'pieces {}', the marker says 'pieces {}'",
+                        pieces::text(named),
+                        pieces::text(own)
+                    ));
+                }
+                _ => self.pieces = Some(named.clone()),
+            }
+            self.color_pieces()?;
+        }
+        if let Some(black_first) = places.black_first.filter(|_| self.order.colors != Colors::One) {
+            if self.color_option == Some("first") && black_first != self.black_first {
+                return Err("the names of the entries say which color is first, the marker says otherwise"
+                    .to_string());
+            }
+            self.black_first = black_first;
+        }
+        Ok(())
+    }
+
+    /// Entries of one color's table of squares.
+    pub fn entries(&self) -> usize {
+        self.board.entries(self.order.entries())
+    }
+
     /// The marker as it would be written.
     pub fn text(&self) -> String {
         let mut text = format!("{SIGN} {}", self.what);
@@ -223,6 +355,7 @@ impl Marking {
         if self.order.files == 4 {
             text += " files 4";
         }
+        text += self.board.option();
         match self.order.colors {
             Colors::One => {}
             Colors::Both => text += " colors both",
@@ -244,8 +377,14 @@ impl Marking {
             None => {}
         }
         if let Some(pieces) = &self.pieces {
-            let letter = |piece: &Option<usize>| piece.map_or('-', |role| letter(ROLE_NAMES[role]));
-            text += &format!(" pieces {}", pieces.iter().map(letter).collect::<String>());
+            text += &format!(" pieces {}", pieces::text(pieces));
+        }
+        let slashed = |all: &[usize]| all.iter().map(usize::to_string).collect::<Vec<_>>().join("/");
+        if let Some(rows) = &self.rows {
+            text += &format!(" rows {}", slashed(rows));
+        }
+        if let Some(numbers) = &self.numbers {
+            text += &format!(" number {}", slashed(numbers));
         }
         if self.name != self.what {
             let plain = self.name.chars().all(|c| c.is_alphanumeric() || "._".contains(c));
@@ -255,9 +394,18 @@ impl Marking {
     }
 }
 
-/// The letter of a piece.
-fn letter(role: &str) -> char {
-    if role == "knight" { 'n' } else { role.chars().next().unwrap_or(' ') }
+/// What the names of an array's entries say of their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Places {
+    pub pieces: Option<Pieces>,
+    /// Whether Black's entries come before White's.
+    pub black_first: Option<bool>,
+}
+
+/// Numbers from 1, between slashes.
+fn counts(text: &str) -> Option<Vec<usize>> {
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| (1..=4096).contains(number));
+    text.split('/').map(number).collect()
 }
 
 /// Words between blanks, commas and equals signs. A word that begins with a quote goes on to the end of
@@ -309,18 +457,6 @@ fn unquoted(word: &str) -> String {
     quoted(word).map_or_else(|_| word.to_string(), |(string, _)| string)
 }
 
-fn pieces(text: &str) -> Option<Vec<Option<usize>>> {
-    let mut pieces = Vec::new();
-    for c in text.chars().map(|c| c.to_ascii_lowercase()) {
-        let piece = ROLE_NAMES.iter().position(|role| letter(role) == c);
-        if (piece.is_none() && c != '-') || (piece.is_some() && pieces.contains(&piece)) {
-            return None;
-        }
-        pieces.push(piece);
-    }
-    pieces.iter().any(Option::is_some).then_some(pieces)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,7 +479,6 @@ mod tests {
         assert!(marking.order.ranks_down && marking.order.files_down);
         assert!(marking.scale == -0.5 && marking.name == "a");
         assert_eq!(marking.offset, Some(Offset::Numbers([1.0, 2.0])));
-        assert_eq!(pieces("-nK").unwrap(), [None, Some(1), Some(5)]);
         for (text, expected) in [
             ("", "names nothing"),
             ("k scale", "has no value"),

@@ -7,16 +7,20 @@
 //! written, and how they are lined up, is taken from the array as it stands.
 
 mod array;
+mod board;
 mod compare;
 mod content;
 mod difference;
 mod element;
 mod fill;
 mod known;
+mod labels;
 mod layout;
+mod line;
 mod marker;
 mod number;
 mod order;
+mod pieces;
 mod read;
 mod search;
 mod values;
@@ -81,6 +85,8 @@ pub struct TablesPlan {
     pub filled: Vec<Filled>,
     /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
+    /// Tables and single values of which no marker names any, unless some markers were asked for.
+    pub unmarked: Vec<String>,
 }
 
 /// One line without its end: `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
@@ -107,6 +113,15 @@ impl TablesPlan {
             let Some(note) = note else { continue };
             let trusted = if *compared == Compared::Trusted { "filled as marked, although " } else { "" };
             notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
+        }
+        if let [first, rest @ ..] = &self.unmarked[..] {
+            const SHOWN: usize = 8;
+            let others: String = rest.iter().take(SHOWN - 1).map(|name| format!(", {name}")).collect();
+            let more = match self.unmarked.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            notes.push(format!("not written, because no marker names them: {first}{others}{more}"));
         }
         match self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
             0 => {}
@@ -149,6 +164,7 @@ pub fn plan(
             continue;
         }
         let before = gputexel_patch::read_source(&path, shown)?;
+        refuse_binary(&before, shown)?;
         loaded.push((path, shown, before));
     }
     let mut served: Vec<bool> = vec![false; options.markers.len()];
@@ -165,9 +181,14 @@ pub fn plan(
         };
         return Err(Error::Usage(format!("{where_to}: no marker 'gputexel: {}'", options.markers[at])));
     }
+    let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
+    let unmarked = match options.markers.is_empty() {
+        true => values.unmarked(jobs.map(|job| job.named.place)),
+        false => Vec::new(),
+    };
     let judge = Judge::new(values, known, options.trust);
     let verdicts = judged(judge, &surveys)?;
-    let mut plan = TablesPlan::default();
+    let mut plan = TablesPlan { unmarked, ..TablesPlan::default() };
     let mut contents = Vec::with_capacity(surveys.len());
     for ((survey, verdicts), ((_, shown, _), (_, encoding))) in
         surveys.iter().zip(verdicts).zip(loaded.iter().zip(&decoded))
@@ -188,6 +209,15 @@ pub fn plan(
         }
     }
     Ok(plan)
+}
+
+/// Refuses what is no text, whose bytes might look like a marker: only UTF-16 has zeros.
+fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
+    let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    match wide || memchr::memchr(0, bytes).is_none() {
+        true => Ok(()),
+        false => Err(Error::input(shown, "is a binary file (it contains a zero byte); expected a source")),
+    }
 }
 
 /// Compares all arrays, by source: first those whose piece values the engine adds itself, because they reveal
@@ -261,6 +291,13 @@ impl<'a> Survey<'a> {
         let tokens = lexer::lex(source, language);
         let found = marker::find(source, &tokens);
         let mut survey = Self { shown, source, language, tokens, jobs: Vec::new() };
+        for (at, word) in marker::without_colon(source, &survey.tokens) {
+            if values.resolve(word).is_some() {
+                return Err(
+                    survey.wrong(at, format!("looks like a marker without a colon: 'gputexel: {word}'"))
+                );
+            }
+        }
         if found.is_empty() && wanted.is_empty() {
             return Err(Error::input(shown, "has no marker; write '// gputexel: NAME' above an array"));
         }
@@ -292,7 +329,7 @@ impl<'a> Survey<'a> {
                 );
                 return Err(survey.wrong(at, why));
             }
-            let array = array::find(source, &code, (start, end), language)
+            let array = find_numbers(source, &code, (start, end), language, &marking)
                 .map_err(|(at, why)| survey.wrong(at, why))?;
             let overlaps = |job: &&Job<'_>| array.start < job.array.end && job.array.start < array.end;
             if let Some(other) = survey.jobs.iter().find(overlaps) {
@@ -306,6 +343,12 @@ impl<'a> Survey<'a> {
                 let why = format!("'{}' is not a name in the parameter file", marking.what);
                 survey.wrong(at, why).mended_by(Remedy::ListNames)
             })?;
+            take_places(values, &named, &mut marking, &array)
+                .map_err(|why| survey.wrong(array.start, why))?;
+            if named.tied {
+                check_tied(values, &named, &marking)
+                    .map_err(|why| survey.wrong(at, why).mended_by(Remedy::TiedBasis))?;
+            }
             let content = Content::new(values, &named, &marking);
             if 2 * array.entries.len() == content.count() && content.is_untapered() {
                 // One number for both phases is all that the engine has.
@@ -369,6 +412,60 @@ impl<'a> Survey<'a> {
     }
 }
 
+/// The array of a marker, or the numbers that it means on a line.
+fn find_numbers(
+    source: &str,
+    code: &[Token],
+    place: (usize, usize),
+    language: Language,
+    marking: &Marking,
+) -> std::result::Result<Array, array::Wrong> {
+    match &marking.numbers {
+        Some(wanted) => line::numbers(source, code, place, language, wanted),
+        None => array::find(source, code, place, language),
+    }
+}
+
+/// Adds to a marker what the names of its array's entries say.
+///
+/// # Errors
+/// When they say something else than the marker, or name pieces in a list that has others in its places.
+fn take_places(
+    values: &TableValues,
+    named: &Named,
+    marking: &mut Marking,
+    array: &Array,
+) -> std::result::Result<(), String> {
+    let Some(pieces) = array.places.pieces.as_ref().filter(|_| !content::is_pieces(values, named.place))
+    else {
+        return marking.take_places(&array.places);
+    };
+    let roles: Vec<usize> = pieces.iter().flatten().map(|piece| piece.role).collect();
+    match roles.is_sorted() && roles.len() == pieces.len() && !pieces::is_colored(pieces) {
+        true => Ok(()),
+        false => Err(format!(
+            "the names of the entries are 'pieces {}', but '{}' is a list in an order of its own; write its entries \
+             in that order, without places",
+            pieces::text(pieces),
+            marking.what
+        )),
+    }
+}
+
+/// Whether one number can stand for both phases.
+///
+/// # Errors
+/// A feature whose values differ.
+fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::result::Result<(), String> {
+    let content = Content::new(values, named, marking);
+    let Some(id) = content.first_tapered() else { return Ok(()) };
+    let [mg, eg] = [0, 1].map(|phase| values.theta[phase * values.features.len() + id]);
+    Err(format!(
+        "'{}' is one number for both phases, but '{}' is {mg} in the middlegame and {eg} in the endgame",
+        marking.what, values.features[id].name
+    ))
+}
+
 /// What the numbers of an array are of, and in which order; an error at byte 0 is about the marker.
 fn arrange<'a>(
     values: &'a TableValues,
@@ -379,6 +476,9 @@ fn arrange<'a>(
     let mut content = Content::new(values, named, marking);
     content.check(named).map_err(|why| (0, why))?;
     let count = array.entries.len();
+    if let Some(rows) = &marking.rows {
+        content.pad_rows(rows, count).map_err(|why| (array.start, why))?;
+    }
     if content.king_optional && count == 5 * content.phases.len() {
         content.pieces.truncate(5);
     }
@@ -397,7 +497,7 @@ fn arrange<'a>(
             format!("the array has {count} number{plural}, '{what}' has {own}{shape}{one_phase}"),
         ));
     }
-    let order = Order::of(array.shape.as_deref(), &content).map_err(|why| (array.start, why))?;
+    let order = Order::of(array, &content).map_err(|why| (array.start, why))?;
     Ok((content, order))
 }
 
@@ -406,7 +506,8 @@ impl Job<'_> {
     fn check(&self, values: &TableValues) -> std::result::Result<(), array::Wrong> {
         let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
         for (index, entry) in self.array.entries.iter().enumerate() {
-            if let (Some(_), Err(why)) = (content.pieces[order.place(index).0], &entry.number) {
+            let (piece, square, _) = order.place(index);
+            if let (Some(_), Err(why)) = (content.features(piece, square), &entry.number) {
                 return Err((entry.start, why.clone()));
             }
         }
@@ -419,7 +520,10 @@ impl Job<'_> {
             return Vec::new();
         };
         let entries = self.array.entries.iter().enumerate();
-        let replaced = entries.filter(|(index, _)| content.pieces[order.place(*index).0].is_some());
+        let replaced = entries.filter(|(index, _)| {
+            let (piece, square, _) = order.place(*index);
+            content.features(piece, square).is_some()
+        });
         replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
     }
 
@@ -436,7 +540,7 @@ impl Job<'_> {
         let mut numbers = Vec::with_capacity(entries.len());
         for (index, entry) in entries.iter().enumerate() {
             let (piece, square, phase) = order.place(index);
-            if content.pieces[piece].is_none() {
+            if content.features(piece, square).is_none() {
                 continue;
             }
             let number = entry.number.as_ref().map_err(|why| (entry.start, why.clone()))?;

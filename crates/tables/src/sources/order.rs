@@ -1,6 +1,7 @@
 //! The order of an array's numbers: which piece, square and phase a place in it stands for, as its brackets
 //! and its marker say.
 
+use super::array::Array;
 use super::content::Content;
 use super::marker::Grouping;
 
@@ -23,9 +24,9 @@ pub(super) struct Order {
 impl Order {
     /// # Errors
     /// Brackets that contradict the marker.
-    pub fn of(shape: Option<&[usize]>, content: &Content<'_>) -> Result<Self, String> {
-        let Some(shape) = shape else {
-            return Err("the rows of the array have different lengths".to_string());
+    pub fn of(array: &Array, content: &Content<'_>) -> Result<Self, String> {
+        let Some(shape) = array.shape.as_deref() else {
+            return Self::of_jagged(array, content);
         };
         let phases = content.phases.len();
         let mut rest = shape.to_vec();
@@ -37,7 +38,7 @@ impl Order {
                 (Some(2), ..) => shape.len() - 1,
                 (_, Some(axis), None) => axis,
                 _ => {
-                    let why = "the array has no pairs of a middlegame and an endgame value; there are '.mg' and '.eg'";
+                    let why = "the array has no pairs of a middlegame and an endgame value; put braces around the numbers of each phase, or mark arrays of one as '.mg' and '.eg'";
                     return Err(why.to_string());
                 }
             };
@@ -47,6 +48,15 @@ impl Order {
         let lengths = |shape: &[usize]| shape.iter().map(|n| format!("[{n}]")).collect::<String>();
         let (grouping, unsaid) =
             grouping(&rest, content).map_err(|why| format!("the array is {}, {why}", lengths(shape)))?;
+        if let (Some(by), [outer, _]) = (content.doubled, &rest[..])
+            && (*outer == 2) != (by == Grouping::Color)
+        {
+            return Err(format!(
+                "the array is {}, in which values of both colors are not by {}",
+                lengths(shape),
+                by.name()
+            ));
+        }
         let block = match grouping {
             Some(Grouping::Color) => content.squares() / 2,
             _ => content.squares(),
@@ -73,6 +83,28 @@ impl Order {
             colors: grouping,
             black_first: content.marking().black_first,
             unsaid,
+        })
+    }
+
+    /// Of rows that have different lengths: lists of values in their order.
+    fn of_jagged(array: &Array, content: &Content<'_>) -> Result<Self, String> {
+        let phases = content.phases.len();
+        if content.has_squares() || content.doubled.is_some() || content.marking().rows.is_some() {
+            return Err("the rows of the array have different lengths".to_string());
+        }
+        if phases == 2 && !array.pairs_inside {
+            let why = "the rows of the array have different lengths, and no pairs of a middlegame and an endgame value; \
+                       there are '.mg' and '.eg'";
+            return Err(why.to_string());
+        }
+        Ok(Self {
+            pieces: content.pieces.len(),
+            squares: 1,
+            phases,
+            run: 1,
+            colors: None,
+            black_first: false,
+            unsaid: false,
         })
     }
 

@@ -11,8 +11,8 @@ use super::content::{Content, Source};
 use super::difference::{Compared, Reference};
 use super::marker::{self, Marker, Marking, Offset, quoted};
 use super::number::Number;
-use super::values::{Named, TableValues, phases, plain};
-use super::{Job, arrange, is_export, utf8};
+use super::values::{Named, TableValues, phases, plain, without_both};
+use super::{Job, arrange, find_numbers, is_export, take_places, utf8};
 use crate::Remedy;
 use gputexel_files::{Error, Result};
 use gputexel_model::{Colors, Feature, ROLE_NAMES};
@@ -90,7 +90,8 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
     for Marker { start, end, at, marking } in markers {
         let mut marking = marking.map_err(|why| wrong(at, why))?;
         marking.oriented |= own_export;
-        let array = array::find(source, &code, (start, end), language).map_err(|(at, why)| wrong(at, why))?;
+        let array = find_numbers(source, &code, (start, end), language, &marking)
+            .map_err(|(at, why)| wrong(at, why))?;
         let comments = array.entries.iter().map(|entry| comment(source, &tokens, entry.end)).collect();
         found.push(Found { at, marking, array, comments });
     }
@@ -105,6 +106,11 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
     };
     let known = [reference(Compared::Like, like), reference(Compared::Start, start)];
     let known: Vec<Reference> = known.into_iter().flatten().collect();
+    for Found { marking, array, .. } in &mut found {
+        if let Some(named) = values.resolve(&marking.what) {
+            take_places(&values, &named, marking, array).map_err(|why| wrong(array.start, why))?;
+        }
+    }
     let (mut taken, mut doubts) = (Taken::default(), Vec::new());
     for Found { at, marking, array, .. } in &found {
         let Some(named) = values.resolve(&marking.what) else { continue };
@@ -223,6 +229,7 @@ impl<'a> Sink<'a> {
         for (index, (entry, comment)) in array.entries.iter().zip(comments).enumerate() {
             let (piece, square, phase) = order.place(index);
             let Some(source) = content.pieces[piece] else { continue };
+            let Some((ids, _)) = content.features(piece, square) else { continue };
             let number = entry.number.as_ref().map_err(|why| (entry.start, why.clone()))?;
             self.compare_name(source, comment.as_deref()).map_err(|why| (entry.start, why))?;
             let value = self
@@ -232,12 +239,13 @@ impl<'a> Sink<'a> {
                 self.precision.decimals = self.precision.decimals.max(Some(decimals));
             }
             let phase = content.phases[phase];
+            // A number that counts in both phases is the value of both.
+            let phases = if named.tied { vec![0, 1] } else { vec![phase] };
             if let Source::Mean(table) = source {
-                self.means[table][phase] = Some(value);
+                phases.into_iter().for_each(|phase| self.means[table][phase] = Some(value));
                 continue;
             }
-            let Some((ids, _)) = content.features(piece, square) else { continue };
-            for id in ids {
+            for (id, &phase) in ids.iter().flat_map(|&id| phases.iter().map(move |phase| (id, phase))) {
                 let slot = &mut self.theta[phase * self.values.features.len() + id];
                 if let Some((other, _)) = slot.filter(|&(other, _)| other != value) {
                     let name = &self.values.features[id].name;
@@ -324,7 +332,7 @@ fn described(found: &[Found]) -> std::result::Result<Vec<Feature>, array::Wrong>
                 }
                 continue;
             }
-            _ if elements == marking.order.entries() * colors => squares(&name),
+            _ if elements == marking.entries() * colors => squares(&name),
             _ if plain(&name) == "material" && elements == 6 => ROLE_NAMES.map(str::to_string).to_vec(),
             _ => {
                 let why = format!("nothing says what the numbers of '{name}' are called");
@@ -375,13 +383,19 @@ fn add(groups: &mut Vec<Described>, new: Described, at: usize) -> std::result::R
     }
 }
 
+/// A name without the ending of its phase, and the phases whose numbers it has.
+fn ending(what: &str) -> (&str, Vec<usize>) {
+    let both = || without_both(what).map(|base| (base, vec![0]));
+    phases(what).or_else(both).unwrap_or((what, vec![0, 1]))
+}
+
 /// What a marker names, without its phase, and how many phases there are; none for piece values.
 fn base_name(what: &str) -> (Option<String>, usize) {
     if let Ok((name, end)) = quoted(what) {
-        let (rest, phases) = phases(&what[end..]).unwrap_or((&what[end..], vec![0, 1]));
+        let (rest, phases) = ending(&what[end..]);
         return (rest.is_empty().then_some(name), phases.len());
     }
-    let (name, phases) = phases(what).unwrap_or((what, vec![0, 1]));
+    let (name, phases) = ending(what);
     let own = !plain(name).ends_with(".material");
     (own.then(|| name.to_string()), phases.len())
 }

@@ -5,6 +5,7 @@ use super::arrange;
 use super::content::{Content, Source, is_pieces};
 use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::marker::{Grouping, Marking, Offset};
+use super::pieces::{Piece, Pieces};
 use super::values::{Named, Place, TableValues};
 use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
@@ -107,11 +108,14 @@ fn arrangements(own: &Candidate) -> Vec<Candidate> {
         let firsts = SquareOrder::ORIENTATIONS.into_iter();
         firsts.map(|first| with(candidate, oriented(&candidate.marking, first))).collect()
     });
-    if own.marking.order.colors != Colors::One {
+    let colored = own.marking.is_colored();
+    if own.marking.order.colors != Colors::One && !colored {
         vary(&|candidate| {
             let by = [Grouping::Color, Grouping::Piece].into_iter();
             by.map(|by| with(candidate, Marking { by: Some(by), ..candidate.marking.clone() })).collect()
         });
+    }
+    if own.marking.order.colors != Colors::One {
         vary(&|candidate| {
             let mut marking = candidate.marking.clone();
             marking.order.colors = match marking.order.colors {
@@ -121,8 +125,14 @@ fn arrangements(own: &Candidate) -> Vec<Candidate> {
             vec![with(candidate, marking)]
         });
         vary(&|candidate| {
-            let black_first = !candidate.marking.black_first;
-            vec![with(candidate, Marking { black_first, ..candidate.marking.clone() })]
+            let mut marking = candidate.marking.clone();
+            match &mut marking.pieces {
+                Some(pieces) if colored => {
+                    pieces.iter_mut().flatten().for_each(|piece| piece.black = !piece.black);
+                }
+                _ => marking.black_first = !marking.black_first,
+            }
+            vec![with(candidate, marking)]
         });
     }
     if own.named.phases.len() == 2 {
@@ -150,11 +160,11 @@ fn other_names(values: &TableValues, arranged: &[Candidate]) -> Vec<Candidate> {
     for place in places {
         for candidate in arranged {
             let phases = match candidate.named.phases[..] {
-                [phase] => vec![vec![phase], vec![1 - phase]],
+                [phase] if !candidate.named.tied => vec![vec![phase], vec![1 - phase]],
                 _ => vec![candidate.named.phases.clone()],
             };
             for phases in phases {
-                let named = Named { place, phases };
+                let named = Named { place, phases, ..candidate.named };
                 if named == candidate.named {
                     continue;
                 }
@@ -194,48 +204,53 @@ fn other_pieces(
 }
 
 /// The piece at each place of an array, where there is one for each.
-fn pieces(
-    values: &TableValues,
-    candidate: &Candidate,
-    job: &Job<'_>,
-    added: &Added,
-) -> Option<Vec<Option<usize>>> {
+fn pieces(values: &TableValues, candidate: &Candidate, job: &Job<'_>, added: &Added) -> Option<Pieces> {
     let (content, order) = arrange(values, &candidate.named, &candidate.marking, &job.array).ok()?;
     let places = content.pieces.len();
+    if content.doubled.is_some() {
+        // The marker lists the pieces of one color only.
+        return None;
+    }
+    let colors = if candidate.marking.is_colored() { &[false, true][..] } else { &[false] };
+    let all = colors.iter().flat_map(|&black| (0..ROLE_NAMES.len()).map(move |role| Piece { role, black }));
     // By place, the pieces whose values are there, those that are there exactly before others.
-    let mut fitting: Vec<Vec<(f64, usize)>> = vec![Vec::new(); places];
-    for role in 0..ROLE_NAMES.len() {
+    let mut fitting: Vec<Vec<(f64, Piece)>> = vec![Vec::new(); places];
+    for piece in all {
         for (at, fitting) in fitting.iter_mut().enumerate().filter(|(at, _)| content.pieces[*at].is_some()) {
             let mut pieces = vec![None; places];
-            pieces[at] = Some(role);
+            pieces[at] = Some(piece);
             let marking = Marking { pieces: Some(pieces), ..candidate.marking.clone() };
             let content = Content::new(values, &candidate.named, &marking);
+            // A piece without a value, which leaves its entry alone, would fit any number.
+            if content.pieces[at].is_none() {
+                continue;
+            }
             let difference = difference(&content, &order, &job.array, added);
             if difference.fits() {
-                fitting.push((difference.total, role));
+                fitting.push((difference.total, piece));
             }
         }
     }
-    fitting.iter_mut().for_each(|roles| roles.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    fitting.iter_mut().for_each(|pieces| pieces.sort_by(|a, b| a.0.total_cmp(&b.0)));
     let mut chosen = Vec::with_capacity(places);
     choose(&fitting, &content.pieces, &mut chosen).then_some(chosen)
 }
 
 /// A different piece for each place that has one.
-fn choose(fitting: &[Vec<(f64, usize)>], places: &[Option<Source>], chosen: &mut Vec<Option<usize>>) -> bool {
+fn choose(fitting: &[Vec<(f64, Piece)>], places: &[Option<Source>], chosen: &mut Pieces) -> bool {
     let at = chosen.len();
     if at == places.len() {
         return true;
     }
-    let free: Vec<Option<usize>> = match places[at] {
+    let free: Pieces = match places[at] {
         None => vec![None],
-        Some(_) => fitting[at].iter().map(|&(_, role)| Some(role)).collect(),
+        Some(_) => fitting[at].iter().map(|&(_, piece)| Some(piece)).collect(),
     };
-    for role in free {
-        if role.is_some() && chosen.contains(&role) {
+    for piece in free {
+        if piece.is_some() && chosen.contains(&piece) {
             continue;
         }
-        chosen.push(role);
+        chosen.push(piece);
         if choose(fitting, places, chosen) {
             return true;
         }

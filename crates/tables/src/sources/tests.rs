@@ -185,11 +185,11 @@ fn what_does_not_fit_is_said_with_file_and_line() {
         ),
         (
             "// gputexel: material\nint a[] = {1,2,3,4,5,6,7,8,9,10,11,12};",
-            "dir/a.cpp:2: the array has no pairs of a middlegame and an endgame value; there are '.mg' and '.eg'",
+            "dir/a.cpp:2: the array has no pairs of a middlegame and an endgame value; put braces around the numbers of each phase, or mark arrays of one as '.mg' and '.eg'",
         ),
         (
             "// gputexel: material\nint a[] = {{1,2},{3,4,5},6,{7,8,9,10,11,12}};",
-            "dir/a.cpp:2: the rows of the array have different lengths",
+            "dir/a.cpp:2: the rows of the array have different lengths, and no pairs of a middlegame and an endgame value; there are '.mg' and '.eg'",
         ),
         (
             "// gputexel: material.mg\nint a[] = {1,2,\n3*4,4,5,6};",

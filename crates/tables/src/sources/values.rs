@@ -33,12 +33,23 @@ pub struct TableName {
 /// Middlegame or endgame.
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
 
+/// What a name ends in whose numbers count in both phases.
+const BOTH: &str = "both";
+
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub place: Place,
     /// 0 middlegame, 1 endgame.
     pub phases: Vec<usize>,
+    /// Whether a number counts in both phases; `phases` has the middlegame alone then.
+    pub tied: bool,
+}
+
+impl Named {
+    fn new(place: Place, phases: Vec<usize>) -> Self {
+        Self { place, phases, tied: false }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,9 +172,46 @@ impl TableValues {
         names
     }
 
+    /// The tables, and features outside of tables, of which none of these places has anything.
+    pub(super) fn unmarked(&self, places: impl Iterator<Item = Place>) -> Vec<String> {
+        let mut marked = vec![false; self.features.len()];
+        for place in places {
+            let tables = match &place {
+                Place::Tables(tables) | Place::Material(tables) => &tables[..],
+                Place::Table(table) | Place::Mean(table) => std::slice::from_ref(table),
+                Place::Feature(id) => {
+                    marked[*id] = true;
+                    continue;
+                }
+            };
+            tables.iter().flat_map(|&table| &self.tables.0[table].ids).for_each(|&id| marked[id] = true);
+        }
+        let mut names = Vec::new();
+        for table in self.tables.0.iter() {
+            let left: Vec<usize> = table.ids.iter().copied().filter(|&id| !marked[id]).collect();
+            // Of a table that has none it is said at once; of others, such as the one of all that have none, by name.
+            if left.len() == table.ids.len() && left.len() > 1 && table.name != "parameters" {
+                names.push(table.name.clone());
+            } else if table.is_squares() || left.is_empty() {
+                continue;
+            } else {
+                names.extend(left.iter().map(|&id| self.features[id].name.clone()));
+            }
+        }
+        names
+    }
+
     /// What a name stands for: in quotes, exactly; without, in any case, with dots or underscores, unless
     /// there is one that is spelled just so.
     pub(super) fn resolve(&self, text: &str) -> Option<Named> {
+        self.resolve_phases(text).or_else(|| {
+            let Named { place, .. } = self.resolve_phases(without_both(text)?)?;
+            Some(Named { place, phases: vec![0], tied: true })
+        })
+    }
+
+    /// As [`resolve`](Self::resolve), but for names of numbers that count in both phases.
+    fn resolve_phases(&self, text: &str) -> Option<Named> {
         if let Ok((name, end)) = quoted(text) {
             let (rest, phases) = phases(&text[end..]).unwrap_or((&text[end..], vec![0, 1]));
             let place = match rest {
@@ -171,7 +219,7 @@ impl TableValues {
                 ".material" => self.mean(|other| other == name),
                 _ => None,
             };
-            return Some(Named { place: place?, phases });
+            return Some(Named::new(place?, phases));
         }
         // A name may end as that of a phase does.
         let ways = [phases(text), Some((text, vec![0, 1]))];
@@ -187,7 +235,7 @@ impl TableValues {
                 }
             };
             let place = self.place(|other| other == exact).or_else(|| self.place(alike)).or_else(special);
-            Some(Named { place: place?, phases })
+            Some(Named::new(place?, phases))
         })
     }
 
@@ -218,10 +266,11 @@ impl TableValues {
             Place::Table(at) => marker_name(&self.tables.0[at].name),
             _ => match quoted(own) {
                 Ok((_, end)) => own[..end].to_string(),
-                Err(_) => phases(own).map_or(own, |(base, _)| base).to_string(),
+                Err(_) => phases(own).map(|(base, _)| base).or(without_both(own)).unwrap_or(own).to_string(),
             },
         };
         match named.phases[..] {
+            _ if named.tied => format!("{base}.{BOTH}"),
             [phase] => format!("{base}.{}", PHASES[phase]),
             _ => base,
         }
@@ -240,6 +289,13 @@ pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
     let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
     let phase = PHASES.iter().position(|phase| ending.eq_ignore_ascii_case(phase))?;
     Some((&text[..base_end], vec![phase]))
+}
+
+/// A name without the ending that its numbers count in both phases, if it has it.
+pub(super) fn without_both(text: &str) -> Option<&str> {
+    let base_end = text.len().checked_sub(BOTH.len() + 1)?;
+    let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
+    ending.eq_ignore_ascii_case(BOTH).then_some(&text[..base_end])
 }
 
 /// In any case, with dots or underscores.

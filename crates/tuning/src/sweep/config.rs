@@ -53,6 +53,9 @@ pub struct SweepConfig {
     pub datasets: Vec<String>,
     /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
+    /// Number of [sections](gputexel_dataset::Layout::sections) that was asked for; results depend on it to the last digit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sections: Option<usize>,
     /// Description of the prior.
     pub prior: String,
     /// θ of the prior, where every run starts.

@@ -3,6 +3,7 @@
 mod digest;
 mod live;
 mod outputs;
+pub mod page;
 mod report;
 mod verify;
 
@@ -12,7 +13,7 @@ use gputexel::matches::check_games;
 use gputexel::spsa::config::{Conf, RunConfig};
 use gputexel::spsa::numbers::four_digits;
 use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
-use gputexel::spsa::{MethodKind, Rounding};
+use gputexel::spsa::{BoundRule, MethodKind, Rounding};
 use gputexel::{Error, Result};
 
 use super::super::games::warn;
@@ -28,7 +29,7 @@ pub use verify::{VerifyArgs, verify};
 #[command(after_help = "\
 CONFIG is written by 'spsa init', or a configuration of spsa.pl or bspsa.pl. The folder of the run \
 contains the journal (spsa.jsonl), to which every pair of games is added as it ends, the values after \
-every pair (log.csv, in the columns of spsa.pl), and at the end values.* and paths.svg. A run that \
+every pair (log.csv, in the columns of spsa.pl), and at the end values.*, report.html and paths.svg. A run that \
 was killed can be resumed with --resume and loses no finished pair.")]
 pub struct RunArgs {
     /// The configuration
@@ -77,6 +78,14 @@ pub struct RunArgs {
     /// Update with the intended perturbation, as spsa.pl and bspsa.pl do
     #[arg(long, conflicts_with = "resume", help_heading = "Overrides of the configuration")]
     as_published: bool,
+    /// Near a bound: three-point, or centered as in runs of older versions
+    #[arg(
+        long,
+        value_name = "RULE",
+        conflicts_with_all = ["resume", "as_published"],
+        help_heading = "Overrides of the configuration"
+    )]
+    near_bounds: Option<BoundRule>,
     /// Seed for signs, rounding and openings
     #[arg(
         long,
@@ -136,6 +145,7 @@ fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
         config.run.rounding = rounding;
     }
     config.run.as_published |= args.as_published;
+    config.run.near_bounds = args.near_bounds.or(config.run.near_bounds);
     if let Some(seed) = args.seed {
         config.run.seed = seed;
     }
@@ -228,7 +238,8 @@ fn play_on(
     }
     // What is known is worth a picture whatever ended the run, but in its folder and in no other.
     run.check_folder()?;
-    let drawn = outputs::write_picture(folder, run.state());
+    let drawn = outputs::write_picture(folder, run.state())
+        .and_then(|()| page::write_page(folder, run.header(), run.state()));
     let stop = stop?;
     drawn?;
     let (header, state) = (run.header(), run.state());
@@ -238,7 +249,10 @@ fn play_on(
             format!("{:#}\n", serde_json::json!(summary))
         }
         false if context.quiet => String::new(),
-        false => outputs::table(folder, header, state, seconds),
+        false => {
+            let report = folder.join(gputexel::run_folder::REPORT);
+            outputs::table(folder, header, state, seconds) + &format!("report      {}\n", report.display())
+        }
     };
     say(&text)?;
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());

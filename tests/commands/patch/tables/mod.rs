@@ -1,6 +1,7 @@
 //! `gputexel patch tables` through the real binary, on sources as engines have them; compilers say what
 //! the results are worth.
 
+mod layouts;
 mod orders;
 
 use crate::common::program::Bench;
@@ -148,7 +149,7 @@ fn cpp_sources_hold_the_values() {
                   float  f = +1.50f;   // gputexel: queen.mg scale 0.01\n";
     bench.write("values.h", values);
     let message = bench.fails(&["patch", "tables", "m.json", "values.h"], 1);
-    assert!(message.contains("values.h:5: the marker's line holds more than one thing"), "{message}");
+    assert!(message.contains("values.h:5: the marker's declaration goes on with 'Other'"), "{message}");
     bench.write("values.h", values.replace(", Other = 7", ""));
     patch(&bench, &["--trust-marker", "m.json", "values.h"], &["values.h"]);
     let expected = values
@@ -240,7 +241,14 @@ fn markers_are_selected_and_diffs_write_nothing() {
     assert!(code == 0 && !out.contains("undo"), "{out}");
     assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
     let (_, out, _) = bench.run(&["patch", "tables", "m.json", "b.c"], "");
-    assert_eq!(out, "b.c:1: r: 1 number, 0 changed\nnothing to write: all files are up to date\n");
+    let unmarked = "not written, because no marker names them: pawn, knight, bishop, queen, king";
+    assert_eq!(
+        out,
+        format!("b.c:1: r: 1 number, 0 changed\n{unmarked}\nnothing to write: all files are up to date\n")
+    );
+    bench.write("typo.c", "// gputexel: rook.eg\nint a = 1;\n// gputexel pawn.mg\nint b = 2;\n");
+    let told = bench.fails(&["patch", "tables", "m.json", "typo.c", "--trust-marker"], 1);
+    assert!(told.contains("typo.c:3: looks like a marker without a colon: 'gputexel: pawn.mg'"), "{told}");
 
     let (code, out, _) = bench.run(&["patch", "tables", "--list", "m.json"], "");
     assert_eq!(code, 0);
@@ -295,6 +303,8 @@ fn nothing_is_written_unless_all_fits() {
     fails(&["m.json", "good.c", "bad.c", "--marker", "rook"], 2, "the sources: no marker 'gputexel: rook'");
     bench.write("bad.c", b"\xff\xfe/\0/\0 ");
     fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: ends within a letter of UTF-16");
+    bench.write("bad.c", b"\x7fELF // gputexel: rook.mg\nint a = 1;\0");
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: is a binary file");
     bench.write("bad.c", "// gputexel: material.mg\nint a[] = {\n 1, 2, 3\n");
     fails(&["m.json", "good.c", "bad.c"], 1, "bad.c:2: '{' is not closed before the end of the file");
     std::fs::create_dir(bench.path("folder")).unwrap();

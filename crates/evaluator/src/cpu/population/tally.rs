@@ -8,7 +8,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{TileParameters, TileSums, VECTORS, vectors};
+use super::{SharedScores, TileParameters, TileSums, VECTORS, vectors};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
@@ -28,15 +28,20 @@ pub(in crate::cpu) struct Tally {
 }
 
 impl Tally {
-    /// Tallies the positions of parts, given the scores of theirs in centipawns; `None` if a sample of them shows
-    /// many distinct pairs, which would gain little.
-    pub fn try_new(layout: &Layout, parts: Range<usize>, scores: &[f32]) -> Option<Self> {
-        let first = layout.parts()[parts.start].positions.start;
+    /// Tallies positions of parts; `None` if a sample of them shows many distinct pairs, which would gain little.
+    pub fn try_new(
+        layout: &Layout,
+        parts: Range<usize>,
+        ranges: &[Range<usize>],
+        shared: &SharedScores,
+    ) -> Option<Self> {
         let pair = |n: usize| {
-            u64::from(scores[n - first].to_bits()) << 32 | u64::from(layout.targets()[n].to_bits())
+            let score = shared.scores[n - shared.first];
+            u64::from(score.to_bits()) << 32 | u64::from(layout.targets()[n].to_bits())
         };
-        let stride = scores.len().div_ceil(SAMPLE).max(1);
-        let mut sample: Vec<u64> = (first..first + scores.len()).step_by(stride).map(pair).collect();
+        let positions: usize = ranges.iter().map(Range::len).sum();
+        let stride = positions.div_ceil(SAMPLE).max(1);
+        let mut sample: Vec<u64> = ranges.iter().cloned().flatten().step_by(stride).map(pair).collect();
         let size = sample.len();
         sample.sort_unstable();
         sample.dedup();
@@ -45,7 +50,10 @@ impl Tally {
         }
         let mut tally = Self { pairs: Vec::new(), parts: Vec::with_capacity(parts.len()) };
         for part in &layout.parts()[parts] {
-            let mut pairs: Vec<u64> = part.positions.clone().into_par_iter().map(pair).collect();
+            let own = |range: &Range<usize>| {
+                range.start.max(part.positions.start)..range.end.min(part.positions.end)
+            };
+            let mut pairs: Vec<u64> = ranges.par_iter().flat_map(own).map(pair).collect();
             pairs.par_sort_unstable();
             let start = tally.pairs.len();
             tally.pairs.extend(pairs.chunk_by(|a, b| a == b).map(|equal| {
@@ -109,6 +117,8 @@ impl<L: LaneLoss> WithSimd for TallyKernel<'_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::slice::from_ref;
+
     use gputexel_chess::PhaseSettings;
     use gputexel_dataset::{DatasetWriter, Metadata, PositionLabels};
     use gputexel_model::{FeatureKind, FeatureRow, FeatureSet};
@@ -130,7 +140,11 @@ mod tests {
         let scores: Vec<f32> = (0..1000u16).map(|n| f32::from(n % 7) * 100.0 - 300.0).collect();
 
         let range = layout.parts()[1].positions.start..layout.parts()[2].positions.end;
-        let tally = Tally::try_new(&layout, 1..3, &scores[range.clone()]).unwrap();
+        let of = |range: &Range<usize>, scores: &[f32]| SharedScores {
+            first: range.start,
+            scores: scores[range.clone()].to_vec(),
+        };
+        let tally = Tally::try_new(&layout, 1..3, from_ref(&range), &of(&range, &scores)).unwrap();
         assert_eq!((tally.parts.len(), tally.pairs()), (2, 0..42));
         for (part, own) in tally.parts.iter().zip(&layout.parts()[1..]) {
             for &(score, target, count) in &tally.pairs[part.clone()] {
@@ -142,6 +156,6 @@ mod tests {
         assert_eq!(tally.pairs.iter().map(|pair| pair.2 as usize).sum::<usize>(), range.len());
 
         let distinct: Vec<f32> = (0..1000u16).map(f32::from).collect();
-        assert!(Tally::try_new(&layout, 0..3, &distinct).is_none());
+        assert!(Tally::try_new(&layout, 0..3, from_ref(&(0..1000)), &of(&(0..1000), &distinct)).is_none());
     }
 }

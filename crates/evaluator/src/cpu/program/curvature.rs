@@ -9,9 +9,7 @@ use rayon::prelude::*;
 
 use super::ProgramEvaluation;
 use super::rows::{Rows, Sums, Target};
-use crate::cpu::split_into_stripes;
-use crate::{Population, Request};
-use gputexel_dataset::objective::x_per_cp;
+use crate::cpu::{Work, stripes};
 use gputexel_model::program::MAX_SLOTS;
 
 /// Number of stripes; each has its own matrix while it runs.
@@ -21,13 +19,12 @@ const STRIPES: usize = 4;
 type Block = [f64; 4];
 
 impl ProgramEvaluation<'_> {
-    /// The matrix of a member per centipawn squared and unit of weight: symmetric, row-major, 2 F × 2 F.
-    pub fn curvature(&self, population: &Population, member: usize, request: &Request) -> Vec<f64> {
-        let features = self.program.features();
+    /// Computes the sums of a member over some positions: four values for each pair of features.
+    pub fn sum_curvature(&self, work: &Work<'_>, member: usize, out: &mut [f64]) {
+        let Work { population, request, ranges, .. } = work;
         let table = self.program.column_values(population.member(member));
         let parts = self.evaluator.layout.parts().len();
-        let stripes = split_into_stripes(self.evaluator.positions(&request.parts), STRIPES);
-        let partial: Vec<(Vec<Block>, f64)> = stripes
+        let partial: Vec<Vec<Block>> = stripes(ranges, STRIPES)
             .into_par_iter()
             .map(|positions| {
                 let part_weights: Vec<f64> =
@@ -42,25 +39,10 @@ impl ProgramEvaluation<'_> {
             })
             .collect();
         let mut partial = partial.into_iter();
-        let (mut blocks, mut weight) = partial.next().expect("there is at least one stripe");
-        for (more, more_weight) in partial {
-            super::super::add(blocks.as_flattened_mut(), more.as_flattened());
-            weight += more_weight;
+        out.copy_from_slice(partial.next().expect("there is at least one stripe").as_flattened());
+        for more in partial {
+            super::super::add(out, more.as_flattened());
         }
-        let scale = x_per_cp(population.k[member]).powi(2) / weight;
-        let size = 2 * features;
-        let mut matrix = vec![0.0; size * size];
-        for i in 0..features {
-            for j in 0..=i {
-                let block = blocks[i * (i + 1) / 2 + j].map(|value| value * scale);
-                for (at, value) in block.into_iter().enumerate() {
-                    let (row, column) = (i + at / 2 * features, j + at % 2 * features);
-                    matrix[row * size + column] = value;
-                    matrix[column * size + row] = value;
-                }
-            }
-        }
-        matrix
     }
 }
 
@@ -75,21 +57,19 @@ struct Stripe<'a> {
 }
 
 impl WithSimd for Stripe<'_> {
-    type Output = (Vec<Block>, f64);
+    type Output = Vec<Block>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> (Vec<Block>, f64) {
+    fn with_simd<S: Simd>(self, _simd: S) -> Vec<Block> {
         let (layout, program) = (self.rows.layout, self.rows.program);
         let features = program.features();
         let mut blocks = vec![[0.0; 4]; features * (features + 1) / 2];
-        let mut total = 0.0;
         let mut sums: Sums<f64> = [[0.0; 2]; MAX_SLOTS];
         let mut slopes = sums;
         let mut entries: Vec<(u16, f64, f64)> = Vec::new();
         self.rows.visit(self.positions, |bucket, position, row| {
             let (target, weight) = self.target.of_position(layout, position);
             let weight = weight * self.part_weights[bucket.part];
-            total += weight;
             if weight == 0.0 {
                 return;
             }
@@ -117,7 +97,7 @@ impl WithSimd for Stripe<'_> {
                 }
             }
         });
-        (blocks, total)
+        blocks
     }
 }
 

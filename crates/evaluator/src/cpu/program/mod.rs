@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use self::population::{TileItem, TileParameters, TileSums, WIDTH};
 use self::rows::{Rows, Target};
 use self::single::{MemberItem, MemberSums};
-use super::{CpuEvaluator, STRIPES_PER_CALL, nan_unless_finite, push_means, split_into_stripes};
-use crate::{Evaluations, Population, Request};
-use gputexel_dataset::objective::x_per_cp;
+use super::{CpuEvaluator, STRIPES_PER_CALL, Work, split_into_stripes, stripes};
+use crate::sums::{Sums, part_weights};
+use crate::{Population, Request};
 use gputexel_model::program::CompiledProgram;
 
 /// Up to this number of members each is evaluated by itself: that takes as long as a tile of three to five.
@@ -34,51 +34,41 @@ pub(super) struct ProgramEvaluation<'a> {
 }
 
 impl ProgramEvaluation<'_> {
-    /// See [`Evaluator::evaluate`](crate::Evaluator::evaluate).
-    pub fn evaluate(&self, population: &Population, request: &Request) -> Evaluations {
+    /// Scores of members that share θ, which are computed once, and the first of their positions.
+    pub fn shared_scores(&self, population: &Population, request: &Request) -> Option<(usize, Vec<f64>)> {
+        let shared = population.is_shared() && population.members() > 1 && !request.gradients;
+        shared.then(|| {
+            let positions = self.evaluator.positions(&request.parts);
+            (positions.start, self.scores(population.member(0), positions))
+        })
+    }
+
+    /// Computes the sums of some positions, given the scores that members share.
+    pub fn sum_up(&self, work: &Work<'_>, shared: Option<&(usize, Vec<f64>)>, sums: &mut Sums) {
+        let Work { population, request, .. } = work;
         let members = population.members();
-        let layout = self.evaluator.layout;
-        let mut evaluations = Evaluations {
-            losses: Vec::with_capacity(members),
-            part_losses: Vec::with_capacity(members * request.parts.len()),
-            gradients: Vec::with_capacity(if request.gradients {
-                members * 2 * layout.features()
-            } else {
-                0
-            }),
-            curvatures: Vec::new(),
-            positions: self.evaluator.positions(&request.parts).len(),
-        };
         let rest = members % WIDTH;
-        // Members that share θ also share scores, which are then computed once.
-        let shared = population.is_shared() && members > 1 && !request.gradients;
         let in_tiles = match rest {
-            _ if shared => 0,
+            _ if shared.is_some() => 0,
             rest if rest <= MAX_SINGLES => members - rest,
             _ => members,
         };
-        let scores = shared.then(|| {
-            let positions = self.evaluator.positions(&request.parts);
-            (positions.start, self.scores(population.member(0), positions))
-        });
         for first in (0..in_tiles).step_by(WIDTH) {
-            let tile = self.tile(population, first, request);
+            let tile = self.tile(work, first);
             for lane in 0..WIDTH.min(in_tiles - first) {
-                let sums = tile.member(lane);
-                self.push(&mut evaluations, population, first + lane, sums, request);
+                self.store(&tile.member(lane), request, first + lane, sums);
             }
         }
         for member in in_tiles..members {
-            let given = scores.as_ref().map(|(first, scores)| (*first, &scores[..]));
-            let sums = self.single(population, member, request, given);
-            self.push(&mut evaluations, population, member, sums, request);
+            let given = shared.map(|(first, scores)| (*first, &scores[..]));
+            self.store(&self.single(work, member, given), request, member, sums);
         }
         if request.curvature {
+            let triangle = sums.curvatures.len() / members.max(1);
             for member in 0..members {
-                evaluations.curvatures.append(&mut self.curvature(population, member, request));
+                self.sum_curvature(work, member, &mut sums.curvatures[member * triangle..][..triangle]);
             }
         }
-        evaluations
     }
 
     /// Scores of positions under one θ, centipawns, in layout order.
@@ -94,36 +84,21 @@ impl ProgramEvaluation<'_> {
         stripes.concat()
     }
 
-    /// Adds a member's results.
-    fn push(
-        &self,
-        evaluations: &mut Evaluations,
-        population: &Population,
-        member: usize,
-        mut sums: MemberSums,
-        request: &Request,
-    ) {
-        nan_unless_finite(population, member, &mut sums.losses);
-        let part_weights = self.evaluator.part_weights(population, member, &request.parts);
-        let weight = push_means(evaluations, &sums.losses, &sums.weights, part_weights);
+    /// Puts a member's sums in their places.
+    fn store(&self, own: &MemberSums, request: &Request, member: usize, sums: &mut Sums) {
+        let (parts, size) = (request.parts.len(), 2 * self.program.features());
+        sums.losses[member * parts..][..parts].copy_from_slice(&own.losses);
+        sums.weights[member * parts..][..parts].copy_from_slice(&own.weights);
         if request.gradients {
-            let per_cp = x_per_cp(population.k[member]) / weight;
-            let mut gradient = vec![0.0; 2 * self.program.features()];
-            self.program.add_to_parameters(&sums.gradient, &mut gradient);
-            evaluations.gradients.extend(gradient.into_iter().map(|slope| slope * per_cp));
+            self.program.add_to_parameters(&own.gradient, &mut sums.gradients[member * size..][..size]);
         }
     }
 
-    fn single(
-        &self,
-        population: &Population,
-        member: usize,
-        request: &Request,
-        given: Option<(usize, &[f64])>,
-    ) -> MemberSums {
+    fn single(&self, work: &Work<'_>, member: usize, given: Option<(usize, &[f64])>) -> MemberSums {
+        let Work { population, request, ranges, .. } = work;
         let table = self.program.column_values(population.member(member));
-        let part_weights = self.evaluator.part_weights(population, member, &request.parts);
-        let stripes = split_into_stripes(self.evaluator.positions(&request.parts), STRIPES_PER_CALL);
+        let part_weights = part_weights(population, member, request, self.evaluator.layout);
+        let stripes = stripes(ranges, STRIPES_PER_CALL);
         let partial: Vec<MemberSums> = stripes
             .into_par_iter()
             .map(|positions| {
@@ -142,10 +117,11 @@ impl ProgramEvaluation<'_> {
         partial.into_iter().reduce(MemberSums::merge).expect("there is at least one stripe")
     }
 
-    fn tile(&self, population: &Population, first: usize, request: &Request) -> TileSums {
+    fn tile(&self, work: &Work<'_>, first: usize) -> TileSums {
+        let Work { population, request, ranges, .. } = work;
         let layout = self.evaluator.layout;
         let parameters = TileParameters::new(population, self.program, first, &request.parts, layout);
-        let stripes = split_into_stripes(self.evaluator.positions(&request.parts), STRIPES_PER_CALL);
+        let stripes = stripes(ranges, STRIPES_PER_CALL);
         let partial: Vec<TileSums> = stripes
             .into_par_iter()
             .map(|positions| {

@@ -14,7 +14,8 @@ use bytemuck::{Pod, Zeroable};
 
 use self::slabs::Slab;
 use super::{GpuOptions, kernels};
-use crate::cpu::{CpuEvaluator, nan_unless_finite, push_means};
+use crate::cpu::CpuEvaluator;
+use crate::sums::{nan_unless_finite, push_means};
 use crate::{Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats};
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};

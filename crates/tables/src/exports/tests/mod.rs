@@ -13,6 +13,10 @@ use gputexel_model::{Colors, FeatureKind, FeatureSet, ParameterRecord};
 const LANGUAGES: [Language; 6] =
     [Language::C, Language::Cpp, Language::Rust, Language::CSharp, Language::Go, Language::Python];
 
+fn phases(pairs: bool) -> PhaseValues {
+    if pairs { PhaseValues::Pairs } else { PhaseValues::Separate }
+}
+
 fn record(name: &str, group: &str, mg: f64, eg: f64) -> ParameterRecord {
     let (name, group) = (name.to_string(), group.to_string());
     ParameterRecord { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
@@ -71,7 +75,8 @@ fn piece_square_tables_come_back_from_every_order() {
                         (if variant & 1 == 0 { 8 } else { 4 }, variant & 2 != 0, variant & 4 != 0);
                     let file = if files == 8 { &uneven } else { &symmetric };
                     let order = SquareOrder { files, colors, ..first.parse().unwrap() };
-                    let options = CodeOptions { order, split, pairs, ..CodeOptions::new(language) };
+                    let options =
+                        CodeOptions { order, split, phases: phases(pairs), ..CodeOptions::new(language) };
                     for rounding in [Rounding::Whole, Rounding::Decimals(2), Rounding::Fixed(256)] {
                         let mut asked = code(options.clone(), rounding);
                         let text = export(file, &asked).unwrap().text;
@@ -98,7 +103,7 @@ fn all_digits_come_back() {
     let file = pst(false);
     for language in LANGUAGES {
         for pairs in [false, true] {
-            let options = CodeOptions { pairs, ..CodeOptions::new(language) };
+            let options = CodeOptions { phases: phases(pairs), ..CodeOptions::new(language) };
             let text = export(&file, &code(options, Rounding::All)).unwrap().text;
             assert_eq!(values(&read_back(&text, Format::Code(language), None).file), values(&file));
         }
@@ -208,7 +213,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
     for language in LANGUAGES {
         for pairs in [false, true] {
             for style in [NameStyle::Snake, NameStyle::Pascal, NameStyle::Screaming] {
-                let options = CodeOptions { pairs, style, ..CodeOptions::new(language) };
+                let options = CodeOptions { phases: phases(pairs), style, ..CodeOptions::new(language) };
                 let exported = export(&file, &code(options, Rounding::Decimals(1))).unwrap();
                 assert!(
                     exported.told_apart.iter().any(|(name, _)| name == "a  b"),

@@ -53,7 +53,7 @@ proptest! {
     ) {
         let language = LANGUAGES[language];
         let style = [NameStyle::Snake, NameStyle::Pascal, NameStyle::Screaming, language.style()][(flags % 4) as usize];
-        let options = CodeOptions { pairs: flags & 4 != 0, style, ..CodeOptions::new(language) };
+        let options = CodeOptions { phases: phases(flags & 4 != 0), style, ..CodeOptions::new(language) };
         let mut asked = code(options, rounding);
         asked.header = flags & 8 != 0;
         let text = export(&file, &asked).unwrap().text;

@@ -85,7 +85,10 @@ fn values_that_do_not_exist_are_not_written() {
         ..Program::default()
     });
     for language in LANGUAGES {
-        let mut asked = code(CodeOptions { pairs: false, ..CodeOptions::new(language) }, Rounding::Whole);
+        let mut asked = code(
+            CodeOptions { phases: PhaseValues::Separate, ..CodeOptions::new(language) },
+            Rounding::Whole,
+        );
         let text = export(&file, &asked).unwrap().text;
         assert!(
             text.contains("gputexel: complexity.eg") && !text.contains("gputexel: complexity.mg"),

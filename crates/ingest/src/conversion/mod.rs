@@ -1,7 +1,10 @@
 //! Converts positions between formats: any input of an extraction to any format of [`gputexel_formats`].
 //!
 //! Chunks are read and written by several threads; what is written depends on the inputs and settings alone.
-//! Duplicates are dropped, if asked for, by the one thread that sees all chunks in order.
+//! Duplicates are handled, if asked for, by the one thread that sees all chunks in order. What takes all positions at
+//! once makes the inputs be read twice.
+
+mod census;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,22 +15,23 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::extraction::{
-    Bookkeeping, Detected, ExtractSettings, Hooks, Reader, SourceReport, detect_inputs, evaluation_of,
+    Bookkeeping, Detected, ExtractSettings, Fate, Hooks, Judge, Reader, SourceReport, detect_inputs,
+    evaluation_of,
 };
-use crate::keys::KeySet;
+use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Queue, Sink, read_all};
+use census::Census;
 use gputexel_chess::labels::MAX_SCORE_CP;
 use gputexel_chess::sample::{Batch, Origin, Sample};
-use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Selection};
+use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Resolve, Selection};
 use gputexel_files::{AtomicFile, Error, Result};
 use gputexel_formats::{Losses, OutputFormat, Writer};
 
 /// What to convert and how.
 #[derive(Clone, Debug)]
 pub struct ConversionSettings {
-    /// How inputs are read and which of their positions are kept. Features are not needed; of the selection,
-    /// [`Self::everything`] keeps all, and what takes all positions at once is refused: samples of everything,
-    /// averages, weights.
+    /// How inputs are read and which of their positions are kept. Features are not needed, apart from the phase;
+    /// [`Self::everything`] keeps all. Samples of everything, averages and weights make the inputs be read twice.
     pub reading: ExtractSettings,
     /// The format to write.
     pub format: OutputFormat,
@@ -46,18 +50,14 @@ impl ConversionSettings {
 
     fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
         self.reading.validate(inputs, output)?;
-        let rules = &self.reading.selection;
-        let refuse = |name: &str, what: &str| {
-            Err(Error::Usage(format!("{name}: a conversion {what}; extract does that")))
-        };
-        if rules.sample.is_some() {
-            return refuse("sample", "draws no sample of all positions");
-        }
-        if rules.balance_phases.is_some() {
-            return refuse("balance-phases", "writes no weights");
-        }
-        if rules.duplicates == Duplicates::Average {
-            return refuse("average-duplicates", "writes no weights");
+        if self.reading.selection.relabels() && !self.format.has_weights() {
+            let name = match self.reading.selection.balance_phases {
+                Some(_) => "balance-phases",
+                None => "average-duplicates",
+            };
+            let reason =
+                format!("gives positions weights, for which {} has no place; .fens has", self.format.name());
+            return Err(Error::Setting { setting: name, value: None, reason });
         }
         if let Some(score) =
             self.default_score_cp.filter(|score| score.is_nan() || score.abs() > MAX_SCORE_CP)
@@ -133,18 +133,32 @@ pub fn convert_with<'a>(
     if output.is_dir() {
         return Err(Error::input(output, "is a folder"));
     }
+    let needs_all = census::is_needed(&reading.selection);
+    if needs_all && relabel.is_some() {
+        let reason = "samples of all positions, averages and weights cannot be combined with new labels; convert first";
+        return Err(Error::Usage(reason.to_string()));
+    }
     let evaluation = evaluation_of(reading)?;
     let file = AtomicFile::beside(output).map_err(|e| Error::io(output, e))?;
+    let census = if needs_all { Some(Census::take(inputs, reading, hooks)?) } else { None };
     let bytes_read = Arc::new(AtomicU64::new(0));
     let (sources, detected) = detect_inputs(inputs, reading, &bytes_read)?;
     let detected: Arc<[Detected]> = detected.into();
-    let drops = reading.selection.duplicates == Duplicates::Drop;
-    let encodes = !drops && relabel.is_none();
+    let keeps_duplicates = reading.selection.duplicates == Duplicates::Keep;
+    let rules = &reading.selection;
+    let numbered = settings.format.has_game_numbers();
+    let encodes = keeps_duplicates && !needs_all && !rules.no_draws && !numbered && relabel.is_none();
+    // The moves of games do not lead from one resolved position to the next.
+    let follows_moves = rules.resolve == Resolve::None;
     let mut assembly = Assembly {
+        settings: reading,
         books: Bookkeeping::try_new(inputs, &detected, reading)?,
         file,
         output,
-        seen: drops.then(KeySet::default),
+        judge: Judge::new(rules),
+        census,
+        row: 0,
+        games: numbered.then(GameNumbers::default),
         plan: Plan::of(settings),
         relabel,
         positions: 0,
@@ -155,13 +169,14 @@ pub fn convert_with<'a>(
     let plan = Plan::of(settings);
     let worker = move |queue: &Queue<Converted>| {
         reader.serve(queue, |detected, mut rest| {
-            let in_games = detected.format().has_moves();
-            let encoded = encodes.then(|| plan.encode(&rest, in_games));
+            let in_games = follows_moves && detected.format().has_moves();
+            let resolved = rest.samples.iter().filter(|sample| sample.leaf_key != sample.key).count() as u64;
+            let encoded = encodes.then(|| plan.encode(&rest, &[], in_games));
             if encoded.is_some() {
                 rest.samples = Vec::new();
                 rest.origins = Vec::new();
             }
-            Converted { encoded, in_games, rest }
+            Converted { encoded, in_games, by_chunk: detected.format().has_moves(), resolved, rest }
         });
     };
     read_all(sources, &bytes_read, reading.threads, worker, &mut assembly, hooks)?;
@@ -180,11 +195,14 @@ impl Plan {
         Self { format: settings.format, default_score_cp: settings.default_score_cp }
     }
 
-    /// Writes all samples.
-    fn encode(self, batch: &Batch, in_games: bool) -> Encoded {
+    /// Writes all samples; `labels` may be empty where none has a game or a weight.
+    fn encode(self, batch: &Batch, labels: &[LineLabel], in_games: bool) -> Encoded {
         let mut writer = Writer::new(self.format, self.default_score_cp);
         let mut encoded = Encoded::default();
-        for (sample, origin) in batch.samples.iter().zip(&batch.origins) {
+        for (i, (sample, origin)) in batch.samples.iter().zip(&batch.origins).enumerate() {
+            let label = labels.get(i).copied().unwrap_or_default();
+            writer.set_game_number(label.game);
+            writer.set_weight(label.weight);
             if writer.push(origin, sample.result, in_games, &mut encoded.bytes) {
                 encoded.positions += 1;
             }
@@ -193,6 +211,13 @@ impl Plan {
         encoded.losses = writer.losses;
         encoded
     }
+}
+
+/// What is written beside a position, its score and its result, where the format has a place for it.
+#[derive(Clone, Copy, Default)]
+struct LineLabel {
+    game: u32,
+    weight: Option<f32>,
 }
 
 /// The positions of a chunk as they are written.
@@ -207,17 +232,27 @@ struct Encoded {
 struct Converted {
     encoded: Option<Encoded>,
     in_games: bool,
+    /// Whether games are numbered within the chunk, where their positions are adjacent.
+    by_chunk: bool,
+    /// Positions that were replaced by the one they resolve to, before duplicates are dropped.
+    resolved: u64,
     /// The batch, without its samples once they are written.
     rest: Batch,
 }
 
 /// The steps that run in input order.
 struct Assembly<'a> {
+    settings: &'a ExtractSettings,
     books: Bookkeeping<'a>,
     file: AtomicFile,
     output: &'a Path,
-    /// Positions seen so far, if duplicates are dropped.
-    seen: Option<KeySet>,
+    judge: Judge,
+    /// What was learned about all positions, if that was needed.
+    census: Option<Census>,
+    /// The next position that is not a duplicate, counted from 0 over all inputs.
+    row: u64,
+    /// The numbers of games so far, if they are written.
+    games: Option<GameNumbers>,
     plan: Plan,
     relabel: Option<&'a mut (dyn Relabel + 'a)>,
     positions: u64,
@@ -233,18 +268,20 @@ impl Sink for Assembly<'_> {
     }
 
     fn add(&mut self, chunk: &Chunk, converted: Converted) -> Result<()> {
-        let Converted { encoded, in_games, mut rest } = converted;
+        let Converted { encoded, in_games, by_chunk, mut resolved, mut rest } = converted;
         let mut left_out = LeftOut::default();
         let encoded = match encoded {
             Some(encoded) => encoded,
             None => {
-                left_out.add_many(Reason::Duplicate, drop_duplicates(&mut rest, self.seen.as_mut()));
+                let labels = self.select(&mut rest, chunk.source, by_chunk, &mut left_out);
+                resolved = rest.samples.iter().filter(|sample| sample.leaf_key != sample.key).count() as u64;
                 if let Some(relabel) = &mut self.relabel {
                     relabel.relabel(&mut rest.samples, &mut rest.origins)?;
                 }
-                self.plan.encode(&rest, in_games)
+                self.plan.encode(&rest, &labels, in_games)
             }
         };
+        self.books.reports[chunk.source].resolved += resolved;
         self.books.add(chunk, &rest, encoded.positions, &left_out)?;
         self.file.as_file_mut().write_all(&encoded.bytes).map_err(|e| Error::io(self.output, e))?;
         self.output_bytes += encoded.bytes.len() as u64;
@@ -254,17 +291,52 @@ impl Sink for Assembly<'_> {
     }
 }
 
-/// Takes positions out of a batch that were seen before, and says how many.
-fn drop_duplicates(batch: &mut Batch, seen: Option<&mut KeySet>) -> u64 {
-    let Some(seen) = seen else { return 0 };
-    let before = batch.samples.len();
-    let both = batch.samples.drain(..).zip(batch.origins.drain(..));
-    let (samples, origins) = both.filter(|(sample, _)| seen.insert(sample.key)).unzip();
-    (batch.samples, batch.origins) = (samples, origins);
-    (before - batch.samples.len()) as u64
-}
-
 impl Assembly<'_> {
+    /// Keeps the positions of a batch that are written, with their final results; returns what else is written.
+    fn select(
+        &mut self,
+        batch: &mut Batch,
+        source: usize,
+        by_chunk: bool,
+        left_out: &mut LeftOut,
+    ) -> Vec<LineLabel> {
+        let mut labels = Vec::new();
+        if let Some(games) = &mut self.games {
+            games.begin_chunk(source);
+        }
+        let (samples, origins) = (std::mem::take(&mut batch.samples), std::mem::take(&mut batch.origins));
+        for (mut sample, origin) in samples.into_iter().zip(origins) {
+            if let Fate::LeftOut(reason) = self.judge.judge(sample.key, sample.result) {
+                left_out.add(reason);
+                continue;
+            }
+            let mut label = LineLabel::default();
+            if let Some(census) = &self.census {
+                let phase = self.settings.feature_set.phase.units(&sample.board);
+                let known = census.label(self.row, sample.result, phase);
+                self.row += 1;
+                if !known.is_drawn {
+                    left_out.add(Reason::Sample);
+                    continue;
+                }
+                sample.result = known.result;
+                label.weight = self.settings.selection.relabels().then_some(known.weight);
+            }
+            if let Some(games) = &mut self.games {
+                label.game = match sample.game {
+                    Some(game) if by_chunk => games.of_chunk(game),
+                    Some(game) => games.of_input(game),
+                    // A position without a game is one of its own.
+                    None => games.single(),
+                };
+            }
+            labels.push(label);
+            batch.samples.push(sample);
+            batch.origins.push(origin);
+        }
+        labels
+    }
+
     fn finish(mut self, format: OutputFormat, bytes_read: u64, start: Instant) -> Result<ConversionReport> {
         self.books.conclude();
         if self.positions == 0 {

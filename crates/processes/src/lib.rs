@@ -1,7 +1,8 @@
 //! Processes that can be ended together with everything that they start.
 //!
-//! Owns how an engine is started, what is left to be killed when it is done with, and the list of all
-//! that run, so that they can be ended at once. What is said to engines is not known here.
+//! Owns how an engine or another command is started, what is left to be killed when it is done with, the list of
+//! all that run, so that they can be ended at once, and lines from their pipes. What is said to them is not known
+//! here.
 //!
 //! | system | engine is killed with | engine survives us |
 //! |---|---|---|
@@ -14,26 +15,39 @@
 mod group;
 #[cfg(windows)]
 mod job;
+mod lines;
 #[cfg(target_os = "linux")]
 mod supervised;
 #[cfg(target_os = "linux")]
 mod supervisor;
 
 use std::io;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::command::EngineCommand;
+pub use lines::{LastLine, MAX_LINE_BYTES, read_line};
 
 /// How long killed processes may take to be gone. Only those that wait for a disk or a network that
 /// does not answer take longer, and nothing can be done about these.
-pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+pub const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A program to start. No shell sees its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The program: a path, or a name that is looked for in `PATH`.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// How long the system may take to start it.
+    pub start_deadline: Duration,
+}
 
 /// A process with everything that it starts.
-pub(super) trait Contained: Send + Sync {
+pub trait Contained: Send + Sync {
     /// Whether the process itself has ended. What it started may live on.
     fn has_exited(&self) -> bool;
 
@@ -61,10 +75,14 @@ pub(super) trait Contained: Send + Sync {
 }
 
 /// The ends of an engine's pipes.
-pub(super) struct Pipes {
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
+#[derive(Debug)]
+pub struct Pipes {
+    /// What the engine reads.
+    pub stdin: ChildStdin,
+    /// What it writes.
+    pub stdout: ChildStdout,
+    /// Where it complains.
+    pub stderr: ChildStderr,
 }
 
 impl Pipes {
@@ -95,8 +113,8 @@ fn running() -> MutexGuard<'static, Running> {
 /// # Errors
 /// Those of starting programs; [`io::ErrorKind::TimedOut`] when that takes longer than the command's
 /// deadline, [`io::ErrorKind::Interrupted`] when it is not wanted any more.
-pub(super) fn start(command: &EngineCommand, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    let (contained, pipes) = start_contained(command, stop)?;
+pub fn start(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    let (contained, pipes) = start_contained(call, stop)?;
     let closed = {
         let mut running = running();
         running.all.retain(|other| other.strong_count() > 0);
@@ -112,21 +130,21 @@ pub(super) fn start(command: &EngineCommand, stop: &AtomicBool) -> io::Result<(A
 }
 
 #[cfg(target_os = "linux")]
-fn start_contained(command: &EngineCommand, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+fn start_contained(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
     match supervisor::program() {
-        Some(program) => supervised::start(command, program, stop),
-        None => group::start(command),
+        Some(program) => supervised::start(call, program, stop),
+        None => group::start(call),
     }
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn start_contained(command: &EngineCommand, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    group::start(command)
+fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    group::start(call)
 }
 
 #[cfg(windows)]
-fn start_contained(command: &EngineCommand, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    job::start(command)
+fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    job::start(call)
 }
 
 /// The program with its arguments, its ends of the pipes still to be taken.

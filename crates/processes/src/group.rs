@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::super::command::EngineCommand;
+use super::Call;
 use super::{Contained, Pipes, piped};
 
 struct Group(Mutex<State>);
@@ -21,9 +21,9 @@ struct State {
     status: Option<ExitStatus>,
 }
 
-pub(super) fn start(command: &EngineCommand) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    let mut call = Command::new(&command.program);
-    piped(call.args(&command.arguments)).process_group(0);
+pub(super) fn start(command: &Call<'_>) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    let mut call = Command::new(command.program);
+    piped(call.args(command.arguments)).process_group(0);
     let mut leader = spawn(call)?;
     let pipes = Pipes::take(&mut leader);
     Ok((Arc::new(Group(Mutex::new(State { leader, status: None }))), pipes))

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::super::command::EngineCommand;
+use super::Call;
 use super::supervisor::{FLAG, MESSAGE_BYTES, Message, PROCESS_NAME};
 use super::{Contained, KILL_TIMEOUT, Pipes, piped};
 
@@ -37,7 +37,7 @@ struct State {
 
 /// Starts an engine by way of `program`, an instance of this one.
 pub(super) fn start(
-    command: &EngineCommand,
+    command: &Call<'_>,
     program: &Path,
     stop: &AtomicBool,
 ) -> io::Result<(Arc<dyn Contained>, Pipes)> {
@@ -45,7 +45,7 @@ pub(super) fn start(
     let mut call = Command::new(program);
     // A group of its own, so that Ctrl-C at the terminal does not reach it.
     call.arg0(PROCESS_NAME).process_group(0);
-    call.arg(FLAG).arg(theirs.as_raw_fd().to_string()).arg(&command.program).args(&command.arguments);
+    call.arg(FLAG).arg(theirs.as_raw_fd().to_string()).arg(command.program).args(command.arguments);
     let number = theirs.as_raw_fd();
     let inherit = move || {
         // SAFETY: the socket stays open until the process has been started; the new process has it under

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use win32job::{ExtendedLimitInfo, Job};
 
-use super::super::command::EngineCommand;
+use super::Call;
 use super::{Contained, Pipes, piped};
 
 struct InJob(Mutex<State>);
@@ -22,11 +22,11 @@ struct State {
     job: Option<Job>,
 }
 
-pub(super) fn start(command: &EngineCommand) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+pub(super) fn start(command: &Call<'_>) -> io::Result<(Arc<dyn Contained>, Pipes)> {
     let mut limits = ExtendedLimitInfo::new();
     limits.limit_kill_on_job_close();
     let job = Job::create_with_limit_info(&limits).map_err(io::Error::other)?;
-    let mut engine = piped(Command::new(&command.program).args(&command.arguments)).spawn()?;
+    let mut engine = piped(Command::new(command.program).args(command.arguments)).spawn()?;
     if let Err(error) = job.assign_process(engine.as_raw_handle() as isize) {
         let _ = engine.kill();
         let _ = engine.wait();

@@ -1,0 +1,207 @@
+//! Sections: fixed runs of consecutive positions of a dataset, whose sums are computed by themselves and then added in a
+//! fixed order. Whoever computes a section, on whatever thread, device or machine, gets the same sums; so the sum of all
+//! does not depend on who computed what.
+
+use std::ops::Range;
+
+use super::{Bucket, Layout, Part, Shape};
+use gputexel_files::{Error, Result};
+
+/// Positions that are sorted together. Whatever walks through a larger layout, or makes one, works in one region of memory
+/// at a time.
+const STRETCH: usize = 1 << 20;
+/// Number of sections up to which each is one stretch: of more, the sums of a call take longer to exchange than to compute.
+const ENOUGH: usize = 64;
+/// Most sections that can be asked for.
+pub const MOST_SECTIONS: usize = 4096;
+
+/// How the positions of a dataset are divided into sections, and these into stretches.
+pub(super) struct SectionPlan {
+    positions: usize,
+    /// Positions of a section; the last one may have fewer.
+    size: usize,
+}
+
+impl SectionPlan {
+    /// The division into so many sections, or by the number of positions.
+    pub fn new(positions: usize, wanted: Option<usize>) -> Self {
+        let size = match wanted {
+            Some(count) => positions.div_ceil(count.max(1)),
+            None => STRETCH * positions.div_ceil(STRETCH).div_ceil(ENOUGH),
+        };
+        Self { positions, size: size.max(1) }
+    }
+
+    fn sections(&self) -> usize {
+        self.positions.div_ceil(self.size).max(1)
+    }
+
+    fn stretches_of_section(&self) -> usize {
+        self.size.div_ceil(STRETCH)
+    }
+
+    /// Number of stretches.
+    pub fn stretches(&self) -> usize {
+        self.sections() * self.stretches_of_section()
+    }
+
+    /// The rows of a stretch of the dataset.
+    pub fn stretch(&self, stretch: usize) -> Range<usize> {
+        let of = self.stretches_of_section();
+        let end = ((stretch / of + 1) * self.size).min(self.positions);
+        let start = (stretch / of * self.size + stretch % of * STRETCH).min(end);
+        start..(start + STRETCH).min(end)
+    }
+}
+
+/// Where the sections of a layout are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sections {
+    /// Those that the layout has, of all.
+    pub(super) present: Range<usize>,
+    /// Number of all sections.
+    pub(super) all: usize,
+    /// Start of each section in each part, part by part, and the end of the last one.
+    pub(super) starts: Vec<usize>,
+}
+
+impl Sections {
+    /// Those of parts whose positions are sorted by stretch, given the row of each position.
+    pub fn new(plan: &SectionPlan, parts: &[Part], rows: &[u32]) -> Self {
+        let all = plan.sections();
+        let mut starts = Vec::with_capacity(parts.len() * all + 1);
+        for part in parts {
+            let rows = &rows[part.positions.clone()];
+            let before = |section: usize| rows.partition_point(|&n| (n as usize) < section * plan.size);
+            starts.extend((0..all).map(|section| part.positions.start + before(section)));
+        }
+        starts.push(rows.len());
+        Self { present: 0..all, all, starts }
+    }
+
+    /// Those that another process had.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for sections that are none of all.
+    pub fn try_new(present: Range<usize>, all: usize, starts: Vec<usize>) -> Result<Self> {
+        match present.start < present.end && present.end <= all && all <= u32::MAX as usize {
+            true => Ok(Self { present, all, starts }),
+            false => Err(Error::Usage(format!("sections {present:?} of {all}"))),
+        }
+    }
+
+    /// Whether they are those of so many parts and positions.
+    pub fn fit(&self, parts: usize, positions: usize) -> bool {
+        self.starts.len() == parts * self.present.len() + 1
+            && self.starts.is_sorted()
+            && self.starts.last() == Some(&positions)
+    }
+
+    /// One part that is one section.
+    #[cfg(test)]
+    pub fn whole(positions: usize) -> Self {
+        Self { present: 0..1, all: 1, starts: vec![0, positions] }
+    }
+
+    fn cell(&self, part: usize, section: usize) -> Range<usize> {
+        let at = part * self.present.len() + section - self.present.start;
+        self.starts[at]..self.starts[at + 1]
+    }
+}
+
+impl Layout {
+    /// The sections that the layout has: all of the dataset's, unless some were [selected](Self::select).
+    #[inline]
+    pub fn sections(&self) -> Range<usize> {
+        self.sections.present.clone()
+    }
+
+    /// Number of sections of the whole dataset.
+    #[inline]
+    pub fn all_sections(&self) -> usize {
+        self.sections.all
+    }
+
+    /// The positions of consecutive parts in one section, in layout order, as ranges that are to be summed up each by
+    /// itself. None are empty.
+    ///
+    /// # Panics
+    /// If the layout lacks the section, or one of the parts.
+    pub fn section(&self, parts: &Range<usize>, section: usize) -> Vec<Range<usize>> {
+        if self.sections.all == 1 {
+            // Parts follow each other without gaps.
+            let (first, last) = (&self.parts[parts.start], &self.parts[parts.end - 1]);
+            return std::iter::once(first.positions.start..last.positions.end).collect();
+        }
+        let cells = parts.clone().map(|part| self.sections.cell(part, section));
+        cells.filter(|cell| !cell.is_empty()).collect()
+    }
+
+    /// The layout of some consecutive sections alone. Parts may be empty in it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for sections that this layout lacks.
+    pub fn select(&self, sections: Range<usize>) -> Result<Self> {
+        let present = self.sections();
+        if sections.start >= sections.end || sections.start < present.start || sections.end > present.end {
+            let reason = format!("sections {sections:?} of a layout that has {present:?}");
+            return Err(Error::Usage(reason));
+        }
+        let mut out = Self {
+            sections: Sections { present: sections.clone(), all: self.sections.all, starts: Vec::new() },
+            ..Self::empty(self.features, self.columns, self.program.clone(), self.phase_max)
+        };
+        for part in 0..self.parts.len() {
+            let (first_bucket, first_position) = (out.buckets.len(), out.positions());
+            for section in sections.clone() {
+                out.sections.starts.push(out.positions());
+                out.append(self, self.sections.cell(part, section));
+            }
+            let positions = first_position..out.positions();
+            let weight = match out.weights.get(positions.clone()) {
+                Some(weights) if !out.weights.is_empty() => weights.iter().map(|&w| f64::from(w)).sum(),
+                _ => positions.len() as f64,
+            };
+            out.parts.push(Part { positions, buckets: first_bucket..out.buckets.len(), weight });
+        }
+        out.sections.starts.push(out.positions());
+        out.check()
+    }
+
+    /// Appends the buckets of a cell of another layout, of which it is made up.
+    fn append(&mut self, from: &Self, cell: Range<usize>) {
+        if cell.is_empty() {
+            return;
+        }
+        let start = self.positions();
+        let moved = |positions: &Range<usize>| {
+            positions.start - cell.start + start..positions.end - cell.start + start
+        };
+        let first_entry = from.shapes_in(cell.clone()).next().map_or(0, |shape| shape.first_entry);
+        let mut entries = 0;
+        for (bucket, positions) in from.buckets_in(cell.clone()) {
+            let first = self.shapes.len();
+            for shape in from.shapes_in(positions.clone()) {
+                let at = self.ids.len() + entries;
+                entries += shape.positions.len() * shape.row_length();
+                self.shapes.push(Shape { positions: moved(&shape.positions), first_entry: at, ..shape });
+            }
+            let shapes = first..self.shapes.len();
+            self.buckets.push(Bucket { positions: moved(&positions), shapes, ..bucket.clone() });
+        }
+        self.ids.extend_from_slice(&from.ids[first_entry..first_entry + entries]);
+        if !from.unit_rows() {
+            self.coefficients.extend_from_slice(&from.coefficients[first_entry..first_entry + entries]);
+        }
+        fn column<T: Copy>(to: &mut Vec<T>, from: &[T], cell: &Range<usize>) {
+            to.extend_from_slice(from.get(cell.clone()).unwrap_or_default());
+        }
+        column(&mut self.targets, &from.targets, &cell);
+        column(&mut self.weights, &from.weights, &cell);
+        column(&mut self.offsets, &from.offsets, &cell);
+        column(&mut self.rows, &from.rows, &cell);
+        column(&mut self.games, &from.games, &cell);
+        column(&mut self.search, &from.search, &cell);
+        gputexel_paging::keep_limit();
+    }
+}

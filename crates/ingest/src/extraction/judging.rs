@@ -1,0 +1,107 @@
+//! Duplicates and drawn games across inputs, in input order, and the sample of all positions.
+//!
+//! Memory: about 8 bytes per distinct position if duplicates are dropped, 16 if they are averaged, plus 12 for each
+//! that occurs again.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use crate::keys::{KeyMap, KeySet};
+use gputexel_chess::selection::{Duplicates, Reason, Selection, draw};
+
+/// What happens to a position that passed the rules of its game.
+pub(crate) enum Fate {
+    Kept,
+    LeftOut(Reason),
+}
+
+/// The later occurrences of positions, by row.
+#[derive(Default)]
+pub(crate) struct Repeats(HashMap<u32, (f32, u32)>);
+
+impl Repeats {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The mean result of a row's position, and the number of its occurrences, if there is more than one.
+    pub fn mean(&self, row: u32, result: f32) -> Option<(f32, f32)> {
+        let (results, later) = self.0.get(&row)?;
+        let count = *later as f32 + 1.0;
+        Some(((result + results) / count, count))
+    }
+}
+
+/// Decides about one position after the other.
+pub(crate) struct Judge {
+    duplicates: Duplicates,
+    no_draws: bool,
+    /// Positions seen so far, if duplicates are dropped.
+    seen: KeySet,
+    /// Rows of positions, if duplicates are averaged, and their later occurrences.
+    rows: KeyMap<u32>,
+    repeats: Repeats,
+    kept: u32,
+}
+
+impl Judge {
+    pub fn new(rules: &Selection) -> Self {
+        Self {
+            duplicates: rules.duplicates,
+            no_draws: rules.no_draws,
+            seen: KeySet::default(),
+            rows: KeyMap::default(),
+            repeats: Repeats::default(),
+            kept: 0,
+        }
+    }
+
+    /// Handles duplicates and drawn games. Duplicates are dropped before draws, so that the first occurrence counts
+    /// whatever its result; averages are taken over the games that count.
+    pub fn judge(&mut self, key: u64, result: f32) -> Fate {
+        if self.duplicates == Duplicates::Drop && !self.seen.insert(key) {
+            return Fate::LeftOut(Reason::Duplicate);
+        }
+        if self.no_draws && result == 0.5 {
+            return Fate::LeftOut(Reason::Drawn);
+        }
+        if self.duplicates == Duplicates::Average {
+            match self.rows.entry(key) {
+                Entry::Vacant(entry) => {
+                    // Compared with the maximum number of rows after each chunk.
+                    entry.insert(self.kept);
+                }
+                Entry::Occupied(entry) => {
+                    let (results, count) = self.repeats.0.entry(*entry.get()).or_default();
+                    *results += result;
+                    *count += 1;
+                    return Fate::LeftOut(Reason::Merged);
+                }
+            }
+        }
+        self.kept = self.kept.wrapping_add(1);
+        Fate::Kept
+    }
+
+    /// The later occurrences of all positions; there are no more to judge.
+    pub fn take_repeats(&mut self) -> Repeats {
+        self.rows = KeyMap::default();
+        std::mem::take(&mut self.repeats)
+    }
+}
+
+/// Which of `total` rows a sample of `wanted` has, drawn uniformly without replacement: selection sampling (Knuth, The
+/// Art of Computer Programming 3.4.2, algorithm S) with random numbers determined by the seed and the row.
+pub(crate) fn sample_of(total: u64, wanted: u64, seed: u64) -> Vec<bool> {
+    let mut needed = wanted;
+    let rows = (0..total).map(|row| {
+        let chance = u128::from(draw(seed, SAMPLE, row));
+        let keep = ((chance * u128::from(total - row)) >> 64) < u128::from(needed);
+        needed -= u64::from(keep);
+        keep
+    });
+    rows.collect()
+}
+
+/// Separates the random numbers for the sample of all positions from those for samples of games.
+const SAMPLE: u64 = 0x5a4d_504c;

@@ -1,0 +1,99 @@
+//! The command that traces, as a user writes it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gputexel_files::{Error, Result};
+
+/// What stands for the file of parameter values in a command.
+pub const PARAMETERS_WORD: &str = "{params}";
+
+/// The time without a sign of life after which a command counts as hung, by default.
+pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The longest deadline, seconds.
+const MAX_DEADLINE_S: f64 = 1e6;
+
+/// A command that reads positions and prints a line of a trace for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceCommand {
+    text: String,
+    program: String,
+    arguments: Vec<String>,
+    deadline: Duration,
+}
+
+impl TraceCommand {
+    /// Reads a command line with the quotes of a POSIX shell, such as `'my engine' trace {params}`. No shell runs it.
+    /// `deadline` is how long, in seconds, the command may neither read nor write.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a quote is not closed or no program is named; [`Error::Setting`] for a deadline that is
+    /// not positive.
+    pub fn try_new(text: &str, deadline: f64) -> Result<Self> {
+        let usage = |reason: &str| Error::Usage(format!("trace command '{text}': {reason}"));
+        let mut words = shlex::split(text).ok_or_else(|| usage("a quote is not closed"))?.into_iter();
+        let program = words.next().filter(|program| !program.is_empty());
+        let program = program.ok_or_else(|| usage("no program is named"))?;
+        if !(deadline > 0.0 && deadline <= MAX_DEADLINE_S) {
+            return Err(Error::setting(
+                "trace-deadline",
+                deadline,
+                "must be from above 0 to 1000000 seconds",
+            ));
+        }
+        let deadline = Duration::from_secs_f64(deadline);
+        Ok(Self { text: text.to_string(), program, arguments: words.collect(), deadline })
+    }
+
+    /// Whether it is told the values to search and evaluate with.
+    pub fn takes_parameters(&self) -> bool {
+        self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
+    }
+
+    /// How long it may neither read nor write.
+    pub fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// The program.
+    pub(super) fn program(&self) -> PathBuf {
+        PathBuf::from(&self.program)
+    }
+
+    /// Its arguments, with the values in the file `parameters`.
+    pub(super) fn arguments(&self, parameters: &Path) -> Vec<String> {
+        let parameters = parameters.display().to_string();
+        self.arguments.iter().map(|argument| argument.replace(PARAMETERS_WORD, &parameters)).collect()
+    }
+}
+
+/// As it was given.
+impl fmt::Display for TraceCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_split_as_a_shell_would() {
+        let command = TraceCommand::try_new("'my engine' trace --values={params} ''", 60.0).unwrap();
+        assert!(command.takes_parameters());
+        assert_eq!(command.program(), Path::new("my engine"));
+        assert_eq!(command.arguments(Path::new("/tmp/a b")), ["trace", "--values=/tmp/a b", ""]);
+        assert_eq!(command.to_string(), "'my engine' trace --values={params} ''");
+        assert!(!TraceCommand::try_new("engine trace", 60.0).unwrap().takes_parameters());
+        for (text, reason) in [("", "no program"), ("''", "no program"), ("engine 'a", "not closed")] {
+            let error = TraceCommand::try_new(text, 60.0).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        for deadline in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(TraceCommand::try_new("engine", deadline).is_err());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What ranks say to each other. A message is a byte that says what it is, and its contents.
+
+use gputexel_evaluator::divided::Answer;
+use gputexel_evaluator::{Population, ProductRequest, Request};
+use gputexel_files::{Error, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What rank 0 says.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Keep a layout, which is number `id` from now on.
+    Open { id: u64, layout: Vec<u8> },
+    /// Compute sums on it.
+    Sums { id: u64, population: Population, request: Request },
+    /// Compute products on it.
+    Products { id: u64, population: Population, request: ProductRequest },
+    /// It is not needed any more.
+    Close { id: u64 },
+    /// All is done.
+    End,
+}
+
+/// What others answer to all but [`Order::Close`] and [`Order::End`].
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// A layout is there, and who computes on it.
+    Opened(String),
+    /// Sums of its sections.
+    Sums(Answer),
+    /// Why there are none.
+    Failed(String),
+}
+
+/// The first bytes of messages.
+mod kind {
+    pub const OPEN: u8 = 1;
+    pub const SUMS: u8 = 2;
+    pub const PRODUCTS: u8 = 3;
+    pub const CLOSE: u8 = 4;
+    pub const END: u8 = 5;
+    pub const OPENED: u8 = 6;
+    pub const ANSWER: u8 = 7;
+    pub const FAILED: u8 = 8;
+}
+
+fn with_kind(kind: u8, contents: &impl Serialize) -> Vec<u8> {
+    postcard::to_extend(contents, vec![kind]).expect("a list in memory takes anything")
+}
+
+fn broken() -> Error {
+    Error::Usage("a message from another rank is broken".to_string())
+}
+
+fn contents<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    postcard::from_bytes(bytes).map_err(|_| broken())
+}
+
+/// The message to [open](Order::Open) a layout.
+pub(crate) fn open(id: u64, layout: &[u8]) -> Vec<u8> {
+    let mut message = vec![kind::OPEN];
+    message.extend_from_slice(&id.to_le_bytes());
+    message.extend_from_slice(layout);
+    message
+}
+
+/// The message for [sums](Order::Sums).
+pub(crate) fn sums(id: u64, of: &(Population, Request)) -> Vec<u8> {
+    with_kind(kind::SUMS, &(id, of))
+}
+
+/// The message for [products](Order::Products).
+pub(crate) fn products(id: u64, of: &(Population, ProductRequest)) -> Vec<u8> {
+    with_kind(kind::PRODUCTS, &(id, of))
+}
+
+/// The message that a layout is [not needed any more](Order::Close).
+pub(crate) fn close(id: u64) -> Vec<u8> {
+    with_kind(kind::CLOSE, &id)
+}
+
+/// The message that [all is done](Order::End).
+pub(crate) fn end() -> Vec<u8> {
+    vec![kind::END]
+}
+
+impl Order {
+    pub fn read(message: &[u8]) -> Result<Self> {
+        let (&kind, bytes) = message.split_first().ok_or_else(broken)?;
+        Ok(match kind {
+            kind::OPEN => {
+                let (id, layout) = bytes.split_first_chunk().ok_or_else(broken)?;
+                Self::Open { id: u64::from_le_bytes(*id), layout: layout.to_vec() }
+            }
+            kind::SUMS => {
+                let (id, (population, request)) = contents(bytes)?;
+                Self::Sums { id, population, request }
+            }
+            kind::PRODUCTS => {
+                let (id, (population, request)) = contents(bytes)?;
+                Self::Products { id, population, request }
+            }
+            kind::CLOSE => Self::Close { id: contents(bytes)? },
+            kind::END => Self::End,
+            _ => return Err(broken()),
+        })
+    }
+}
+
+impl Reply {
+    pub fn write(&self) -> Vec<u8> {
+        match self {
+            Self::Opened(who) => with_kind(kind::OPENED, who),
+            Self::Sums(answer) => with_kind(kind::ANSWER, answer),
+            Self::Failed(why) => with_kind(kind::FAILED, why),
+        }
+    }
+
+    pub fn read(message: &[u8]) -> Result<Self> {
+        let (&kind, bytes) = message.split_first().ok_or_else(broken)?;
+        Ok(match kind {
+            kind::OPENED => Self::Opened(contents(bytes)?),
+            kind::ANSWER => Self::Sums(contents(bytes)?),
+            kind::FAILED => Self::Failed(contents(bytes)?),
+            _ => return Err(broken()),
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! The other ranks: keep layouts and compute sums until they are told that all is done.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use gputexel_dataset::Layout;
+use gputexel_evaluator::divided::Task;
+use gputexel_evaluator::{Backend, Evaluator};
+use gputexel_files::{Error, Result};
+
+use crate::Link;
+use crate::message::{Order, Reply};
+
+/// A layout and its evaluator, in a thread of their own.
+struct Share {
+    tasks: Option<Sender<Task>>,
+    replies: Receiver<Reply>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Share {
+    fn open(layout: Vec<u8>, backend: Arc<Backend>) -> Self {
+        let (tasks, received) = channel::<Task>();
+        let (reply, replies) = channel();
+        let thread = std::thread::spawn(move || {
+            let fail = |error: Error| {
+                // Nobody listens any more only where all is done.
+                let _ = reply.send(Reply::Failed(error.to_string()));
+            };
+            let layout = match Layout::from_bytes(&layout) {
+                Ok(layout) => layout,
+                Err(error) => return fail(error),
+            };
+            let mut evaluator = match backend.of_sections(&layout) {
+                Ok(evaluator) => evaluator,
+                Err(error) => return fail(error),
+            };
+            let _ = reply.send(Reply::Opened(evaluator.describe()));
+            for task in received {
+                let answer = match &task {
+                    Task::Sums(of) => of.0.validate(&layout).and_then(|()| of.1.validate(&layout)),
+                    Task::Products(of) => of.0.validate(&layout).and_then(|()| of.1.validate(&layout, &of.0)),
+                };
+                let sent = match answer.and_then(|()| evaluator.nodes(&task)) {
+                    Ok(answer) => reply.send(Reply::Sums(answer)),
+                    Err(error) => reply.send(Reply::Failed(error.to_string())),
+                };
+                if sent.is_err() {
+                    return;
+                }
+            }
+        });
+        Self { tasks: Some(tasks), replies, thread: Some(thread) }
+    }
+
+    fn reply(&self) -> Reply {
+        self.replies.recv().unwrap_or_else(|_| Reply::Failed("its thread has ended".to_string()))
+    }
+
+    fn work(&self, task: Task) -> Reply {
+        // Where nobody takes it, there is no reply either.
+        let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
+        self.reply()
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.tasks = None;
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves rank 0 until it says that all is done. Where the backend cannot be opened, rank 0 is told as soon as it asks
+/// for anything.
+///
+/// # Errors
+/// Those of the connection.
+pub fn serve(link: &mut dyn Link, backend: Result<Backend>) -> Result<()> {
+    let backend = backend.map(Arc::new);
+    let mut shares: HashMap<u64, Share> = HashMap::new();
+    let missing = |id: u64| Reply::Failed(format!("it has no layout {id}"));
+    loop {
+        let reply = match Order::read(&link.receive(0)?)? {
+            Order::End => return Ok(()),
+            Order::Close { id } => {
+                shares.remove(&id);
+                continue;
+            }
+            Order::Open { id, layout } => match &backend {
+                Err(error) => Reply::Failed(error.to_string()),
+                Ok(backend) => {
+                    let share = Share::open(layout, Arc::clone(backend));
+                    let reply = share.reply();
+                    if matches!(reply, Reply::Opened(_)) {
+                        shares.insert(id, share);
+                    }
+                    reply
+                }
+            },
+            Order::Sums { id, population, request } => match shares.get(&id) {
+                Some(share) => share.work(Task::Sums(Arc::new((population, request)))),
+                None => missing(id),
+            },
+            Order::Products { id, population, request } => match shares.get(&id) {
+                Some(share) => share.work(Task::Products(Arc::new((population, request)))),
+                None => missing(id),
+            },
+        };
+        link.send(0, &reply.write())?;
+    }
+}

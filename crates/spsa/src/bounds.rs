@@ -1,0 +1,256 @@
+//! What is played near a bound, where there is no room for a perturbation on both sides.
+//!
+//! A pair that plays θ + u and θ + v, u < v, of a strength that is −κ (x − θ*)² tells, but for noise of
+//! variance τ², y = 2 κ · 2 d (θ* − θ − o) with d = (v − u) / 2 and o = (u + v) / 2, the offset of its
+//! middle. Elsewhere o is 0. Near a bound it can be 0 only for a small d, and a pair of large d is drawn to where
+//! its *middle* is best. Of a room r to the nearer bound and a reach c, the perturbation or, where the bounds are closer
+//! together than twice that, half their distance:
+//!
+//! - r ≥ c / 2: both sides move by r, d = r, o = 0.
+//! - r < c / 2: one of two pairs, between the bound, the point a reach away from it and that two reaches away. They
+//!   have d = c / 2 and o₁ = c / 2 − r, o₂ = 3 c / 2 − r. The second is played with the probability
+//!   q = (c − 2 r) / (4 (c − r)) and counts with the opposite sign: (1 − q) o₁ = q o₂, so that what curvature adds cancels.
+//!
+//! Both have E[w y] = 2 κ · 2 A (θ* − θ), w = ±1, with A = r and A = c² / (4 (c − r)): no bias at any θ, whatever κ and
+//! θ* are. No other choice of pairs within the same interval has a larger A: for any λ, A is at most half the range of
+//! x − λ x² over the interval, and at λ = 1 / (2 (c − r)) this is it. On the bound A is c / 4.
+//!
+//! SPSA's step is R c √(c / A) w δ y. Of what it is elsewhere, its mean is then √(A / c), at least 1/2, and its
+//! variance c / A, at most 4. (Steps of R A would be right for a posterior, but SPSA has none: with a mean of (A / c)²,
+//! at worst 1/16, runs stall. Steps of R c² / A would keep the mean, at 16 times the variance.) The Bayesian
+//! methods take A for d and θ for the middle; their posterior makes of that what it is worth.
+//!
+//! Which of the two pairs is played follows from iteration and parameter by a sequence of low discrepancy, not from
+//! random numbers: signs are those of a run that is near no bound.
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_files::{Error, Result};
+
+/// What is played near a bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundRule {
+    /// Both sides move by the room that there is, but at least by a quarter of the perturbation, and are clamped.
+    /// All runs did so before there was another rule. Without bias as long as nothing is clamped, but slow: steps are R d.
+    Centered,
+    /// Pairs of a common middle, and on a bound's side of it pairs of three points; see the module.
+    #[default]
+    ThreePoint,
+}
+
+impl std::str::FromStr for BoundRule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "centered" => Ok(Self::Centered),
+            "three-point" => Ok(Self::ThreePoint),
+            _ => Err(Error::setting("near-bounds", text, "expected three-point or centered")),
+        }
+    }
+}
+
+impl std::fmt::Display for BoundRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Centered => "centered",
+            Self::ThreePoint => "three-point",
+        })
+    }
+}
+
+/// What is left of a perturbation by [`BoundRule::Centered`] where a bound leaves no room for it.
+pub(crate) const MIN_SHARE: f64 = 0.25;
+
+/// What a pair near a bound says about a parameter, other than what its two values would.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NearBound {
+    /// The parameter.
+    pub i: usize,
+    /// The value that the pair is about.
+    pub middle: f64,
+    /// Half the way from the minus to the plus side as it counts for the methods that have a model: ±A.
+    pub half: f64,
+    /// The same for those that take steps: ±c √(c / A).
+    pub step: f64,
+}
+
+/// What a parameter plays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Placement {
+    /// Both sides move by `c`. Near a bound there is a `reach`, the perturbation as it would be elsewhere.
+    Around { c: f64, reach: Option<f64> },
+    /// Two of three points.
+    Points(Points),
+}
+
+/// Two of three points, and what the pair counts for when the plus side has the upper one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Points {
+    pub upper: f64,
+    pub lower: f64,
+    /// ±A.
+    pub half: f64,
+    /// ±c √(c / A).
+    pub step: f64,
+}
+
+/// A range of values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Range {
+    pub min: f64,
+    pub max: f64,
+    /// Least and largest whole number, where only whole ones are played.
+    pub whole: Option<(f64, f64)>,
+}
+
+/// How long a step of SPSA is, less R y, of a pair whose half way counts as `half`, more than 0.
+#[inline(always)]
+pub(crate) fn step_length(reach: f64, half: f64) -> f64 {
+    if half >= reach { half } else { reach * (reach / half).sqrt() }
+}
+
+/// Which of two pairs an iteration, from 1, plays of a parameter: from 0 to 1. (Fractions of multiples of the golden
+/// section, shifted from parameter to parameter by those of the plastic number.)
+#[inline(always)]
+pub(crate) fn turn(k: u64, i: usize) -> f64 {
+    let whole = (k as u32).wrapping_mul(0x9E37_79B9).wrapping_add((i as u32).wrapping_mul(0xC13F_A9A9));
+    f64::from(whole) / 4_294_967_296.0
+}
+
+impl Range {
+    /// The room around a value of the range.
+    #[inline(always)]
+    pub fn room(&self, theta: f64) -> f64 {
+        (theta - self.min).min(self.max - theta)
+    }
+
+    /// The perturbation `c` as far as there is room for it around `theta` on both sides, but no
+    /// less than [`MIN_SHARE`] of it.
+    pub fn centered(&self, theta: f64, c: f64) -> f64 {
+        c.min(self.room(theta).max(MIN_SHARE * c))
+    }
+
+    /// What is played around `theta` with the perturbation `c`; `turn` is from 0 to 1.
+    pub fn placement(&self, rule: BoundRule, theta: f64, c: f64, turn: f64) -> Placement {
+        if rule == BoundRule::Centered {
+            return Placement::Around { c: self.centered(theta, c), reach: None };
+        }
+        let room = self.room(theta);
+        if room >= c {
+            return Placement::Around { c, reach: None };
+        }
+        let reach = c.min((self.max - self.min) / 2.0);
+        let around = Placement::Around { c: room.max(0.25 * reach), reach: Some(reach) };
+        if room >= reach / 2.0 {
+            return around;
+        }
+        self.points(theta, reach, turn).map_or(around, Placement::Points)
+    }
+
+    /// Two of the three points at the nearer bound; `None` where whole numbers leave only two.
+    fn points(&self, theta: f64, reach: f64, turn: f64) -> Option<Points> {
+        let (min, max) = self.whole.unwrap_or((self.min, self.max));
+        let below = theta - self.min <= self.max - theta;
+        let (edge, inward) = if below { (min, 1.0) } else { (max, -1.0) };
+        // Distances from the edge.
+        let (near, far) = match self.whole {
+            None => (reach, (2.0 * reach).min(max - min)),
+            Some(_) if max - min < 2.0 => return None,
+            Some(_) => {
+                let near = reach.round().clamp(1.0, max - min - 1.0);
+                (near, (2.0 * reach).round().clamp(near + 1.0, max - min))
+            }
+        };
+        let at = (theta - edge) * inward;
+        let (d1, o1) = (near / 2.0, (near / 2.0 - at).max(0.0));
+        let (d2, o2) = ((far - near) / 2.0, (near + far) / 2.0 - at);
+        let share = d1 * o1 / (d1 * o1 + d2 * o2);
+        let half = (1.0 - share) * d1 - share * d2;
+        let step = step_length(reach, half);
+        let (a, b, sign) = if turn < share { (near, far, -1.0) } else { (0.0, near, 1.0) };
+        let (a, b) = ((edge + inward * a).clamp(min, max), (edge + inward * b).clamp(min, max));
+        Some(Points { upper: a.max(b), lower: a.min(b), half: sign * half, step: sign * step })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANGE: Range = Range { min: 0.0, max: 400.0, whole: None };
+
+    /// Means over turns of w y / (4 κ) and of d w, for a parabola with its best value at `best`.
+    fn mean(range: &Range, theta: f64, c: f64, best: f64) -> (f64, f64) {
+        let turns = 100_000;
+        let one = |k: u64| match range.placement(BoundRule::ThreePoint, theta, c, turn(k, 3)) {
+            Placement::Around { c, .. } => (c * (best - theta), c),
+            Placement::Points(p) => {
+                assert!(
+                    (range.min..=range.max).contains(&p.lower) && p.upper <= range.max && p.lower < p.upper
+                );
+                let y = (p.upper - p.lower) / 2.0 * (best - (p.upper + p.lower) / 2.0);
+                (p.half.signum() * y, p.half.abs())
+            }
+        };
+        let sum = (1..=turns).map(one).fold((0.0, 0.0), |(y, a), (dy, da)| (y + dy, a + da));
+        (sum.0 / turns as f64, sum.1 / turns as f64)
+    }
+
+    #[test]
+    fn pairs_near_a_bound_are_about_the_value_itself() {
+        let whole = Range { min: -3.5, max: 60.2, whole: Some((-3.0, 60.0)) };
+        for best in [-50.0, 0.0, 20.0, 80.0, 500.0] {
+            for (range, c, thetas) in [
+                (RANGE, 100.0, [0.0, 10.0, 49.0, 390.0, 400.0]),
+                (RANGE, 300.0, [0.0, 30.0, 99.0, 200.0, 350.0]),
+                (whole, 7.3, [-3.0, -2.2, -0.4, 58.1, 60.0]),
+                (whole, 0.4, [-3.0, -2.9, -2.95, 59.9, 60.0]),
+            ] {
+                for theta in thetas {
+                    let (y, half) = mean(&range, theta, c, best);
+                    let off = y / half - (best - theta);
+                    // The sequence of turns leaves some thousandths of the share.
+                    assert!(off.abs() < 0.02 * c, "{theta} in {range:?} with {c}: off by {off}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn halves_are_those_of_the_formulas() {
+        let half = |theta: f64| match RANGE.placement(BoundRule::ThreePoint, theta, 100.0, 0.99) {
+            Placement::Around { c, .. } => c,
+            Placement::Points(p) => p.half,
+        };
+        for (theta, expected) in [
+            (0.0, 25.0),
+            (25.0, 1e4 / 300.0),
+            (375.0, 1e4 / 300.0),
+            (50.0, 50.0),
+            (70.0, 70.0),
+            (100.0, 100.0),
+            (200.0, 100.0),
+        ] {
+            assert!((half(theta) - expected).abs() < 1e-9, "{theta}: {}", half(theta));
+        }
+        // Speed and variance relative to elsewhere: √(A / c) and c / A.
+        let Placement::Points(p) = RANGE.placement(BoundRule::ThreePoint, 0.0, 100.0, 0.1) else { panic!() };
+        assert_eq!((p.lower, p.upper, p.half, p.step), (100.0, 200.0, -25.0, -200.0));
+        assert_eq!(step_length(100.0, 100.0), 100.0);
+    }
+
+    #[test]
+    fn nothing_changes_away_from_bounds() {
+        for theta in [100.0, 250.0, 300.0] {
+            for rule in [BoundRule::Centered, BoundRule::ThreePoint] {
+                let expected = Placement::Around { c: 100.0, reach: None };
+                assert_eq!(RANGE.placement(rule, theta, 100.0, 0.1), expected);
+            }
+        }
+        let only_two = Range { min: 0.0, max: 1.0, whole: Some((0.0, 1.0)) };
+        let played = only_two.placement(BoundRule::ThreePoint, 0.0, 3.0, 0.1);
+        assert_eq!(played, Placement::Around { c: 0.125, reach: Some(0.5) });
+    }
+}

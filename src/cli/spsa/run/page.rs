@@ -1,0 +1,94 @@
+//! The report of a run by games.
+
+use std::path::Path;
+
+use gputexel::report::{SpsaReport, Table, ValuePath};
+use gputexel::run_folder::REPORT;
+use gputexel::spsa::run::{Header, RunState, read};
+use gputexel::{Result, write_atomically};
+
+use super::super::super::table::{grouped, percent};
+use super::live::{elo, heading, parameter_rows};
+
+/// Parameters that are drawn: those that went farthest.
+const DRAWN: usize = 24;
+
+/// Whether a folder is that of a run by games.
+pub fn is_run(folder: &Path) -> bool {
+    folder.join("spsa.jsonl").exists()
+}
+
+/// The report of a run from its folder, which may be under way.
+///
+/// # Errors
+/// Journals that cannot be read.
+pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
+    let (header, events) = read(folder)?;
+    let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
+    Ok(page(folder, &header, &state))
+}
+
+/// Writes the report into the folder of a run.
+///
+/// # Errors
+/// [`gputexel::Error::Io`], and pictures that cannot be drawn.
+pub fn write_page(folder: &Path, header: &Header, state: &RunState) -> Result<()> {
+    write_atomically(&folder.join(REPORT), page(folder, header, state).to_html()?.as_bytes())
+}
+
+fn page(folder: &Path, header: &Header, state: &RunState) -> SpsaReport {
+    let tuner = &state.tuner;
+    let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
+    let way = state.path_to_now();
+    let errors = tuner.standard_errors();
+    let path = |i: usize| {
+        let variable = &tuner.variables()[i];
+        ValuePath {
+            name: variable.name.clone(),
+            bounds: [variable.min, variable.max],
+            error: Some(errors[i]).filter(|error| error.is_finite()),
+            points: way.iter().map(|(pairs, values)| (*pairs as f64, values[i])).collect(),
+        }
+    };
+    let drawn = if completed > 0 { tuner.farthest(DRAWN) } else { Vec::new() };
+    let mut rows = parameter_rows(state, usize::MAX).into_iter();
+    let header_row = rows.next().unwrap_or_default();
+    let mut facts = vec![
+        ("pairs of games".to_string(), format!("{} of {}", grouped(completed), grouped(all))),
+        ("method".to_string(), tuner.method().to_string()),
+        ("parameters".to_string(), grouped(tuner.variables().len() as u64)),
+    ];
+    if completed > 0 {
+        facts.push(("plus against minus".to_string(), elo(&state.pairs.elo(), state.pairs.pairs())));
+        facts.push(("drawn".to_string(), format!("{:.1} %", 100.0 * state.draw_rate())));
+    }
+    let mut configuration = vec![("folder".to_string(), folder.display().to_string())];
+    let mut row = |name: &str, value: String| configuration.push((name.to_string(), value));
+    row("games", heading(header, state));
+    row("begun", header.date.clone());
+    row("command", header.command_line.clone());
+    row("version", format!("gputexel {}", header.gputexel));
+    let left = tuner.variables().len() - drawn.len();
+    let mut warnings: Vec<String> = state.warnings().iter().map(ToString::to_string).collect();
+    if left > 0 && completed > 0 {
+        warnings.push(format!(
+            "{} more parameters are in the table only: those that went farthest are drawn.",
+            grouped(left as u64)
+        ));
+    }
+    SpsaReport {
+        title: format!("gputexel spsa: {}", folder.display()),
+        final_: tuner.is_finished(),
+        status: format!("{} of {} pairs ({})", grouped(completed), grouped(all), percent(completed, all)),
+        facts,
+        warnings,
+        pairs: all as f64,
+        paths: drawn.into_iter().map(path).collect(),
+        parameters: Some(Table {
+            caption: "Parameters: c is half the distance of both sides; “larger value” is the Elo of the side that played the larger value, over the whole run".to_string(),
+            header: header_row,
+            rows: rows.collect(),
+        }),
+        configuration,
+    }
+}

@@ -1,0 +1,270 @@
+//! `gputexel verify`: whether an engine evaluates with the values that were written back into it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use gputexel::Error;
+use gputexel::checking::verification::{
+    ChangedRows, EvaluationKind, StartValues, Suspect, SuspectedOrder, Verdict, Verification,
+    VerificationRequest,
+};
+use gputexel::run::{are_datasets, datasets_of};
+use gputexel::tables::sources::start_of;
+
+use super::check::outliers;
+use super::memory::MemoryArgs;
+use super::reading_progress::with_progress;
+use super::table::{counted, grouped};
+use super::trace_command::TraceCommandArgs;
+use super::{Context, answer};
+
+/// Suspects that are listed.
+const LISTED: usize = 24;
+
+/// Flags of `verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Write the tuned values back, compile the engine, let it trace the same positions again, and compare: the column \
+`eval`, the engine's own evaluation, must be what follows from its coefficients and the tuned values, rounded to whole \
+numbers if that is closer. If it is not, tables and values that seem to be others are named. The exit code is 0 only if \
+the engine evaluates with the tuned values.
+
+  engine trace < quiet.fens | gputexel verify - --schema schema.json --params runs/first
+  gputexel verify quiet.fens --trace-command 'engine trace' --schema schema.json --params runs/first
+
+For parameters of gputexel's own features (pst, classical ...) the engine need not trace: lines 'FEN | EVALUATION | RESULT', \
+in centipawns from White's view, or positions in any format with scores, suffice.")]
+pub struct VerifyArgs {
+    /// What the engine printed after the values were written back: traces, datasets made of them, or positions with
+    /// evaluations; - is standard input. With --trace-command, the positions to trace
+    #[arg(required = true, value_name = "TRACE")]
+    inputs: Vec<PathBuf>,
+    /// The tuned values: a params.json or the folder of a run
+    #[arg(long, value_name = "PARAMS|RUN")]
+    params: PathBuf,
+    /// What the indices of traces mean
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// The values from before [default: those the run started from, else the priors of the schema]
+    #[arg(long, value_name = "PARAMS|RUN")]
+    start: Option<PathBuf>,
+    /// Datasets of the same positions from before, whose coefficients must not have changed [default: those of the run]
+    #[arg(long, value_name = "DATASET")]
+    before: Vec<PathBuf>,
+    /// Difference of evaluations that is attributed to rounding, in centipawns
+    #[arg(long, value_name = "CP", default_value_t = 1.0)]
+    tolerance: f64,
+    /// Stop if more than this share of a trace's lines is unusable
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    max_bad_share: f64,
+    #[command(flatten)]
+    tracing: TraceCommandArgs,
+    #[command(flatten)]
+    pub(super) memory: MemoryArgs,
+}
+
+/// Runs `verify`.
+///
+/// # Errors
+/// Inputs that cannot be read, and an engine that does not evaluate with the tuned values.
+pub fn run(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
+    let kind = match (&args.schema, args.tracing.command()?) {
+        (Some(schema), Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
+        (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
+        (None, Some(_)) => return Err(Error::Usage("--trace-command needs --schema".to_string()).into()),
+        (None, None) if are_datasets(&args.inputs)? => EvaluationKind::Datasets,
+        (None, None) => EvaluationKind::Positions,
+    };
+    let start = match &args.start {
+        Some(path) => StartValues::File(path.clone()),
+        None => start_of(&args.params)?.map_or(StartValues::Schema, StartValues::Theta),
+    };
+    let before = match &args.before[..] {
+        // Features that are computed do not depend on the engine.
+        [] if matches!(kind, EvaluationKind::Positions) => Vec::new(),
+        [] => datasets_of(&args.params),
+        given => given.to_vec(),
+    };
+    let request = VerificationRequest {
+        inputs: args.inputs.clone(),
+        kind,
+        params: args.params.clone(),
+        start,
+        before,
+        tolerance_cp: args.tolerance,
+        max_bad_share: args.max_bad_share,
+    };
+    let found = with_progress(context, |hooks| request.run(hooks))?;
+    answer(context, &found, || describe(&found, args))?;
+    match failure(&found, args) {
+        None => Ok(()),
+        Some(reason) => Err(Error::input(&args.inputs[0], reason).into()),
+    }
+}
+
+/// Why the engine cannot be said to evaluate with the tuned values, in one line.
+fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
+    let text = match &found.verdict {
+        Verdict::Tuned => return None,
+        Verdict::Start => {
+            "the engine still evaluates with the values from before: write the tuned ones into its source, compile it, and \
+             trace with what was compiled"
+                .to_string()
+        }
+        Verdict::Indistinguishable => {
+            "the tuned values and those from before give the same evaluations, so that nothing can be verified; is it the \
+             right --params?"
+                .to_string()
+        }
+        Verdict::OtherRows if found.rows.as_ref().is_some_and(ChangedRows::in_phase) => {
+            "the engine's phase is no longer that of before: is it computed from values that were tuned, such as those of \
+             pieces? Give it weights of its own, and tune again"
+                .to_string()
+        }
+        Verdict::OtherRows => format!(
+            "{} of {} positions have other coefficients than in {}: was the engine compiled with other options, or are these \
+             other positions?",
+            grouped(found.rows.as_ref().and_then(|rows| rows.changed).unwrap_or(0)),
+            grouped(found.rows.as_ref().map_or(0, |rows| rows.positions[1])),
+            match &args.before[..] {
+                [] => "the run's dataset".to_string(),
+                [first, ..] => first.display().to_string(),
+            }
+        ),
+        Verdict::Other { suspects, explained } => {
+            let what = match &suspects[..] {
+                [] => "compare the positions listed with the engine's evaluation".to_string(),
+                [Suspect::Table { name, order }] => format!("'{name}' {}", order.words()),
+                [Suspect::Value { name, found_cp, tuned_cp, .. }] => {
+                    format!("{name} seems to be {found_cp}, not {}", tuned_cp.round())
+                }
+                more => format!("see the {} tables and values listed", more.len()),
+            };
+            let rows = match found.rows.as_ref().and_then(|rows| rows.changed) {
+                Some(changed @ 1..) => {
+                    format!("; besides, {} have other coefficients than before", counted(changed, "position"))
+                }
+                _ => String::new(),
+            };
+            let sure = if *explained || suspects.is_empty() { "" } else { ", and there is more" };
+            format!(
+                "{} of {} evaluations are not those of the tuned values: {what}{sure}{rows}",
+                grouped(found.differing),
+                grouped(found.compared)
+            )
+        }
+    };
+    Some(text)
+}
+
+/// The findings in words.
+fn describe(found: &Verification, args: &VerifyArgs) -> String {
+    let mut text = String::new();
+    for source in found.sources.iter().flatten() {
+        if source.bad_lines > 0 {
+            let (bad, path) = (grouped(source.bad_lines), &source.record.path);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{path}: {bad} of {} unusable", counted(source.record.records, "line"));
+        }
+        source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
+    }
+    let values = if found.whole { ", rounded to whole numbers" } else { "" };
+    let _ = writeln!(
+        text,
+        "evaluations {} of {} are those of {}{values}, to {} cp; mean absolute difference {:.3} cp",
+        grouped(found.compared - found.differing - found.near_kinks),
+        grouped(found.compared),
+        args.params.display(),
+        args.tolerance,
+        found.mean_size_cp
+    );
+    if found.near_kinks > 0 {
+        let _ = writeln!(
+            text,
+            "            {} more differ near a kink or jump: rounding may be the cause",
+            grouped(found.near_kinks)
+        );
+    }
+    if let Some(differing) = found.differing_from_start {
+        let _ = writeln!(
+            text,
+            "            {} are those of the values from before",
+            grouped(found.compared - differing)
+        );
+    }
+    let _ = match &found.rows {
+        None if found.sources.is_none() => Ok(()),
+        None => writeln!(text, "rows        not compared: no dataset from before is known (--before)"),
+        Some(rows) => match rows.changed {
+            None => writeln!(
+                text,
+                "rows        not compared: {} before, {} now",
+                counted(rows.positions[0], "position"),
+                grouped(rows.positions[1])
+            ),
+            Some(0) => writeln!(text, "rows        the same coefficients as before"),
+            Some(changed) => writeln!(
+                text,
+                "rows        {} of {} changed since before, the first one position {}",
+                grouped(changed),
+                grouped(rows.positions[1]),
+                rows.first.map_or(0, |first| first + 1)
+            ),
+        },
+    };
+    if let Some(errors) = found.errors {
+        let start = errors.start.map_or(String::new(), |start| format!("; values from before {start:.8}"));
+        let _ = writeln!(
+            text,
+            "error       {:.8} of the engine's evaluations against results; tuned values {:.8}{start}",
+            errors.engine, errors.tuned
+        );
+    }
+    match &found.verdict {
+        Verdict::Tuned => text += "verified    the engine now evaluates with the tuned values\n",
+        Verdict::Other { suspects, explained } => {
+            describe_suspects(&mut text, found, suspects, *explained, args)
+        }
+        Verdict::Start | Verdict::Indistinguishable | Verdict::OtherRows => {}
+    }
+    text
+}
+
+fn describe_suspects(
+    text: &mut String,
+    found: &Verification,
+    suspects: &[Suspect],
+    explained: bool,
+    args: &VerifyArgs,
+) {
+    if !suspects.is_empty() {
+        *text += match explained {
+            true => "\nall evaluations are explained by this:\n",
+            false => "\nsome of it is explained by this, but not all:\n",
+        };
+    }
+    for suspect in suspects.iter().take(LISTED) {
+        *text += &match suspect {
+            Suspect::Table { name, order } => format!("  {name}: {}\n", order.words()),
+            Suspect::Value { name, found_cp, tuned_cp, is_start } => {
+                let whence = if *is_start { ", the value from before" } else { "" };
+                let tuned = if found.whole { tuned_cp.round() } else { *tuned_cp };
+                format!("  {name}: seems to be {found_cp}{whence}, tuned {tuned}\n")
+            }
+        };
+    }
+    if suspects.len() > LISTED {
+        let _ = writeln!(text, "  and {} more", suspects.len() - LISTED);
+    }
+    let mirrored = |suspect: &Suspect| {
+        matches!(
+            suspect,
+            Suspect::Table { order: SuspectedOrder::RanksMirrored | SuspectedOrder::FilesMirrored, .. }
+        )
+    };
+    if suspects.iter().any(mirrored) {
+        *text += "  (the marker of a table names its first square: docs/patch.md, \"Tables\")\n";
+    }
+    *text += "\n";
+    *text += &outliers(&found.worst, ["engine", "tuned"], &args.inputs, args.schema.is_some());
+}

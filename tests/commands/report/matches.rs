@@ -1,0 +1,61 @@
+//! The report of a match.
+
+use crate::common::program::Bench;
+
+#[test]
+fn matches_leave_reports() {
+    let bench = Bench::new();
+    let material = "material:100,300,320,500,900";
+    let common = ["--nodes", "30", "--games", "24", "--sprt", "elo0=0,elo1=2", "--concurrency", "1"];
+    let (code, out, err) =
+        bench.run(&[&["match", material, "zero"], &common[..], &["--out", "m"]].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    assert!(out.ends_with("report      m/report.html\n"), "{out}");
+    let page = String::from_utf8(bench.bytes("m/report.html")).unwrap();
+    for text in
+        ["Elo over games", "Sequential test", "White won both games", "built-in engine with", "finished"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"), "{page}");
+    // It can be made again, elsewhere, and does not keep the match from going on.
+    bench.told(&["report", "m", "-o", "again.html"]);
+    assert_eq!(bench.bytes("again.html"), bench.bytes("m/report.html"));
+    assert!(bench.fails(&["report", "m", "--dataset", "d.bin"], 2).contains("needs no positions"));
+    let journal = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap();
+    let lines: Vec<&str> = journal.lines().collect();
+    // A line that is being written is not there yet.
+    bench.write("m/match.jsonl", format!("{}\n{{\"pair\":", lines[..4].join("\n")));
+    bench.told(&["report", "m"]);
+    let page = String::from_utf8(bench.bytes("m/report.html")).unwrap();
+    assert!(page.contains("not final") && page.contains("6 of at most 24 games"), "{page}");
+    let (code, _, err) = bench.run(&["match", "--resume", "m"], "");
+    assert_eq!(code, 0, "{err}");
+    // But for the speed of the engines it is the same page.
+    let before_engines = |name: &str| {
+        let page = String::from_utf8(bench.bytes(name)).unwrap();
+        page.split_once("What the engines did").unwrap().0.to_string()
+    };
+    assert!(before_engines("m/report.html") == before_engines("again.html"));
+    bench.write("m/match.jsonl", journal.replacen("{\"pair\":1,", "{\"pair\":x,", 1));
+    assert!(
+        bench.fails(&["report", "m"], 1).contains("match.jsonl:3: not the journal of a match, or damaged")
+    );
+}
+
+#[test]
+fn names_cannot_break_the_page() {
+    let bench = Bench::new();
+    let journal = {
+        bench.run(&["match", "material", "zero", "--nodes", "20", "--games", "2", "--out", "m"], "");
+        String::from_utf8(bench.bytes("m/match.jsonl")).unwrap()
+    };
+    let evil = "<script>alert(1)</script>\\\"'&";
+    bench.write(
+        "m/match.jsonl",
+        journal.replacen("\"name\":\"material\"", &format!("\"name\":\"{evil}\""), 1),
+    );
+    bench.told(&["report", "m"]);
+    let page = String::from_utf8(bench.bytes("m/report.html")).unwrap();
+    assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script"), "{page}");
+}
