@@ -4,18 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::Result;
-use gputexel::live::LiveReport;
+use gputexel::live::{LiveReport, run_report};
 use gputexel::model::FeatureSet;
-use gputexel::report::EventWriter;
+use gputexel::report::{EventWriter, InHand, Report};
 use gputexel::run_folder::RunFolder;
 
 use super::{Context, say};
 
-/// Flags of commands that can be watched.
+/// The flag of commands whose report can be served while they run.
 #[derive(Debug, clap::Args)]
-#[group(id = "Watch", multiple = true)]
+#[group(id = "Live", multiple = true)]
 #[command(next_help_heading = "Watching")]
-pub struct WatchArgs {
+pub struct LiveArgs {
     /// Serve a live report on 127.0.0.1 during the run, on a free port or on PORT
     #[arg(
         long,
@@ -25,6 +25,62 @@ pub struct WatchArgs {
         default_missing_value = "0"
     )]
     live: Option<u16>,
+}
+
+/// A report that may be served during a run.
+pub struct LivePage(Option<LiveReport>);
+
+impl LiveArgs {
+    /// Whether the growing report is to be served, which takes a folder.
+    pub fn is_asked_for(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// Takes the port, so that a run whose port is taken does not begin.
+    ///
+    /// # Errors
+    /// [`Error::Setting`](gputexel::Error::Setting) when it cannot be had.
+    pub fn open(&self) -> Result<LivePage> {
+        Ok(LivePage(self.live.map(LiveReport::bind).transpose()?))
+    }
+}
+
+impl LivePage {
+    /// Shows a report from now on; says at the first time where.
+    ///
+    /// # Errors
+    /// When the server cannot start or standard output cannot be written.
+    pub fn show(
+        &self,
+        context: &Context,
+        report: impl Fn() -> Result<Report> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let Some(live) = &self.0 else { return Ok(()) };
+        let Some(address) = live.show(report)? else { return Ok(()) };
+        if context.json {
+            // Standard output is for the one object at the end.
+            note!("gputexel: live: {address}");
+        } else if !context.quiet {
+            say(&format!("live        {address}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Lets a page that is open show how the run ended, then ends the server.
+    pub fn end(&self) {
+        if let Some(live) = &self.0 {
+            live.end();
+        }
+    }
+}
+
+/// Flags of commands that can be watched.
+#[derive(Debug, clap::Args)]
+#[group(id = "Watch", multiple = true)]
+#[command(next_help_heading = "Watching")]
+pub struct WatchArgs {
+    #[command(flatten)]
+    live: LiveArgs,
     /// Draw the loss in the terminal: at the end, and during the run if there is a progress bar
     #[arg(long)]
     chart: bool,
@@ -42,7 +98,7 @@ pub struct TensorboardArgs {
 
 /// How a run is watched.
 pub struct Watch {
-    live: Option<LiveReport>,
+    live: LivePage,
     /// Whether to draw the loss in the terminal.
     pub chart: bool,
     tensorboard: Option<PathBuf>,
@@ -51,7 +107,7 @@ pub struct Watch {
 impl WatchArgs {
     /// Whether the growing report is to be served, which takes a folder.
     pub fn needs_folder(&self) -> bool {
-        self.live.is_some()
+        self.live.is_asked_for()
     }
 
     /// Takes the port, so that a run whose port is taken does not begin.
@@ -63,7 +119,7 @@ impl WatchArgs {
         if let Some(folder) = &tensorboard {
             std::fs::create_dir_all(folder).map_err(|e| gputexel::Error::io(folder, e))?;
         }
-        Ok(Watch { live: self.live.map(LiveReport::bind).transpose()?, chart: self.chart, tensorboard })
+        Ok(Watch { live: self.live.open()?, chart: self.chart, tensorboard })
     }
 }
 
@@ -73,15 +129,11 @@ impl Watch {
     /// # Errors
     /// When the server cannot start or standard output cannot be written.
     pub fn follow(&self, context: &Context, folder: &RunFolder, features: &FeatureSet) -> Result<()> {
-        let Some(live) = &self.live else { return Ok(()) };
-        let Some(address) = live.show(folder, features)? else { return Ok(()) };
-        if context.json {
-            // Standard output is for the one object at the end.
-            note!("gputexel: live: {address}");
-        } else if !context.quiet {
-            say(&format!("live        {address}\n"))?;
-        }
-        Ok(())
+        let (path, features) = (folder.path().to_path_buf(), features.clone());
+        self.live.show(context, move || {
+            let note = "Calibration and residuals are added at the end of the run.";
+            run_report(&path, &InHand { features: Some(&features), note, ..InHand::default() })
+        })
     }
 
     /// Event files of a run, if they were asked for. `after` steps are kept from before.
@@ -97,8 +149,6 @@ impl Watch {
 
     /// Lets a page that is open show how the run ended, then ends the server.
     pub fn end(&self) {
-        if let Some(live) = &self.live {
-            live.end();
-        }
+        self.live.end();
     }
 }

@@ -42,6 +42,7 @@ mod runs;
 mod scale;
 mod selection;
 mod selfplay;
+mod serve;
 mod spsa;
 mod sweep;
 mod table;
@@ -118,6 +119,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Rewrite the HTML report of a run
     Report(report::ReportArgs),
+    /// Show the reports of all runs in a folder in the browser, and follow those under way
+    Serve(serve::ServeArgs),
     /// Write tuned values as source code (C, C++, Rust, C#, Go, Python), JSON, CSV or UCI options
     Export(Box<export::ExportArgs>),
     /// Read an export back: source code, CSV or UCI options to a parameter file
@@ -225,6 +228,7 @@ pub fn main() -> ExitCode {
         Command::Eval(args) => eval::run(args, &context),
         Command::Compare(args) => compare::run(args, &context),
         Command::Report(args) => report::run(args, &context),
+        Command::Serve(args) => serve::run(args, &context),
         Command::Export(args) => export::run(args, &context),
         Command::ImportParams(args) => export::run_import(args, &context),
         Command::Match(args) => matches::run(args, &context),

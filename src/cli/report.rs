@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::report::{InHand, MatchReport, Positions, RunReport, is_match, is_sweep};
+use gputexel::live::run_report;
+use gputexel::report::{InHand, MatchReport, Positions, Report, RunReport, is_match, is_sweep};
 use gputexel::run_folder::{Kind, REPORT, RunFolder};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, check_apart, check_target, write_atomically};
@@ -57,11 +58,11 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     let folder = RunFolder::view(path);
     if is_match(path) {
         let report = MatchReport::of_folder(path)?;
-        return plain(args, context, "match", report.final_, &report.to_html()?);
+        return plain(args, context, "match", report.final_, &report.to_html(None)?);
     }
     if page::is_run(path) {
         let report = page::of_folder(path)?;
-        return plain(args, context, "run by games", report.final_, &report.to_html()?);
+        return plain(args, context, "run by games", report.final_, &report.to_html(None)?);
     }
     let report = if is_sweep(path) {
         let report = RunReport::of_sweep_folder(&folder)?;
@@ -95,6 +96,21 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         note => format!("note        {note}\n"),
     };
     Ok(say(&format!("{note}written     {}\n", target.display()))?)
+}
+
+/// The report of a folder of any kind from nothing but what is in it.
+///
+/// # Errors
+/// A folder that is none of a run, files that cannot be read or are damaged.
+pub fn of_folder(path: &Path) -> Result<Report> {
+    if is_match(path) {
+        return MatchReport::of_folder(path).map(|report| Report::Match(Box::new(report)));
+    }
+    if page::is_run(path) {
+        return page::of_folder(path).map(|report| Report::Spsa(Box::new(report)));
+    }
+    let note = "Calibration and residuals take the positions: 'gputexel report' adds them.";
+    run_report(path, &InHand { note, ..InHand::default() })
 }
 
 /// Answers with a report for which nothing but its folder is needed.

@@ -24,6 +24,10 @@ const LOCK_BYTES: u64 = 1 << 20;
 /// How often a lock file may disappear while it is being locked before that is an error.
 const TRIES: usize = 100;
 
+/// How often a lock may seem held by somebody who only looks, and how long a look may take.
+const LOOKS: usize = 5;
+const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
+
 /// A folder that no other process of this program writes to, as long as this or a clone of it lives.
 #[derive(Clone, Debug)]
 pub struct FolderLock(Arc<Held>);
@@ -54,10 +58,17 @@ impl FolderLock {
     /// its place; [`Error::Io`].
     pub fn acquire(folder: &Path) -> Result<Self> {
         let path = folder.join(LOCK);
+        let mut looks = LOOKS;
         for _ in 0..TRIES {
             let mut file = open(&path)?;
             let unlocked = match file.try_lock() {
                 Ok(()) => None,
+                // Perhaps somebody only looks whether it is held.
+                Err(TryLockError::WouldBlock) if looks > 0 => {
+                    looks -= 1;
+                    std::thread::sleep(LOOK);
+                    continue;
+                }
                 Err(TryLockError::WouldBlock) => return Err(busy(folder, &mut file)),
                 Err(TryLockError::Error(error)) => Some(error.to_string()),
             };
@@ -74,6 +85,15 @@ impl FolderLock {
             return Ok(lock);
         }
         Err(Error::input(&path, "vanishes again and again: is another process removing it?"))
+    }
+
+    /// Whether some process holds the lock of a folder at this moment; no if that cannot be told. Nothing is changed.
+    pub fn is_held(folder: &Path) -> bool {
+        let path = folder.join(LOCK);
+        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
+        let Some(file) = is_file.then(|| File::open(&path).ok()).flatten() else { return false };
+        // For a moment, nobody else can have it: who wants it tries again.
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
     /// The folder.

@@ -1,19 +1,24 @@
-//! The report of a run while it goes on, served to browsers of this machine.
+//! Reports of runs while they go on, served to browsers of this machine.
 //!
-//! [`LiveReport`] takes a port before the run begins, shows the folder of the run from the moment there is one, and
-//! waits at the end until an open page has shown how the run ended. Nothing here has an effect on what is computed.
+//! [`LiveReport`] takes a port before a run begins, shows the run from the moment there is something to see, and waits at
+//! the end until an open page has shown how the run ended. [`RunDirectory`] shows all runs under a folder, whoever makes
+//! them. Nothing here has an effect on what is computed.
 
-mod server;
+mod directory;
+mod http;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use gputexel_files::Result;
 use gputexel_files::run_folder::RunFolder;
-use gputexel_model::FeatureSet;
-use gputexel_report::{InHand, Live, RunReport, is_sweep};
+use gputexel_files::{Error, Result};
+use gputexel_report::{InHand, Live, Report, RunReport, is_sweep};
 
-use server::{Bound, Server};
+pub use directory::{ReadReport, RunDirectory};
+use http::{Bound, Found, Server};
+
+/// Makes the report that is shown, as it is at the moment.
+type MakeReport = Arc<dyn Fn() -> Result<Report> + Send + Sync>;
 
 /// A page on 127.0.0.1 that shows a run's report as it grows. It ends when this is dropped.
 ///
@@ -21,21 +26,14 @@ use server::{Bound, Server};
 /// use gputexel_live::LiveReport;
 ///
 /// let live = LiveReport::bind(0)?; // any free port
-/// // ... a run begins: `live.show(&folder, &features)?` says where the page is ...
+/// // ... a run begins: `live.show(...)?` says where the page is ...
 /// live.end();
 /// # Ok::<(), gputexel_files::Error>(())
 /// ```
 pub struct LiveReport {
     bound: Mutex<Option<Bound>>,
     server: Mutex<Option<Server>>,
-    subject: Arc<Mutex<Subject>>,
-}
-
-/// What the page shows.
-#[derive(Default)]
-struct Subject {
-    folder: PathBuf,
-    features: Option<FeatureSet>,
+    subject: Arc<Mutex<Option<MakeReport>>>,
 }
 
 impl LiveReport {
@@ -48,24 +46,27 @@ impl LiveReport {
         Ok(Self { bound: Mutex::new(Some(bound)), server: Mutex::new(None), subject: Arc::default() })
     }
 
-    /// Shows the folder of a run of `tune`, `pso` or `sweep` from now on. The first time, the page is
-    /// served from now on, too, and its address is returned.
+    /// Shows what `report` makes from now on. The first time, the page is served from now on, too, and its address is
+    /// returned.
     ///
     /// # Errors
-    /// [`Error::Io`](gputexel_files::Error::Io) when the server cannot start.
-    pub fn show(&self, folder: &RunFolder, features: &FeatureSet) -> Result<Option<String>> {
+    /// [`Error::Io`] when the server cannot start.
+    pub fn show(
+        &self,
+        report: impl Fn() -> Result<Report> + Send + Sync + 'static,
+    ) -> Result<Option<String>> {
         if let Ok(mut subject) = self.subject.lock() {
-            *subject = Subject { folder: folder.path().to_path_buf(), features: Some(features.clone()) };
+            *subject = Some(Arc::new(report));
         }
         let Some(bound) = self.bound.lock().ok().and_then(|mut bound| bound.take()) else { return Ok(None) };
         let address = bound.address()?;
         let subject = Arc::clone(&self.subject);
-        let server = bound.serve(Box::new(move |live| {
-            let (folder, features) = match subject.lock() {
-                Ok(subject) => (subject.folder.clone(), subject.features.clone()),
-                Err(_) => Default::default(),
-            };
-            page(&folder, features.as_ref(), live)
+        let server = bound.serve(Box::new(move |path, live| {
+            if path != "/" {
+                return Ok(Found::Missing);
+            }
+            let make = subject.lock().ok().and_then(|subject| subject.clone());
+            make.map_or_else(|| Err(Error::Usage("the run begins".into())), |make| page(&make, live))
         }))?;
         if let Ok(mut place) = self.server.lock() {
             *place = Some(server);
@@ -82,19 +83,22 @@ impl LiveReport {
     }
 }
 
-/// The page of a folder as it is now.
+fn page(make: &MakeReport, live: &Live) -> Result<Found> {
+    let mut report = make()?;
+    // It is the run itself that serves the page.
+    report.set_running(true);
+    report.to_html(Some(live)).map(Found::Page)
+}
+
+/// The report of a folder of `tune`, `pso` or `sweep` as it is now, which `in_hand` may know more about.
 ///
 /// # Errors
 /// When there is no run in the folder yet, or a file is damaged.
-fn page(path: &Path, features: Option<&FeatureSet>, live: &Live) -> Result<String> {
+pub fn run_report(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {
     let folder = RunFolder::view(path);
-    let mut report = if is_sweep(path) {
-        RunReport::of_sweep_folder(&folder)?
-    } else {
-        let note = "Calibration and residuals are added at the end of the run.";
-        RunReport::of_run(&folder, &InHand { features, note, ..InHand::default() })?
+    let report = match is_sweep(path) {
+        true => RunReport::of_sweep_folder(&folder)?,
+        false => RunReport::of_run(&folder, in_hand)?,
     };
-    // It is the run itself that serves the page.
-    report.running = !report.final_;
-    report.to_html(Some(live))
+    Ok(Report::Run(Box::new(report)))
 }

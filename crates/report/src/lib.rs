@@ -11,6 +11,7 @@ mod folder;
 mod heat;
 mod html;
 mod paths;
+mod report;
 mod svg;
 mod sweep_chart;
 mod tensorboard;
@@ -22,9 +23,11 @@ pub use curve::{Curve, Spacing};
 pub use folder::{InHand, Positions, is_match, is_sweep};
 pub use heat::HeatMap;
 pub use html::{
-    Comparison, CoordinateValue, Live, MatchReport, Parameter, PenaltyRow, RunReport, SpsaReport, Standing,
-    Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, bytes, grouped,
+    Comparison, CoordinateValue, ListedRun, Live, MatchReport, Parameter, PenaltyRow, RunList, RunReport,
+    SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table,
+    ValuePath, bytes, grouped, notice,
 };
 pub use paths::{Path, Paths};
+pub use report::Report;
 pub use sweep_chart::{sweep_curve, sweep_picture};
 pub use tensorboard::EventWriter;

@@ -6,11 +6,12 @@ mod output;
 use std::path::PathBuf;
 
 use gputexel::matches::{Match, MatchSummary, Side, Stop};
-use gputexel::report::MatchReport;
+use gputexel::report::{MatchReport, Report};
 use gputexel::run_folder::REPORT;
 use gputexel::{Error, write_atomically};
 
 use super::games::warn;
+use super::live::{LiveArgs, LivePage};
 use super::queue::{Queue, QueueFlags};
 use super::{Context, say};
 use flags::Played;
@@ -43,6 +44,8 @@ pub struct MatchArgs {
     played: Played,
     #[command(flatten)]
     queue: QueueFlags,
+    #[command(flatten)]
+    live: LiveArgs,
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
     #[arg(long, value_name = "N", help_heading = "Match")]
     games: Option<u64>,
@@ -74,7 +77,7 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.resume {
         let builder = Match::resume(path)?.stop(context.cancel);
         let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
-        return play(args, context, args.queue.open(context)?, builder.build()?);
+        return play(args, context, args.queue.open(context)?, &args.live.open()?, builder.build()?);
     }
     let named = args.engine.iter().map(|name| Side::named(name));
     let typed = [&args.a, &args.b].into_iter().flatten().map(|text| Ok(Side::new(text.as_str())));
@@ -88,17 +91,22 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(pgn) = args.played.pgn.as_ref().filter(|pgn| pgn.exists() && !args.force) {
         return Err(Error::Exists(pgn.clone()).into());
     }
+    if args.live.is_asked_for() && args.out.is_none() {
+        return Err(Error::Usage("--live needs a match with a folder: --out".into()).into());
+    }
     // Everything that can be refused is refused before anything is written.
     let mut prepared = builder.build()?;
     let queue = args.queue.open(context)?;
+    let page = args.live.open()?;
     prepared.create_folder(args.out.as_deref(), args.force)?;
-    play(args, context, queue, prepared)
+    play(args, context, queue, &page, prepared)
 }
 
 fn play(
     args: &MatchArgs,
     context: &Context,
     queue: Option<Queue>,
+    page: &LivePage,
     mut prepared: Match<'_>,
 ) -> anyhow::Result<()> {
     let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
@@ -110,11 +118,17 @@ fn play(
         prepared.dispatch(dispatcher, pairs);
     }
     warn(prepared.warnings(), prepared.folder(), context);
+    if let Some(path) = prepared.folder().map(|folder| folder.path().to_path_buf()) {
+        page.show(context, move || {
+            MatchReport::of_folder(&path).map(|report| Report::Match(Box::new(report)))
+        })?;
+    }
     let mut progress = Progress::new(context, prepared.settings(), prepared.known_pairs());
     let bar = progress.bar();
     prepared.observe(move |tally| progress.show(tally));
     let finished = prepared.run();
     bar.finish_and_clear();
+    page.end();
     if let Some(dispatched) = dispatched {
         dispatched.leave();
     }
@@ -123,7 +137,7 @@ fn play(
         None => None,
         Some(folder) => {
             let report = folder.join(REPORT);
-            write_atomically(&report, MatchReport::of_folder(folder)?.to_html()?.as_bytes())?;
+            write_atomically(&report, MatchReport::of_folder(folder)?.to_html(None)?.as_bytes())?;
             Some(report)
         }
     };

@@ -71,6 +71,7 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
     MatchReport {
         title: format!("{a} against {b}"),
         final_: record.is_finished(),
+        running: false,
         status: format!("{} of at most {} games", grouped(games), grouped(config.games.max(games))),
         facts,
         warnings,

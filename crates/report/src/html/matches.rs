@@ -4,9 +4,10 @@ use maud::{Markup, html};
 
 use super::bars::bar;
 use super::data::Table;
+use super::heading::{Heading, Section, Stage, record};
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
-use super::{document, facts, table};
+use super::{Live, document, table};
 use gputexel_files::Result;
 
 /// Where a match stood after some of its games.
@@ -29,6 +30,8 @@ pub struct MatchReport {
     pub title: String,
     /// Whether all games are played or the test is decided.
     pub final_: bool,
+    /// Whether it goes on at this moment.
+    pub running: bool,
     /// How far it has come, in words.
     pub status: String,
     /// Headline figures: name and value.
@@ -54,12 +57,17 @@ pub struct MatchReport {
 }
 
 impl MatchReport {
-    /// The page, one self-contained HTML document.
+    /// How far the match has come.
+    pub fn stage(&self) -> Stage {
+        Stage::of(self.final_, self.running)
+    }
+
+    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
-    pub fn to_html(&self) -> Result<String> {
-        let mut sections: Vec<(&str, &str, Markup)> = Vec::new();
+    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
+        let mut sections: Vec<Section> = Vec::new();
         if self.course.len() > 1 {
             let figures =
                 html! { div.figures { (self.elo()?) @if let Some(test) = self.test()? { (test) } } };
@@ -81,43 +89,21 @@ impl MatchReport {
                 sections.push((id, name, table(found)));
             }
         }
-        let configuration = html! { dl.record { @for (name, value) in &self.configuration { dt { (name) } dd { (value) } } } };
-        sections.push(("configuration", "Configuration", configuration));
-        let body = html! {
-            header {
-                h1 { (self.title) }
-                p.status { span class=(if self.final_ { "tag done" } else { "tag open" }) { (if self.final_ { "finished" } else { "not final" }) } " " (self.status) }
-                (facts(&self.facts))
-                @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
-            }
-            nav aria-label="Sections" { @for (id, name, _) in &sections { a href={ "#" (id) } { (name) } } }
-            @for (id, name, markup) in &sections { section id=(id) { h2 { (name) } (markup) } }
+        sections.push(("configuration", "Configuration", record(&self.configuration)));
+        let heading = Heading {
+            title: &self.title,
+            stage: self.stage(),
+            status: &self.status,
+            facts: &self.facts,
+            warnings: &self.warnings,
         };
-        Ok(document(&self.title, &body, None))
-    }
-
-    fn series(&self, name: &str, of: impl Fn(&Standing) -> Option<f64>) -> Series {
-        let points = self.course.iter().filter_map(|at| Some((at.games as f64, of(at)?)));
-        let points = points.filter(|point| point.1.is_finite()).collect();
-        Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
+        Ok(document(&self.title, &heading.over(&sections), live))
     }
 
     fn elo(&self) -> Result<Markup> {
-        let ends = [self.course[0].games, self.course[self.course.len() - 1].games].map(|games| games as f64);
-        let plot = Plot {
-            title: "Elo over games".to_string(),
-            description: "The difference of the engines with its 95 % interval, as it was known after so many games; the thin line is equality.".to_string(),
-            x: Axis::whole("games"),
-            y: Axis::linear("Elo"),
-            series: vec![
-                self.series("Elo", |at| Some(at.elo)),
-                self.series("95 %: upper end", |at| Some(at.interval[1])),
-                self.series("95 %: lower end", |at| Some(at.interval[0])),
-            ],
-            mark: None,
-            guide: ends.map(|games| (games, 0.0)).to_vec(),
-        };
-        plot.figure("elo-course")
+        let about = "The difference of the engines with its 95 % interval, as it was known after so many games; \
+                     the thin line is equality.";
+        elo_course("Elo over games", about, &self.course).figure("elo-course")
     }
 
     fn test(&self) -> Result<Option<Markup>> {
@@ -130,9 +116,9 @@ impl MatchReport {
             x: Axis::whole("games"),
             y: Axis::linear("log-likelihood ratio"),
             series: vec![
-                self.series("LLR", |at| at.llr),
-                self.series("upper bound: H1 is accepted", |_| Some(high)),
-                self.series("lower bound: H0 is accepted", |_| Some(low)),
+                series(&self.course, "LLR", |at| at.llr),
+                series(&self.course, "upper bound: H1 is accepted", |_| Some(high)),
+                series(&self.course, "lower bound: H0 is accepted", |_| Some(low)),
             ],
             mark: None,
             guide: Vec::new(),
@@ -158,13 +144,38 @@ impl MatchReport {
     }
 }
 
+/// A figure of standings as far as it is known.
+fn series(course: &[Standing], name: &str, of: impl Fn(&Standing) -> Option<f64>) -> Series {
+    let points = course.iter().filter_map(|at| Some((at.games as f64, of(at)?)));
+    let points = points.filter(|point| point.1.is_finite()).collect();
+    Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
+}
+
+/// Elo with its interval over games, of which there must be some.
+pub(super) fn elo_course(title: &str, description: &str, course: &[Standing]) -> Plot {
+    let ends = [course.first(), course.last()].map(|at| at.map_or(0.0, |at| at.games as f64));
+    Plot {
+        title: title.to_string(),
+        description: description.to_string(),
+        x: Axis::whole("games"),
+        y: Axis::linear("Elo"),
+        series: vec![
+            series(course, "Elo", |at| Some(at.elo)),
+            series(course, "95 %: upper end", |at| Some(at.interval[1])),
+            series(course, "95 %: lower end", |at| Some(at.interval[0])),
+        ],
+        mark: None,
+        guide: ends.map(|games| (games, 0.0)).to_vec(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_page_shows_what_there_is() {
-        let none = MatchReport { title: "<b>".to_string(), ..MatchReport::default() }.to_html().unwrap();
+        let none = MatchReport { title: "<b>".to_string(), ..MatchReport::default() }.to_html(None).unwrap();
         assert!(none.contains("&lt;b&gt;") && none.contains("not final") && !none.contains("<figure"));
         let standing = |games: u64| Standing {
             games,
@@ -179,13 +190,13 @@ mod tests {
             pairs: [1, 2, 3, 4, 5],
             ..none_titled()
         };
-        let page = report.to_html().unwrap();
+        let page = report.to_html(None).unwrap();
         assert_eq!(page.matches("<figure").count(), 2);
         for text in ["33.3 %", "log-likelihood ratio", "finished", "Elo over games"] {
             assert!(page.contains(text), "{text}");
         }
         assert!(!page.contains("inf") && !page.contains("NaN"), "{page}");
-        let untested = MatchReport { bounds: None, ..report }.to_html().unwrap();
+        let untested = MatchReport { bounds: None, ..report }.to_html(None).unwrap();
         assert_eq!(untested.matches("<figure").count(), 1);
     }
 

@@ -11,6 +11,8 @@ mod comparison;
 mod course;
 mod data;
 mod groups;
+mod heading;
+mod listing;
 mod matches;
 mod number;
 mod palette;
@@ -29,12 +31,15 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
     SweepReport, SweepSetting, Table,
 };
+pub use heading::Stage;
+pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
 pub use spsa::{SpsaReport, ValuePath};
 
 use gputexel_files::Result;
 pub(super) use groups::{Shape, groups};
+use heading::{Heading, Section, record};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
@@ -52,6 +57,9 @@ pub struct Live {
 }
 
 impl Live {
+    /// The policy of a page without a script.
+    pub const PLAIN: &str = POLICY;
+
     /// The policy that the server sends with the page: its own script, and requests to itself.
     pub fn policy(&self) -> String {
         format!("{POLICY}; script-src 'nonce-{}'; connect-src 'self'", self.nonce)
@@ -122,7 +130,7 @@ impl RunReport {
         let groups = groups(&self.parameters);
         let has_boards = groups.iter().any(|group| matches!(group.shape, Shape::Board(_)));
         let views = boards::views(&self.parameters, "value", &self.reference);
-        let mut sections: Vec<(&str, &str, Markup)> = Vec::new();
+        let mut sections: Vec<Section> = Vec::new();
         if let Some(sweep) = &self.sweep {
             sections.push(("sweep", "Settings", sweep::section(sweep)?));
         }
@@ -191,25 +199,20 @@ impl RunReport {
             ));
         }
         sections.push(("configuration", "Configuration", self.record_of_the_run()));
-        Ok(html! {
-            header {
-                h1 { (self.title) }
-                p.status { (self.tag()) " " (self.status) (self.prospect()) }
-                (facts(&self.facts))
-                @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
-            }
-            nav aria-label="Sections" { @for (id, name, _) in &sections { a href={ "#" (id) } { (name) } } }
-            @for (id, name, markup) in &sections { section id=(id) { h2 { (name) } (markup) } }
-        })
+        let status = format!("{}{}", self.status, self.prospect());
+        let heading = Heading {
+            title: &self.title,
+            stage: self.stage(),
+            status: &status,
+            facts: &self.facts,
+            warnings: &self.warnings,
+        };
+        Ok(heading.over(&sections))
     }
 
-    fn tag(&self) -> Markup {
-        let (class, word) = match (self.final_, self.running) {
-            (true, _) => ("tag done", "finished"),
-            (false, true) => ("tag open", "running"),
-            (false, false) => ("tag open", "not final"),
-        };
-        html! { span class=(class) { (word) } }
+    /// How far the run has come.
+    pub fn stage(&self) -> Stage {
+        Stage::of(self.final_, self.running)
     }
 
     /// What will become of a run that is not at its end.
@@ -223,7 +226,7 @@ impl RunReport {
 
     fn record_of_the_run(&self) -> Markup {
         html! {
-            dl.record { @for (name, value) in &self.configuration { dt { (name) } dd { (value) } } }
+            (record(&self.configuration))
             @if let Some(inputs) = &self.inputs { (table(inputs)) }
             @if !self.record.is_empty() { details.list { summary { "The record of the run" } pre { (self.record) } } }
         }

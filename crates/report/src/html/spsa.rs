@@ -3,8 +3,10 @@
 use maud::{Markup, html};
 
 use super::data::Table;
+use super::heading::{Heading, Section, Stage, record};
+use super::matches::elo_course;
 use super::plot::{Axis, Plot, Series, Style};
-use super::{document, facts, table};
+use super::{Live, Standing, document, table};
 use gputexel_files::Result;
 
 /// A parameter on its way.
@@ -27,6 +29,8 @@ pub struct SpsaReport {
     pub title: String,
     /// Whether all pairs are played.
     pub final_: bool,
+    /// Whether it goes on at this moment.
+    pub running: bool,
     /// How far it has come, in words.
     pub status: String,
     /// Headline figures: name and value.
@@ -37,6 +41,10 @@ pub struct SpsaReport {
     pub pairs: f64,
     /// The parameters that are drawn.
     pub paths: Vec<ValuePath>,
+    /// What the side with the added perturbation scored against the other, by games ascending.
+    pub sides: Vec<Standing>,
+    /// The values so far against the start, by games ascending, if that was played.
+    pub gain: Vec<Standing>,
     /// All parameters.
     pub parameters: Option<Table>,
     /// What was played: name and value.
@@ -87,33 +95,59 @@ impl ValuePath {
 }
 
 impl SpsaReport {
-    /// The page, one self-contained HTML document.
+    /// How far the run has come.
+    pub fn stage(&self) -> Stage {
+        Stage::of(self.final_, self.running)
+    }
+
+    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
-    pub fn to_html(&self) -> Result<String> {
+    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         let figures = self.paths.iter().enumerate();
         let figures = figures.map(|(i, path)| path.figure(&format!("path-{i}"), self.pairs));
         let figures = figures.collect::<Result<Vec<_>>>()?;
-        let body = html! {
-            header {
-                h1 { (self.title) }
-                p.status { span class=(if self.final_ { "tag done" } else { "tag open" }) { (if self.final_ { "finished" } else { "not final" }) } " " (self.status) }
-                (facts(&self.facts))
-                @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
-            }
-            nav aria-label="Sections" { a href="#values" { "Values" } a href="#parameters" { "Parameters" } a href="#configuration" { "Configuration" } }
-            section id="values" {
-                h2 { "Values" }
-                @if figures.is_empty() { p.note { "No pair of games is finished yet." } }
-                div.figures { @for figure in &figures { (figure) } }
-            }
-            section id="parameters" { h2 { "Parameters" } @if let Some(parameters) = &self.parameters { (table(parameters)) } }
-            section id="configuration" { h2 { "Configuration" }
-                dl.record { @for (name, value) in &self.configuration { dt { (name) } dd { (value) } } }
-            }
+        let values = html! {
+            @if figures.is_empty() { p.note { "No pair of games is finished yet." } }
+            div.figures { @for figure in &figures { (figure) } }
         };
-        Ok(document(&self.title, &body, None))
+        let mut sections: Vec<Section> = vec![("values", "Values", values)];
+        if let Some(progress) = self.progress()? {
+            sections.push(("elo", "Elo", progress));
+        }
+        if let Some(parameters) = &self.parameters {
+            sections.push(("parameters", "Parameters", table(parameters)));
+        }
+        sections.push(("configuration", "Configuration", record(&self.configuration)));
+        let heading = Heading {
+            title: &self.title,
+            stage: self.stage(),
+            status: &self.status,
+            facts: &self.facts,
+            warnings: &self.warnings,
+        };
+        Ok(document(&self.title, &heading.over(&sections), live))
+    }
+
+    /// What games say of the run as a whole; `None` before there are enough of them.
+    fn progress(&self) -> Result<Option<Markup>> {
+        let mut figures = Vec::new();
+        if self.gain.len() > 1 {
+            let about = "The values of the run against its start, in games of their own, with the 95 % interval; \
+                         the thin line is equality.";
+            figures.push(elo_course("Gain: result against start", about, &self.gain).figure("gain")?);
+        }
+        if self.sides.len() > 1 {
+            let about = "The side whose parameters were perturbed upward against the other, over all games so \
+                         far, with the 95 % interval: near zero, neither direction has been better on the whole.";
+            figures.push(elo_course("Plus against minus", about, &self.sides).figure("sides")?);
+        }
+        let unknown = self.gain.is_empty() && self.final_;
+        Ok((!figures.is_empty()).then(|| html! {
+            @if unknown { p.note { "What the run has gained is known only from games of the result against the start: 'gputexel spsa verify' plays them." } }
+            div.figures { @for figure in &figures { (figure) } }
+        }))
     }
 }
 
@@ -131,13 +165,13 @@ mod tests {
         };
         let page = |bounds: [f64; 2]| {
             let report = SpsaReport { pairs: 200.0, paths: vec![path(bounds)], ..SpsaReport::default() };
-            report.to_html().unwrap()
+            report.to_html(None).unwrap()
         };
         let near = page([95.0, 1000.0]);
         assert!(near.contains("lower bound") && !near.contains("upper bound"), "{near}");
         assert!(near.contains("&lt;Margin&gt;") && !near.contains("<Margin>") && !near.contains("NaN"));
         let far = page([0.0, 1000.0]);
         assert!(!far.contains("lower bound</li>") && far.contains("bounds are 0 and 1000"), "{far}");
-        assert!(SpsaReport::default().to_html().unwrap().contains("No pair of games"));
+        assert!(SpsaReport::default().to_html(None).unwrap().contains("No pair of games"));
     }
 }

@@ -10,6 +10,7 @@ mod verify;
 use std::path::{Path, PathBuf};
 
 use gputexel::matches::check_games;
+use gputexel::report::Report;
 use gputexel::spsa::config::{Conf, RunConfig};
 use gputexel::spsa::numbers::four_digits;
 use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
@@ -17,6 +18,7 @@ use gputexel::spsa::{BoundRule, MethodKind, Rounding};
 use gputexel::{Error, Result};
 
 use super::super::games::warn;
+use super::super::live::{LiveArgs, LivePage};
 use super::super::queue::{Queue, QueueFlags};
 use super::super::{Context, say};
 use live::Live;
@@ -99,6 +101,8 @@ pub struct RunArgs {
     concurrency: Option<usize>,
     #[command(flatten)]
     queue: QueueFlags,
+    #[command(flatten)]
+    live: LiveArgs,
     /// At the end, play this many games between the result and the start, as 'spsa verify' does
     #[arg(long, value_name = "GAMES")]
     verify: Option<u64>,
@@ -165,8 +169,9 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     let builder = SpsaRun::builder(config).command_line(&context.command_line).stop(context.cancel);
     let mut run = builder.build()?;
     let queue = args.queue.open(context)?;
+    let page = args.live.open()?;
     run.create_folder(args.out.as_deref(), args.force)?;
-    play_on(args, run, queue, context)
+    play_on(args, run, queue, &page, context)
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
@@ -191,7 +196,8 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
         None => {}
     }
     let queue = args.queue.open(context)?;
-    play_on(args, run, queue, context)
+    let page = args.live.open()?;
+    play_on(args, run, queue, &page, context)
 }
 
 /// Goes on with another number of pairs, and says what that does to the first parameter.
@@ -219,6 +225,7 @@ fn play_on(
     args: &RunArgs,
     mut run: SpsaRun,
     queue: Option<Queue>,
+    served: &LivePage,
     context: &Context,
 ) -> anyhow::Result<PathBuf> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
@@ -230,16 +237,18 @@ fn play_on(
         run.dispatch(dispatcher, pairs);
     }
     warn(run.warnings(), run.folder(), context);
+    let path = folder.clone();
+    served.show(context, move || page::of_folder(&path).map(|report| Report::Spsa(Box::new(report))))?;
     let mut live = Live::new(context, run.header(), run.state());
     let stop = run.run(|state| live.show(state));
     let seconds = live.finish();
+    served.end();
     if let Some(dispatched) = dispatched {
         dispatched.leave();
     }
     // What is known is worth a picture whatever ended the run, but in its folder and in no other.
     run.check_folder()?;
-    let drawn = outputs::write_picture(folder, run.state())
-        .and_then(|()| page::write_page(folder, run.header(), run.state()));
+    let drawn = outputs::write_picture(folder, run.state()).and_then(|()| page::write_page(folder));
     let stop = stop?;
     drawn?;
     let (header, state) = (run.header(), run.state());

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use gputexel::report::{SpsaReport, Table, ValuePath};
+use gputexel::report::{MatchReport, SpsaReport, Standing, Table, ValuePath, is_match};
 use gputexel::run_folder::REPORT;
-use gputexel::spsa::run::{Header, RunState, read};
+use gputexel::spsa::run::{Header, RunEvent, RunState, read};
 use gputexel::{Result, write_atomically};
 
 use super::super::super::table::{grouped, percent};
@@ -18,25 +18,52 @@ pub fn is_run(folder: &Path) -> bool {
     folder.join("spsa.jsonl").exists()
 }
 
+/// Most points of a course.
+const POINTS: u64 = 400;
+/// Pairs from which on an estimate is worth drawing.
+const FIRST: u64 = 5;
+/// Where the result of a run plays against its start.
+const VERIFY: &str = "verify";
+
 /// The report of a run from its folder, which may be under way.
 ///
 /// # Errors
 /// Journals that cannot be read.
 pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
     let (header, events) = read(folder)?;
-    let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
-    Ok(page(folder, &header, &state))
+    let pairs = events.iter().filter(|(_, event)| matches!(event, RunEvent::Pair(_))).count() as u64;
+    let stride = pairs.div_ceil(POINTS).max(1);
+    let mut sides = Vec::new();
+    let mut seen = 0;
+    let state = RunState::replay(folder, &header, &events, |_, state| {
+        seen += 1;
+        if seen == pairs || (seen >= FIRST && seen % stride == 0) {
+            let elo = state.pairs.elo();
+            let interval = [elo.low, elo.high];
+            sides.push(Standing { games: 2 * state.pairs.pairs(), elo: elo.elo, interval, llr: None });
+        }
+        Ok(())
+    })?;
+    let against_start = folder.join(VERIFY);
+    let gain = is_match(&against_start).then(|| MatchReport::of_folder(&against_start)).transpose()?;
+    Ok(page(folder, &header, &state, sides, gain))
 }
 
 /// Writes the report into the folder of a run.
 ///
 /// # Errors
 /// [`gputexel::Error::Io`], and pictures that cannot be drawn.
-pub fn write_page(folder: &Path, header: &Header, state: &RunState) -> Result<()> {
-    write_atomically(&folder.join(REPORT), page(folder, header, state).to_html()?.as_bytes())
+pub fn write_page(folder: &Path) -> Result<()> {
+    write_atomically(&folder.join(REPORT), of_folder(folder)?.to_html(None)?.as_bytes())
 }
 
-fn page(folder: &Path, header: &Header, state: &RunState) -> SpsaReport {
+fn page(
+    folder: &Path,
+    header: &Header,
+    state: &RunState,
+    sides: Vec<Standing>,
+    gain: Option<MatchReport>,
+) -> SpsaReport {
     let tuner = &state.tuner;
     let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
     let way = state.path_to_now();
@@ -62,6 +89,9 @@ fn page(folder: &Path, header: &Header, state: &RunState) -> SpsaReport {
         facts.push(("plus against minus".to_string(), elo(&state.pairs.elo(), state.pairs.pairs())));
         facts.push(("drawn".to_string(), format!("{:.1} %", 100.0 * state.draw_rate())));
     }
+    if let Some((_, elo)) = gain.as_ref().and_then(|gain| gain.facts.first()) {
+        facts.insert(0, ("gain: result against start".to_string(), elo.clone()));
+    }
     let mut configuration = vec![("folder".to_string(), folder.display().to_string())];
     let mut row = |name: &str, value: String| configuration.push((name.to_string(), value));
     row("games", heading(header, state));
@@ -79,11 +109,14 @@ fn page(folder: &Path, header: &Header, state: &RunState) -> SpsaReport {
     SpsaReport {
         title: format!("gputexel spsa: {}", folder.display()),
         final_: tuner.is_finished(),
+        running: false,
         status: format!("{} of {} pairs ({})", grouped(completed), grouped(all), percent(completed, all)),
         facts,
         warnings,
         pairs: all as f64,
         paths: drawn.into_iter().map(path).collect(),
+        sides,
+        gain: gain.map(|gain| gain.course).unwrap_or_default(),
         parameters: Some(Table {
             caption: "Parameters: c is half the distance of both sides; “larger value” is the Elo of the side that played the larger value, over the whole run".to_string(),
             header: header_row,

@@ -1,0 +1,66 @@
+//! A report of any kind.
+
+use gputexel_files::Result;
+
+use crate::html::{Live, MatchReport, RunReport, SpsaReport, Stage};
+
+/// What came of a folder, whatever it is the folder of.
+#[derive(Clone, Debug)]
+pub enum Report {
+    /// Of `tune`, `pso` and `sweep`.
+    Run(Box<RunReport>),
+    /// Of a match.
+    Match(Box<MatchReport>),
+    /// Of a run by games.
+    Spsa(Box<SpsaReport>),
+}
+
+impl Report {
+    /// Says whether somebody works on it at this moment.
+    pub fn set_running(&mut self, running: bool) {
+        match self {
+            Self::Run(report) => report.running = running,
+            Self::Match(report) => report.running = running,
+            Self::Spsa(report) => report.running = running,
+        }
+    }
+
+    /// How far it has come.
+    pub fn stage(&self) -> Stage {
+        match self {
+            Self::Run(report) => report.stage(),
+            Self::Match(report) => report.stage(),
+            Self::Spsa(report) => report.stage(),
+        }
+    }
+
+    /// How far it has come, in figures.
+    pub fn status(&self) -> &str {
+        match self {
+            Self::Run(report) => &report.status,
+            Self::Match(report) => &report.status,
+            Self::Spsa(report) => &report.status,
+        }
+    }
+
+    /// Headline figures: name and value.
+    pub fn facts(&self) -> &[(String, String)] {
+        match self {
+            Self::Run(report) => &report.facts,
+            Self::Match(report) => &report.facts,
+            Self::Spsa(report) => &report.facts,
+        }
+    }
+
+    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
+        match self {
+            Self::Run(report) => report.to_html(live),
+            Self::Match(report) => report.to_html(live),
+            Self::Spsa(report) => report.to_html(live),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `gputexel serve`: the reports of all runs under a folder, in the browser.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gputexel::Error;
+use gputexel::live::RunDirectory;
+use serde_json::json;
+
+use super::{Context, answer, report};
+
+/// How soon Ctrl-C is seen.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Flags of `serve`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The page lists every run of tune, pso, sweep, match and spsa in DIR and the folders below it; pages of runs under way \
+refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and answers \
+nothing but requests for these pages. Symbolic links are not followed. Ctrl-C ends it.
+
+  gputexel serve runs --open")]
+pub struct ServeArgs {
+    /// The folder with the runs
+    #[arg(value_name = "DIR", default_value = "runs")]
+    folder: PathBuf,
+    /// The port to listen on [default: any free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Show the list in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+/// Runs `serve`, until Ctrl-C.
+///
+/// # Errors
+/// A folder that cannot be read, a port that is taken.
+pub fn run(args: &ServeArgs, context: &Context) -> anyhow::Result<()> {
+    let served = RunDirectory::serve(&args.folder, args.port, Box::new(report::of_folder))?;
+    let address = served.address();
+    answer(context, &json!({ "address": address, "folder": args.folder }), || {
+        format!("serving     {} at {address}\nend with Ctrl-C\n", args.folder.display())
+    })?;
+    if args.open {
+        open::that_detached(address).map_err(|error| {
+            Error::Usage(format!("--open: no program opens {address} ({error}); open it in a browser"))
+        })?;
+    }
+    while !context.cancel.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
