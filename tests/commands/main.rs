@@ -49,6 +49,7 @@ mod report {
     mod pictures;
     mod program;
     mod run;
+    mod serve;
     mod strength;
 }
 

@@ -35,8 +35,8 @@ pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, 
 pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
-    BothPhases, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord, SingleStepsRecord,
-    UncertaintyRecord, Unfinished,
+    BothPhases, CorrelationRecord, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord,
+    SingleStepsRecord, UncertaintyRecord, Unfinished,
 };
 pub use penalty::{
     Form, PENALTY_SCALE_CP, Penalty, PenaltyKind, SparseSymmetric, Term, parse_penalties, penalties,

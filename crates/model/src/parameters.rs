@@ -94,6 +94,21 @@ pub struct UncertaintyRecord {
     /// Resamples that had not converged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<u64>,
+    /// The pairs of tuned coordinates whose estimates are correlated most, the strongest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub correlations: Vec<CorrelationRecord>,
+}
+
+/// Two tuned coordinates that the data tell apart badly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrelationRecord {
+    /// The one coordinate.
+    pub a: String,
+    /// The other one.
+    pub b: String,
+    /// Correlation of their estimates, −1 to 1, from the inverse of the curvature: near −1, the data know their sum
+    /// (of effects) far better than either.
+    pub r: f64,
 }
 
 /// How the values were found: everything needed to reproduce them, and nothing that differs between two

@@ -23,9 +23,9 @@ pub use curve::{Curve, Spacing};
 pub use folder::{InHand, Positions, is_match, is_sweep};
 pub use heat::HeatMap;
 pub use html::{
-    Comparison, CoordinateValue, ListedRun, Live, MatchReport, Parameter, PenaltyRow, RunList, RunReport,
-    SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table,
-    ValuePath, bytes, grouped, notice,
+    Comparison, CoordinateValue, ListedRun, Live, MatchReport, Page, Parameter, Part, PenaltyRow, Picture,
+    RunList, RunReport, SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport,
+    SweepSetting, Table, ValuePath, bytes, grouped, notice,
 };
 pub use paths::{Path, Paths};
 pub use report::Report;

@@ -216,7 +216,16 @@ impl Tuned {
             changed: None,
         };
         if let Some(findings) = self.uncertainty.findings() {
-            findings.annotate(&mut file);
+            let coordinates: Vec<String> = match self.config().named_basis() {
+                Some(basis) => basis.coordinates.iter().map(|coordinate| coordinate.name.clone()).collect(),
+                None => {
+                    let names = |phase: &'static str| {
+                        file.parameters.iter().map(move |record| format!("{}.{phase}", record.name))
+                    };
+                    names("mg").chain(names("eg")).collect()
+                }
+            };
+            findings.annotate(&mut file, &coordinates);
         }
         file
     }

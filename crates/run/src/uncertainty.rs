@@ -4,7 +4,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split, median};
 use gputexel_evaluator::Fallback;
 use gputexel_files::{Error, Result};
-use gputexel_model::{BothPhases, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
+use gputexel_model::{BothPhases, CorrelationRecord, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
 use gputexel_report::{bytes, grouped};
 use gputexel_tuning::{
     Bootstrap, BootstrapEvent, CoordinateUncertainty, Curvature, ErrorStatus, Fit, MAX_PARAMETERS,
@@ -19,6 +19,8 @@ use crate::memory;
 pub const OFF_OPTIMUM: f64 = 0.5;
 /// Distance from the prior, in standard errors, that the summary counts.
 pub const BEYOND: f64 = 2.0;
+/// Correlations that are recorded.
+const CORRELATIONS: usize = 20;
 
 /// Why errors are left out, where their matrices are too large: of so many parameters, or for the
 /// memory that is free.
@@ -193,8 +195,8 @@ fn both<T: Copy, U>(list: &[Option<T>], id: usize, of: impl Fn(&T) -> U) -> Both
 }
 
 impl Findings {
-    /// Writes errors into a parameter file.
-    pub(crate) fn annotate(&self, file: &mut ParameterFile) {
+    /// Writes errors into a parameter file; `coordinates` are the names of what was tuned.
+    pub(crate) fn annotate(&self, file: &mut ParameterFile, coordinates: &[String]) {
         for (id, record) in file.parameters.iter_mut().enumerate() {
             record.errors = Some(both(&self.sandwich.theta, id, |&error| error));
             record.bootstrap = self.bootstrap.as_ref().map(|b| both(&b.theta, id, interval));
@@ -210,7 +212,16 @@ impl Findings {
             undetermined: self.sandwich.undetermined as u64,
             resamples: self.bootstrap.as_ref().map(|b| b.used as u64),
             unfinished: self.bootstrap.as_ref().map(|b| b.unfinished as u64),
+            correlations: self.correlations(coordinates),
         });
+    }
+
+    fn correlations(&self, coordinates: &[String]) -> Vec<CorrelationRecord> {
+        let named = |(a, b, r)| {
+            let name = |i: usize| coordinates.get(i).cloned();
+            Some(CorrelationRecord { a: name(a)?, b: name(b)?, r })
+        };
+        self.sandwich.correlations(CORRELATIONS).into_iter().filter_map(named).collect()
     }
 
     /// What is known of a coordinate of z, for `z.json`.

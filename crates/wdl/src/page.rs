@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use gputexel_files::{Error, Result, write_atomically};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use gputexel_files::{Error, Result, grouped, write_atomically};
+use gputexel_report::{Page, Part, Picture, Table};
 
+use crate::calibration::CalibrationRow;
 use crate::constants::{Constants, ConstantsFormat};
 use crate::fit::Errors;
 use crate::pictures::{contours, parameters, slice};
@@ -12,11 +13,6 @@ use crate::request::WdlReport;
 
 /// The name of the page in a folder.
 pub const PAGE: &str = "report.html";
-
-const STYLE: &str = "body{font:16px/1.45 sans-serif;max-width:1120px;margin:2em auto;padding:0 1em;color:#222}\
-    figure{display:inline-block;margin:0 1em 1.5em 0;vertical-align:top;max-width:520px}svg{max-width:100%;height:auto}\
-    table{border-collapse:collapse;margin:1em 0}td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid #ddd}\
-    pre{background:#f4f4f4;padding:.8em;overflow-x:auto}figcaption{font-size:14px;color:#555}";
 
 impl WdlReport {
     /// The constants.
@@ -55,72 +51,77 @@ impl WdlReport {
                 "Share of draws: games (tints) and contours of the model".to_string(),
             ),
         ];
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { "Win/draw/loss model" }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    h1 { "Win/draw/loss model" }
-                    p {
-                        (self.counts.positions()) " positions of " (self.reading.games) " games. A score of "
-                        (format!("{:.1} ± {:.1}", model.pawn_value(), self.fit.errors.a_target))
-                        " wins half of the games at " (by) " " (target) "; even positions there are drawn in "
-                        (format!("{:.1} ± {:.1} %", 100.0 * model.draw_rate(), 100.0 * self.fit.errors.draw_rate))
-                        "."
-                    }
-                    @for (picture, caption) in &figures {
-                        figure role="img" aria-label=(caption) { (PreEscaped(svg_alone(picture))) figcaption { (caption) } }
-                    }
-                    h2 { "Constants" }
-                    (self.coefficients())
-                    pre { (constants.text(ConstantsFormat::Cpp)) }
-                    h2 { "Calibration" }
-                    (self.calibration_table())
-                }
-            }
+        let picture = |(svg, caption): (String, String)| Picture { svg, caption };
+        let [games, positions] = [self.reading.games, self.counts.positions()].map(grouped);
+        let page = Page {
+            title: "Win/draw/loss model".to_string(),
+            about: format!("Fitted to {positions} positions of {games} games."),
+            facts: vec![
+                (
+                    format!("score that wins half of the games at {by} {target}"),
+                    format!("{:.1} ± {:.1}", model.pawn_value(), self.fit.errors.a_target),
+                ),
+                (
+                    "even positions there that are drawn".to_string(),
+                    format!("{:.1} ± {:.1} %", 100.0 * model.draw_rate(), 100.0 * self.fit.errors.draw_rate),
+                ),
+            ],
+            parts: vec![
+                Part {
+                    id: "pictures",
+                    name: "Model and games",
+                    pictures: figures.map(picture).to_vec(),
+                    ..Part::default()
+                },
+                Part {
+                    id: "constants",
+                    name: "Constants",
+                    note: format!(
+                        "± are standard errors, {} counted as independent.",
+                        if self.fit.by_game { "games" } else { "positions" }
+                    ),
+                    tables: vec![self.coefficients()],
+                    code: constants.text(ConstantsFormat::Cpp),
+                    ..Part::default()
+                },
+                Part {
+                    id: "calibration",
+                    name: "Calibration",
+                    note: "Scores are those of the side to move, divided by a; 1 wins half of the games."
+                        .to_string(),
+                    tables: vec![self.calibration_table()],
+                    ..Part::default()
+                },
+            ],
         };
-        Ok(page.into_string())
+        Ok(page.to_html())
     }
 
-    fn coefficients(&self) -> Markup {
+    fn coefficients(&self) -> Table {
         let Errors { a, b, .. } = &self.fit.errors;
-        let what = if self.fit.by_game { "games" } else { "positions" };
-        html! {
-            table {
-                tr { th { "power" } th { "a" } th { "±" } th { "b" } th { "±" } }
-                @for (power, (ca, cb)) in self.fit.model.a.iter().zip(&self.fit.model.b).enumerate() {
-                    tr {
-                        td { (power) }
-                        td { (format!("{ca:.4}")) } td { (format!("{:.4}", a[power])) }
-                        td { (format!("{cb:.4}")) } td { (format!("{:.4}", b[power])) }
-                    }
-                }
-            }
-            p { "± are standard errors, " (what) " counted as independent." }
+        let row = |(power, (ca, cb)): (usize, (&f64, &f64))| {
+            let numbers = [*ca, a[power], *cb, b[power]].map(|number| format!("{number:.4}"));
+            [vec![power.to_string()], numbers.to_vec()].concat()
+        };
+        Table {
+            caption: "Coefficients of the polynomials".to_string(),
+            header: ["power", "a", "±", "b", "±"].map(str::to_string).to_vec(),
+            rows: self.fit.model.a.iter().zip(&self.fit.model.b).enumerate().map(row).collect(),
         }
     }
 
-    fn calibration_table(&self) -> Markup {
+    fn calibration_table(&self) -> Table {
         let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-        html! {
-            table {
-                tr {
-                    th { "score, pawns" } th { "positions" }
-                    th { "wins" } th { "model" } th { "draws" } th { "model" } th { "losses" } th { "model" }
-                }
-                @for row in &self.calibration {
-                    tr {
-                        td { (row.interval()) } td { (row.positions) }
-                        @for i in 0..3 { td { (percent(row.observed[i])) } td { (percent(row.model[i])) } }
-                    }
-                }
-            }
-            p { "Scores are those of the side to move, divided by a; 1 wins half of the games." }
+        let row = |row: &CalibrationRow| {
+            let mut cells = vec![row.interval(), grouped(row.positions)];
+            cells.extend((0..3).flat_map(|i| [percent(row.observed[i]), percent(row.model[i])]));
+            cells
+        };
+        let header = ["score, pawns", "positions", "wins", "model", "draws", "model", "losses", "model"];
+        Table {
+            caption: "Results of games, and what the model expects".to_string(),
+            header: header.map(str::to_string).to_vec(),
+            rows: self.calibration.iter().map(row).collect(),
         }
     }
 
@@ -151,9 +152,4 @@ impl WdlReport {
             None => Ok(()),
         }
     }
-}
-
-/// A picture without what only a file of its own may begin with.
-fn svg_alone(document: &str) -> &str {
-    document.find("<svg").map_or(document, |at| &document[at..])
 }

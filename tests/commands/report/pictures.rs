@@ -1,8 +1,11 @@
 //! The report as a browser shows it: not blank, no wider than a phone, light and dark, and without
 //! a request to anywhere.
 
+use std::io::{BufRead, BufReader, Read, Write};
+
 use crate::common::browser::{Look, chromium, look};
 use crate::common::program::Bench;
+use crate::common::spsa::built_in;
 use gputexel::model::FeatureKind;
 
 const PHONE: u32 = 390;
@@ -19,6 +22,45 @@ fn colors(pixels: &[[u8; 3]]) -> usize {
     coarse.collect::<std::collections::HashSet<_>>().len()
 }
 
+/// Games of one move that say what they were worth, and end as often as that says.
+fn scored_games(count: usize) -> String {
+    let mut text = String::new();
+    for i in 0..count {
+        let score = (i * 37 % 700) as i32 - 350;
+        let luck = (i * 7919 % 1000) as f64 / 1000.0;
+        let chance = 1.0 / (1.0 + (-f64::from(score) / 120.0).exp());
+        let result = match luck {
+            luck if luck < 0.7 * chance => "1-0",
+            luck if luck < 0.7 * chance + 0.3 => "1/2-1/2",
+            _ => "0-1",
+        };
+        let moves = format!(
+            "1. e4 {{{:+.2}/8 0.1s}} e5 {{{:+.2}/8 0.1s}} {result}",
+            f64::from(score) / 100.0,
+            -f64::from(score) / 100.0
+        );
+        text += &format!("[Event \"x\"]\n[Result \"{result}\"]\n\n{moves}\n\n");
+    }
+    text
+}
+
+/// The list of runs as it is served, without what runs in it.
+fn served(bench: &Bench) -> String {
+    let mut child = bench.spawn(&["--json", "serve", "."]);
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let address = told["address"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (_, page) = answer.split_once("\r\n\r\n").unwrap();
+    page.split("<script").next().unwrap().to_string()
+}
+
 #[test]
 fn reports_are_legible_everywhere_and_ask_for_nothing() {
     let Some(chromium) = chromium() else { return };
@@ -33,7 +75,30 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
         ["--grid", "l2=0,1e-4,1e-3", "--grid", "learning-rate=5,20", "--epochs", "5", "--backend", "cpu"];
     let (code, ..) = bench.run(&[&["-q", "sweep", "d.bin", "--out", "s"], &grid[..]].concat(), "");
     assert_eq!(code, 0);
-    for page in ["r/report.html", "c.html", "s/report.html"] {
+    let swarms = ["pso", "d.bin", "--out", "p", "--iterations", "20", "--swarms", "4", "--backend", "cpu"];
+    assert_eq!(bench.run(&[&["-q"], &swarms[..]].concat(), "").0, 0);
+    let played = ["-q", "match", "r", "other", "--nodes", "20", "--games", "40", "--out", "m"];
+    assert_eq!(bench.run(&[&played[..], &["--sprt", "elo0=0,elo1=2"]].concat(), "").0, 0);
+    bench.write("run.toml", built_in("spsa", 12, 1));
+    let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--out", "g", "--verify", "20"], "");
+    assert_eq!(code, 0, "{err}");
+    bench.told(&["report", "g"]);
+    let scored = scored_games(800);
+    bench.write("games.pgn", scored);
+    let (code, _, err) = bench.run(&["-q", "wdl", "games.pgn", "--degree", "1", "--out", "w"], "");
+    assert_eq!(code, 0, "{err}");
+    let list = served(&bench);
+    bench.write("list.html", list);
+    for page in [
+        "r/report.html",
+        "p/report.html",
+        "c.html",
+        "s/report.html",
+        "m/report.html",
+        "g/report.html",
+        "w/report.html",
+        "list.html",
+    ] {
         for width in [PHONE, DESKTOP] {
             let seen = [false, true].map(|dark| {
                 let seen = look(

@@ -41,6 +41,22 @@ pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = Stri
     })
 }
 
+/// What the data tell apart badly; `None` where errors are unknown.
+pub fn correlations(file: &ParameterFile) -> Option<Table> {
+    let found = &file.uncertainty.as_ref()?.correlations;
+    let row = |pair: &gputexel_model::CorrelationRecord| {
+        vec![pair.a.clone(), pair.b.clone(), format!("{:+.3}", pair.r)]
+    };
+    (!found.is_empty()).then(|| Table {
+        caption:
+            "Values that the data tell apart badly: strongest correlations of their estimates; near −1, \
+                  their sum is known better than either"
+                .to_string(),
+        header: strings(["parameter", "and", "correlation"]),
+        rows: found.iter().map(row).collect(),
+    })
+}
+
 /// Where standard errors come from.
 pub fn errors_note(file: &ParameterFile) -> String {
     let Some(record) = &file.uncertainty else { return String::new() };

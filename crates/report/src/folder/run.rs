@@ -109,6 +109,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         rare: RARE,
         coordinates: coordinates(folder, config, checkpoint),
         strength: Some(strength::of_record(record, score_ratio, ablation.as_ref())),
+        correlations: file.and_then(record::correlations),
         errors_note: file.map(record::errors_note).unwrap_or_default(),
         diagnostics_note: if diagnostics.is_none() { known.note.to_string() } else { String::new() },
         diagnostics,

@@ -34,6 +34,8 @@ pub struct RunReport {
     pub rare: u64,
     /// What was tuned, where it was not every parameter by itself.
     pub coordinates: Vec<CoordinateValue>,
+    /// Values whose errors go together most, if errors are known.
+    pub correlations: Option<Table>,
     /// What holds the parameters to the prior.
     pub strength: Option<StrengthReport>,
     /// Where standard errors come from; empty where there are none.

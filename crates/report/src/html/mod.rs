@@ -7,6 +7,7 @@
 
 mod bars;
 mod boards;
+mod changes;
 mod comparison;
 mod course;
 mod data;
@@ -15,7 +16,9 @@ mod heading;
 mod listing;
 mod matches;
 mod number;
+mod page;
 mod palette;
+mod parallel;
 mod plot;
 mod positions;
 mod program;
@@ -35,6 +38,7 @@ pub use heading::Stage;
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
+pub use page::{Page, Part, Picture};
 pub use spsa::{SpsaReport, ValuePath};
 
 use gputexel_files::Result;
@@ -161,6 +165,11 @@ impl RunReport {
                 (bars::lists(&self.parameters, &groups, &self.reference))
             };
             sections.push(("parameters", "Parameters", section));
+        }
+        if let Some(largest) = changes::largest(&self.parameters, &self.reference) {
+            let section =
+                html! { (table(&largest)) @if let Some(pairs) = &self.correlations { (table(pairs)) } };
+            sections.push(("changes", "Largest changes", section));
         }
         if !self.coordinates.is_empty() {
             sections.push(("coordinates", "Coordinates", bars::coordinates(&self.coordinates)));

@@ -101,6 +101,8 @@ pub(super) struct Plot {
 
 /// Most points of a line; of more, the lowest and highest of each stretch are kept.
 const POINTS: usize = 600;
+/// Points of a series that tell a pointer what they are.
+const HINTS: usize = 40;
 /// Rows of the table of a picture.
 const ROWS: usize = 40;
 pub(super) const WIDTH: u32 = 420;
@@ -212,6 +214,14 @@ impl ValueFormatter<f64> for Drawn {
     }
 }
 
+/// What a pointer over a place of a picture is told.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Hint {
+    /// The place, pixels of the picture.
+    at: (i32, i32),
+    text: String,
+}
+
 /// How a chart is framed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
@@ -315,9 +325,10 @@ impl Plot {
     fn svg(&self, id: &str, first: usize) -> Result<Markup> {
         let (x, y) = (self.across(), self.up());
         let frame = Frame { texts: y.text_width(LABELS), labels: LABELS, first, below: true };
-        let document =
-            draw_clear(Size { width: WIDTH, height: HEIGHT }, |root| self.draw(root, x, y, frame))?;
-        Ok(named(&document, id, &self.title, &self.description))
+        let mut hints = Vec::new();
+        let size = Size { width: WIDTH, height: HEIGHT };
+        let document = draw_clear(size, |root| self.draw(root, x, y, frame, &mut hints))?;
+        Ok(named(&document, id, &self.title, &self.description, &hints))
     }
 
     /// Draws on a sheet, or a part of one.
@@ -327,6 +338,7 @@ impl Plot {
         x: Drawn,
         y: Drawn,
         frame: Frame,
+        hints: &mut Vec<Hint>,
     ) -> std::result::Result<(), DrawingError<'a>> {
         let place = |p: &(f64, f64)| (self.x.place(p.0), self.y.place(p.1));
         let finite = |p: &(f64, f64)| p.0.is_finite() && p.1.is_finite();
@@ -377,13 +389,23 @@ impl Plot {
             if series.style != Style::Points {
                 chart.draw_series(LineSeries::new(thinned(drawn), color.stroke_width(2)))?;
             }
+            let stride = series.points.len().div_ceil(HINTS).max(1);
+            for (n, point) in series.points.iter().enumerate() {
+                let known = finite(point) && finite(&place(point));
+                if known && (n % stride == 0 || n + 1 == series.points.len()) {
+                    let at = chart.backend_coord(&place(point));
+                    let (name, x) = (&series.name, self.x.value_text(point.0));
+                    let text = format!("{name}: {} ({} {x})", precise(point.1), self.x.name);
+                    hints.push(Hint { at, text });
+                }
+            }
         }
         Ok(())
     }
 }
 
 /// A document of `plotters` as part of the page, with a title and a description.
-pub(super) fn named(document: &str, id: &str, title: &str, description: &str) -> Markup {
+pub(super) fn named(document: &str, id: &str, title: &str, description: &str, hints: &[Hint]) -> Markup {
     let (head, body) = document.split_once('>').unwrap_or((document, ""));
     let view = head.split("viewBox=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("0 0 1 1");
     let body = body.trim_end().trim_end_matches("</svg>");
@@ -392,6 +414,9 @@ pub(super) fn named(document: &str, id: &str, title: &str, description: &str) ->
             title id={ (id) "-t" } { (title) }
             desc id={ (id) "-d" } { (description) }
             (PreEscaped(body))
+            @if !hints.is_empty() { g.hints aria-hidden="true" { @for Hint { at, text } in hints {
+                circle cx=(at.0) cy=(at.1) r="6" { title { (text) } }
+            } } }
         }
     }
 }
@@ -436,7 +461,10 @@ mod tests {
                 && text.contains("<title id=\"p-t\">Loss &lt;of&gt; &quot;x&quot;</title>")
         );
         assert!(text.contains("falls &amp; falls") && !text.contains("xmlns") && !text.contains("<of>"));
-        assert!(text.len() < 40_000, "{}", text.len());
+        assert!(text.len() < 44_000, "{}", text.len());
+        // A pointer over a point is told what it is, without a script.
+        assert!(text.contains("<title>a: 1 (epoch 1)</title>"), "{text}");
+        assert!((HINTS..=HINTS + 1).contains(&text.matches("<circle").count()));
         assert_eq!(text.matches("<svg").count(), text.matches("</svg>").count());
     }
 

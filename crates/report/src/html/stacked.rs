@@ -26,10 +26,11 @@ pub(super) fn figure(upper: &Plot, lower: &Plot, id: &str) -> Result<Markup> {
     let upper_frame = Frame { texts, labels: LABELS, first: 0, below: false };
     let lower_frame = Frame { texts, labels: LOWER_LABELS, first: LOWER_COLOR, below: true };
     let height = HEIGHT - 40;
+    let mut hints = Vec::new();
     let document = draw_clear(Size { width: WIDTH, height: height + LOWER }, |root| {
         let (top, bottom) = root.split_vertically(height);
-        upper.draw(&top, x.clone(), upper_y, upper_frame)?;
-        lower.draw(&bottom, x, lower_y, lower_frame)
+        upper.draw(&top, x.clone(), upper_y, upper_frame, &mut hints)?;
+        lower.draw(&bottom, x, lower_y, lower_frame, &mut hints)
     })?;
     let legend = |plot: &Plot, first: usize| {
         html! { @for (i, series) in plot.series.iter().enumerate() { li { (swatch(first + i, Style::Line)) " " (series.name) } } }
@@ -37,7 +38,7 @@ pub(super) fn figure(upper: &Plot, lower: &Plot, id: &str) -> Result<Markup> {
     Ok(html! {
         figure {
             figcaption { strong { (upper.title) } }
-            (named(&document, id, &upper.title, &upper.description))
+            (named(&document, id, &upper.title, &upper.description, &hints))
             ul.legend { (legend(upper, 0)) (legend(lower, LOWER_COLOR)) }
             (upper.numbers("Numbers"))
             (lower.numbers("Numbers of the distribution"))

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::super::curve::Spacing;
 use super::data::{SweepReport, SweepSetting};
 use super::palette::level_class;
+use super::parallel;
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_files::Result;
 
@@ -90,6 +91,8 @@ pub(super) fn section(sweep: &SweepReport) -> Result<Markup> {
     };
     Ok(html! {
         @if sweep.settings.is_empty() { p.note { "No setting has been run on all folds yet." } }
+        (parallel::figure(sweep, &varied))
+        (parallel::importance(sweep, &varied))
         div.figures { @for figure in figures { (figure) } }
         @for table in tables { (table) }
         (grid)
@@ -184,7 +187,8 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("2 tied") && !text.contains("<rate>"), "{text}");
-        assert_eq!(text.matches("role=\"img\"").count(), 2);
+        assert_eq!(text.matches("role=\"img\"").count(), 3);
+        assert!(text.contains("Parallel coordinates") && text.contains("class=\"best\""), "{text}");
         section(&SweepReport { settings: Vec::new(), ..sweep }).unwrap();
     }
 }

@@ -228,6 +228,38 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     })
 }
 
+impl Sandwich {
+    /// The pairs of coordinates with standard errors whose estimates are correlated most by the inverse of the
+    /// curvature, at most so many, the strongest first: their places in z and the correlation.
+    pub fn correlations(&self, most: usize) -> Vec<(usize, usize, f64)> {
+        let size = self.standing.len();
+        let known: Vec<usize> = (0..size)
+            .filter(|&i| self.standing[i] == ErrorStatus::Estimated && self.inverse[i * size + i] > 0.0)
+            .collect();
+        let roots: Vec<f64> = known.iter().map(|&i| self.inverse[i * size + i].sqrt()).collect();
+        let stronger = |a: &(usize, usize, f64), b: &(usize, usize, f64)| {
+            b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1)))
+        };
+        let mut found: Vec<(usize, usize, f64)> = Vec::new();
+        for (n, &i) in known.iter().enumerate() {
+            for (m, &j) in known.iter().enumerate().take(n) {
+                let r = self.inverse[i * size + j] / (roots[n] * roots[m]);
+                if r.is_finite() {
+                    found.push((j, i, r.clamp(-1.0, 1.0)));
+                }
+            }
+            // The list stays short, however many pairs there are.
+            if found.len() > 64 * most.max(size) {
+                found.sort_by(stronger);
+                found.truncate(most);
+            }
+        }
+        found.sort_by(stronger);
+        found.truncate(most);
+        found
+    }
+}
+
 /// The diagonal of A⁻¹ P for the curvature P of the regularization.
 fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) -> Vec<f64> {
     let size = fit.parameterization.dimension();

@@ -1,0 +1,104 @@
+//! A page of pictures and tables that somebody else made, in the frame of all pages.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::data::Table;
+use super::{document, facts, table};
+
+/// A picture that was drawn elsewhere, dark on white.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// An SVG document, which is put into the page as it is: never one of other people's.
+    pub svg: String,
+    /// What it shows.
+    pub caption: String,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Its name in links: letters only.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// What is to be known first.
+    pub note: String,
+    /// Its pictures.
+    pub pictures: Vec<Picture>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// Text as a computer writes it, such as source code; or nothing.
+    pub code: String,
+}
+
+/// A page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// What it is about, a sentence or two.
+    pub about: String,
+    /// Headline figures: name and value.
+    pub facts: Vec<(String, String)>,
+    /// Its parts.
+    pub parts: Vec<Part>,
+}
+
+impl Page {
+    /// The page, one self-contained HTML document.
+    pub fn to_html(&self) -> String {
+        let body = html! {
+            header { h1 { (self.title) } p.status { (self.about) } (facts(&self.facts)) }
+            nav aria-label="Sections" { @for part in &self.parts { a href={ "#" (part.id) } { (part.name) } } }
+            @for part in &self.parts { (part.markup()) }
+        };
+        document(&self.title, &body, None)
+    }
+}
+
+impl Part {
+    fn markup(&self) -> Markup {
+        html! {
+            section id=(self.id) {
+                h2 { (self.name) }
+                @if !self.pictures.is_empty() {
+                    div.figures { @for Picture { svg, caption } in &self.pictures {
+                        figure.paper role="img" aria-label=(caption) { (PreEscaped(without_prolog(svg))) figcaption { (caption) } }
+                    } }
+                }
+                @for found in &self.tables { (table(found)) }
+                @if !self.note.is_empty() { p.note { (self.note) } }
+                @if !self.code.is_empty() { pre { (self.code) } }
+            }
+        }
+    }
+}
+
+/// A picture without what only a file of its own may begin with.
+fn without_prolog(document: &str) -> &str {
+    document.find("<svg").map_or(document, |at| &document[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_framed_and_texts_escaped() {
+        let part = Part {
+            id: "one",
+            name: "One",
+            note: "<b>".to_string(),
+            pictures: vec![Picture { svg: "<?xml?><svg></svg>".to_string(), caption: "<i>".to_string() }],
+            code: "<u>".to_string(),
+            ..Part::default()
+        };
+        let text = Page { title: "<s>".to_string(), parts: vec![part], ..Page::default() }.to_html();
+        for evil in ["<b>", "<i>", "<u>", "<s>", "<?xml"] {
+            assert!(!text.contains(evil), "{evil}");
+        }
+        assert!(
+            text.contains("href=\"#one\"") && text.contains("id=\"one\"") && text.contains("<svg></svg>")
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! `gputexel serve` and the live pages of matches and SPSA runs, through the real binary.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use crate::common::program::{Bench, wait_until};
+use crate::common::spsa::built_in;
+use gputexel::model::FeatureKind;
+
+/// The port that a command says it serves on, in a line that begins with `word`.
+fn port(child: &mut Child, word: &str) -> u16 {
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with(word) {
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "no address");
+    }
+    std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
+    let (_, address) = line.split_once("http://127.0.0.1:").unwrap();
+    address.trim_end().trim_end_matches('/').parse().unwrap()
+}
+
+fn ask(port: u16, request: &str, host: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: {host}\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    bench.tune(&["d.bin", "--out", "runs/<script>x"]);
+    bench.run(&["match", "material", "zero", "--nodes", "20", "--games", "12", "--out", "runs/deep/m"], "");
+    std::os::unix::fs::symlink("/etc", bench.path("runs/link")).unwrap();
+    bench.write("runs/bad/run.json", "{");
+    bench.write("secret.txt", "secret");
+    let mut child = bench.spawn(&["serve", "runs"]);
+    let port = port(&mut child, "serving ");
+    let own = format!("127.0.0.1:{port}");
+    let get = |path: &str| ask(port, &format!("GET {path}"), &own).unwrap();
+
+    let list = get("/");
+    assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("href=\"/run/%3Cscript%3Ex/\""), "{list}");
+    assert!(list.contains("href=\"/run/deep/m/\"") && list.contains(">damaged<"), "{list}");
+    assert!(!list.contains("<script>x") && !list.contains("link"), "{list}");
+    let page = get("/run/%3Cscript%3Ex/");
+    assert!(page.starts_with("HTTP/1.1 200 OK") && page.contains(">finished<"), "{page}");
+    assert!(!page.contains("<script>x") && page.contains("Calibration"), "{page}");
+    assert!(get("/run/deep/m/").contains("Elo over games"));
+    assert!(get("/run/bad/").starts_with("HTTP/1.1 503 "));
+    for path in
+        ["/run/link/", "/run/../secret.txt", "/run/%2e%2e/", "/run/deep/", "/secret.txt", "/run/link/passwd"]
+    {
+        let answer = get(path);
+        assert!(answer.starts_with("HTTP/1.1 404 ") && !answer.contains("secret"), "{path}: {answer}");
+    }
+    assert!(ask(port, "GET /", "evil.example").unwrap().starts_with("HTTP/1.1 421 "));
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        assert!(ask(port, &format!("{method} /"), &own).unwrap().starts_with("HTTP/1.1 405 "), "{method}");
+    }
+
+    // Hundreds of connections that say nothing keep nobody waiting.
+    let _silent: Vec<TcpStream> =
+        (0..400).filter_map(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
+    let begun = Instant::now();
+    assert!(get("/").starts_with("HTTP/1.1 200 OK"));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+
+    // A run that somebody begins is followed to its end.
+    let long =
+        ["--backend", "cpu", "--threads=1", "--optimizer", "adam", "--k", "0.8", "--epochs", "1000000"];
+    let flags = ["--checkpoint-every", "0.2", "--window", "1000000", "-q"];
+    let mut run = bench.spawn(&[&["tune", "d.bin", "--out", "runs/new"], &long[..], &flags].concat());
+    wait_until("the list shows the run", || get("/").contains(">running<"));
+    wait_until("the page shows the run", || {
+        let page = get("/run/new/");
+        page.contains(">running<") && page.contains(" of at most 1,000,000 epochs")
+    });
+    bench.shell(&format!("kill -INT {}", run.id()));
+    assert_eq!(run.wait().unwrap().code(), Some(1));
+    wait_until("the list shows its end", || !get("/").contains(">running<"));
+    assert!(get("/run/new/").contains("; interrupted before the end"));
+
+    bench.shell(&format!("kill -INT {}", child.id()));
+    assert_eq!(child.wait().unwrap().code(), Some(0), "Ctrl-C is how it ends");
+    assert!(ask(port, "GET /", &own).is_none());
+}
+
+#[test]
+fn what_cannot_be_served_is_told() {
+    let bench = Bench::new();
+    bench.write("file", "x");
+    assert!(bench.fails(&["serve", "none"], 1).contains("none"));
+    assert!(bench.fails(&["serve", "file"], 1).contains("is no folder"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    assert!(bench.fails(&["serve", ".", "--port", &port], 1).contains("cannot listen on 127.0.0.1:"));
+    let line = bench.fails(&["match", "material", "zero", "--games", "2", "--live"], 2);
+    assert!(line.contains("--live needs a match with a folder: --out"), "{line}");
+}
+
+#[cfg(unix)]
+#[test]
+fn games_are_watched_while_they_are_played() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 100_000, 1));
+    let spsa: &[&str] = &["spsa", "run", "run.toml", "--out", "s", "--live"];
+    let played: &[&str] =
+        &["match", "material", "zero", "--nodes", "30", "--games", "90000", "--out", "m", "--live"];
+    for (args, known) in [(spsa, "Plus against minus"), (played, "Elo over games")] {
+        let mut child = bench.spawn(args);
+        let port = port(&mut child, "live ");
+        let own = format!("127.0.0.1:{port}");
+        wait_until("the page shows games", || {
+            let page = ask(port, "GET /", &own).unwrap_or_default();
+            page.contains(">running<") && page.contains(known)
+        });
+        bench.shell(&format!("kill -INT {}", child.id()));
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        assert!(ask(port, "GET /", &own).is_none(), "somebody still answers");
+    }
+    let page = String::from_utf8(bench.bytes("s/report.html")).unwrap();
+    assert!(page.contains(">not final<") && !page.contains("<script"), "{page}");
+}
