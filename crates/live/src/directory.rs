@@ -180,6 +180,10 @@ impl Runs {
         }
         if let Some(kind) = kind(folder) {
             found.push((changed, folder.to_path_buf(), kind));
+            // What lies below is a match that the page of the run shows.
+            if kind == Kind::Spsa {
+                return;
+            }
         }
         if depth > 0 {
             for folder in below {

@@ -82,7 +82,8 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
     bench.write("run.toml", built_in("spsa", 12, 1));
     let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--out", "g", "--verify", "20"], "");
     assert_eq!(code, 0, "{err}");
-    bench.told(&["report", "g"]);
+    let page = String::from_utf8(bench.bytes("g/report.html")).unwrap();
+    assert!(page.contains("Gain: result against start"), "{page}");
     let scored = scored_games(800);
     bench.write("games.pgn", scored);
     let (code, _, err) = bench.run(&["-q", "wdl", "games.pgn", "--degree", "1", "--out", "w"], "");

@@ -39,6 +39,7 @@ fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
     bench.tune(&["d.bin", "--out", "runs/<script>x"]);
     bench.run(&["match", "material", "zero", "--nodes", "20", "--games", "12", "--out", "runs/deep/m"], "");
     std::os::unix::fs::symlink("/etc", bench.path("runs/link")).unwrap();
+    std::fs::create_dir(bench.path("runs/bad")).unwrap();
     bench.write("runs/bad/run.json", "{");
     bench.write("secret.txt", "secret");
     let mut child = bench.spawn(&["serve", "runs"]);

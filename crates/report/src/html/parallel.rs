@@ -68,7 +68,8 @@ pub(super) fn figure(sweep: &SweepReport, varied: &[usize]) -> Markup {
     html! {
         h3 { "Parallel coordinates" }
         p.note { "Each line is a setting, from its values to its held-out loss at the right, which is lowest at the bottom. Thick: the best; dashed: statistically tied with it." }
-        div.scroll { svg.parallel role="img" viewBox={ "0 0 " (format!("{width:.0} {height:.0}")) } width=(format!("{width:.0}")) aria-label="Settings as lines from their values to their held-out loss; the table of settings has the numbers" {
+        div.scroll { svg.parallel role="img" viewBox={ "0 0 " (format!("{width:.0} {height:.0}")) } width=(format!("{width:.0}")) aria-labelledby="parallel-t" {
+            title id="parallel-t" { "Settings as lines from their values to their held-out loss; the ranking has the numbers" }
             @for (n, setting) in settings.iter().enumerate() {
                 polyline class=[class(setting, n)] points=(line(setting)) { title { (words(setting)) } }
             }

@@ -29,7 +29,7 @@ pub use results::{ParameterSummary, RunSummary, ValueWarning, write_values};
 pub use session::{ResumedRunBuilder, RunBuilder, SpsaRun};
 pub use sides::{TunedEngine, TunedPlayer};
 pub use state::RunState;
-pub use verification::{Verification, VerifyOptions};
+pub use verification::{Verification, Verified, VerifyOptions};
 
 use super::{Perturbation, Variable};
 use gputexel_files::{Error, Result};

@@ -67,6 +67,35 @@ pub struct Verification {
     dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
+/// Games of a run's values against its start that have been played.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verified {
+    /// The values that played, rounded, by parameter.
+    pub tuned: Vec<f64>,
+    /// Half points of the tuned side, 0 to 4, pair by pair, as far as no pair is missing.
+    pub half_points: Vec<usize>,
+}
+
+impl Verified {
+    /// Reads the match in the folder of a run; `None` where none was begun.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a journal that is damaged, [`Error::Io`].
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let folder = folder.join(FOLDER);
+        if !folder.join(journal::JOURNAL).exists() {
+            return Ok(None);
+        }
+        let mut pairs: BTreeMap<u64, usize> = BTreeMap::new();
+        let config: VerifyConfig = journal::read_pairs(&folder, |pair: PairSummary| {
+            pairs.entry(pair.pair).or_insert_with(|| pair.half_points());
+        })?;
+        let known = (0..).zip(pairs).take_while(|(next, (number, _))| next == number);
+        let half_points = known.map(|(_, (_, half_points))| half_points).collect();
+        Ok(Some(Self { tuned: config.tuned, half_points }))
+    }
+}
+
 impl Verification {
     /// Reads a run, which may be under way, and opens its engines and openings.
     ///

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use gputexel::report::{MatchReport, SpsaReport, Standing, Table, ValuePath, is_match};
+use gputexel::matches::statistics::Pentanomial;
+use gputexel::report::{SpsaReport, Standing, Table, ValuePath};
 use gputexel::run_folder::REPORT;
-use gputexel::spsa::run::{Header, RunEvent, RunState, read};
+use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, read};
 use gputexel::{Result, write_atomically};
 
 use super::super::super::table::{grouped, percent};
@@ -22,8 +23,6 @@ pub fn is_run(folder: &Path) -> bool {
 const POINTS: u64 = 400;
 /// Pairs from which on an estimate is worth drawing.
 const FIRST: u64 = 5;
-/// Where the result of a run plays against its start.
-const VERIFY: &str = "verify";
 
 /// The report of a run from its folder, which may be under way.
 ///
@@ -44,9 +43,25 @@ pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
         }
         Ok(())
     })?;
-    let against_start = folder.join(VERIFY);
-    let gain = is_match(&against_start).then(|| MatchReport::of_folder(&against_start)).transpose()?;
+    let gain = Verified::read(folder)?.map(|verified| course(&verified)).unwrap_or_default();
     Ok(page(folder, &header, &state, sides, gain))
+}
+
+/// What the games of the values against the start said as they went on.
+fn course(verified: &Verified) -> Vec<Standing> {
+    let pairs = verified.half_points.len() as u64;
+    let stride = pairs.div_ceil(POINTS).max(1);
+    let mut so_far = Pentanomial::default();
+    let mut course = Vec::new();
+    for (played, half_points) in (1..).zip(&verified.half_points) {
+        so_far.add(*half_points);
+        if played == pairs || (played >= FIRST && played % stride == 0) {
+            let elo = so_far.elo();
+            let interval = [elo.low, elo.high];
+            course.push(Standing { games: 2 * played, elo: elo.elo, interval, llr: None });
+        }
+    }
+    course
 }
 
 /// Writes the report into the folder of a run.
@@ -62,7 +77,7 @@ fn page(
     header: &Header,
     state: &RunState,
     sides: Vec<Standing>,
-    gain: Option<MatchReport>,
+    gain: Vec<Standing>,
 ) -> SpsaReport {
     let tuner = &state.tuner;
     let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
@@ -89,8 +104,10 @@ fn page(
         facts.push(("plus against minus".to_string(), elo(&state.pairs.elo(), state.pairs.pairs())));
         facts.push(("drawn".to_string(), format!("{:.1} %", 100.0 * state.draw_rate())));
     }
-    if let Some((_, elo)) = gain.as_ref().and_then(|gain| gain.facts.first()) {
-        facts.insert(0, ("gain: result against start".to_string(), elo.clone()));
+    if let Some(last) = gain.last() {
+        let [low, high] = last.interval;
+        let name = format!("gain: result against start, {} games", grouped(last.games));
+        facts.insert(0, (name, format!("{:+.1} Elo ({low:+.1} to {high:+.1})", last.elo)));
     }
     let mut configuration = vec![("folder".to_string(), folder.display().to_string())];
     let mut row = |name: &str, value: String| configuration.push((name.to_string(), value));
@@ -116,7 +133,7 @@ fn page(
         pairs: all as f64,
         paths: drawn.into_iter().map(path).collect(),
         sides,
-        gain: gain.map(|gain| gain.course).unwrap_or_default(),
+        gain,
         parameters: Some(Table {
             caption: "Parameters: c is half the distance of both sides; “larger value” is the Elo of the side that played the larger value, over the whole run".to_string(),
             header: header_row,

@@ -96,6 +96,8 @@ pub fn play_folder(
         dispatched.leave();
     }
     let result = result?;
+    // The report of the run shows what it has gained.
+    super::page::write_page(folder)?;
     show(&result, games, &verification.pgn(), context)?;
     match &result.stop {
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
