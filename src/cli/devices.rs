@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 
 use gputexel::devices::{CheckReport, Checker, Depth, damaged_lists, remember, stored_tiles, verdict};
-use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, TileChoice, list_adapters};
+use gputexel::evaluator::gpu::{
+    AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, TileChoice, list_adapters,
+};
 use gputexel::{Error, Result};
 use serde_json::json;
 
@@ -52,7 +54,7 @@ pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
         describe(&mut out, index, &adapters[index]);
     }
     if adapters.is_empty() {
-        out += "no adapter: no driver for Vulkan, Metal or Direct3D 12 was found\n";
+        out += &format!("no adapter: {NO_ADAPTER}\n");
     }
     for (choice, (index, reason)) in choices {
         let taken = match index {

@@ -14,6 +14,7 @@ mod check;
 mod compare;
 mod completions;
 mod convert;
+mod demo;
 mod devices;
 mod eval;
 mod examples;
@@ -56,6 +57,7 @@ mod verify;
 mod wdl;
 mod worker;
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,6 +95,8 @@ struct Cli {
 enum Command {
     /// Tune parameters from a dataset, PGN or labeled positions
     Tune(Box<tune::TuneArgs>),
+    /// Show the whole road on a sample: tune, compare, play, export
+    Demo(demo::DemoArgs),
     /// Compare settings: the loss for many K, or many runs with cross-validation
     Sweep(Box<sweep::SweepArgs>),
     /// Tune within bounds with MadChess's particle swarms
@@ -115,7 +119,7 @@ enum Command {
     Info(info::InfoArgs),
     /// Print the loss of a parameter file on a dataset
     Eval(eval::EvalArgs),
-    /// Compare two parameter files or runs: losses, boards of differences, largest changes
+    /// Compare parameter files or runs: losses, boards of differences, largest changes
     Compare(compare::CompareArgs),
     /// Rewrite the HTML report of a run
     Report(report::ReportArgs),
@@ -175,8 +179,11 @@ impl Command {
     }
 }
 
-fn parse(command: &clap::Command) -> Result<Cli, clap::Error> {
-    command.clone().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+fn parse(
+    command: &clap::Command,
+    words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+) -> Result<Cli, clap::Error> {
+    command.clone().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 static CANCEL: AtomicBool = AtomicBool::new(false);
@@ -188,7 +195,7 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 pub fn main() -> ExitCode {
     let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = examples::command();
-    let cli = match parse(&command) {
+    let cli = match parse(&command, std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, &command, typed.get(1..).unwrap_or_default()),
     };
@@ -213,44 +220,53 @@ pub fn main() -> ExitCode {
     {
         return fail(error.into());
     }
-    let result = match &cli.command {
-        Command::Tune(args) => tune::run(args, &context),
-        Command::Sweep(args) => sweep::run(args, &context),
-        Command::Pso(args) => pso::run(args, &context),
-        Command::Spsa(args) => spsa::run(args, &context),
-        Command::Extract(args) => extract::run(args, &context),
-        Command::Convert(args) => convert::run(args, &context),
-        Command::Import(args) => import::run(args, &context),
-        Command::Trace(args) => import::run_trace(args, &context),
-        Command::Check(args) => check::run(args, &context),
-        Command::Verify(args) => verify::run(args, &context),
-        Command::Info(args) => info::run(args, &context),
-        Command::Eval(args) => eval::run(args, &context),
-        Command::Compare(args) => compare::run(args, &context),
-        Command::Report(args) => report::run(args, &context),
-        Command::Serve(args) => serve::run(args, &context),
-        Command::Export(args) => export::run(args, &context),
-        Command::ImportParams(args) => export::run_import(args, &context),
-        Command::Match(args) => matches::run(args, &context),
-        Command::Worker(args) => worker::run(args, &context),
-        Command::Rescore(args) => rescore::run(args, &context),
-        Command::SelfPlay(args) => selfplay::run(args, &context),
-        Command::Features(args) => features::run(args, &context),
-        Command::Patch(args) => patch::run(args, &context),
-        Command::Basis(args) => basis::run(args, &context),
-        Command::Wdl(args) => wdl::run(args, &context),
-        Command::Uci(args) => uci::run(args, &context),
-        Command::Devices(args) => devices::run(args, &context),
-        Command::Bench(args) => bench::run(args, &context),
-        Command::Completions(args) => completions::run(args, &context),
-        Command::Man(args) => completions::run_man(args, &context),
-    };
+    let result = execute(&cli.command, &context);
     while AT_ONCE.load(Ordering::SeqCst) {
         // That the engines are gone has ended the command; the handler ends the program.
         std::thread::park();
     }
     memory::tell(&context);
     result.map_or_else(fail, |()| ExitCode::SUCCESS)
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// Those of the command.
+fn execute(command: &Command, context: &Context) -> anyhow::Result<()> {
+    match command {
+        Command::Tune(args) => tune::run(args, context),
+        Command::Demo(args) => demo::run(args, context),
+        Command::Sweep(args) => sweep::run(args, context),
+        Command::Pso(args) => pso::run(args, context),
+        Command::Spsa(args) => spsa::run(args, context),
+        Command::Extract(args) => extract::run(args, context),
+        Command::Convert(args) => convert::run(args, context),
+        Command::Import(args) => import::run(args, context),
+        Command::Trace(args) => import::run_trace(args, context),
+        Command::Check(args) => check::run(args, context),
+        Command::Verify(args) => verify::run(args, context),
+        Command::Info(args) => info::run(args, context),
+        Command::Eval(args) => eval::run(args, context),
+        Command::Compare(args) => compare::run(args, context),
+        Command::Report(args) => report::run(args, context),
+        Command::Serve(args) => serve::run(args, context),
+        Command::Export(args) => export::run(args, context),
+        Command::ImportParams(args) => export::run_import(args, context),
+        Command::Match(args) => matches::run(args, context),
+        Command::Worker(args) => worker::run(args, context),
+        Command::Rescore(args) => rescore::run(args, context),
+        Command::SelfPlay(args) => selfplay::run(args, context),
+        Command::Features(args) => features::run(args, context),
+        Command::Patch(args) => patch::run(args, context),
+        Command::Basis(args) => basis::run(args, context),
+        Command::Wdl(args) => wdl::run(args, context),
+        Command::Uci(args) => uci::run(args, context),
+        Command::Devices(args) => devices::run(args, context),
+        Command::Bench(args) => bench::run(args, context),
+        Command::Completions(args) => completions::run(args, context),
+        Command::Man(args) => completions::run_man(args, context),
+    }
 }
 
 /// Prints an error; returns its exit code.

@@ -13,6 +13,7 @@ mod general {
     mod bench;
     mod book;
     mod command_line;
+    mod demo;
     mod devices;
     mod memory;
     mod outputs;

@@ -7,6 +7,7 @@ mod dataset;
 mod examples;
 mod files;
 mod formats;
+mod packages;
 mod requirement;
 mod soundness;
 mod spsa;

@@ -53,6 +53,7 @@ impl BackendChoice {
         let usable = (0..adapters.len()).filter(|&i| adapters[i].unusable.is_none());
         match usable.min_by_key(|&i| (adapters[i].rank(), i)) {
             None if !adapters.is_empty() => (None, "no adapter that was found is usable".into()),
+            None if !HAS_DRIVERS => (None, NO_ADAPTER.into()),
             None if self == Self::Auto => (None, "no GPU adapter was found".into()),
             None => (None, "there is no GPU adapter to use".into()),
             Some(i) if !adapters[i].software => {
@@ -189,12 +190,24 @@ fn kind_name(kind: DeviceType) -> &'static str {
 const MEMORY_BUDGET: MemoryBudgetThresholds =
     MemoryBudgetThresholds { for_resource_creation: Some(95), for_device_loss: None };
 
+/// Whether this program can reach a GPU at all, which is decided when it is built.
+pub const HAS_DRIVERS: bool = cfg!(feature = "drivers") && !Instance::enabled_backend_features().is_empty();
+
+/// What is said where no adapter is found.
+pub const NO_ADAPTER: &str = match HAS_DRIVERS {
+    true => "no driver for Vulkan, Metal or Direct3D 12 was found",
+    false => "this program was built without the GPU",
+};
+
 /// Native backends only: OpenGL has neither the limits nor the speed.
 const BACKENDS: Backends = Backends::VULKAN.union(Backends::METAL).union(Backends::DX12);
 
 // Mesa's device-select layer tries to reach a Wayland display from here, and says so on standard
 // error where there is none ("XDG_RUNTIME_DIR is invalid"); NODEVICE_SELECT=1 keeps it quiet.
 pub(crate) fn adapters() -> Vec<Adapter> {
+    if !HAS_DRIVERS {
+        return Vec::new();
+    }
     let instance = Instance::new(InstanceDescriptor {
         backends: BACKENDS,
         memory_budget_thresholds: MEMORY_BUDGET,

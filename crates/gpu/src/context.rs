@@ -9,7 +9,7 @@ use wgpu::{
     Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
 };
 
-use super::adapter::{AdapterSummary, BackendChoice, adapters, kernel_limits, summaries};
+use super::adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, adapters, kernel_limits, summaries};
 use super::pipelines::{self, KernelSource, Pipelines};
 use super::timer::Timer;
 use gputexel_files::{Error, Result};
@@ -296,7 +296,7 @@ impl Drop for Guard {
 /// The error for adapters none of which is taken.
 fn none_of(adapters: &[AdapterSummary]) -> Error {
     Error::Gpu(match adapters.first() {
-        None => "no adapter: no driver for Vulkan, Metal or Direct3D 12 was found".into(),
+        None => format!("no adapter: {NO_ADAPTER}"),
         Some(AdapterSummary { name, unusable: Some(why), .. }) => {
             format!("no adapter: '{name}' cannot be used: {why}")
         }

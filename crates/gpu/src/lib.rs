@@ -11,7 +11,7 @@ mod pipelines;
 mod stats;
 mod timer;
 
-pub use adapter::{ALIGNMENT, AdapterSummary, BackendChoice, list_adapters};
+pub use adapter::{ALIGNMENT, AdapterSummary, BackendChoice, HAS_DRIVERS, NO_ADAPTER, list_adapters};
 pub use context::{ANSWER_TIMEOUT, GpuContext};
 pub use hardware::may_have_gpu;
 pub use pipelines::KernelSource;

@@ -18,14 +18,16 @@ mod tensorboard;
 
 pub use bands::{BandPanel, Bands};
 pub use board::{board, change_boards};
-pub use comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences, Loss, Losses, Side, SortBy};
+pub use comparison::{
+    Change, Contender, Contenders, DIFFERENCE_ERRORS_NOTE, Differences, Loss, Losses, Side, SortBy,
+};
 pub use curve::{Curve, Spacing};
 pub use folder::{InHand, Positions, is_match, is_sweep};
 pub use heat::HeatMap;
 pub use html::{
-    Comparison, CoordinateValue, ListedRun, Live, MatchReport, Page, Parameter, Part, PenaltyRow, Picture,
-    RunList, RunReport, SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport,
-    SweepSetting, Table, ValuePath, bytes, grouped, notice,
+    Comparison, Contest, ContestColumn, CoordinateValue, Entrant, ListedRun, Live, MatchReport, Page,
+    Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SpsaReport, Stage, Standing, Step,
+    StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, bytes, grouped, notice,
 };
 pub use paths::{Path, Paths};
 pub use report::Report;

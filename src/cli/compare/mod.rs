@@ -1,10 +1,10 @@
-//! `gputexel compare`: two parameter files or runs side by side.
+//! `gputexel compare`: parameter files or runs side by side.
 
 mod output;
 
 use std::path::PathBuf;
 
-use gputexel::report::{Differences, Losses, Side, SortBy};
+use gputexel::report::{Contenders, Differences, Losses, Side, SortBy};
 use gputexel::{Error, check_outputs, write_atomically};
 
 use super::Context;
@@ -14,6 +14,7 @@ use super::scale::ScaleArgs;
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Of more than two, a table tells what each has reached; with --dataset, on the same positions. \
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
 compared, too.")]
 pub struct CompareArgs {
@@ -24,6 +25,9 @@ pub struct CompareArgs {
     /// The one to compare it with, likewise
     #[arg(value_name = "B")]
     b: PathBuf,
+    /// Further ones, each a parameter file or the folder of a run: all are then compared in one table
+    #[arg(value_name = "MORE")]
+    more: Vec<PathBuf>,
     /// Compute the losses of both on this dataset (if given several times, on all of them together)
     #[arg(long, value_name = "DATASET")]
     dataset: Vec<PathBuf>,
@@ -39,13 +43,13 @@ pub struct CompareArgs {
     #[arg(long)]
     force: bool,
     /// Number of rows in the list of largest changes
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "more")]
     top: usize,
     /// Sort changes by: change (centipawns), or errors (standard errors of the difference)
-    #[arg(long, value_name = "BY", default_value = "change")]
+    #[arg(long, value_name = "BY", default_value = "change", conflicts_with = "more")]
     sort: Order,
     /// Show only the board of this table
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", conflicts_with = "more")]
     board: Option<String>,
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
@@ -72,7 +76,7 @@ impl From<Order> for SortBy {
 /// # Errors
 /// Files that cannot be read or written, or that have nothing in common.
 pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
-    let inputs = [&args.a, &args.b].into_iter().chain(&args.dataset);
+    let inputs = [&args.a, &args.b].into_iter().chain(&args.more).chain(&args.dataset);
     check_outputs(&[args.html.as_deref()], inputs, args.force)?;
     let k = args.scale.k()?;
     if k.is_some() && args.dataset.is_empty() {
@@ -83,6 +87,17 @@ pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
     let loss = args.loss.parse()?;
     if args.top == 0 {
         return Err(Error::Usage("--top 0: must be at least 1".to_string()).into());
+    }
+    if !args.more.is_empty() {
+        let paths = [&[args.a.clone(), args.b.clone()], &args.more[..]].concat();
+        let mut found = Contenders::read(&paths)?;
+        if !args.dataset.is_empty() {
+            found.judge(&args.dataset, loss, k)?;
+        }
+        if let Some(path) = &args.html {
+            write_atomically(path, found.page().to_html()?.as_bytes())?;
+        }
+        return output::print_many(context, &found, args.html.as_deref());
     }
     let sides = Side::read_both([&args.a, &args.b])?;
     let mut found = Differences::try_new(sides, args.sort.into())?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use gputexel::report::{Change, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
+use gputexel::report::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
 
 use super::super::table::aligned;
 use super::super::{Context, answer};
@@ -23,6 +23,25 @@ pub fn print(
     html: Option<&Path>,
 ) -> anyhow::Result<()> {
     answer(context, &found.to_json(top), || describe(found, top, board, html))
+}
+
+/// Shows what was found of more than two.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn print_many(context: &Context, found: &Contenders, html: Option<&Path>) -> anyhow::Result<()> {
+    answer(context, &found.to_json(), || {
+        let (on, rows) = found.table();
+        let mut out = if on.is_empty() { String::new() } else { format!("{on}\n") };
+        out += &aligned(&rows, 0);
+        if !found.note().is_empty() {
+            let _ = writeln!(out, "\n{}", found.note());
+        }
+        if let Some(path) = html {
+            let _ = writeln!(out, "written     {}", path.display());
+        }
+        out
+    })
 }
 
 fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&Path>) -> String {

@@ -213,3 +213,42 @@ fn nonsense_is_refused() {
     bench.write("phase.json", file.to_string());
     assert!(bench.fails(&["compare", "a", "phase.json"], 2).contains("phase weights"));
 }
+
+#[test]
+fn more_than_two_are_compared_in_a_table() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    for (folder, l2) in [("weak", "1"), ("strong", "1e-5"), ("middle", "1e-2")] {
+        bench.tune(&["d.bin", "--out", folder, "--l2", l2, "--k", "0.8"]);
+    }
+    let all = ["weak", "strong", "middle/params.json"];
+    let (code, out, err) =
+        bench.run(&[&["compare"], &all[..], &["--dataset", "d.bin", "--html", "all.html"]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let place = |name: &str| out.find(&format!("\n{name}")).unwrap_or_else(|| panic!("{name}: {out}"));
+    // The less they are held to the prior, the lower the loss on what they were tuned on.
+    assert!(place("strong") < place("middle/params.json") && place("middle") < place("weak"), "{out}");
+    assert!(out.contains("squared loss on 2,000 positions of d.bin") && out.ends_with("all.html\n"), "{out}");
+    let told = bench.told(&[&["compare"], &all[..], &["--dataset", "d.bin"]].concat());
+    let compared = told["compared"].as_array().unwrap();
+    assert_eq!(compared.len(), 3);
+    assert!(compared[1]["over_best"].is_null() && compared[0]["over_best"]["mean"].as_f64().unwrap() > 0.0);
+    assert!(compared[2]["epochs"].is_null() && compared[0]["epochs"].as_u64().unwrap() > 0);
+    // The losses are those of two at a time.
+    let two = bench.told(&["compare", "weak", "strong", "--dataset", "d.bin"]);
+    assert_eq!(compared[0]["loss"], two["losses"]["a"]["loss"]);
+    let difference = &two["losses"]["difference"];
+    assert_eq!(
+        compared[0]["over_best"]["mean"].as_f64().unwrap(),
+        -difference["mean"].as_f64().unwrap(),
+        "B less A, and A less the best, which is B"
+    );
+    let page = String::from_utf8(bench.bytes("all.html")).unwrap();
+    assert!(
+        page.contains("role=\"rowheader\">strong<") && page.contains("Training loss over steps"),
+        "{page}"
+    );
+    let line = bench.fails(&[&["compare"], &all[..], &["--board", "knight"]].concat(), 2);
+    assert!(line.contains("--board"), "{line}");
+    assert!(bench.fails(&["compare", "weak", "strong", "none"], 1).contains("none"));
+}

@@ -75,6 +75,8 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
         ["--grid", "l2=0,1e-4,1e-3", "--grid", "learning-rate=5,20", "--epochs", "5", "--backend", "cpu"];
     let (code, ..) = bench.run(&[&["-q", "sweep", "d.bin", "--out", "s"], &grid[..]].concat(), "");
     assert_eq!(code, 0);
+    let many = ["-q", "compare", "r", "other", "r/params.json", "--dataset", "d.bin", "--html", "many.html"];
+    assert_eq!(bench.run(&many, "").0, 0);
     let swarms = ["pso", "d.bin", "--out", "p", "--iterations", "20", "--swarms", "4", "--backend", "cpu"];
     assert_eq!(bench.run(&[&["-q"], &swarms[..]].concat(), "").0, 0);
     let played = ["-q", "match", "r", "other", "--nodes", "20", "--games", "40", "--out", "m"];
@@ -86,7 +88,7 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
     assert!(page.contains("Gain: result against start"), "{page}");
     let scored = scored_games(800);
     bench.write("games.pgn", scored);
-    let (code, _, err) = bench.run(&["-q", "wdl", "games.pgn", "--degree", "1", "--out", "w"], "");
+    let (code, _, err) = bench.run(&["-q", "wdl", "games.pgn", "--degree", "0", "--target", "78", "--out", "w"], "");
     assert_eq!(code, 0, "{err}");
     let list = served(&bench);
     bench.write("list.html", list);
@@ -94,6 +96,7 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
         "r/report.html",
         "p/report.html",
         "c.html",
+        "many.html",
         "s/report.html",
         "m/report.html",
         "g/report.html",

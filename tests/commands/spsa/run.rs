@@ -80,7 +80,7 @@ fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
     assert_eq!((code, &report["parameters"]), (0, &state["parameters"]));
     assert!(lines(&bench, "r/values.csv") == 3 && bench.bytes("r/paths.svg").starts_with(b"<svg"));
     let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
-    assert_eq!(page.matches("<figure").count(), 2, "a figure for each parameter");
+    assert_eq!(page.matches("<figure").count(), 3, "a figure for each parameter, and one of Elo");
     for text in ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"] {
         assert!(page.contains(text), "{text}");
     }

@@ -81,9 +81,9 @@ fn the_same_command_gives_the_same_bytes() {
     // Each constant is a flag that matters.
     for flags in [
         ["--inertia", "0.5"],
-        ["--own", "1"],
-        ["--swarm", "1"],
-        ["--global", "1"],
+        ["--own-pull", "1"],
+        ["--swarm-pull", "1"],
+        ["--global-pull", "1"],
         ["--initial-velocity", "0.3"],
         ["--death", "0.3"],
         ["--restart-after", "1"],

@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, list_adapters};
+pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 pub use plan::GpuOptions;
 pub use program::GpuProgramEvaluator;
 pub use tiles::{DeviceTraits, TileChoice, TileVariant};

@@ -123,7 +123,11 @@ impl Losses {
     }
 }
 
-fn loss_of(
+/// The loss of one side on positions of a dataset, at `given` K, else its own, else the one that fits best.
+///
+/// # Errors
+/// [`Error::Advised`] where none of these is to be had.
+pub(super) fn loss_of(
     data: &Dataset,
     all: &[u32],
     side: &Side,

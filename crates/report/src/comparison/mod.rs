@@ -1,6 +1,7 @@
 //! Two sets of parameters side by side: what changed, and what it does to the loss.
 
 mod losses;
+mod many;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
+pub use many::{Contender, Contenders};
 
 /// By what changes are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -65,6 +65,14 @@ impl RunReport {
     }
 }
 
+/// The epochs or iterations of a run, as far as it has come.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<crate::Step>> {
+    run::steps(folder, true)
+}
+
 /// Seconds that the rest takes if it goes on as before; `None` before there is anything to judge by.
 fn remaining(done: u64, planned: u64, seconds: f64) -> Option<f64> {
     (done > 0).then(|| seconds * planned.saturating_sub(done) as f64 / done as f64)

@@ -137,7 +137,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
 }
 
 /// The steps of `metrics.jsonl`. Of a run under way, the last line may be torn.
-fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
+pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
     let path = folder.file("metrics.jsonl");
     let text = match gputexel_files::read_whole_text(&path, gputexel_files::RECORD_BYTES) {
         Ok(text) => text,

@@ -9,6 +9,7 @@ mod bars;
 mod boards;
 mod changes;
 mod comparison;
+mod contest;
 mod course;
 mod data;
 mod groups;
@@ -30,6 +31,7 @@ mod sweep;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
     SweepReport, SweepSetting, Table,

@@ -1,0 +1,104 @@
+//! `gputexel demo`: the road from games to a table in source code, on a sample that the program brings along.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use gputexel::{Error, write_atomically};
+use serde_json::json;
+
+use super::{Context, answer, execute, say};
+
+/// The games of data/README.md.
+const SAMPLE: &[u8] = include_bytes!("../../data/sample.pgn.zst");
+
+/// Flags of `demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Fetches nothing: the sample, 2,400 games, is part of the program. Each command is shown before it runs, as you would type it.
+
+  gputexel demo
+  gputexel report gputexel-demo/tuned --open")]
+pub struct DemoArgs {
+    /// The folder to make
+    #[arg(value_name = "DIR", default_value = "gputexel-demo", value_parser = super::target::file())]
+    folder: PathBuf,
+}
+
+/// The commands of the road, word by word, and what each is for.
+fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (games, tuned, table) = (at("sample.pgn.zst"), at("tuned"), at("tables.h"));
+    let (changes, played) = (at("changes.html"), at("match"));
+    vec![
+        (
+            "Tune piece-square tables from games. A tenth of the games is held out, to see what others would gain.",
+            words(&["tune", &games, "--holdout", "0.1", "--errors", "--out", &tuned]),
+        ),
+        (
+            "Compare the result with plain piece values.",
+            words(&["compare", "material", &tuned, "--top", "5", "--board", "knight", "--html", &changes]),
+        ),
+        (
+            "Play: do the tuned tables win games against plain piece values?",
+            words(&["match", &tuned, "material", "--nodes", "1000", "--games", "200", "--out", &played]),
+        ),
+        (
+            "Write the tables as source code for your engine.",
+            words(&["export", &tuned, "--to", "c", "--output", &table]),
+        ),
+    ]
+}
+
+/// A command line as it would be typed.
+fn typed(words: &[String]) -> String {
+    let words = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
+    format!("gputexel {}", words.collect::<Vec<_>>().join(" "))
+}
+
+/// Runs `demo`.
+///
+/// # Errors
+/// A folder that holds something, files that cannot be written, [`Error::Interrupted`].
+pub fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<()> {
+    let folder = &args.folder;
+    let holds_something = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(Error::io(folder, error).into()),
+    };
+    if holds_something {
+        return Err(Error::input(folder, "holds something already; name another folder").into());
+    }
+    std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+    write_atomically(&folder.join("sample.pgn.zst"), SAMPLE)?;
+    let talks = !context.quiet && !context.json;
+    let mut commands = Vec::new();
+    for (about, words) in road(folder) {
+        let line = typed(&words);
+        if talks {
+            say(&format!("\n# {about}\n$ {line}\n\n"))?;
+        }
+        let cli =
+            super::parse(&super::examples::command(), std::iter::once("gputexel".to_string()).chain(words))?;
+        let inner =
+            Context { json: false, quiet: !talks, command_line: line.clone(), cancel: context.cancel };
+        execute(&cli.command, &inner)?;
+        if context.cancel.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted("the demonstration is not at its end".to_string()).into());
+        }
+        commands.push(line);
+    }
+    let reports = ["tuned/report.html", "changes.html", "match/report.html"];
+    let reports: Vec<PathBuf> = reports.iter().map(|name| folder.join(name)).collect();
+    let object = json!({ "folder": folder, "commands": commands, "reports": reports });
+    answer(context, &object, || {
+        let tuned = folder.join("tuned");
+        let tuned = typed(&["report".to_string(), tuned.display().to_string(), "--open".to_string()]);
+        let listed = typed(&["serve".to_string(), folder.display().to_string(), "--open".to_string()]);
+        format!(
+            "\n# Look at what came of it:\n$ {tuned}\n$ {listed}\n\n# Then with your own games:\n\
+             $ gputexel tune games.pgn --out first\n"
+        )
+    })
+}
