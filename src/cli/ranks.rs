@@ -15,7 +15,7 @@ use super::{Command, examples, parse, team};
 pub fn main(ranks: Ranks, local_rank: usize) -> ExitCode {
     let ranks = team::lead(ranks, local_rank);
     let code = super::main();
-    if parse(&examples::command())
+    if parse(&examples::command(), std::env::args_os())
         .is_ok_and(|cli| of_command(&cli.command).is_some_and(|backend| backend.stats))
     {
         note!("ranks: {}", ranks.traffic());
@@ -41,7 +41,7 @@ pub fn serve_root(link: &mut dyn Link, local_rank: usize) -> Result<()> {
 fn open() -> Result<Backend> {
     // Rank 0 says what is wrong with the command line; it asks for nothing then.
     let wrong = || Error::Usage("the command line is wrong".to_string());
-    let cli = parse(&examples::command()).map_err(|_| wrong())?;
+    let cli = parse(&examples::command(), std::env::args_os()).map_err(|_| wrong())?;
     if let Some(memory) = cli.command.memory() {
         memory.begin()?;
     }

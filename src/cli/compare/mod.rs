@@ -25,7 +25,7 @@ pub struct CompareArgs {
     /// The one to compare it with, likewise
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Further ones, each a parameter file or the folder of a run: all are then compared in one table
+    /// Further ones, likewise: all are then compared in one table
     #[arg(value_name = "MORE")]
     more: Vec<PathBuf>,
     /// Compute the losses of both on this dataset (if given several times, on all of them together)

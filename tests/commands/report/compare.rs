@@ -248,6 +248,9 @@ fn more_than_two_are_compared_in_a_table() {
         page.contains("role=\"rowheader\">strong<") && page.contains("Training loss over steps"),
         "{page}"
     );
+    let told = bench.told(&["compare", "material", "zero", "strong", "--dataset", "d.bin"]);
+    assert!(told["compared"][1]["over_best"]["mean"].as_f64().unwrap() > 0.0, "{told}");
+    assert!(bench.fails(&["compare", "material", "zero", "material"], 2).contains("at least one"));
     let line = bench.fails(&[&["compare"], &all[..], &["--board", "knight"]].concat(), 2);
     assert!(line.contains("--board"), "{line}");
     assert!(bench.fails(&["compare", "weak", "strong", "none"], 1).contains("none"));

@@ -88,7 +88,8 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
     assert!(page.contains("Gain: result against start"), "{page}");
     let scored = scored_games(800);
     bench.write("games.pgn", scored);
-    let (code, _, err) = bench.run(&["-q", "wdl", "games.pgn", "--degree", "0", "--target", "78", "--out", "w"], "");
+    let (code, _, err) =
+        bench.run(&["-q", "wdl", "games.pgn", "--degree", "0", "--target", "78", "--out", "w"], "");
     assert_eq!(code, 0, "{err}");
     let list = served(&bench);
     bench.write("list.html", list);

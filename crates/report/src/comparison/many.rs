@@ -6,6 +6,7 @@ use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_dataset::{self as dataset};
 use gputexel_files::run_folder::{METRICS, RunFolder};
 use gputexel_files::{Error, Result};
+use gputexel_model::Prior;
 use gputexel_tuning::paired_difference;
 use serde_json::{Value, json};
 
@@ -14,6 +15,9 @@ use super::{Differences, Side, SortBy};
 use crate::folder::steps_of;
 use crate::html::{Contest, ContestColumn, Entrant};
 use crate::{Step, grouped};
+
+/// Name, numbers by contender, and how a number is written.
+type Column = (&'static str, Vec<Option<f64>>, fn(f64) -> String);
 
 /// A set of parameters among others.
 pub struct Contender {
@@ -37,25 +41,39 @@ pub struct Contenders {
 }
 
 impl Contenders {
-    /// Reads parameter files or folders of runs.
+    /// Reads parameter files or folders of runs; [values in words](Prior::is_word) are for the parameters of the first
+    /// of these.
     ///
     /// # Errors
-    /// Those of [`Side::read`], and of epochs that are damaged.
+    /// Those of [`Side::read`], [`Prior::file_like`], and of epochs that are damaged; [`Error::Usage`] if all are words.
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
+        let word = |path: &PathBuf| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
+        let Some(like) = paths.iter().find(|path| word(path).is_none()) else {
+            let why = "at least one has to be a parameter file or the folder of a run";
+            return Err(Error::Usage(why.to_string()));
+        };
+        let like = Side::read(like)?;
+        let read = |path: &PathBuf| match word(path) {
+            None => Side::read(path),
+            Some(word) => {
+                let file = word.parse::<Prior>()?.file_like(&like.file, &like.name)?;
+                Ok(Side { path: PathBuf::from(&word), name: word, file })
+            }
+        };
         let mut all: Vec<Contender> = Vec::new();
         for path in paths {
             let steps = match path.is_dir() && path.join(METRICS).exists() {
                 true => steps_of(&RunFolder::view(path))?,
                 false => Vec::new(),
             };
-            let change = match all.first() {
-                None => Some(0.0),
-                Some(first) => {
-                    let pair = [Side::read(&first.side.path)?, Side::read(path)?];
+            let change = match all.is_empty() {
+                true => Some(0.0),
+                false => {
+                    let pair = [read(&paths[0])?, read(path)?];
                     Differences::try_new(pair, SortBy::Change).ok().map(|found| found.rms())
                 }
             };
-            all.push(Contender { side: Side::read(path)?, steps, change, loss: None, over_best: None });
+            all.push(Contender { side: read(path)?, steps, change, loss: None, over_best: None });
         }
         Ok(Self { all, on: None })
     }
@@ -95,7 +113,7 @@ impl Contenders {
     }
 
     /// The columns that anything is known for: name, numbers by contender, how a number is written.
-    fn columns(&self) -> Vec<(&'static str, Vec<Option<f64>>, fn(f64) -> String)> {
+    fn columns(&self) -> Vec<Column> {
         let of = |value: &dyn Fn(&Contender) -> Option<f64>| -> Vec<Option<f64>> {
             self.all.iter().map(|contender| value(contender).filter(|value| value.is_finite())).collect()
         };
@@ -180,12 +198,11 @@ impl Contenders {
 
     /// The page.
     pub fn page(&self) -> Contest {
-        let column =
-            |(name, values, text): (&'static str, Vec<Option<f64>>, fn(f64) -> String)| ContestColumn {
-                name: name.to_string(),
-                texts: values.iter().map(|value| value.map_or("–".to_string(), text)).collect(),
-                values,
-            };
+        let column = |(name, values, text): Column| ContestColumn {
+            name: name.to_string(),
+            texts: values.iter().map(|value| value.map_or("–".to_string(), text)).collect(),
+            values,
+        };
         let entrant = |contender: &Contender| Entrant {
             name: contender.side.name.clone(),
             steps: contender.steps.clone(),

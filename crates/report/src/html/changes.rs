@@ -11,8 +11,8 @@ pub(super) fn largest(parameters: &[Parameter], reference: &str) -> Option<Table
     let mut changes: Vec<(f64, &Parameter, usize)> = Vec::new();
     for parameter in parameters {
         let Some(before) = parameter.reference else { continue };
-        for phase in 0..2 {
-            let change = parameter.values[phase] - before[phase];
+        for (phase, (value, before)) in parameter.values.iter().zip(before).enumerate() {
+            let change = value - before;
             if change.is_finite() && change != 0.0 {
                 changes.push((change, parameter, phase));
             }

@@ -9,10 +9,11 @@ use crate::Table;
 /// Most settings that are drawn, the best ones.
 const LINES: usize = 300;
 /// Pixels from axis to axis, and the height of the axes.
-const STEP: f64 = 112.0;
+const STEP: f64 = 150.0;
 const HEIGHT: f64 = 230.0;
-/// Room for texts.
+/// Least room for texts to the left, and pixels of a character.
 const LEFT: f64 = 60.0;
+const CHARACTER: f64 = 7.0;
 const TOP: f64 = 34.0;
 /// Most texts beside an axis.
 const TEXTS: usize = 9;
@@ -34,7 +35,9 @@ pub(super) fn figure(sweep: &SweepReport, varied: &[usize]) -> Markup {
     sorted.sort_by(f64::total_cmp);
     let worst = sorted[sorted.len() - 1];
     let high = (low + 2.0 * (sorted[sorted.len() / 2] - low)).min(worst).max(low + 1e-12);
-    let x = |n: usize| LEFT + STEP * n as f64;
+    let longest = sweep.axes[varied[0]].labels.iter().map(|label| label.chars().count()).max();
+    let left = LEFT.max(12.0 + CHARACTER * longest.unwrap_or(0) as f64);
+    let x = |n: usize| left + STEP * n as f64;
     let y = |share: f64| TOP + HEIGHT * (1.0 - share);
     let up = |loss: f64| ((loss - low) / (high - low)).clamp(0.0, 1.0);
     // The best one is seen above the others.
@@ -62,7 +65,7 @@ pub(super) fn figure(sweep: &SweepReport, varied: &[usize]) -> Markup {
         (false, true) => Some("tied"),
         (false, false) => None,
     };
-    let width = LEFT + STEP * varied.len() as f64 + 100.0;
+    let width = left + STEP * varied.len() as f64 + 140.0;
     let height = TOP + HEIGHT + 14.0;
     let clipped = if worst > high { " or more" } else { "" };
     html! {
@@ -186,7 +189,7 @@ mod tests {
         assert_eq!(text.matches("<polyline").count(), 9);
         // The best one comes last, from the bottom to the bottom.
         let best = text.split("class=\"best\" points=\"").nth(1).unwrap();
-        assert!(best.starts_with("60.0,264.0 172.0,264.0 284.0,264.0"), "{best}");
+        assert!(best.starts_with("60.0,264.0 210.0,264.0 360.0,264.0"), "{best}");
         assert!(text.contains("a 0, &lt;b&gt; 0: 0.00000000") && !text.contains("<b>"), "{text}");
         assert!(figure(&sweep(|_, _| f64::NAN), &[0, 1]).into_string().is_empty());
         assert!(figure(&sweep(|_, _| 0.1), &[0]).into_string().is_empty());
