@@ -248,8 +248,9 @@ fn more_than_two_are_compared_in_a_table() {
         page.contains("role=\"rowheader\">strong<") && page.contains("Training loss over steps"),
         "{page}"
     );
-    let told = bench.told(&["compare", "material", "zero", "strong", "--dataset", "d.bin"]);
-    assert!(told["compared"][1]["over_best"]["mean"].as_f64().unwrap() > 0.0, "{told}");
+    let told =
+        bench.told(&["compare", "material", "material:90,300,300,500,900", "strong", "--dataset", "d.bin"]);
+    assert!(told["compared"][0]["over_best"]["mean"].as_f64().unwrap() > 0.0, "{told}");
     assert!(bench.fails(&["compare", "material", "zero", "material"], 2).contains("at least one"));
     let line = bench.fails(&[&["compare"], &all[..], &["--board", "knight"]].concat(), 2);
     assert!(line.contains("--board"), "{line}");
