@@ -33,7 +33,7 @@ pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
     clap_complete::generate(args.shell, &mut examples::command(), "gputexel", &mut script);
     match or_stdout(&args.output) {
         Some(path) => Ok(write(&[(path.to_path_buf(), script)], args.force, context)?),
-        None => Ok(say(&String::from_utf8_lossy(&script))?),
+        None => Ok(print(&String::from_utf8_lossy(&script), context)?),
     }
 }
 
@@ -57,7 +57,7 @@ pub fn run_man(args: &ManArgs, context: &Context) -> anyhow::Result<()> {
     let mut command = examples::command().disable_help_subcommand(true);
     command.build();
     let Some(folder) = or_stdout(&args.output) else {
-        return Ok(say(&String::from_utf8_lossy(&page(&command)?))?);
+        return Ok(print(&String::from_utf8_lossy(&page(&command)?), context)?);
     };
     std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
     let mut pages = Vec::new();
@@ -97,5 +97,16 @@ fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result
         Ok(())
     } else {
         say(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
+    }
+}
+
+/// A text on standard output, with `--json` as the one string of an object.
+///
+/// # Errors
+/// Those of [`say`].
+fn print(text: &str, context: &Context) -> Result<()> {
+    match context.json {
+        true => say(&format!("{}\n", serde_json::json!({ "text": text }))),
+        false => say(text),
     }
 }

@@ -14,10 +14,7 @@ const SAMPLE: &[u8] = include_bytes!("../../data/sample.pgn.zst");
 /// Flags of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Fetches nothing: the sample, 2,400 games, is part of the program. Each command is shown before it runs, as you would type it.
-
-  gputexel demo
-  gputexel report gputexel-demo/tuned --open")]
+Fetches nothing: the sample, 2,400 games, is part of the program. Each command is shown before it runs, as you would type it.")]
 pub struct DemoArgs {
     /// The folder to make
     #[arg(value_name = "DIR", default_value = "gputexel-demo", value_parser = super::target::file())]

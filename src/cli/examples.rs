@@ -86,8 +86,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "report",
-        &["gputexel report runs/first", "gputexel report runs/first -o first.html --dataset dataset.bin"],
+        &[
+            "gputexel report runs/first --open",
+            "gputexel report runs/first -o first.html --dataset dataset.bin",
+        ],
     ),
+    ("serve", &["gputexel serve runs --open", "gputexel serve . --port 8080"]),
+    ("demo", &["gputexel demo", "gputexel demo try-it"]),
     (
         "export",
         &[

@@ -147,7 +147,16 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
     check_outputs(&[or_stdout(&args.output)], [&args.source], args.force)?;
     let exported = tables::export_file(&args.source, &options)?;
     let Some(path) = or_stdout(&args.output) else {
-        return Ok(say(&exported.text)?);
+        let text = match context.json {
+            // What is JSON itself is the object.
+            true if format.name() != "json" => {
+                let object =
+                    json!({ "format": format.name(), "parameters": exported.values, "text": exported.text });
+                format!("{object}\n")
+            }
+            _ => exported.text,
+        };
+        return Ok(say(&text)?);
     };
     write_atomically(path, exported.text.as_bytes())?;
     let count = exported.values;

@@ -17,9 +17,7 @@ use super::{Context, answer, say};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every run writes report.html at its end; this command rewrites it, for example with another version of the \
-program, or if the run was killed.
-
-  gputexel report runs/first --open")]
+program, or if the run was killed.")]
 pub struct ReportArgs {
     /// The folder of a run of tune, pso, sweep, match or spsa
     #[arg(value_name = "RUN_FOLDER")]

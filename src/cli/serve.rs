@@ -18,9 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[command(after_help = "\
 The page lists every run of tune, pso, sweep, match and spsa in DIR and the folders below it; pages of runs under way \
 refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and answers \
-nothing but requests for these pages. Symbolic links are not followed. Ctrl-C ends it.
-
-  gputexel serve runs --open")]
+nothing but requests for these pages. Symbolic links are not followed. Ctrl-C ends it.")]
 pub struct ServeArgs {
     /// The folder with the runs
     #[arg(value_name = "DIR", default_value = "runs")]

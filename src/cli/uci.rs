@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use gputexel::Error;
 use gputexel::engine::uci::serve;
 use gputexel::model::named_parameters;
 
@@ -30,6 +31,11 @@ pub struct UciArgs {
 /// # Errors
 /// Parameters that cannot be read or are out of range.
 pub fn run(args: &UciArgs, context: &Context) -> anyhow::Result<()> {
+    if context.json {
+        return Err(
+            Error::Usage("--json: uci speaks the protocol of that name and nothing else".into()).into()
+        );
+    }
     let (set, theta) = named_parameters(&args.params)?;
     let cancel = context.cancel;
     // Reading from a terminal does not notice Ctrl-C; there is nothing to be tidied up.

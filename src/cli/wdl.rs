@@ -50,7 +50,7 @@ pub struct WdlArgs {
     #[arg(long, value_name = "PLY")]
     max_ply: Option<u32>,
     /// Print constants as cpp, rust, uci or json, and nothing else
-    #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
+    #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Write a page with pictures, and the constants in all formats, to this folder
     #[arg(short, long, value_name = "DIR", value_parser = super::target::file())]
@@ -112,7 +112,11 @@ pub fn run(args: &WdlArgs, context: &Context) -> anyhow::Result<()> {
         None => None,
     };
     if let Some(format) = format {
-        return Ok(super::say(&report.constants().text(format))?);
+        let text = report.constants().text(format);
+        return Ok(super::say(&match context.json {
+            true => format!("{}\n", json!({ "format": format.name(), "text": text })),
+            false => text,
+        })?);
     }
     let model = &report.fit.model;
     let object = json!({

@@ -15,6 +15,7 @@ mod general {
     mod command_line;
     mod demo;
     mod devices;
+    mod json;
     mod memory;
     mod outputs;
     mod road;
@@ -70,6 +71,7 @@ mod tune {
     mod resume;
     mod rounding;
     mod runs;
+    mod so_far;
     mod strength;
     mod sweep;
     mod sweep_parts;

@@ -72,6 +72,11 @@ impl Kind {
 /// The tuned parameters in the folder of a run; where commands read parameters, the folder stands for this file.
 pub const PARAMETERS: &str = "params.json";
 
+/// The best parameters of a run that was interrupted, and the same as source code in the order of the run's tables.
+pub const SO_FAR: &str = "so-far.json";
+/// See [`SO_FAR`].
+pub const SO_FAR_TABLES: [&str; 3] = ["so-far.h", "so-far.hpp", "so-far.rs"];
+
 /// The folder of those that are named by their date.
 const RUNS: &str = "runs";
 
@@ -92,8 +97,12 @@ pub fn parameters_at(path: &Path) -> PathBuf {
 
 /// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
-const RESULTS: [&str; 9] = [
+const RESULTS: [&str; 13] = [
     "checkpoint.safetensors",
+    SO_FAR,
+    SO_FAR_TABLES[0],
+    SO_FAR_TABLES[1],
+    SO_FAR_TABLES[2],
     METRICS,
     PARAMETERS,
     "z.json",

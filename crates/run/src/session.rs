@@ -18,7 +18,7 @@ use gputexel_tuning::{
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
-use crate::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report};
+use crate::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report, leave_so_far};
 use crate::uncertainty::{self, Answer};
 
 /// A run and everything it needs.
@@ -97,7 +97,11 @@ impl Session<'_, '_> {
         let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
         if outcome.reason == StopReason::Interrupted {
             let noun = if is_swarm { "iteration" } else { "epoch" };
-            return Err(Error::Interrupted(format!("after {}", counted(outcome.epochs as usize, noun))));
+            let after = format!("after {}", counted(outcome.epochs as usize, noun));
+            if let Some(folder) = self.folder {
+                leave_so_far(folder, record, data, &outcome, &after)?;
+            }
+            return Err(Error::Interrupted(after));
         }
         let parts =
             RunParts { config, data, split, layout: &layout, backend: self.backend, cancel: self.cancel };

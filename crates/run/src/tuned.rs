@@ -3,8 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
-use gputexel_files::run_folder::{ABLATION, Kind, METRICS, PARAMETERS, REPORT, append_line};
+use gputexel_files::run_folder::{
+    ABLATION, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
+};
 use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance};
 use gputexel_report::{InHand, RunReport};
@@ -272,8 +275,10 @@ impl Tuned {
 
     /// Writes parameters, which are returned, and tables; the run may still go on from its state.
     pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
-        // One of an interruption does not belong to the result, and would look as if all was done.
-        folder.remove(REPORT)?;
+        // Those of an interruption do not belong to the result, and a report would look as if all was done.
+        for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT]) {
+            folder.remove(name)?;
+        }
         let file = self.parameter_file();
         for language in Language::RUN {
             folder.write(language.file_name(), &tables(&file, language))?;
@@ -287,6 +292,36 @@ impl Tuned {
         folder.write(PARAMETERS, &file.to_json())?;
         Ok(file)
     }
+}
+
+/// Writes the best values of a run that was interrupted, under names that nobody takes for a result.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn leave_so_far(
+    folder: &RunFolder,
+    record: &RunRecord,
+    data: &Dataset,
+    outcome: &Outcome,
+    after: &str,
+) -> Result<()> {
+    let config = &record.config;
+    let set = &data.metadata().feature_set;
+    let mut file = ParameterFile::new(set, &outcome.parameters, Some(&data.occurrences()), Some(config.k));
+    file.provenance = Provenance {
+        program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+        datasets: config.checksum.split('+').map(str::to_string).collect(),
+        positions: data.len() as u64,
+        optimizer: format!("{}, interrupted {after}", outcome.optimizer),
+        loss_kind: config.loss.to_string(),
+        prior: config.prior.clone(),
+        seed: config.seed,
+        ..Provenance::default()
+    };
+    for (language, name) in Language::RUN.into_iter().zip(SO_FAR_TABLES) {
+        folder.write(name, &tables(&file, language))?;
+    }
+    folder.write(SO_FAR, &file.to_json())
 }
 
 /// Writes the report of a run as far as it is. If that fails, it is a warning: the result is there.

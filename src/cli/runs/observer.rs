@@ -1,13 +1,14 @@
 //! What a run shows while it goes on: the opening, progress, charts, event files.
 
 use std::fmt::Write as _; // to strings, which cannot fail
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gputexel::extraction::Report;
 use gputexel::optimizer::{StepDetails, SwarmDetails};
 use gputexel::report::EventWriter;
 use gputexel::run::{Deciding, RunEvent, Start};
+use gputexel::run_folder::SO_FAR;
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
@@ -196,7 +197,8 @@ impl<'a> Observer<'a> {
     pub fn with_hint(&self, error: Error, command: &str) -> Error {
         match (error, &self.resumable) {
             (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
-                "{at}; resume with '{} {command} --resume {}'",
+                "{at}{}; resume with '{} {command} --resume {}'",
+                so_far(folder),
                 program(),
                 folder.display()
             )),
@@ -453,4 +455,10 @@ impl Progress {
             let _ = say(&format!("{chart}\n"));
         }
     }
+}
+
+/// Where the best values of an interrupted run are, if there are any.
+fn so_far(folder: &Path) -> String {
+    let path = folder.join(SO_FAR);
+    if path.exists() { format!("; the best values so far are in {}", path.display()) } else { String::new() }
 }
