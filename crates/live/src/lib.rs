@@ -40,7 +40,7 @@ impl LiveReport {
     /// Takes a port of 127.0.0.1, so that a run whose port is taken does not begin; 0 for any that is free.
     ///
     /// # Errors
-    /// [`Error::Setting`](gputexel_files::Error::Setting) when it cannot be had.
+    /// [`Error::Setting`] when it cannot be had.
     pub fn bind(port: u16) -> Result<Self> {
         let bound = Bound::take(port)?;
         Ok(Self { bound: Mutex::new(Some(bound)), server: Mutex::new(None), subject: Arc::default() })
