@@ -246,18 +246,9 @@ fn describe_features(text: &mut String, findings: &Findings) {
     let features = &findings.features;
     let _ = writeln!(
         text,
-        "\nfeatures that never occur, occur in fewer than {RARE} positions, or are missing from a third of the phase"
+        "\nfeatures that never occur, occur in fewer than {RARE} positions, or are missing from a third of the phase:\nearly, midway or late"
     );
-    let mut rows = vec![row(&[
-        "group",
-        "features",
-        "unseen",
-        "rare",
-        "never early",
-        "never midway",
-        "never late",
-        "median",
-    ])];
+    let mut rows = vec![row(&["group", "features", "unseen", "rare", "early", "midway", "late", "median"])];
     rows.extend(features.groups.iter().map(|group| {
         let [early, midway, late] = group.unseen_in.map(|count| count.to_string());
         vec![

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use gputexel::{Error, Result, write_atomically};
 
 use super::target::{check_file_flags, or_stdout};
-use super::{Context, examples, say};
+use super::{Context, examples, say, tell};
 
 /// Flags of `completions`.
 #[derive(Debug, clap::Args)]
@@ -96,7 +96,7 @@ fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result
     } else if context.quiet {
         Ok(())
     } else {
-        say(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
+        tell(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
-use super::{Context, answer, execute, say};
+use super::{Context, answer, execute, tell};
 
 /// The games of data/README.md.
 const SAMPLE: &[u8] = include_bytes!("../../data/sample.pgn.zst");
@@ -74,7 +74,7 @@ pub fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<()> {
     for (about, words) in road(folder) {
         let line = typed(&words);
         if talks {
-            say(&format!("\n# {about}\n$ {line}\n\n"))?;
+            tell(&format!("\n# {about}\n$ {line}\n\n"))?;
         }
         let cli =
             super::parse(&super::examples::command(), std::iter::once("gputexel".to_string()).chain(words))?;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::backend::warn_of_damage;
 use super::table::aligned;
-use super::{Context, say};
+use super::{Context, say, tell};
 
 /// Arguments of `gputexel devices`.
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
         };
         let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
     }
-    Ok(say(&out)?)
+    Ok(tell(&out)?)
 }
 
 /// The adapter that a choice of backend takes, if any, and why. One that was found wrong is not used, and no other in its
@@ -168,14 +168,14 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
         match GpuContext::try_at(index) {
             Ok(context) => {
                 if !ctx.json && !ctx.quiet {
-                    say(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
+                    tell(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
                 }
                 let report = Checker::new(&context, Depth::Thorough).cancel(ctx.cancel).run()?;
                 if let Err(error) = remember(context.summary(), &report) {
                     note!("gputexel: warning: the result is not kept: {error}");
                 }
                 if !ctx.json && !ctx.quiet {
-                    say(&table(&report))?;
+                    tell(&table(&report))?;
                 }
                 faults.extend(report.fault().map(|fault| format!("{name}: {fault}")));
                 reports.push(json!(report));

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::king_flags::KingArgs;
 use super::table::{counted, grouped};
-use super::{Context, say};
+use super::{Context, say, tell};
 
 /// Flags of `features`.
 #[derive(Debug, clap::Args)]
@@ -68,5 +68,5 @@ pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
             }
         }
     }
-    Ok(say(&text)?)
+    Ok(tell(&text)?)
 }

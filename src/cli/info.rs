@@ -11,7 +11,7 @@ use gputexel::extraction::InputFormat;
 
 use super::scale::scale_forms;
 use super::table::{aligned, bytes, counted, grouped, percent, phase_table};
-use super::{Context, say};
+use super::{Context, say, tell};
 
 /// Flags of `info`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<()> {
         match Info::read(path, args.features) {
             Ok((info, damage)) => {
                 if !context.json && !context.quiet {
-                    say(&describe(&info))?;
+                    tell(&describe(&info))?;
                 }
                 infos.push(info);
                 first_error = first_error.or(damage);

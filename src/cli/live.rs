@@ -9,7 +9,7 @@ use gputexel::model::FeatureSet;
 use gputexel::report::{EventWriter, InHand, Report};
 use gputexel::run_folder::RunFolder;
 
-use super::{Context, say};
+use super::{Context, tell};
 
 /// The flag of commands whose report can be served while they run.
 #[derive(Debug, clap::Args)]
@@ -61,7 +61,7 @@ impl LivePage {
             // Standard output is for the one object at the end.
             note!("gputexel: live: {address}");
         } else if !context.quiet {
-            say(&format!("live        {address}\n"))?;
+            tell(&format!("live        {address}\n"))?;
         }
         Ok(())
     }

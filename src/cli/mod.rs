@@ -45,6 +45,7 @@ mod selection;
 mod selfplay;
 mod serve;
 mod spsa;
+mod style;
 mod sweep;
 mod table;
 mod target;
@@ -276,7 +277,7 @@ fn fail(error: anyhow::Error) -> ExitCode {
         Ok(ours) => (ours.exit_code(), in_flags(ours)),
         Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
     };
-    let _ = writeln!(std::io::stderr(), "gputexel: {text}");
+    let _ = writeln!(std::io::stderr(), "{} {text}", style::error_prefix());
     ExitCode::from(code)
 }
 
@@ -303,10 +304,10 @@ fn in_flags(error: gputexel::Error) -> String {
 
 /// What `note!` does.
 fn print_note(line: &str) {
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+    let _ = std::io::stderr().write_all(format!("{}\n", style::note(line)).as_bytes());
 }
 
-/// Writes to standard output. A reader that has gone (`| head`) is no error: what a command leaves
+/// Writes a text to standard output as it is. A reader that has gone (`| head`) is no error: what a command leaves
 /// in files is worth finishing.
 ///
 /// # Errors
@@ -320,6 +321,14 @@ fn say(text: &str) -> gputexel::Result<()> {
     }
 }
 
+/// Writes a result in words to standard output, as a terminal shows it best.
+///
+/// # Errors
+/// Those of [`say`].
+fn tell(words: &str) -> gputexel::Result<()> {
+    say(&style::dressed(words))
+}
+
 /// Prints a result as one JSON object or in words, as the user wants it, or not at all.
 ///
 /// # Errors
@@ -329,12 +338,12 @@ fn answer(
     json: &impl serde::Serialize,
     words: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
-    let text = match (context.json, context.quiet) {
-        (true, _) => format!("{}\n", serde_json::to_string(json)?),
-        (false, true) => String::new(),
-        (false, false) => words(),
-    };
-    Ok(say(&text)?)
+    match (context.json, context.quiet) {
+        (true, _) => say(&format!("{}\n", serde_json::to_string(json)?))?,
+        (false, true) => {}
+        (false, false) => tell(&words())?,
+    }
+    Ok(())
 }
 
 /// A builder with a setting, if it was given.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::memory::MemoryArgs;
 use super::spsa::run::page;
-use super::{Context, answer, say};
+use super::{Context, answer, say, tell};
 
 /// Flags of `report`.
 #[derive(Debug, clap::Args)]
@@ -93,7 +93,7 @@ pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         "" => String::new(),
         note => format!("note        {note}\n"),
     };
-    Ok(say(&format!("{note}written     {}\n", target.display()))?)
+    Ok(tell(&format!("{note}written     {}\n", target.display()))?)
 }
 
 /// The report of a folder of any kind from nothing but what is in it.

@@ -1,27 +1,47 @@
 //! Aligned columns and readable numbers for the terminal.
 
+use super::style::columns;
+use console::measure_text_width;
 use gputexel::checking::PhaseRow;
+pub use gputexel::counted;
 use gputexel::extraction::Results;
 pub use gputexel::report::{bytes, grouped};
 
 /// Rows of text, padded so that columns line up; numbers (cells that start with a digit) go to
-/// the right. Trailing blanks are dropped.
+/// the right. Trailing blanks are dropped. On a terminal that has no room for all columns, those
+/// that are left over follow below, behind the first.
 pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    aligned_in(rows, indent, columns())
+}
+
+fn aligned_in(rows: &[Vec<String>], indent: usize, room: usize) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| measure_text_width(cell)).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widths: Vec<usize> = (0..count).map(width).collect();
     let mut text = String::new();
-    for row in rows {
-        let mut line = " ".repeat(indent);
-        for (cell, width) in row.iter().zip(&widths) {
-            let pad = " ".repeat(width - cell.chars().count());
-            let number = cell.starts_with(|c: char| c.is_ascii_digit());
-            line += &if number { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") };
+    let (mut from, mut shown) = (1, false);
+    while from < count || !shown {
+        let mut used = indent + widths.first().copied().unwrap_or(0);
+        let mut to = from;
+        // At least one column is shown.
+        while to < count && (to == from || used + 2 + widths[to] <= room) {
+            used += 2 + widths[to];
+            to += 1;
         }
-        text += line.trim_end();
-        text.push('\n');
+        let all: Vec<usize> = (0..count.min(1)).chain(from..to).collect();
+        for row in rows {
+            let mut line = " ".repeat(indent);
+            for (cell, width) in all.iter().filter_map(|&at| Some((row.get(at)?, widths[at]))) {
+                let pad = " ".repeat(width - measure_text_width(cell));
+                let number = cell.starts_with(|c: char| c.is_ascii_digit());
+                line += &if number { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        (from, shown) = (to, true);
     }
     text
 }
@@ -51,11 +71,6 @@ pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
         ]
     }));
     aligned(&rows, indent)
-}
-
-/// A count with its noun, which gets an s unless there is one: `1 game`, `1,234 games`.
-pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// A time as `5 s`, `1 min 05 s` or `2 h 03 min`.
@@ -90,5 +105,20 @@ mod tests {
     fn columns_line_up() {
         let rows = [vec!["a".to_string(), "1".into()], vec!["bcd".into(), "22".into()]];
         assert_eq!(aligned(&rows, 1), " a     1\n bcd  22\n");
+        assert_eq!(aligned(&[], 1), "");
+        assert_eq!(aligned(&[vec!["one".to_string()]], 1), " one\n");
+    }
+
+    #[test]
+    fn what_has_no_room_follows_below() {
+        let rows = [["", "mean", "error"], ["a", "1", "22"], ["b", "333", "4"]];
+        let rows = rows.map(|row| row.map(str::to_string).to_vec());
+        assert_eq!(aligned_in(&rows, 2, 16), "     mean  error\n  a     1     22\n  b   333      4\n");
+        assert_eq!(
+            aligned_in(&rows, 2, 15),
+            "     mean\n  a     1\n  b   333\n     error\n  a     22\n  b      4\n"
+        );
+        // However narrow it is, each column is shown once.
+        assert_eq!(aligned_in(&rows, 2, 0), aligned_in(&rows, 2, 14));
     }
 }

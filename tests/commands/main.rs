@@ -18,8 +18,10 @@ mod general {
     mod json;
     mod memory;
     mod outputs;
+    mod pages;
     mod road;
     mod shards;
+    mod terminal;
     mod tutorial;
 }
 

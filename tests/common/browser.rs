@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::requirement;
@@ -17,6 +18,9 @@ pub fn chromium() -> Option<PathBuf> {
     }
     found
 }
+
+/// A function of a frame that measures contrasts.
+const CONTRASTS: &str = include_str!("contrast.js");
 
 /// How a page is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +41,28 @@ pub struct Seen {
     pub page_width: u32,
     /// Addresses that the page asked for, other than of files.
     pub requests: Vec<String>,
+    /// Of texts, on what is behind them.
+    pub text_contrast: Contrast,
+    /// Of lines and points of pictures.
+    pub line_contrast: Contrast,
+}
+
+/// The lowest contrast of a kind of elements, 1 to 21 as WCAG 2 defines it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Contrast {
+    pub ratio: f64,
+    /// Which element that is.
+    pub what: String,
+    /// How many were measured.
+    pub seen: u64,
+}
+
+/// What the frame finds out about the page in it.
+#[derive(Deserialize)]
+struct Findings {
+    width: u32,
+    text: Contrast,
+    line: Contrast,
 }
 
 /// Looks at a file. The page is framed in another one, which makes windows possible that are
@@ -48,7 +74,7 @@ pub fn look(chromium: &Path, page: &Path, look: Look, folder: &Path) -> Seen {
     let address = |path: &Path| format!("file://{}", path.canonicalize().unwrap().display());
     let text = format!(
         "<!DOCTYPE html><meta name=color-scheme content='light dark'><style>body{{margin:0}}iframe{{border:0;width:{}px;height:{}px}}</style>\
-         <iframe id=f src=\"{}\"></iframe><script>f.onload=()=>document.title='width '+f.contentDocument.documentElement.scrollWidth</script>",
+         <iframe id=f src=\"{}\"></iframe><script>{CONTRASTS}\nf.onload=()=>document.title=JSON.stringify({{width:f.contentDocument.documentElement.scrollWidth,...contrasts(f)}})</script>",
         look.width,
         look.height,
         address(page).replace('"', "%22")
@@ -79,11 +105,16 @@ pub fn look(chromium: &Path, page: &Path, look: Look, folder: &Path) -> Seen {
     };
     run(&[format!("--screenshot={}", picture.display()), format!("--log-net-log={}", log.display())]);
     let document = run(&["--dump-dom".to_string()]);
-    let width = document.split("<title>width ").nth(1).and_then(|rest| rest.split('<').next());
+    let title = document.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
+    let title = title.unwrap_or_else(|| panic!("nothing was found out: {document}"));
+    let title = title.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", " ").replace("&amp;", "&");
+    let found: Findings = serde_json::from_str(&title).unwrap_or_else(|error| panic!("{error}: {title}"));
     Seen {
         pixels: pixels(&picture, look.width),
-        page_width: width.unwrap_or_else(|| panic!("no width: {document}")).parse().unwrap(),
+        page_width: found.width,
         requests: requests(&log),
+        text_contrast: found.text,
+        line_contrast: found.line,
     }
 }
 

@@ -148,9 +148,8 @@ impl Choice {
             let files = if *count == 1 { "file" } else { "files" };
             format!("left out {count} {files} of the archive without games: {}", listed(names, *count))
         });
-        let links = (self.links > 0).then(|| {
-            format!("left out {} within the archive", crate::messages::counted(self.links as usize, "link"))
-        });
+        let links = (self.links > 0)
+            .then(|| format!("left out {} within the archive", crate::messages::counted(self.links, "link")));
         others.into_iter().chain(links).collect()
     }
 }

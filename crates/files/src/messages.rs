@@ -47,9 +47,9 @@ pub fn shown(text: &str) -> String {
     shortened(text, MAX_SHOWN)
 }
 
-/// A number of things: `1 block`, `2 blocks`.
-pub fn counted(count: usize, thing: &str) -> String {
-    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+/// A number of things: `1 block`, `2 blocks`, `1,234 games`.
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// A weight as it is read most easily, small ones as powers of ten: `0.5`, `1e-5`.

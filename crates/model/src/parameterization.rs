@@ -83,8 +83,8 @@ impl Parameterization {
         if self.coordinates.len() != self.columns.len() {
             return usage(format!(
                 "{} and {}",
-                counted(self.coordinates.len(), "coordinate"),
-                counted(self.columns.len(), "column")
+                counted(self.coordinates.len() as u64, "coordinate"),
+                counted(self.columns.len() as u64, "column")
             ));
         }
         if self.base.iter().chain(&self.start).any(|value| !value.is_finite()) {

@@ -26,7 +26,7 @@ impl Display for PlannedBlock {
 /// One line without its end: `x.params: 3 parameters used, 1 new`.
 impl Display for ParamsSummary {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "{}: {} used", self.path.display(), counted(self.used, "parameter"))?;
+        write!(f, "{}: {} used", self.path.display(), counted(self.used as u64, "parameter"))?;
         for (count, what) in [(self.new, "new"), (self.not_used, "not used")] {
             if count > 0 {
                 write!(f, ", {count} {what}")?;
@@ -82,7 +82,7 @@ impl Display for CheckReport {
             (Some(problem), _) => writeln!(f, "{problem}")?,
             (None, None) => writeln!(f, "{params}: does not exist yet")?,
             (None, Some(count)) => {
-                write!(f, "{params}: {}", counted(count, "parameter"))?;
+                write!(f, "{params}: {}", counted(count as u64, "parameter"))?;
                 if !self.params_missing.is_empty() {
                     write!(f, "; missing {}", self.params_missing.join(", "))?;
                 }

@@ -3,9 +3,12 @@
 use super::html::{Parameter, Shape, groups};
 use gputexel_model::FeatureSet;
 
-/// Middlegame and endgame tables of a group side by side, eighth rank first; `None` for a group
-/// that is not a table of squares.
-pub fn board(set: &FeatureSet, theta: &[f64], group: &str) -> Option<String> {
+/// Columns between two boards.
+const GAP: usize = 4;
+
+/// Middlegame and endgame tables of a group, eighth rank first; `None` for a group that is not a table of squares. They
+/// stand side by side where `columns` characters have room for both, and below each other elsewhere.
+pub fn board(set: &FeatureSet, theta: &[f64], group: &str, columns: usize) -> Option<String> {
     let ids: Vec<usize> = (0..set.features.len()).filter(|&id| set.features[id].group == group).collect();
     let &[first, ..] = &ids[..] else { return None };
     if ids.len() != 64 {
@@ -13,33 +16,12 @@ pub fn board(set: &FeatureSet, theta: &[f64], group: &str) -> Option<String> {
     }
     let value =
         |phase: usize, square: usize| theta[phase * set.features.len() + first + square].round() as i64;
-    let width = (0..2)
-        .flat_map(|phase| (0..64).map(move |square| value(phase, square).to_string().len()))
-        .max()
-        .unwrap_or(1)
-        .max(3);
-    let half = 8 * (width + 1);
-    let mut text =
-        format!("  {:<half$}     {}\n", format!("{group}, middlegame"), format_args!("{group}, endgame"));
-    for rank in (0..8).rev() {
-        for phase in 0..2 {
-            text += &format!("{}{}", if phase == 0 { "" } else { "   " }, rank + 1);
-            for file in 0..8 {
-                text += &format!(" {:>width$}", value(phase, 8 * rank + file));
-            }
-            text += " ";
-        }
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    }
-    let files: String = ('a'..='h').map(|file| format!(" {file:>width$}")).collect();
-    text += &format!(" {files}     {files}\n");
-    Some(text)
+    Some(drawn(group, columns, |phase, square| value(phase, square).to_string()))
 }
 
-/// Changes of all tables of squares against their reference, middlegame and endgame side by side,
+/// Changes of all tables of squares against their reference, middlegame and endgame as [`board`] arranges them,
 /// whole centipawns; of one table where it is named. Tables without a change are left out.
-pub fn change_boards(parameters: &[Parameter], only: Option<&str>) -> String {
+pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usize) -> String {
     let mut text = String::new();
     for group in groups(parameters).iter().filter(|group| only.is_none_or(|only| only == group.name)) {
         let Shape::Board(places) = &group.shape else { continue };
@@ -47,32 +29,50 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>) -> String {
             let parameter = &parameters[places[square]?];
             Some((parameter.values[phase] - parameter.reference?[phase]).round() as i64)
         };
+        if every_square().all(|(phase, square)| change(phase, square).unwrap_or(0) == 0) {
+            continue;
+        }
         let cell = |phase: usize, square: usize| match change(phase, square) {
             None => String::new(),
             Some(0) => ".".to_string(),
             Some(change) => format!("{change:+}"),
         };
-        let all = || (0..2).flat_map(|phase| (0..64).map(move |square| (phase, square)));
-        if all().all(|(phase, square)| change(phase, square).unwrap_or(0) == 0) {
-            continue;
+        text += &drawn(&group.name, columns, cell);
+        text.push('\n');
+    }
+    text
+}
+
+/// The squares of both phases.
+fn every_square() -> impl Iterator<Item = (usize, usize)> {
+    (0..2).flat_map(|phase| (0..64).map(move |square| (phase, square)))
+}
+
+/// Both boards of a table with what stands in their squares.
+fn drawn(name: &str, columns: usize, cell: impl Fn(usize, usize) -> String) -> String {
+    let width = every_square().map(|(phase, square)| cell(phase, square).len()).max().unwrap_or(1).max(3);
+    let files: String = ('a'..='h').map(|file| format!(" {file:>width$}")).collect();
+    let lines = |phase: usize| -> Vec<String> {
+        let title = format!("  {name}, {}", ["middlegame", "endgame"][phase]);
+        let rank = |rank: usize| {
+            let cells = (0..8).map(|file| format!(" {:>width$}", cell(phase, 8 * rank + file)));
+            format!("{}{}", rank + 1, cells.collect::<String>())
+        };
+        std::iter::once(title).chain((0..8).rev().map(rank)).chain([format!(" {files}")]).collect()
+    };
+    let [left, right] = [lines(0), lines(1)];
+    // A rank's number and its squares.
+    let half = 1 + 8 * (width + 1);
+    let mut text = String::new();
+    if 2 * half + GAP > columns {
+        for line in left.iter().chain(&right) {
+            text += &format!("{}\n", line.trim_end());
         }
-        let width = all().map(|(phase, square)| cell(phase, square).len()).max().unwrap_or(1).max(3);
-        let half = 8 * (width + 1);
-        let title = [", middlegame", ", endgame"].map(|phase| format!("{}{phase}", group.name));
-        text += &format!("  {:<half$}     {}\n", title[0], title[1]);
-        for rank in (0..8).rev() {
-            for phase in 0..2 {
-                text += &format!("{}{}", if phase == 0 { "" } else { "   " }, rank + 1);
-                for file in 0..8 {
-                    text += &format!(" {:>width$}", cell(phase, 8 * rank + file));
-                }
-                text += " ";
-            }
-            text.truncate(text.trim_end().len());
+    } else {
+        for (left, right) in left.iter().zip(&right) {
+            text += format!("{left:<half$}{:GAP$}{right}", "").trim_end();
             text.push('\n');
         }
-        let files: String = ('a'..='h').map(|file| format!(" {file:>width$}")).collect();
-        text += &format!(" {files}     {files}\n\n");
     }
     text
 }
@@ -87,13 +87,18 @@ mod tests {
     fn the_eighth_rank_comes_first() {
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let theta: Vec<f64> = (0..768).map(f64::from).collect();
-        let text = board(&set, &theta, "knight").unwrap();
+        let text = board(&set, &theta, "knight", 80).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 10);
         assert_eq!(lines[1], "8 120 121 122 123 124 125 126 127    8 504 505 506 507 508 509 510 511");
         assert_eq!(lines[8], "1  64  65  66  67  68  69  70  71    1 448 449 450 451 452 453 454 455");
+        let narrow = board(&set, &theta, "knight", 60).unwrap();
+        let lines: Vec<&str> = narrow.lines().collect();
+        assert_eq!((lines.len(), lines[10]), (20, "  knight, endgame"));
+        assert_eq!(lines[11], "8 504 505 506 507 508 509 510 511");
+        assert_eq!(lines[19], "    a   b   c   d   e   f   g   h");
         let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
-        assert!(board(&material, &[0.0; 12], "material").is_none());
+        assert!(board(&material, &[0.0; 12], "material", 80).is_none());
     }
 
     #[test]
@@ -110,10 +115,10 @@ mod tests {
             (0..64).map(parameter).collect()
         };
         let all = [table("rook", -1.0), table("queen", 0.0)].concat();
-        let text = change_boards(&all, None);
+        let text = change_boards(&all, None, 80);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "8 -56 -57 -58 -59 -60 -61 -62 -63    8   .   .   .   .   .   .   .   .");
         assert!(text.contains("rook, middlegame") && !text.contains("queen"), "{text}");
-        assert_eq!(change_boards(&all, Some("queen")), "");
+        assert_eq!(change_boards(&all, Some("queen"), 80), "");
     }
 }

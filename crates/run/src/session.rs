@@ -97,7 +97,7 @@ impl Session<'_, '_> {
         let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
         if outcome.reason == StopReason::Interrupted {
             let noun = if is_swarm { "iteration" } else { "epoch" };
-            let after = format!("after {}", counted(outcome.epochs as usize, noun));
+            let after = format!("after {}", counted(outcome.epochs, noun));
             if let Some(folder) = self.folder {
                 leave_so_far(folder, record, data, &outcome, &after)?;
             }

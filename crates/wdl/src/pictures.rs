@@ -12,6 +12,9 @@ use gputexel_files::{Error, Result};
 type Sheet<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
+/// Grid lines, as in all other pictures.
+const GRID: RGBColor = RGBColor(0xd4, 0xd9, 0xdf);
+
 const WIDTH: u32 = 520;
 const HEIGHT: u32 = 360;
 const FONT: (&str, i32) = ("sans-serif", 15);
@@ -92,7 +95,8 @@ pub(crate) fn slice(counts: &Counts, model: &WdlModel, at: u16, limit: f64) -> R
             .build_cartesian_2d(-limit..limit, 0.0..1.0)?;
         chart
             .configure_mesh()
-            .light_line_style(WHITE)
+            .max_light_lines(0)
+            .bold_line_style(GRID)
             .x_labels(LABELS)
             .x_label_formatter(&whole)
             .x_desc("score, engine's units")
@@ -128,7 +132,8 @@ pub(crate) fn parameters(counts: &Counts, fit: &Fit) -> Result<String> {
         let name = model.by.name();
         chart
             .configure_mesh()
-            .light_line_style(WHITE)
+            .max_light_lines(0)
+            .bold_line_style(GRID)
             .x_labels(LABELS)
             .x_label_formatter(&whole)
             .y_label_formatter(&whole)

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gputexel::report::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
 
+use super::super::style::columns;
 use super::super::table::aligned;
 use super::super::{Context, answer};
 
@@ -78,7 +79,7 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
             let _ = writeln!(out, "B - A       {text}");
         }
     }
-    let boards = change_boards(&found.both, board);
+    let boards = change_boards(&found.both, board, columns());
     if !boards.is_empty() {
         let _ = write!(out, "\nChanges from A to B, centipawns:\n\n{boards}");
     }

@@ -13,7 +13,7 @@ use gputexel::{Error, write_atomically};
 use super::games::warn;
 use super::live::{LiveArgs, LivePage};
 use super::queue::{Queue, QueueFlags};
-use super::{Context, say};
+use super::{Context, tell};
 use flags::Played;
 use output::Progress;
 
@@ -149,7 +149,7 @@ fn play(
             output::table(&finished) + &line.unwrap_or_default()
         }
     };
-    say(&text)?;
+    tell(&text)?;
     match &finished.result().stop {
         Stop::AllPlayed | Stop::Decided(_) if finished.is_all_failed() => {
             let tally = &finished.result().tally;

@@ -7,6 +7,7 @@ use gputexel::matches::statistics::{EloModel, Sprt};
 use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Tally};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::super::style;
 use super::super::table::{aligned, counted, grouped, percent};
 use super::super::{Context, shows_progress};
 
@@ -123,10 +124,9 @@ pub fn table(finished: &FinishedMatch) -> String {
         );
         let [zero, half, one, more, two] = tally.pairs.counts;
         text += &format!("pairs       {zero}, {half}, {one}, {more}, {two} with 0, ½, 1, 1½, 2 points\n");
-        text += &format!(
-            "Elo         {:+.1} ± {:.1} (95 %: {:+.1} to {:+.1})\n",
-            elo.elo, elo.error95, elo.low, elo.high
-        );
+        let said =
+            format!("{:+.1} ± {:.1} (95 %: {:+.1} to {:+.1})", elo.elo, elo.error95, elo.low, elo.high);
+        text += &format!("Elo         {}\n", style::between(elo.low, elo.high, &said));
         text += &format!("LOS         {:.2} %\n", 100.0 * tally.pairs.los());
         if let Some(sprt) = &settings.sprt {
             let [low, high] = sprt.bounds();
@@ -158,26 +158,22 @@ pub fn table(finished: &FinishedMatch) -> String {
             vec![end.describe().to_string(), grouped(*count), percent(*count, games)]
         };
         text += &aligned(&ends.into_iter().map(row).collect::<Vec<_>>(), 2);
-        let rows: Vec<_> = (0..2)
+        let mut rows: Vec<_> = (0..2)
             .map(|engine| {
                 let each = tally.moves[engine].max(1);
                 vec![
-                    settings.names[engine].clone(),
+                    format!("  {}", settings.names[engine]),
                     grouped(tally.nodes_per_second(engine)),
-                    "nodes/s,".to_string(),
                     grouped(tally.nodes[engine] / each),
-                    "nodes and".to_string(),
                     format!("{:.1}", tally.micros[engine] as f64 / 1e3 / each as f64),
-                    "ms per move,".to_string(),
                     tally.failures[engine].to_string(),
-                    "failures,".to_string(),
                     tally.time_forfeits[engine].to_string(),
-                    "losses on time".to_string(),
                 ]
             })
             .collect();
-        text += "engines\n";
-        text += &aligned(&rows, 2);
+        let titles = ["engines", "nodes/s", "nodes/move", "ms/move", "failures", "late"];
+        rows.insert(0, titles.map(str::to_string).to_vec());
+        text += &aligned(&rows, 0);
         for engine in 0..2 {
             if let Some(failure) = &tally.last_failure[engine] {
                 text += &format!("  {}, last: {failure}\n", settings.names[engine]);
@@ -194,8 +190,13 @@ pub fn table(finished: &FinishedMatch) -> String {
         text += &format!("hint        {hint}\n");
     }
     if result.ahead > 0 {
-        text +=
-            &format!("{} finished pairs are not counted because an earlier pair is missing\n", result.ahead);
+        text += &format!(
+            "{} not counted because an earlier pair is missing\n",
+            match result.ahead {
+                1 => "1 finished pair is".to_string(),
+                pairs => format!("{} finished pairs are", grouped(pairs)),
+            }
+        );
     }
     let pgn = finished.pgn().unwrap_or(Path::new("-"));
     text + &format!("{}, {:.1} s\n", pgn.display(), finished.seconds())

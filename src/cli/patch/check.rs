@@ -2,7 +2,7 @@
 
 use gputexel::{Error, counted, patch};
 
-use super::{Context, InputArgs, say};
+use super::{Context, InputArgs, say, tell};
 use crate::cli::hints;
 
 /// Flags of `check`.
@@ -27,10 +27,10 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     if context.json {
         say(&format!("{}\n", serde_json::to_value(&report)?))?;
     } else if !context.quiet {
-        say(&report.to_string())?;
+        tell(&report.to_string())?;
     }
     match report.failures() {
         0 => Ok(()),
-        count => Err(Error::input(tune, format!("{} cannot be used", counted(count, "part"))).into()),
+        count => Err(Error::input(tune, format!("{} cannot be used", counted(count as u64, "part"))).into()),
     }
 }

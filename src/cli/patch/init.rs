@@ -7,7 +7,7 @@ use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRe
 use serde_json::json;
 
 use super::super::target::{check_file_flags, or_stdout};
-use super::{Context, say};
+use super::{Context, say, tell};
 
 /// Flags of `init`.
 #[derive(Debug, clap::Args)]
@@ -80,8 +80,8 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         None => Ok(say(&draft.text)?),
         Some(_) if context.quiet => Ok(()),
         Some(path) => {
-            let count = counted(draft.values.len(), "number");
-            Ok(say(&format!("{}: context {}, {count}\n", path.display(), draft.name))?)
+            let count = counted(draft.values.len() as u64, "number");
+            Ok(tell(&format!("{}: context {}, {count}\n", path.display(), draft.name))?)
         }
     }
 }

@@ -11,7 +11,7 @@ use gputexel::patch::{
 };
 use serde_json::json;
 
-use super::{Context, answer, say};
+use super::{Context, answer, say, tell};
 
 /// Patching engine sources: tunable options in, tuned values back.
 #[derive(Debug, clap::Args)]
@@ -186,7 +186,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
         return Ok(());
     }
     let EditReport { plan, written, recovered } = report;
-    let Some(written) = written else { return Ok(say(&plan.diff())?) };
+    let Some(written) = written else { return Ok(say(&super::style::diff(&plan.diff()))?) };
     let recovered = recovered.map(|said| format!("{said}\n")).unwrap_or_default();
     let mut text: String = plan.blocks.iter().map(|block| format!("{block}\n")).collect();
     text.extend(plan.params.as_ref().map(|params| format!("{params}\n")));
@@ -194,7 +194,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
         true => "nothing to write: all files are up to date\n".to_string(),
         false => backup.how_to_undo(&written, &input.sources),
     };
-    Ok(say(&format!("{recovered}{text}{end}"))?)
+    Ok(tell(&format!("{recovered}{text}{end}"))?)
 }
 
 /// Warns on standard error; with `--json`, warnings about the plan are in the object.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gputexel::tables::sources::{FillRequest, TableName, TableValues, TablesOptions, fill};
 use serde_json::json;
 
-use super::{BackupArgs, Context, say, warn};
+use super::{BackupArgs, Context, say, tell, warn};
 
 /// Flags of `tables`.
 #[derive(Debug, clap::Args)]
@@ -71,7 +71,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     }
     if args.dry_run {
         plan.notes().iter().for_each(|note| note!("gputexel: {note}"));
-        return Ok(say(&plan.plan.diff())?);
+        return Ok(say(&super::super::style::diff(&plan.plan.diff()))?);
     }
     let mut text: String = plan.filled.iter().map(|filled| format!("{filled}\n")).collect();
     text.extend(plan.notes().into_iter().map(|note| note + "\n"));
@@ -79,7 +79,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
         text += "nothing to write: all files are up to date\n";
     }
     text += &args.backup.how_to_undo(&written, &plan.folder);
-    Ok(say(&text)?)
+    Ok(tell(&text)?)
 }
 
 fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {

@@ -9,8 +9,9 @@ use gputexel::run::{SwarmLosses, SwarmSummary, Tuned};
 use gputexel::tuning::Polish;
 
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
+use super::super::style::columns;
 use super::super::table::{aligned, counted};
-use super::super::{Context, say};
+use super::super::{Context, say, tell};
 
 /// More coordinates than this are left to `z.json`.
 const LISTED: usize = 120;
@@ -66,10 +67,10 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         let row = |row: usize| cells.iter().skip(row).step_by(rows).cloned().collect();
         out += &aligned(&(0..rows).map(row).collect::<Vec<_>>(), 2);
     } else {
-        out += &board(&tuned.features, &outcome.parameters, piece).unwrap_or_default();
+        out += &board(&tuned.features, &outcome.parameters, piece, columns()).unwrap_or_default();
     }
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
-    say(&out)
+    tell(&out)
 }
 
 /// For people.

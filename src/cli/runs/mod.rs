@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::backend::Backend;
 use super::live::Watch;
-use super::{Context, report, say};
+use super::{Context, report, say, tell};
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
 pub use rounding::rounding_lines;
@@ -103,6 +103,6 @@ pub fn finish_up(run: &Finished, context: &Context) -> Result<()> {
         ([], _) => Err(Error::Usage(finished)),
         _ if context.json => say(&format!("{}\n", json!({ "folder": folder.path(), "written": missing }))),
         _ if context.quiet => Ok(()),
-        _ => say(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
+        _ => tell(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
     }
 }

@@ -18,7 +18,7 @@ use super::super::lines::LineTimer;
 use super::super::live::Watch;
 use super::super::reading_progress::Reading;
 use super::super::table::{counted, grouped, percent};
-use super::super::{Context, prints_lines, say, shows_progress};
+use super::super::{Context, prints_lines, say, shows_progress, tell};
 use super::blend::blend_lines;
 use super::chart::LossChart;
 use super::strength::{scale_line, starts_line, strength_lines};
@@ -73,7 +73,7 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     if let Some(folder) = start.folder {
         let _ = writeln!(out, "run         {}", folder.path().display());
     }
-    say(&out)
+    tell(&out)
 }
 
 /// Shows a run to its user.
@@ -175,11 +175,11 @@ impl<'a> Observer<'a> {
                     let (entered, left) = (grouped(changes.entered), grouped(changes.left));
                     text += &format!(", new {entered}, no longer kept {left}");
                 }
-                say(&(text + "\n"))?;
+                tell(&(text + "\n"))?;
             }
             RunEvent::RoundEnded(done) if talks => {
                 let number = |loss: Option<f64>| loss.map_or("none".to_string(), |loss| format!("{loss:.8}"));
-                say(&format!(
+                tell(&format!(
                     "round {}     loss {} -> {}, parameters moved by {:.1} cp (RMS), at most {:.1}\n",
                     done.round,
                     number(done.loss_before),
@@ -253,7 +253,7 @@ impl Decision {
             && lines.is_due()
         {
             // Progress that cannot be shown is no reason to give up the run.
-            let _ = say(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
+            let _ = tell(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
         }
     }
 }
@@ -296,7 +296,7 @@ impl Resamples {
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let members = counted(members as u64, "resample");
             // Progress that cannot be shown is no reason to give up what has been computed.
-            let _ = say(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
+            let _ = tell(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
         }
         self.bar.set_message(evaluations);
     }
@@ -311,7 +311,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
         if !context.quiet && !context.json {
             let record = &source.record;
             let left_out: u64 = record.left_out.values().sum();
-            say(&format!(
+            tell(&format!(
                 "extracted   {} from {} ({}), left out {}\n",
                 counted(record.positions, "position"),
                 record.path,
@@ -321,7 +321,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
         }
     }
     if !context.quiet && !context.json {
-        say(&format!("dataset     written to {output}\n"))?;
+        tell(&format!("dataset     written to {output}\n"))?;
     }
     Ok(())
 }
@@ -427,7 +427,7 @@ impl Progress {
             let line = format!("{noun} {epoch:>5} {text}\n");
             if lines.is_due() || epoch == 1 {
                 // Progress that cannot be shown is no reason to give up the run.
-                let _ = say(&line);
+                let _ = tell(&line);
                 self.skipped = None;
             } else {
                 self.skipped = Some(line);
@@ -447,7 +447,7 @@ impl Progress {
     /// Prints the last line or clears the bar, and leaves the chart, if there is one.
     fn finish(&mut self) {
         if let Some(line) = self.skipped.take() {
-            let _ = say(&line);
+            let _ = tell(&line);
         }
         self.bar.finish_and_clear();
         if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {

@@ -7,6 +7,7 @@ use gputexel::run::Start;
 use gputexel::tuning::{HeldOutGain, ScaleMode, StartsRecord, Strength};
 
 use super::super::scale::scale_forms;
+use super::super::style::falling;
 use super::super::table::grouped;
 
 /// A number of a loss with its sign.
@@ -17,7 +18,10 @@ fn signed(value: f64) -> String {
 /// Loss of held-out positions before and after, with the error of the difference.
 pub fn gain_text(gain: &HeldOutGain) -> String {
     let HeldOutGain { before, after, error } = *gain;
-    format!("{before:.6} -> {after:.6}, {} +- {error:.6}", signed(after - before))
+    let change = after - before;
+    let text = format!("{before:.6} -> {after:.6}, {} +- {error:.6}", signed(change));
+    // What may be chance is no news.
+    if change.abs() > error { falling(change, &text) } else { text }
 }
 
 /// How positions were held out.

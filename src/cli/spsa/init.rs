@@ -11,7 +11,7 @@ use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
 use super::super::target::{check_file_flags, or_stdout};
-use super::super::{Context, say};
+use super::super::{Context, say, tell};
 use super::convert::remark;
 
 /// Flags of `spsa init`.
@@ -122,7 +122,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
                 let _ =
                     writeln!(said, "{} left out, commented out at the end of the file", draft.left_out.len());
             }
-            say(&said)?;
+            tell(&said)?;
         }
         Some(_) => {}
     }

@@ -5,7 +5,7 @@ use gputexel::spsa::grid::SimulatedCell;
 use serde_json::json;
 
 use super::super::table::{aligned, counted};
-use super::super::{Context, say};
+use super::super::{Context, say, tell};
 
 /// Shows all: a JSON list, or a table.
 ///
@@ -43,7 +43,7 @@ pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> R
     if is_paper {
         out += "\ndifference: of the means, in units of its standard error (the paper has 50 runs)\n";
     }
-    say(&out)
+    tell(&out)
 }
 
 /// A number in six decimals without the zeros at its end.

@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::super::table::{aligned, grouped};
-use super::super::{Context, say};
+use super::super::{Context, say, tell};
 use super::simulate::bar;
 
 /// Flags of `spsa plan`.
@@ -145,7 +145,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     if context.quiet {
         return Ok(());
     }
-    Ok(say(&to_text(&plan, args))?)
+    Ok(tell(&to_text(&plan, args))?)
 }
 
 fn to_text(plan: &RunPlan, args: &PlanArgs) -> String {

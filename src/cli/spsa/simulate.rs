@@ -11,6 +11,7 @@ use gputexel::{Error, Result, check_target, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;
+use super::super::table::counted;
 use super::super::{Context, shows_progress};
 use super::cells::ScenarioArgs;
 use super::output::print;
@@ -144,8 +145,7 @@ impl BackendArgs {
 
 fn title(cell: &GridCell) -> String {
     let n = cell.scenario.variables.len();
-    let mut text =
-        format!("{}, {n} parameter{}", cell.scenario.settings.method, if n == 1 { "" } else { "s" });
+    let mut text = format!("{}, {}", cell.scenario.settings.method, counted(n as u64, "parameter"));
     for (name, value) in &cell.place {
         text += &format!(", {name} {value}");
     }

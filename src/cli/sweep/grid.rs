@@ -14,7 +14,7 @@ use super::super::backend::{Backend, program};
 use super::super::live::Watch;
 use super::super::runs::checkpoint_every;
 use super::super::table::grouped;
-use super::super::{Context, parsed, say, with};
+use super::super::{Context, parsed, say, tell, with};
 use super::output;
 use super::progress::Observer;
 use super::{Fresh, MANY, SweepArgs};
@@ -141,7 +141,7 @@ fn carry_out(
     let make_evaluator: &MakeEvaluator<'_> = &|layout| {
         let (evaluator, line) = backend.evaluator(layout)?;
         if announce.take() {
-            say(&format!("backend     {line}\n"))?;
+            tell(&format!("backend     {line}\n"))?;
         }
         Ok(evaluator)
     };

@@ -8,7 +8,7 @@ use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig};
 
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
-use super::super::{Context, say};
+use super::super::{Context, say, tell};
 
 /// Says what is about to happen.
 ///
@@ -59,7 +59,7 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
         let how = if sweep.is_resumed() { " (resumed)" } else { "" };
         let _ = writeln!(out, "folder      {}{how}", folder.path().display());
     }
-    say(&out)
+    tell(&out)
 }
 
 /// Whether runs' own losses say more than the ones they are judged by.
@@ -131,7 +131,7 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
              follows",
             counted(outcome.runs.len() as u64, "run")
         );
-        return say(&out);
+        return tell(&out);
     }
     if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
         let _ = writeln!(out, "population  {} at a time", counted(outcome.together as u64, "run"));
@@ -175,5 +175,5 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
             best.loss
         );
     }
-    say(&out)
+    tell(&out)
 }

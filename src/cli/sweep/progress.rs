@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::super::lines::LineTimer;
 use super::super::table::grouped;
-use super::super::{Context, prints_lines, say, shows_progress};
+use super::super::{Context, prints_lines, shows_progress, tell};
 
 /// Shows the progress of a sweep.
 pub struct Observer {
@@ -56,7 +56,7 @@ impl Observer {
                     Some(lines) => {
                         if lines.is_due() {
                             // Progress that cannot be shown is no reason to give up the sweep.
-                            let _ = say(&format!("{text}\n"));
+                            let _ = tell(&format!("{text}\n"));
                         }
                     }
                 }

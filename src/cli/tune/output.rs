@@ -12,8 +12,9 @@ use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
+use super::super::style::columns;
 use super::super::table::{counted, grouped};
-use super::super::{Context, say};
+use super::super::{Context, say, tell};
 use super::uncertainty::describe;
 
 /// Features that are listed at the end where there is no board to show.
@@ -109,8 +110,8 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     }
     let _ = writeln!(out);
     // Of tables for each bucket of kings, the first.
-    let shown = board(set, &outcome.parameters, piece)
-        .or_else(|| board(set, &outcome.parameters, &format!("{piece}_k0")));
+    let drawn = |group: &str| board(set, &outcome.parameters, group, columns());
+    let shown = drawn(piece).or_else(|| drawn(&format!("{piece}_k0")));
     match shown {
         Some(text) => out += &text,
         None => {
@@ -178,7 +179,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if let Some(page) = tuned.report() {
         let _ = writeln!(out, "report      {}", page.display());
     }
-    say(&out)
+    tell(&out)
 }
 
 /// The line about scores on another scale than the prior's, if they are.

@@ -14,7 +14,7 @@ fn root() -> &'static Path {
 }
 
 /// README and the pages of the book, by their paths.
-fn pages() -> BTreeMap<PathBuf, String> {
+pub(super) fn pages() -> BTreeMap<PathBuf, String> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
     let others = ["README.md", "CONTRIBUTING.md", "data/README.md"].map(|name| root().join(name));
@@ -22,7 +22,7 @@ fn pages() -> BTreeMap<PathBuf, String> {
 }
 
 /// Lines of code, in fences or indented, and the others.
-fn code_and_text(page: &str) -> (Vec<&str>, Vec<&str>) {
+pub(super) fn code_and_text(page: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut code, mut text) = (Vec::new(), Vec::new());
     let (mut fenced, mut blank_before) = (false, true);
     let mut indented = false;
@@ -114,7 +114,7 @@ fn the_three_commands_of_readme_work() {
 }
 
 /// The words of a command of this program; `None` for lines that are none or leave something out.
-fn words(line: &str) -> Option<Vec<String>> {
+pub(super) fn words(line: &str) -> Option<Vec<String>> {
     let line = line.trim_start();
     let line = line.strip_prefix("$ ").unwrap_or(line);
     let line = line.strip_prefix("gputexel ")?;

@@ -43,6 +43,15 @@ impl Page {
         Self { text, folder, path }
     }
 
+    /// Another folder with the same files.
+    pub fn copied(&self) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut copy = Command::new("cp");
+        copy.arg("-a").arg(self.folder.path().join(".")).arg(folder.path());
+        assert!(copy.status().unwrap().success());
+        Self { text: self.text.clone(), folder, path: self.path.clone() }
+    }
+
     /// Has a shell script take the place of a program.
     pub fn replace(&mut self, program: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt;
@@ -63,12 +72,16 @@ impl Page {
 
     /// Runs a command, which must work; returns what it prints.
     pub fn run(&self, command: &str) -> String {
+        self.attempt(command).unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// Runs a command; returns what it prints, or its errors if it fails.
+    pub fn attempt(&self, command: &str) -> Result<String, String> {
         let mut shell = Command::new("sh");
-        let run =
-            shell.args(["-c", command]).current_dir(self.folder.path()).env("PATH", &self.path).output();
-        let output = run.unwrap();
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        shell.args(["-c", command]).current_dir(self.folder.path()).env("PATH", &self.path);
+        let output = shell.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 }
 

@@ -115,6 +115,11 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
                 assert_eq!(seen.requests, Vec::<String>::new(), "{page} at {width}");
                 assert!(seen.page_width <= width, "{page}: {} pixels wide in {width}", seen.page_width);
                 assert!(colors(&seen.pixels) > 20, "{page} at {width}: blank");
+                let (text, line) = (&seen.text_contrast, &seen.line_contrast);
+                assert!(text.seen > 20 && text.ratio >= 4.5, "{page} at {width}, dark {dark}: {text:?}");
+                assert!(line.ratio >= 3.0, "{page} at {width}, dark {dark}: {line:?}");
+                let has_pictures = !["c.html", "list.html"].contains(&page);
+                assert_eq!(line.seen > 4, has_pictures, "{page} at {width}: {line:?}");
                 seen
             });
             let [light, dark] = seen.map(|seen| brightness(&seen.pixels));
@@ -136,4 +141,14 @@ fn blank_wide_and_asking_pages_are_told() {
     let seen = look(&chromium, &page, Look { width: PHONE, height: 600, dark: false }, bench.folder.path());
     assert_eq!(seen.requests, ["http://gputexel.invalid/x.png"]);
     assert!(seen.page_width >= 700 && colors(&seen.pixels) < 10);
+    let faint = bench.write(
+        "faint.html",
+        "<!DOCTYPE html><body style='background:#fff'><p style='color:#777'>faint</p><p style='color:#000'>ink</p>\
+         <p style='background:#888;color:#fff;opacity:0'>nobody sees it</p>\
+         <svg><line x1=0 y1=0 x2=9 y2=9 stroke='#959595'/><line x1=0 y1=9 x2=9 y2=9 stroke='#D4D9DF'/></svg>",
+    );
+    let seen = look(&chromium, &faint, Look { width: PHONE, height: 600, dark: false }, bench.folder.path());
+    let (text, line) = (seen.text_contrast, seen.line_contrast);
+    assert!((text.ratio - 4.48).abs() < 0.01 && text.seen == 2 && text.what.starts_with("faint"), "{text:?}");
+    assert!((line.ratio - 2.98).abs() < 0.02 && line.seen == 1, "{line:?}");
 }

@@ -31,7 +31,7 @@ use super::sums::{Node, ProductSums, Sums, Tree, add, part_weights};
 use super::{Evaluations, Evaluator, Population, ProductRequest, Products, Request};
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
-use gputexel_files::Result;
+use gputexel_files::{Result, counted};
 
 /// Target number of work items per call, so that threads finish at about the same time.
 const STRIPES_PER_CALL: usize = 64;
@@ -453,7 +453,6 @@ impl Evaluator for CpuEvaluator<'_> {
 
     fn describe(&self) -> String {
         let threads = rayon::current_num_threads();
-        let s = if threads == 1 { "" } else { "s" };
-        format!("CPU, {}, {threads} thread{s}", self.instruction_set.name())
+        format!("CPU, {}, {}", self.instruction_set.name(), counted(threads as u64, "thread"))
     }
 }

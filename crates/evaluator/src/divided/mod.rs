@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gputexel_dataset::Layout;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, counted};
 use serde::{Deserialize, Serialize};
 
 pub use device::DeviceThread;
@@ -256,7 +256,7 @@ impl Evaluator for Divided<'_> {
             0 => String::new(),
             idle => format!("; {idle} idle: there are more ranks and devices than sections"),
         };
-        format!("{sections} section{}: {}{idle}", if sections == 1 { "" } else { "s" }, all.join("; "))
+        format!("{}: {}{idle}", counted(sections as u64, "section"), all.join("; "))
     }
 
     fn stats(&self) -> Option<Stats> {

@@ -34,7 +34,7 @@ pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> 
             })?;
             let squares = squares(&order, count).ok_or_else(|| {
                 let sizes = "must be 64, 32 (four files) or 48 (without the first and last rank)";
-                usage(format!("its board has {}, {sizes}", counted(count, "parameter")))
+                usage(format!("its board has {}, {sizes}", counted(count as u64, "parameter")))
             })?;
             let place = |square: usize| Some(Place::Square(name.clone(), square as u8));
             Ok(squares.into_iter().map(place).collect())

@@ -1,6 +1,6 @@
 //! How often terms do anything: a `relu` whose sum is hardly ever above 0 has no slope there, and cannot be tuned.
 
-use gputexel_files::grouped;
+use gputexel_files::{counted, grouped};
 use serde::Serialize;
 
 use super::{Operator, Phase, Program, Term};
@@ -85,8 +85,7 @@ fn dead_group(group: &[&TermActivity], when: &str) -> String {
             (format!("{} of '{accumulator}'", listed(terms)), "are", "their")
         }
     };
-    let plural = if *positions == 1 { "" } else { "s" };
-    let positions = format!("{} position{plural}", grouped(*positions));
+    let positions = counted(*positions, "position");
     let when = if when.is_empty() { String::new() } else { format!(" {when}") };
     if group.iter().all(|term| term.active == 0) {
         return format!(

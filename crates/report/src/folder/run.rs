@@ -88,7 +88,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     let command = if swarm { "pso" } else { "tune" };
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
-        Some(reason) => format!("after {}: {reason}", counted(last as usize, step_name)),
+        Some(reason) => format!("after {}: {reason}", counted(last, step_name)),
         None => format!("{} of at most {} {step_name}s", grouped(last), grouped(config.stopping.epochs)),
     };
     let remaining_seconds = steps.last().and_then(|last| {
@@ -301,8 +301,7 @@ fn facts(
     let forms = ScaleForms::new(config.k);
     fact("K", format!("{:.6} base 10, {:.6} base e", forms.k, forms.k_e));
     if let Some(last) = report.steps.last() {
-        let s = if last.number == 1 { "" } else { "s" };
-        fact("time", format!("{:.1} s, {} {}{s}", last.seconds, grouped(last.number), report.step_name));
+        fact("time", format!("{:.1} s, {}", last.seconds, counted(last.number, &report.step_name)));
     }
     fact("begun", record.started.clone());
     facts

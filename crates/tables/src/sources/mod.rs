@@ -93,7 +93,7 @@ pub struct TablesPlan {
 impl std::fmt::Display for Filled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { file, line, marker, numbers, changed, order, also, .. } = self;
-        let numbers = counted(*numbers, "number");
+        let numbers = counted(*numbers as u64, "number");
         write!(f, "{}:{line}: {marker}: {numbers}, {changed} changed", file.display())?;
         if let Some(order) = order {
             write!(f, "; {order}")?;
@@ -485,7 +485,6 @@ fn arrange<'a>(
     if count != content.count() {
         let shape: String = content.shape().iter().map(|length| format!("[{length}]")).collect();
         let shape = if shape.is_empty() { String::new() } else { format!(", {shape}") };
-        let plural = if count == 1 { "" } else { "s" };
         let (what, own) = (&marking.what, content.count());
         // Such as a parameter that only has an endgame value.
         let one_phase = match content.phases.len() == 2 && 2 * count == own {
@@ -494,7 +493,10 @@ fn arrange<'a>(
         };
         return Err((
             array.start,
-            format!("the array has {count} number{plural}, '{what}' has {own}{shape}{one_phase}"),
+            format!(
+                "the array has {}, '{what}' has {own}{shape}{one_phase}",
+                counted(count as u64, "number")
+            ),
         ));
     }
     let order = Order::of(array, &content).map_err(|why| (array.start, why))?;

@@ -20,7 +20,7 @@ use gputexel::{Error, Result};
 use super::super::games::warn;
 use super::super::live::{LiveArgs, LivePage};
 use super::super::queue::{Queue, QueueFlags};
-use super::super::{Context, say};
+use super::super::{Context, tell};
 use live::Live;
 
 pub use report::{ReportArgs, report};
@@ -263,7 +263,7 @@ fn play_on(
             outputs::table(folder, header, state, seconds) + &format!("report      {}\n", report.display())
         }
     };
-    say(&text)?;
+    tell(&text)?;
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
     let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());
     match stop {

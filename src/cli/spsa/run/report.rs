@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gputexel::spsa::run::{RunState, RunSummary, read};
 use gputexel::{check_target, write_atomically};
 
-use super::super::super::{Context, say};
+use super::super::super::{Context, say, tell};
 use super::{digest, outputs};
 
 /// Flags of `spsa report`.
@@ -44,7 +44,7 @@ pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         let summary = RunSummary::new(folder, &header, &state);
         say(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
-        say(&outputs::table(folder, &header, &state, 0.0))?;
+        tell(&outputs::table(folder, &header, &state, 0.0))?;
     }
     Ok(())
 }

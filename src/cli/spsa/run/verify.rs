@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::super::super::games::warn;
 use super::super::super::queue::QueueFlags;
-use super::super::super::{Context, say, shows_progress};
+use super::super::super::table::{counted, grouped};
+use super::super::super::{Context, say, shows_progress, tell};
 
 /// Flags of `spsa verify`.
 #[derive(Debug, clap::Args)]
@@ -138,8 +139,9 @@ fn show(result: &MatchResult, games: u64, pgn: &Path, context: &Context) -> Resu
     for (name, side) in ["tuned", "start"].iter().zip(0..) {
         let (failures, late) = (tally.failures[side], tally.time_forfeits[side]);
         if failures + late > 0 {
-            text += &format!("{name}: {failures} failures, {late} losses on time\n");
+            let late = if late == 1 { "1 loss".to_string() } else { format!("{} losses", grouped(late)) };
+            text += &format!("{name}: {}, {late} on time\n", counted(failures, "failure"));
         }
     }
-    say(&(text + &format!("{}\n", pgn.display())))
+    tell(&(text + &format!("{}\n", pgn.display())))
 }
