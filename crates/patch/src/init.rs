@@ -187,7 +187,7 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         return Err(Error::Usage(format!("lines {first} to {last}: the first line comes first")));
     }
     if first == 0 || last > count {
-        let reason = format!("has {}; lines {first} to {last} were asked for", counted(count as u64, "line"));
+        let reason = format!("has {}; lines {first} to {last} were asked for", counted(count, "line"));
         return Err(Error::input(source, reason));
     }
     let name = match &options.name {
