@@ -10,6 +10,7 @@ use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
 use gputexel::formats::OutputFormat;
 
 use super::convert::describe as describe_conversion;
+use super::determinism::{DeterminismArgs, Outputs, Repeatable};
 use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
 use super::reading::{ReadingArgs, describe_source};
@@ -76,7 +77,31 @@ pub struct ExtractArgs {
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
+    determinism: DeterminismArgs,
+    #[command(flatten)]
     pub(super) memory: MemoryArgs,
+}
+
+impl Repeatable for ExtractArgs {
+    fn determinism(&self) -> &DeterminismArgs {
+        &self.determinism
+    }
+
+    fn obstacle(&self) -> Option<&'static str> {
+        match self.inputs.iter().any(|input| input == Path::new("-")) {
+            true => Some("standard input cannot be read twice"),
+            false => self.resume.then_some("an extraction that is resumed cannot be repeated"),
+        }
+    }
+
+    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
+        let mut outputs = Outputs::new();
+        self.force = false;
+        self.reading.set_threads(threads);
+        let all = [&mut self.output, &mut self.positions];
+        all.into_iter().flatten().for_each(|output| outputs.move_into(folder, output));
+        outputs
+    }
 }
 
 impl ExtractArgs {

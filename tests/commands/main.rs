@@ -14,6 +14,7 @@ mod general {
     mod book;
     mod command_line;
     mod demo;
+    mod determinism;
     mod devices;
     mod json;
     mod memory;

@@ -4,6 +4,7 @@
 mod common;
 
 mod dataset;
+mod determinism;
 mod examples;
 mod files;
 mod formats;

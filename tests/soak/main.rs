@@ -1,0 +1,12 @@
+//! Long runs under bad conditions: engines that crash, hang and lie, devices that are lost, readers that are impatient.
+//! Memory and handles must stay flat, and what is on disk must fit together. `GPUTEXEL_SOAK_MINUTES` says how long
+//! each test goes on; `scripts/soak` sets it.
+#![cfg(target_os = "linux")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod devices;
+mod engines;
+mod gauge;
+mod readers;
