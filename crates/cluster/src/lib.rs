@@ -12,6 +12,8 @@
 mod address;
 mod coordinator;
 mod fingerprint;
+#[doc(hidden)]
+pub mod heard;
 mod identity;
 mod queue;
 mod refused;

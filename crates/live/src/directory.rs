@@ -14,7 +14,7 @@ use gputexel_files::{Error, Result};
 use gputexel_report::{ListedRun, Live, Report, RunList, Stage};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use crate::http::{Bound, Found, Server};
+use crate::http::{self, Bound, Found, Server};
 
 /// How deep runs may lie.
 const DEPTH: usize = 8;
@@ -78,6 +78,16 @@ impl RunDirectory {
     pub fn address(&self) -> &str {
         &self.address
     }
+}
+
+/// What [`RunDirectory`] on a port answers to the bytes of a visitor, without a port: for fuzzing.
+///
+/// # Errors
+/// [`Error::Io`] when nothing can be served.
+#[doc(hidden)]
+pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Result<Vec<u8>> {
+    let runs = Runs { root: root.to_path_buf(), read, known: Mutex::default() };
+    http::answer_to(bytes, port, Box::new(move |path, live| runs.at(path, live)))
 }
 
 /// What a folder is the folder of, if it has a report.

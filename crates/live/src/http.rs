@@ -7,8 +7,10 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -113,8 +115,7 @@ impl Bound {
             let _entered = runtime.enter();
             tokio::net::TcpListener::from_std(self.0).map_err(fail)?
         };
-        let shared = Shared { site, port, visitors: AtomicUsize::new(0), looked: Mutex::new(None) };
-        let shared = Arc::new(shared);
+        let shared = Shared::new(site, port);
         let (stop, stopped) = watch::channel(false);
         let all = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -160,6 +161,55 @@ impl Drop for Server {
     }
 }
 
+/// What a server of that port answers to the bytes of a visitor who says no more after them.
+pub(crate) fn answer_to(bytes: &[u8], port: u16, site: Site) -> Result<Vec<u8>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .max_blocking_threads(1)
+        .build()
+        .map_err(fail)?;
+    let said = Said { heard: bytes.to_vec(), at: 0, answer: Arc::default() };
+    let answer = Arc::clone(&said.answer);
+    runtime.block_on(Shared::new(site, port).visit(said));
+    let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(std::mem::take(&mut *answer))
+}
+
+/// A connection of which everything is known.
+struct Said {
+    heard: Vec<u8>,
+    at: usize,
+    answer: Arc<Mutex<Vec<u8>>>,
+}
+
+impl hyper::rt::Read for Said {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        mut into: hyper::rt::ReadBufCursor<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let end = self.heard.len().min(self.at + into.remaining());
+        into.put_slice(&self.heard[self.at..end]);
+        self.at = end;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl hyper::rt::Write for Said {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
 /// Counts a visitor as long as it is there, however it goes.
 struct Visit(Arc<Shared>);
 
@@ -177,6 +227,10 @@ impl Drop for Visit {
 }
 
 impl Shared {
+    fn new(site: Site, port: u16) -> Arc<Self> {
+        Arc::new(Self { site, port, visitors: AtomicUsize::new(0), looked: Mutex::new(None) })
+    }
+
     async fn listen(self: Arc<Self>, listener: tokio::net::TcpListener, mut stopped: watch::Receiver<bool>) {
         let mut visits: JoinSet<()> = JoinSet::new();
         let mut order: VecDeque<AbortHandle> = VecDeque::new();
@@ -199,12 +253,12 @@ impl Shared {
                 oldest.abort();
             }
             let all = Arc::clone(&self);
-            order.push_back(visits.spawn(all.visit(stream)));
+            order.push_back(visits.spawn(all.visit(TokioIo::new(stream))));
         }
     }
 
     /// Hears one request and answers it. A visitor that goes away or is too slow is no reason for anything.
-    async fn visit(self: Arc<Self>, stream: tokio::net::TcpStream) {
+    async fn visit(self: Arc<Self>, stream: impl hyper::rt::Read + hyper::rt::Write + Unpin) {
         let _visit = Visit::begin(&self);
         let shown = AtomicBool::new(false);
         let answer = service_fn(|request: Request<Incoming>| {
@@ -221,7 +275,7 @@ impl Shared {
             .max_buf_size(HEAD)
             .max_headers(HEADERS)
             .keep_alive(false)
-            .serve_connection(TokioIo::new(stream), answer);
+            .serve_connection(stream, answer);
         // Twice: once to be heard, once to take the answer.
         let _ = tokio::time::timeout(2 * PATIENCE, connection).await;
         if shown.load(Ordering::Acquire)

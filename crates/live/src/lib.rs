@@ -14,6 +14,8 @@ use gputexel_files::run_folder::RunFolder;
 use gputexel_files::{Error, Result};
 use gputexel_report::{InHand, Live, Report, RunReport, is_sweep};
 
+#[doc(hidden)]
+pub use directory::answer_to;
 pub use directory::{ReadReport, RunDirectory};
 use http::{Bound, Found, Server};
 

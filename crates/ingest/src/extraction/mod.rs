@@ -36,6 +36,8 @@ pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
 pub use shards::{ShardsReport, extract_shards};
+#[doc(hidden)]
+pub use shards::unfinished;
 pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};

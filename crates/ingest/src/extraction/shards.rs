@@ -132,6 +132,16 @@ pub fn extract_shards(
     }
 }
 
+/// The file of an unfinished extraction that has these records, whatever they say: for fuzzing.
+///
+/// # Errors
+/// Those of [`extract_shards`].
+pub fn unfinished(inputs: &[PathBuf], settings: &ExtractSettings, path: &Path, records: &[Vec<u8>]) -> Result<()> {
+    let header = Header::new(inputs, recorded(settings, evaluation_of(settings)?.as_ref())?);
+    let mut journal = ChunkJournal::create(path, &header)?;
+    records.iter().try_for_each(|record| journal.append(record))
+}
+
 /// How to go on, or not.
 fn both_ways() -> Advice {
     let advice = Advice::default().setting("resume", "").text(" continues it, ");

@@ -6,6 +6,8 @@
 
 mod command;
 mod features;
+#[doc(hidden)]
+pub mod heard;
 mod options;
 mod process;
 mod protocol;

@@ -1,0 +1,50 @@
+//! What engines say, line by line and without a process: for fuzzing.
+
+use shakmaty::Chess;
+
+use super::features::Features;
+use super::options::EngineOption;
+use super::protocol::{self, Report};
+use super::thinking::Thinking;
+use crate::player::{Choice, Failure};
+
+/// Takes in the lines of an engine that speaks UCI: its options, and its answer in a position, if it gives one.
+pub fn uci(text: &str, position: &Chess) -> (Vec<EngineOption>, Option<Result<Choice, Failure>>) {
+    let (mut options, mut report) = (Vec::new(), Report::default());
+    for line in text.lines() {
+        match line.split_whitespace().next() {
+            Some("id") => drop(protocol::engine_name(line)),
+            Some("option") => options.extend(EngineOption::parse(line)),
+            Some("info") => report.read(line),
+            Some("bestmove") => return (options, Some(report.choose(line, position))),
+            _ => {}
+        }
+    }
+    (options, None)
+}
+
+/// What an engine is told to give an option a value, or why it cannot be.
+///
+/// # Errors
+/// Why it cannot.
+pub fn setting(option: &EngineOption, value: &str) -> Result<String, String> {
+    option.setting(value)
+}
+
+/// Takes in the lines of an engine that speaks xboard's protocol: what it is answered, and its answer in a position, if
+/// it gives one.
+pub fn xboard(text: &str, position: &Chess) -> (Vec<String>, Option<Result<Choice, Failure>>) {
+    let (mut features, mut thinking, mut answers) = (Features::default(), Thinking::default(), Vec::new());
+    for line in text.lines() {
+        match line.trim().strip_prefix("feature") {
+            Some(rest) => answers.extend(features.read(rest)),
+            None => {
+                if let Some(answer) = thinking.read(line, position) {
+                    return (answers, Some(answer));
+                }
+            }
+        }
+    }
+    answers.extend(["Hash", "Threads", "option"].iter().filter_map(|name| features.setting(name, "1")));
+    (answers, None)
+}

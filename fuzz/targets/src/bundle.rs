@@ -1,0 +1,64 @@
+//! Several files as one input: parts that begin with a line `=== NAME`.
+
+use std::path::Path;
+
+const MARK: &[u8] = b"=== ";
+
+/// The parts by name, in order; what stands before the first mark is the part without a name.
+pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let mut starts: Vec<usize> = data.windows(MARK.len()).enumerate().filter(|(_, w)| *w == MARK).map(|(at, _)| at).collect();
+    starts.retain(|&at| at == 0 || data[at - 1] == b'\n');
+    let mut parts = Vec::new();
+    for (i, &start) in starts.iter().enumerate() {
+        // The line break before the next mark is no part of the file.
+        let end = starts.get(i + 1).map_or(data.len(), |next| (next - 1).max(start));
+        let body = &data[start + MARK.len()..end];
+        let line = body.iter().position(|&byte| byte == b'\n').unwrap_or(body.len());
+        parts.push((body[..line].trim_ascii(), body.get(line + 1..).unwrap_or_default()));
+    }
+    parts
+}
+
+/// The first part of a name; empty if there is none.
+pub(crate) fn part<'a>(data: &'a [u8], name: &str) -> &'a [u8] {
+    parts(data).into_iter().find(|(known, _)| *known == name.as_bytes()).map_or(&[][..], |(_, body)| body)
+}
+
+/// Writes the parts that have one of the names as files of a folder.
+pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
+    for (name, body) in parts(data) {
+        if let Some(known) = names.iter().find(|known| known.as_bytes() == name) {
+            std::fs::write(folder.join(known), body).expect("a temporary folder takes files");
+        }
+    }
+}
+
+/// Files as one input.
+pub(crate) fn join(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for (name, body) in files {
+        if !all.is_empty() {
+            all.push(b'\n');
+        }
+        all.extend_from_slice(MARK);
+        all.extend_from_slice(name.as_bytes());
+        all.push(b'\n');
+        all.extend_from_slice(body);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_those_that_were_joined() {
+        let files: [(&str, &[u8]); 3] = [("a", b"one\ntwo"), ("b", b""), ("c", b"\n\n=x= three\n")];
+        let all = join(&files);
+        let again: Vec<(&[u8], &[u8])> = files.iter().map(|(name, body)| (name.as_bytes(), *body)).collect();
+        assert_eq!(parts(&all), again);
+        assert_eq!(part(&all, "c"), b"\n\n=x= three\n");
+        assert_eq!(parts(b"nothing"), []);
+    }
+}

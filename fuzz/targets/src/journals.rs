@@ -1,0 +1,115 @@
+//! Journals, line by line: of matches, of tuning by games, and of anything; and the file of an unfinished extraction.
+
+use std::path::{Path, PathBuf};
+
+use gputexel_files::folder_lock::FolderLock;
+use gputexel_files::journal::{LineJournal, Place, read, read_at, scan};
+use gputexel_ingest::extraction::{ExtractSettings, extract_shards, unfinished};
+use gputexel_matches::MatchRecord;
+use gputexel_model::FeatureKind;
+use gputexel_report::MatchReport;
+use gputexel_spsa::run::{self, RunState, RunSummary, Verified};
+use serde_json::Value;
+
+use crate::bundle;
+use crate::extractions::{hooked, lenient};
+
+/// Any lines: what was read one after another is read at its place as well, and writing goes on behind it.
+pub(crate) fn journal(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = Place { folder: folder.path(), name: "journal.jsonl", what: "test" };
+    std::fs::write(place.path(), data).expect("room for a temporary file");
+    let mut entries: Vec<(gputexel_files::journal::Line, Value)> = Vec::new();
+    let scanned = scan(place, |_: &Value| Ok(()), |line, entry| {
+        entries.push((line, entry));
+        Ok(())
+    });
+    let Ok((_, bytes)) = scanned else { return };
+    assert!(bytes <= data.len() as u64);
+    let path = place.path();
+    let mut file = std::fs::File::open(&path).expect("the journal");
+    for (line, entry) in &entries {
+        assert_eq!(&read_at::<Value>(&mut file, &path, *line).expect("an entry that was read"), entry);
+    }
+    let lock = FolderLock::acquire(folder.path()).expect("a new folder is free");
+    let (mut journal, contents) = LineJournal::open::<Value, Value>(&lock, place, |_| Ok(())).expect("it was read");
+    assert_eq!(contents.entries.len(), entries.len());
+    journal.append(&Value::Null).expect("room for a line");
+    let after = read::<Value, Value>(place, |_| Ok(())).expect("what was written can be read");
+    assert_eq!(after.entries.len(), entries.len() + 1);
+}
+
+/// The journal of a match, and its report. No engine is started.
+pub(crate) fn match_folder(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path();
+    std::fs::write(path.join(gputexel_matches::journal::JOURNAL), data).expect("room for a temporary file");
+    if let Ok(record) = MatchRecord::read(path) {
+        assert!(record.tally.games() >= record.pairs.len() as u64);
+        assert!((0.0..=record.tally.games() as f64).contains(&record.tally.points()));
+        let _ = record.is_finished();
+        let report = MatchReport::of_folder(path).expect("what can be read can be shown");
+        let _ = gputexel_report::Report::Match(Box::new(report)).to_html(None);
+    }
+}
+
+/// The journal of tuning by games, replayed. No engine is started.
+pub(crate) fn spsa_folder(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path();
+    std::fs::write(path.join(run::JOURNAL), data).expect("room for a temporary file");
+    let _ = Verified::read(path);
+    let Ok((header, events)) = run::read(path) else { return };
+    let replayed = RunState::replay(path, &header, &events, |_, state| {
+        assert!(state.path_to_now().len() <= 4096);
+        Ok(())
+    });
+    if let Ok(state) = replayed {
+        let _ = (state.games(), state.draw_rate(), state.stability_for(1000));
+        let summary = RunSummary::new(path, &header, &state);
+        let _ = summary.warnings();
+        let _ = serde_json::to_string(&summary);
+    }
+}
+
+/// The input of the extraction that is gone on with. Seeds have the hashes of its chunks.
+pub(crate) const INPUT: &str = "\
+8/8/8/8/8/7k/8/KQ6 w - - c9 \"1-0\";
+8/8/8/8/8/7K/8/kq6 b - - c9 \"0-1\";
+8/8/8/8/8/7k/8/KR6 w - - c9 \"1/2-1/2\";
+";
+
+/// Writes the input, as old as ever: what was kept of a file that has not been touched is not read again.
+pub(crate) fn input_at(folder: &Path) -> PathBuf {
+    let input = folder.join("input.epd");
+    std::fs::write(&input, INPUT).expect("room for a temporary file");
+    let file = std::fs::File::options().write(true).open(&input).expect("the input");
+    let modified = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    file.set_modified(modified).expect("a file has a time");
+    input
+}
+
+pub(crate) fn extraction_settings() -> ExtractSettings {
+    lenient(FeatureKind::Pst)
+}
+
+/// Any records of an unfinished extraction, under checksums that match: JSON and, in the part that follows, rows. Going on
+/// with it ends in a folder of shards that can be read, or in an error.
+pub(crate) fn extraction_journal(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (input, output) = (input_at(folder.path()), folder.path().join("shards"));
+    let settings = extraction_settings();
+    std::fs::create_dir(&output).expect("a new folder");
+    let parts = bundle::parts(data);
+    let records = parts.chunks(2).map(|pair| {
+        let (json, rows) = (pair[0].1, pair.get(1).map_or(&[][..], |rows| rows.1));
+        [&(json.len() as u32).to_le_bytes()[..], json, rows].concat()
+    });
+    let records: Vec<Vec<u8>> = records.collect();
+    let file = output.join(gputexel_dataset::UNFINISHED);
+    unfinished(&[input.clone()], &settings, &file, &records).expect("room for a temporary file");
+    let went_on = hooked(|hooks| extract_shards(&[input], &settings, &output, 2, true, hooks));
+    if went_on.is_ok() {
+        gputexel_dataset::read_many(&[output]).expect("what was written can be read");
+    }
+}

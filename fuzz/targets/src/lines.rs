@@ -1,0 +1,207 @@
+//! What engines, their users and other machines say, line by line or message by message.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use gputexel_chess::PhaseSettings;
+use gputexel_cluster::{Address, WorkerConfig};
+use gputexel_engine::uci;
+use gputexel_ingest::tracing::TraceCommand;
+use gputexel_matches::client::{EngineCommand, Setting, heard};
+use gputexel_matches::openings::{Book, Opening, Openings, Order};
+use gputexel_matches::statistics::Sprt;
+use gputexel_matches::{Adjudication, Assignment, RemoteSide, Rules, TimeControl};
+use gputexel_model::{FeatureKind, FeatureSet, Prior};
+use shakmaty::{CastlingMode, Chess, Position as _};
+
+/// A position that the first line says, and the other lines.
+fn position_and_lines(data: &[u8]) -> Option<(Chess, &str)> {
+    let text = std::str::from_utf8(data).ok()?;
+    let (first, rest) = text.split_once('\n')?;
+    let Ok((setup, _)) = gputexel_chess::fen::parse_fen(first.as_bytes()) else { return Some((Chess::default(), rest)) };
+    let position = gputexel_chess::fen::legal_position(setup, CastlingMode::Standard).ok()?;
+    Some((position, rest))
+}
+
+/// What an engine says in UCI, behind a position. A choice is a legal move.
+pub(crate) fn uci_engine(data: &[u8]) {
+    let Some((position, lines)) = position_and_lines(data) else { return };
+    let (options, choice) = heard::uci(lines, &position);
+    for option in options {
+        for value in ["", "1", "true", "a text", "-7"] {
+            if let Ok(line) = heard::setting(&option, value) {
+                assert!(!line.contains('\n') && line.starts_with("setoption name "), "{line}");
+            }
+        }
+    }
+    if let Some(Ok(choice)) = choice {
+        assert!(position.is_legal(choice.m));
+    }
+}
+
+/// What an engine says in xboard's protocol, behind a position.
+pub(crate) fn xboard_engine(data: &[u8]) {
+    let Some((position, lines)) = position_and_lines(data) else { return };
+    let (answers, choice) = heard::xboard(lines, &position);
+    assert!(answers.iter().all(|line| !line.contains('\n')));
+    if let Some(Ok(choice)) = choice {
+        assert!(position.is_legal(choice.m));
+    }
+}
+
+static PLAYER: LazyLock<(FeatureSet, Vec<f64>)> = LazyLock::new(|| {
+    let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    let theta = Prior::default().theta(&set).expect("piece values fit");
+    (set, theta)
+});
+
+/// Whether a line asks for more than a moment has: memory, or a search that nobody ends.
+fn asks_for_much(line: &[u8]) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let has = |word: &[u8]| lower.windows(word.len()).any(|part| part == word);
+    has(b"hash") && lower.iter().filter(|byte| byte.is_ascii_digit()).count() > 2
+}
+
+/// What a user's program says to the built-in engine. All of it is obeyed or passed over.
+pub(crate) fn uci_gui(data: &[u8]) {
+    let mut input = Vec::new();
+    for line in data.split(|&byte| byte == b'\n').filter(|line| !asks_for_much(line)).take(200) {
+        input.extend_from_slice(line);
+        input.push(b'\n');
+        // Searches would last as long as they are told to.
+        if line.trim_ascii_start().starts_with(b"go") || line.windows(3).any(|part| part == b"go ") {
+            input.extend_from_slice(b"stop\n");
+        }
+    }
+    input.extend_from_slice(b"quit\n");
+    let mut output = Vec::new();
+    let (set, theta) = PLAYER.clone();
+    uci::serve(&input[..], &mut output, set, theta, 1).expect("valid settings");
+    let text = String::from_utf8(output).expect("answers are text");
+    assert!(text.lines().all(|line| !line.contains('\r')));
+}
+
+/// A book of openings, games or positions: every opening is legal.
+pub(crate) fn openings(data: &[u8]) {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(data).expect("room for a temporary file");
+    for plies in [0, 8] {
+        let Ok(book) = Book::read(file.path(), plies) else { continue };
+        assert!(!book.is_empty());
+        for index in 0..book.len().min(50) {
+            let opening = book.opening(index);
+            let mut position = opening.start.clone();
+            for m in &opening.moves {
+                assert!(position.is_legal(*m));
+                position.play_unchecked(*m);
+            }
+        }
+        let openings = Openings::of_book(book, Order::default(), 7);
+        for pair in [0, 1, 1000, u64::MAX] {
+            let _ = openings.get(pair).position();
+        }
+    }
+}
+
+/// Work that a coordinator gives.
+pub(crate) fn cluster_work(data: &[u8]) {
+    let _ = gputexel_cluster::heard::work(data);
+}
+
+static ASSIGNMENT: LazyLock<Assignment> = LazyLock::new(|| {
+    let (set, theta) = PLAYER.clone();
+    let side = RemoteSide::BuiltIn {
+        kind: set.kind,
+        king_buckets: None,
+        phase: set.phase,
+        theta: theta.into(),
+        hash_mib: 1,
+    };
+    Assignment {
+        number: 7,
+        sides: [side.clone(), side],
+        opening: Opening::at(Chess::default(), false),
+        rules: Rules {
+            time_controls: ["nodes=100"; 2].map(|text| text.parse().expect("a limit")),
+            time_margin: Duration::ZERO,
+            deadline: Duration::from_secs(1),
+            adjudication: Adjudication::default(),
+        },
+        games: 1,
+    }
+});
+
+/// The work of the seeds.
+pub(crate) fn assignment() -> &'static Assignment {
+    &ASSIGNMENT
+}
+
+/// What a worker answers.
+pub(crate) fn cluster_answer(data: &[u8]) {
+    let _ = gputexel_cluster::heard::answer(data, &ASSIGNMENT);
+}
+
+/// The configuration of a worker. No engine is started.
+pub(crate) fn cluster_config(data: &[u8]) {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(data).expect("room for a temporary file");
+    if let Ok(config) = WorkerConfig::read(file.path()) {
+        config.check().expect("what is read is checked");
+    }
+}
+
+/// Whatever command lines and files write as one word or one line.
+pub(crate) fn words(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    /// Reads what a value is written as, and sees to it that it is the same.
+    macro_rules! again {
+        ($($type:ty),*) => {$(
+            if let Ok(value) = text.parse::<$type>() {
+                let written = value.to_string();
+                let again = written.parse::<$type>().ok().map(|value| value.to_string());
+                assert_eq!(again.as_deref(), Some(written.as_str()), "{}: '{text}'", stringify!($type));
+            }
+        )*};
+    }
+    macro_rules! read {
+        ($($type:ty),*) => {$(let _ = text.parse::<$type>();)*};
+    }
+    again!(
+        Prior,
+        TimeControl,
+        gputexel_chess::scale::ResultScale,
+        gputexel_dataset::objective::LossKind
+    );
+    read!(
+        Sprt,
+        Setting,
+        Address,
+        gputexel_model::Basis,
+        gputexel_model::SquareOrder,
+        gputexel_run::BlendShare,
+        gputexel_spsa::grid::GridAxis,
+        gputexel_spsa::planner::Guess,
+        gputexel_optimizer::Schedule,
+        gputexel_tables::Rounding,
+        gputexel_tables::Normalization,
+        gputexel_patch::SourceLines
+    );
+    let _ = TimeControl::parse_clock(text);
+    let _ = gputexel_files::parse_bytes(text);
+    let _ = PhaseSettings::parse(text);
+    let _ = TraceCommand::try_new(text, 1.0);
+    let _ = gputexel_tuning::sweep::Axis::parse(text, &[], 1.0);
+    let _ = gputexel_model::parse_penalties(&PLAYER.0, text);
+    if let Ok(command) = text.parse::<EngineCommand>()
+        && let Ok(line) = command.to_command_line()
+    {
+        let again: EngineCommand = line.parse().expect("what is quoted can be read");
+        assert_eq!((again.program, again.arguments), (command.program, command.arguments), "{line}");
+    }
+    let shown = gputexel_files::shown(text);
+    assert!(!shown.contains(char::is_control), "{shown:?}");
+    assert!(!gputexel_files::printable(text).contains('\u{1b}'));
+    let _ = gputexel_files::folder_lock::is_leftover(Path::new(text).as_os_str());
+}

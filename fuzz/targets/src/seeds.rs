@@ -1,0 +1,238 @@
+//! Seeds that no one can write by hand: what the program itself writes, as small as it gets. The others are plain text.
+
+use std::path::Path;
+
+use gputexel_dataset::{Dataset, Layout};
+use gputexel_evaluator::Evaluations;
+use gputexel_formats::OutputFormat;
+use gputexel_ingest::conversion::{ConversionSettings, convert};
+use gputexel_ingest::extraction::{ExtractSettings, extract, extract_shards};
+use gputexel_matches::Match;
+use gputexel_model::{FeatureKind, ParameterFile, Prior};
+use gputexel_run::Tuner;
+use gputexel_spsa::config::RunConfig;
+use gputexel_spsa::run::{JOURNAL, SpsaRun};
+use gputexel_sweep::Sweep;
+use gputexel_tables::exports::CodeOptions;
+use gputexel_tables::{ExportOptions, Language, Target, export};
+use serde_json::json;
+
+use crate::extractions::{hooked, lenient};
+use crate::{bundle, containers, journals, lines, models, runs};
+
+const GAME: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 {+0.30/8 1s} e5 {-0.20/7 1s} 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n";
+
+/// A seed: its target, its name, its bytes.
+pub type Seed = (&'static str, String, Vec<u8>);
+
+/// Makes them all anew.
+pub fn seeds() -> Vec<Seed> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let mut all: Vec<Seed> = Vec::new();
+    let mut add = |target, name: &str, bytes: Vec<u8>| all.push((target, name.to_string(), bytes));
+
+    let data = dataset(folder, FeatureKind::Material, "data.bin");
+    let pst = dataset(folder, FeatureKind::Pst, "pst.bin");
+    add("container", "material.bin", read(&folder.join("data.bin")));
+    for name in ["data.bin", "pst.bin"] {
+        add("container_sealed", name, small_metadata(containers::unsealed(&folder.join(name))));
+    }
+    let layout = Layout::try_new(&data, 2, |n| n % 2).expect("a layout");
+    add("layout", "two-parts", layout.to_bytes());
+    add("layout", "squares", Layout::whole(&pst).expect("a layout").to_bytes());
+
+    for (target, format) in [
+        ("binpack", OutputFormat::Binpack),
+        ("bulletformat", OutputFormat::Bulletformat),
+        ("marlinformat", OutputFormat::Marlinformat),
+        ("viriformat", OutputFormat::Viriformat),
+    ] {
+        add(target, "game", converted(folder, format));
+    }
+
+    let run = folder.join("run");
+    let tuned = Tuner::builder(&data).k(0.8).l2(1e-4).holdout(0.0).epochs(3).folder(&run).run().expect("a run");
+    let parameters = read(&run.join("params.json"));
+    add("run_folder", "material", files_of(&run, &runs::RUN_FILES[..4], folder));
+    add("run_folder", "checkpoint", files_of(&run, &["run.json", "metrics.jsonl", "checkpoint.safetensors"], folder));
+    add("metrics", "three-epochs", read(&run.join("metrics.jsonl")));
+    add("checkpoint", "finished", read(&gputexel_files::RunFolder::view(&run).checkpoint()));
+    add("parameters", "material.json", parameters.clone());
+    let other = String::from_utf8_lossy(&parameters).replace("100.0", "110.0").into_bytes();
+    let text = String::from_utf8_lossy(&other).replacen("pawn", "pawn2", 1).into_bytes();
+    add("comparison", "three", bundle::join(&[("a", &parameters), ("b", &other), ("c", &text)]));
+    assert!(tuned.loss.is_finite());
+
+    let sweep = folder.join("sweep");
+    Sweep::builder(&data).axis("l2", "1e-3,1e-4").k(0.8).folds(2).folder(&sweep).run().expect("a sweep");
+    add("sweep_folder", "two", files_of(&sweep, &runs::SWEEP_FILES, folder));
+
+    for (config, name) in runs::optimizers().into_iter().zip(["gn", "hybrid", "cg", "adam", "local", "pso"]) {
+        add("checkpoint_sealed", name, optimizer_state(&config));
+    }
+    add("extraction_journal", "two-chunks", unfinished(folder));
+
+    let played = folder.join("match");
+    Match::builder("material", "zero").nodes(10).games(2).concurrency(1).folder(&played).run().expect("a match");
+    add("match_folder", "two-games", read(&played.join(gputexel_matches::journal::JOURNAL)));
+
+    let by_games = folder.join("spsa");
+    let config = RunConfig::parse(SPSA, &folder.join("spsa.toml")).expect("a configuration");
+    let mut spsa = SpsaRun::builder(config).folder(&by_games).build().expect("a run");
+    spsa.run(|_| {}).expect("games");
+    add("spsa_folder", "two-pairs", read(&by_games.join(JOURNAL)));
+    add("spsa_state", "two-pairs.json", serde_json::to_vec(&spsa.state().tuner).expect("plain data serializes"));
+    add("spsa_config", "built-in.toml", SPSA.as_bytes().to_vec());
+
+    add("cluster_work", "work.json", gputexel_cluster::heard::some_work(lines::assignment()));
+    let course = json!({"moves": [["e2e4", "+5", 3, 100, 7], ["e7e5", null, null, null, 9]], "result": "0-1",
+        "end": "illegal-move", "failure": "e2e5"});
+    add("cluster_answer", "games.json", json!({"games": [course]}).to_string().into_bytes());
+
+    let theta = Prior::default().theta(&models::PST).expect("piece values fit the tables");
+    let file = ParameterFile::new(&models::PST, &theta, None, Some(1.0));
+    for (language, name) in [(Language::C, "tables.h"), (Language::Rust, "tables.rs"), (Language::Python, "tables.py")] {
+        let options = ExportOptions { header: true, ..ExportOptions::of(Target::Code(CodeOptions::new(language))) };
+        let exported = export(&file, &options).expect("an export");
+        add("table_import", name, exported.text.into_bytes());
+    }
+    all
+}
+
+const SPSA: &str = "\
+[run]
+method = \"spsa\"
+iterations = 2
+seed = 7
+[engine]
+params = \"material:100,300,300,700,700\"
+[games]
+limit = \"nodes=10\"
+concurrency = 1
+max_plies = 20
+[[parameter]]
+name = \"queen\"
+start = 700
+min = 0
+max = 1400
+integer = false
+c_end = 100
+r_end = 0.002
+";
+
+fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn dataset(folder: &Path, kind: FeatureKind, name: &str) -> Dataset {
+    let (input, output) = (journals::input_at(folder), folder.join(name));
+    let settings = ExtractSettings { force: true, ..lenient(kind) };
+    hooked(|hooks| extract(&[input], &settings, &output, hooks)).expect("a dataset");
+    gputexel_dataset::read(&output).expect("a dataset")
+}
+
+/// Names of sources hold a path that is another each time.
+fn small_metadata(parts: Vec<u8>) -> Vec<u8> {
+    let files: Vec<(String, Vec<u8>)> = bundle::parts(&parts)
+        .into_iter()
+        .map(|(name, body)| (String::from_utf8_lossy(name).into_owned(), body.to_vec()))
+        .collect();
+    let metadata: Vec<(&str, Vec<u8>)> = files
+        .iter()
+        .map(|(name, body)| {
+            let mut body = body.clone();
+            if name == "metadata" {
+                let mut value: serde_json::Value = serde_json::from_slice(&body).expect("metadata are JSON");
+                if let Some(sources) = value["sources"].as_array_mut() {
+                    sources.iter_mut().for_each(|source| source["path"] = "input.epd".into());
+                }
+                body = value.to_string().into_bytes();
+            }
+            (name.as_str(), body)
+        })
+        .collect();
+    let borrowed: Vec<(&str, &[u8])> = metadata.iter().map(|(name, body)| (*name, &body[..])).collect();
+    bundle::join(&borrowed)
+}
+
+fn converted(folder: &Path, format: OutputFormat) -> Vec<u8> {
+    let (input, output) = (folder.join("game.pgn"), folder.join(format.name()));
+    std::fs::write(&input, GAME).expect("room for a temporary file");
+    let settings = ConversionSettings { default_score_cp: Some(0.0), ..ConversionSettings::everything(format) };
+    hooked(|hooks| convert(&[input], &settings, &output, hooks)).expect("a game can be converted");
+    read(&output)
+}
+
+/// Files of a folder that exist, without the place where they are.
+fn files_of(folder: &Path, names: &[&str], place: &Path) -> Vec<u8> {
+    let files: Vec<(&str, Vec<u8>)> = names
+        .iter()
+        .filter_map(|name| Some((*name, std::fs::read(folder.join(name)).ok()?)))
+        .map(|(name, bytes)| match String::from_utf8(bytes) {
+            Ok(text) => (name, text.replace(&format!("{}/", place.display()), "").into_bytes()),
+            Err(error) => (name, error.into_bytes()),
+        })
+        .collect();
+    let borrowed: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
+    bundle::join(&borrowed)
+}
+
+/// The state of an optimizer after a few steps on a bowl.
+fn optimizer_state(config: &gputexel_tuning::OptimizerConfig) -> Vec<u8> {
+    let space = runs::space();
+    let size = space.start.len();
+    let mut optimizer = config.build(&space, 10).expect("valid settings");
+    for _ in 0..3 {
+        if optimizer.ask_products().is_some() {
+            break;
+        }
+        let asked = optimizer.ask();
+        let members = asked.parameters.chunks(size);
+        let evaluations = Evaluations {
+            losses: members.clone().map(|z| z.iter().map(|x| x * x).sum()).collect(),
+            gradients: if asked.gradients { asked.parameters.iter().map(|x| 2.0 * x).collect() } else { Vec::new() },
+            curvatures: match asked.curvature {
+                true => (0..members.count()).flat_map(|_| (0..9).map(|i| if i % 4 == 0 { 2.0 } else { 0.0 })).collect(),
+                false => Vec::new(),
+            },
+            ..Evaluations::default()
+        };
+        optimizer.tell(&evaluations).expect("a bowl has a bottom");
+    }
+    let state = optimizer.save();
+    let progress = serde_json::to_vec(&gputexel_tuning::Progress::default()).expect("plain data serializes");
+    let scalars = serde_json::to_vec(&state.scalars).expect("plain data serializes");
+    let vectors: Vec<(String, Vec<u8>)> = state
+        .vectors
+        .iter()
+        .map(|(name, values)| (name.clone(), values.iter().flat_map(|value| value.to_le_bytes()).collect()))
+        .collect();
+    let mut parts: Vec<(&str, &[u8])> = vec![("progress", &progress), ("scalars", &scalars)];
+    parts.extend(vectors.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])));
+    bundle::join(&parts)
+}
+
+/// The records that an extraction leaves which the second of its inputs has ended.
+fn unfinished(folder: &Path) -> Vec<u8> {
+    let (input, damaged, output) = (journals::input_at(folder), folder.join("damaged.gz"), folder.join("shards"));
+    // The head of a file that says no more.
+    std::fs::write(&damaged, [31, 139, 8, 0, 0, 0, 0, 0, 0, 3]).expect("room for a temporary file");
+    let settings = journals::extraction_settings();
+    let refused = hooked(|hooks| extract_shards(&[input, damaged], &settings, &output, 2, false, hooks));
+    assert!(refused.is_err());
+    let mut rest = &read(&output.join(gputexel_dataset::UNFINISHED))[..];
+    let mut parts: Vec<(&str, Vec<u8>)> = Vec::new();
+    while let Some((prefix, more)) = rest.split_first_chunk::<16>() {
+        let length = u64::from_le_bytes(prefix[..8].try_into().expect("8 bytes"));
+        let (record, more) = more.split_at(length as usize);
+        rest = more;
+        if let Some((length, record)) = record.split_first_chunk::<4>().filter(|_| record[0] != b'{') {
+            let (json, rows) = record.split_at(u32::from_le_bytes(*length) as usize);
+            parts.extend([("chunk", json.to_vec()), ("rows", rows.to_vec())]);
+        }
+    }
+    assert!(!parts.is_empty());
+    let borrowed: Vec<(&str, &[u8])> = parts.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
+    bundle::join(&borrowed)
+}

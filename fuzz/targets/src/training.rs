@@ -1,0 +1,86 @@
+//! Training data of other programs, a target for each format.
+
+use gputexel_chess::sample::Batch;
+use gputexel_chess::selection::{Criteria, Selection, Unit};
+use gputexel_formats::{Format, OutputFormat, Writer};
+use shakmaty::Position as _;
+
+/// No position or move is illegal, every position is kept or counted, and what is read can be written and read again.
+fn binary(data: &[u8], format: Format, output: OutputFormat) {
+    let selection = Selection { keep_ends: true, ..Selection::everything() };
+    let criteria = Criteria { origins: true, ..Criteria::from(&selection) };
+    let whole = format.read(data, 0, criteria);
+    assert_eq!(whole.positions_read, whole.samples.len() as u64 + whole.left_out.sum(Unit::Position));
+    let (mut bytes, mut written) = (Vec::new(), Vec::new());
+    let mut writer = Writer::new(output, None);
+    for (sample, origin) in whole.samples.iter().zip(&whole.origins) {
+        assert!(origin.next.is_none_or(|next| origin.position.is_legal(next)));
+        if writer.push(origin, sample.result, format.has_games(), &mut bytes) {
+            written.push((origin.position.board().clone(), sample.result));
+        }
+    }
+    writer.flush(&mut bytes);
+    let again = format.read(&bytes, 0, criteria);
+    assert!(again.damage.is_empty());
+    let read: Vec<_> = again.samples.iter().map(|s| (s.board.clone(), s.result)).collect();
+    assert_eq!(read, written);
+    if let Some(end) = format.split_point(data) {
+        assert!(end > 0 && end <= data.len());
+    }
+}
+
+/// Stockfish's binpack.
+pub(crate) fn binpack(data: &[u8]) {
+    binary(data, Format::Binpack, OutputFormat::Binpack);
+}
+
+/// bulletformat, whole positions and boards alone.
+pub(crate) fn bulletformat(data: &[u8]) {
+    binary(data, Format::Bulletformat, OutputFormat::Bulletformat);
+    let selection = Selection { keep_ends: true, ..Selection::everything() };
+    let keys = |batch: &Batch| -> Vec<u64> { batch.samples.iter().map(|sample| sample.key).collect() };
+    let whole = Criteria { origins: true, ..Criteria::from(&selection) };
+    let bare = Format::Bulletformat.read(data, 0, Criteria::from(&selection));
+    assert_eq!(keys(&bare), keys(&Format::Bulletformat.read(data, 0, whole)));
+}
+
+/// marlinformat.
+pub(crate) fn marlinformat(data: &[u8]) {
+    binary(data, Format::Marlinformat, OutputFormat::Marlinformat);
+}
+
+/// viriformat.
+pub(crate) fn viriformat(data: &[u8]) {
+    binary(data, Format::Viriformat, OutputFormat::Viriformat);
+}
+
+/// Every position is kept or counted, and cutting chunks at their split points loses none.
+fn lines(data: &[u8], format: Format) {
+    let selection = Selection { skip_plies: 0, ..Selection::default() };
+    let whole = format.read(data, 1, &selection);
+    assert_eq!(whole.positions_read, whole.samples.len() as u64 + whole.left_out.sum(Unit::Position));
+    for sample in &whole.samples {
+        assert_eq!(sample.result.is_nan(), format == Format::Lichess);
+        assert!(sample.result.is_nan() || [0.0, 0.5, 1.0].contains(&sample.result));
+        assert!(sample.score_cp.is_nan() || sample.score_cp.abs() <= 32_768.0);
+    }
+    if let Some(end) = format.split_point(data) {
+        assert!(end > 0 && end <= data.len());
+        let parts = [&data[..end], &data[end..]].map(|part| format.read(part, 1, &selection));
+        // Faults may be counted differently where a fault is cut.
+        if whole.left_out.bad_lines() == 0 {
+            let read: u64 = parts.iter().map(|part| part.positions_read).sum();
+            assert_eq!(read, whole.positions_read);
+        }
+    }
+}
+
+/// Stockfish's plain text.
+pub(crate) fn plain(data: &[u8]) {
+    lines(data, Format::Plain);
+}
+
+/// Evaluations of Lichess.
+pub(crate) fn lichess(data: &[u8]) {
+    lines(data, Format::Lichess);
+}

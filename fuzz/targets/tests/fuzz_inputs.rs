@@ -1,0 +1,136 @@
+//! Runs every fuzz target on its seeds, on whatever was found by fuzzing, and on a few mutations of each, without a
+//! fuzzer or a sanitizer: so nothing that was found comes back, and no target falls into disrepair.
+//!
+//! `GPUTEXEL_BLESS=1` writes those seeds anew that the program makes.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use gputexel_fuzz_targets::{TARGETS, Target, seeds::seeds, target};
+
+/// Mutations of a seed at most, and how long they may take together for one target.
+const MUTATIONS: u64 = 100;
+const PATIENCE: Duration = Duration::from_millis(150);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// The inputs of a target in a folder, by name.
+fn inputs(folder: &str, name: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = root().join(folder).join(name);
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.into_iter().map(|path| (path.display().to_string(), std::fs::read(&path).unwrap())).collect()
+}
+
+/// One of the ways in which files go wrong, always the same for a number.
+fn mutated(seed: &[u8], number: u64) -> Vec<u8> {
+    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.len() as u64;
+    let mut random = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as usize % below.max(1)
+    };
+    let mut bytes = seed.to_vec();
+    for _ in 0..1 + random(3) {
+        let at = random(bytes.len());
+        let length = random(16).min(bytes.len() - at);
+        match random(7) {
+            0 if !bytes.is_empty() => bytes[at] ^= 1 << random(8),
+            1 if !bytes.is_empty() => bytes[at] = [0, 255, b'0', b'9', b'-', b'\n', b'"', b' '][random(8)],
+            2 => drop(bytes.drain(at..at + length)),
+            3 => {
+                let copy = bytes[at..at + length].to_vec();
+                let to = random(bytes.len() + 1);
+                bytes.splice(to..to, copy);
+            }
+            4 => bytes.truncate(at),
+            5 => {
+                let odd: &[&[u8]] = &[b"-1", b"18446744073709551615", b"1e999", b"null", b"[]", b"\xff\xfe", b"\r\n"];
+                bytes.splice(at..at + length, odd[random(7)].iter().copied());
+            }
+            _ => bytes.extend_from_within(at..at + length),
+        }
+    }
+    bytes
+}
+
+/// Says which input a target fails on; what is not checked by itself is written where it can be looked at.
+fn run(target: Target, name: &str, what: &str, data: &[u8]) {
+    let caught = std::panic::catch_unwind(|| target(data));
+    if caught.is_err() {
+        let place = std::env::temp_dir().join(format!("fuzz-input-{name}-{}", std::process::id()));
+        std::fs::write(&place, data).unwrap();
+        panic!("target {name} fails on {what}, a copy of which is {}", place.display());
+    }
+}
+
+#[test]
+fn every_target_has_seeds_and_every_folder_a_target() {
+    let names: BTreeSet<String> = TARGETS.iter().map(|(name, _)| (*name).to_string()).collect();
+    assert_eq!(names.len(), TARGETS.len(), "two targets have one name");
+    assert!(TARGETS.is_sorted_by_key(|(name, _)| *name));
+    for folder in ["seeds", "found"] {
+        let Ok(entries) = std::fs::read_dir(root().join(folder)) else { continue };
+        for entry in entries {
+            let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+            assert!(name.starts_with('.') || names.contains(&name), "{folder}/{name} is of no target");
+        }
+    }
+    let without: Vec<&String> = names.iter().filter(|name| inputs("seeds", name).is_empty()).collect();
+    assert!(without.is_empty(), "targets without seeds: {without:?}");
+    let large: Vec<String> = names.iter().flat_map(|name| inputs("seeds", name)).filter(|(_, bytes)| bytes.len() > 65_536).map(|(path, _)| path).collect();
+    assert!(large.is_empty(), "seeds are small: {large:?}");
+}
+
+#[test]
+fn seeds_and_what_was_found_pass() {
+    // Pages are made on threads of their own, where a panic would go by.
+    std::thread::scope(|scope| {
+        let halves: [Vec<&(&str, Target)>; 2] =
+            [0, 1].map(|half| TARGETS.iter().skip(half).step_by(2).collect());
+        for half in halves {
+            scope.spawn(move || half.into_iter().for_each(|(name, target)| passes(name, *target)));
+        }
+    });
+}
+
+fn passes(name: &str, target: Target) {
+    run(target, name, "no bytes at all", b"");
+    for (path, bytes) in inputs("found", name) {
+        run(target, name, &path, &bytes);
+    }
+    let seeds = inputs("seeds", name);
+    let began = Instant::now();
+    for (path, bytes) in &seeds {
+        run(target, name, path, bytes);
+    }
+    for number in 0..MUTATIONS {
+        for (path, bytes) in &seeds {
+            // The machine may be slow; what is left out today is tried tomorrow.
+            if began.elapsed() > PATIENCE {
+                return;
+            }
+            run(target, name, &format!("mutation {number} of {path}"), &mutated(bytes, number));
+        }
+    }
+}
+
+/// What the program makes for seeds passes as well, as it is today.
+#[test]
+fn seeds_are_made_anew() {
+    let bless = std::env::var_os("GPUTEXEL_BLESS").is_some();
+    for (name, file, bytes) in seeds() {
+        let target = target(name).unwrap_or_else(|| panic!("no target is named {name}"));
+        if bless {
+            let folder = root().join("seeds").join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(&file), &bytes).unwrap();
+        }
+        run(target, name, &file, &bytes);
+    }
+}
