@@ -109,6 +109,24 @@ impl Batch {
     /// Faulty games named for a batch in any case, and where too many are refused.
     pub const NAMED_FAULTS: usize = 3;
 
+    /// Whether its counts are such as a chunk of an input can have, so that those of many chunks can be added. What was
+    /// stored by somebody else may say anything.
+    pub fn is_plausible(&self) -> bool {
+        const MOST: u64 = 1 << 40;
+        let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } = self.agreement;
+        let scores = self.score_agreement;
+        let counts = [self.records, self.positions_read, self.plies, self.plies_lost];
+        let agreements = [white_to_move, white_to_move_agree, black_to_move, black_to_move_agree];
+        let of_scores =
+            [scores.white_to_move, scores.white_to_move_agree, scores.black_to_move, scores.black_to_move_agree];
+        let damages = self.damage.iter().map(|damage| damage.bytes);
+        let games = self.skipped.iter().map(|skipped| skipped.game);
+        let left_out = self.left_out.iter().map(|(_, count)| count);
+        let all = counts.into_iter().chain(agreements).chain(of_scores);
+        let mut all = all.chain(damages).chain(games).chain(left_out).chain(self.tally.counts());
+        all.all(|count| count <= MOST)
+    }
+
     /// Adds a position that belongs to no game, and its origin if that was asked for.
     pub fn push_single(&mut self, sample: Sample, origin: Option<Origin>) {
         self.hold_against_material(&sample.board, sample.turn, sample.result, sample.score_cp);

@@ -236,6 +236,13 @@ impl ResultTally {
         *agree += u64::from(agrees);
     }
 
+    /// Whatever was counted.
+    pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
+        let single = [self.extreme, self.between, self.above, self.below, self.game_draws, self.games];
+        let signs = self.signs.into_iter().map(|(count, _)| count);
+        signs.chain(self.classes.into_iter().flat_map(|(count, agree)| [count, agree])).chain(single)
+    }
+
     /// Adds the tally of the lines that follow.
     pub fn merge(&mut self, later: &Self) {
         for (mine, theirs) in self.signs.iter_mut().zip(later.signs) {

@@ -42,7 +42,7 @@ pub(crate) fn extraction(data: &[u8]) {
         let extracted = hooked(|hooks| extract(&[input.clone()], &settings, &output, hooks));
         if let Ok(report) = extracted {
             let dataset = gputexel_dataset::read(&output).expect("what was written can be read");
-            assert_eq!(dataset.len() as u64, report.results.positions);
+            assert_eq!(dataset.len() as u64, report.positions);
             std::fs::remove_file(&output).expect("the dataset");
         } else {
             assert!(!output.exists(), "nothing is left of what failed");

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use gputexel_chess::PhaseSettings;
 use gputexel_model::program::{CompiledProgram, Program};
 use gputexel_model::{
-    BasisFile, FeatureKind, FeatureSet, KingBuckets, KingPieces, ParameterFile, Prior, parse_penalties,
+    Basis, BasisFile, FeatureKind, FeatureSet, KingBuckets, KingPieces, ParameterFile, Prior, parse_penalties,
 };
 use gputexel_tables::{Language, tables};
 use gputexel_wdl::{Constants, ConstantsFormat};
@@ -58,9 +58,12 @@ pub(crate) fn basis(data: &[u8]) {
     let Ok(file) = BasisFile::parse(text, path) else { return };
     let again = BasisFile::parse(&file.to_json(), path).expect("what is written can be read");
     assert_eq!(again.to_json(), file.to_json());
+    let mut written = tempfile::NamedTempFile::new().expect("a temporary file");
+    written.write_all(text.as_bytes()).expect("room for a temporary file");
+    let basis = Basis::File(written.path().to_path_buf());
     for set in SMALL.iter().chain([&*PST]) {
         let prior = Prior::default().theta(set).unwrap_or_else(|_| vec![0.0; 2 * set.features.len()]);
-        if let Ok(parameterization) = file.resolve(set, &prior, &freeze) {
+        if let Ok(parameterization) = basis.resolve(set, &prior, &freeze) {
             parameterization.validate().expect("a basis makes valid coordinates");
             let start = parameterization.start();
             assert_eq!(start.len(), parameterization.dimension());

@@ -8,7 +8,7 @@ use gputexel_files::run_folder::Kind;
 use gputexel_live::run_report;
 use gputexel_optimizer::{
     AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, OptimizerState, ParticleSwarmSettings, Schedule,
-    Space,
+    Space, SwarmVariant,
 };
 use gputexel_report::{Contenders, Differences, InHand, Report, Side, SortBy};
 use gputexel_run::{PriorStrength, Reopened};
@@ -115,7 +115,7 @@ pub(crate) fn optimizers() -> Vec<OptimizerConfig> {
         OptimizerConfig::GaussNewtonCg(GaussNewtonSettings::default()),
         OptimizerConfig::Adam { runs: vec![AdamSettings::default(); 2], schedule: Schedule::default(), batches: 3 },
         OptimizerConfig::Local(LocalSettings::default()),
-        OptimizerConfig::ParticleSwarm { settings: ParticleSwarmSettings::default(), polish: false },
+        OptimizerConfig::ParticleSwarm { settings: ParticleSwarmSettings::of(SwarmVariant::default()), polish: false },
     ]
 }
 

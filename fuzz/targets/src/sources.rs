@@ -33,9 +33,9 @@ pub(crate) fn lexer(data: &[u8]) {
     for language in LANGUAGES {
         let mut at = 0;
         for token in lex(&text, language) {
-            assert!(token.range.start >= at && token.range.end > token.range.start && token.range.end <= text.len());
-            assert!(text.is_char_boundary(token.range.start) && text.is_char_boundary(token.range.end));
-            at = token.range.end;
+            assert!(token.start >= at && token.end > token.start && token.end <= text.len());
+            assert!(text.is_char_boundary(token.start) && text.is_char_boundary(token.end));
+            at = token.end;
         }
     }
 }

@@ -7,6 +7,8 @@ use gputexel_spsa::lists::{
     Digest, FillingPlan, ListFormat, ListOptions, convert, parse_list, parse_variables, read_values, write_list,
 };
 use gputexel_spsa::{Tuner, variables};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng as _;
 
 use crate::bundle;
 
@@ -74,7 +76,9 @@ pub(crate) fn config(data: &[u8]) {
                 }
             }
             Ok(Conf::Simulation(simulation)) => {
-                let _ = Tuner::try_new(simulation.settings(), Vec::new());
+                if let Ok(mut tuner) = Tuner::try_new(simulation.settings, simulation.variables) {
+                    play(&mut tuner);
+                }
             }
             Err(_) => {}
         }
@@ -96,8 +100,9 @@ pub(crate) fn digest(data: &[u8]) {
 
 /// A few pairs; values stay within their bounds.
 fn play(tuner: &mut Tuner) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for half_points in [0, 1, 2, 3, 4, 4, 2] {
-        let Some(perturbation) = tuner.ask() else { break };
+        let Some(perturbation) = tuner.ask(&mut rng) else { break };
         if tuner.tell(&perturbation, half_points).is_err() {
             break;
         }

@@ -136,7 +136,8 @@ impl ChunkJournal {
         loop {
             let offset = journal.length;
             let record = journal.next_record(end)?;
-            match record.as_deref().and_then(split) {
+            let own = |(chunk, _): &(StoredChunk, &[u8])| chunk.place.source < begun.inputs.len();
+            match record.as_deref().and_then(split).filter(own) {
                 Some((chunk, _)) => {
                     let bytes = journal.length - offset;
                     kept.push(Kept { place: chunk.place, stamp: chunk.stamp, offset, bytes });
@@ -250,9 +251,10 @@ pub fn record_of(chunk: &StoredChunk, encoded: &Encoded) -> Vec<u8> {
     record
 }
 
-/// The chunk of a record, and its rows.
+/// The chunk of a record, and its rows; `None` for what no extraction has written.
 fn split(record: &[u8]) -> Option<(StoredChunk, &[u8])> {
     let (length, rest) = record.split_first_chunk()?;
     let (json, rows) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    Some((serde_json::from_slice(json).ok()?, rows))
+    let chunk: StoredChunk = serde_json::from_slice(json).ok()?;
+    chunk.rest.is_plausible().then_some((chunk, rows))
 }
