@@ -11,8 +11,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What can be asked for. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public games and positions beside the checkout, `root` the
-/// right to give files away.
-pub const NAMES: [&str; 22] = [
+/// right to give files away, `ptrace` the right to trace processes.
+pub const NAMES: [&str; 23] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -34,6 +34,7 @@ pub const NAMES: [&str; 22] = [
     "openssl",
     "/dev/full",
     "root",
+    "ptrace",
     "data",
 ];
 

@@ -1,7 +1,10 @@
 //! Runs of every kind, killed at many moments: each goes on to the same bytes, or says that there is
-//! nothing to resume and begins anew. `GPUTEXEL_KILLS` says how many kills of each kind.
+//! nothing to resume and begins anew. `GPUTEXEL_KILLS` says how many kills, of all kinds or of each.
 #![cfg(unix)]
 
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gputexel::model::FeatureKind;
@@ -23,8 +26,8 @@ struct Killed {
     results: &'static [&'static str],
 }
 
-/// In the order of `GPUTEXEL_KILLS`, a list such as 26,10,12,8,24,16.
-const KILLED: [Killed; 6] = [
+/// In the order of `GPUTEXEL_KILLS`, a list such as 26,10,12,8,24,16; one number alone is that of all together.
+const KILLED: [Killed; 10] = [
     Killed {
         name: "adam",
         kills: 6,
@@ -117,7 +120,96 @@ const KILLED: [Killed; 6] = [
         grows: "r/match.jsonl",
         results: &["r/match.jsonl"],
     },
+    Killed {
+        name: "lbfgs",
+        kills: 4,
+        start: &[
+            "tune",
+            "m.bin",
+            "--optimizer=lbfgs",
+            "--l2=1e-3",
+            "--epochs=20",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--out=r",
+        ],
+        resume: &["tune", "--backend=cpu", "--resume=r"],
+        grows: "r/metrics.jsonl",
+        results: &["r/params.json", "r/tables.hpp"],
+    },
+    Killed {
+        name: "selfplay",
+        kills: 4,
+        start: &["selfplay", "--nodes=20", "--games=24", "--max-plies=60", "--format=pgn,binpack", "--out=r"],
+        resume: &["selfplay", "--resume=r"],
+        grows: "r/selfplay.jsonl",
+        results: &["r/games.pgn", "r/games.binpack"],
+    },
+    Killed {
+        name: "extract",
+        kills: 4,
+        start: &[
+            "extract",
+            "games.pgn",
+            "-o=r",
+            "--duplicates=keep",
+            "--resolve=quiescence",
+            "--shard-size=500",
+        ],
+        resume: &[
+            "extract",
+            "games.pgn",
+            "-o=r",
+            "--duplicates=keep",
+            "--resolve=quiescence",
+            "--shard-size=500",
+            "--resume",
+        ],
+        grows: "r/unfinished.extract",
+        results: &["r/0001.bin", "r/0002.bin"],
+    },
+    Killed {
+        name: "rescore",
+        kills: 4,
+        start: &["rescore", "in.txt", "-o=r.txt", "--engine=material", "--nodes=200", "--duplicates=keep"],
+        resume: &[
+            "rescore",
+            "in.txt",
+            "-o=r.txt",
+            "--engine=material",
+            "--nodes=200",
+            "--duplicates=keep",
+            "--resume",
+        ],
+        grows: "r.txt.rescore/rescore.jsonl",
+        results: &["r.txt"],
+    },
 ];
+
+/// How often runs of a kind are killed.
+fn kills(index: usize) -> usize {
+    let asked = std::env::var("GPUTEXEL_KILLS").unwrap_or_default();
+    let number = |text: &str| text.parse::<usize>().ok();
+    match (number(&asked), asked.split(',').nth(index).and_then(number)) {
+        (Some(all), _) => all / KILLED.len() + usize::from(index < all % KILLED.len()),
+        (None, Some(own)) => own,
+        (None, None) => KILLED[index].kills,
+    }
+}
+
+/// All files below a folder, by their paths.
+fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        match entry.path().is_dir() {
+            true => found.extend(files(&entry.path(), &format!("{name}/"))),
+            false => drop(found.insert(name)),
+        }
+    }
+    found
+}
 
 /// When a run is killed.
 #[derive(Debug)]
@@ -189,8 +281,7 @@ fn what_came(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
 /// Kills runs of a kind at many moments and resumes them.
 fn kill_and_resume(index: usize) {
     let kind = &KILLED[index];
-    let asked = std::env::var("GPUTEXEL_KILLS").unwrap_or_default();
-    let kills = asked.split(',').nth(index).and_then(|n| n.parse().ok()).unwrap_or(kind.kills);
+    let kills = kills(index);
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 11);
     bench.dataset("m.bin", FeatureKind::Material, 500, 11);
@@ -198,21 +289,25 @@ fn kill_and_resume(index: usize) {
     let (code, out, _) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
     assert_eq!(code, 0);
     bench.write("run.toml", out);
-    let begun = Instant::now();
     let run = |args: &[&str]| bench.run(&[args, &["-q"]].concat(), "");
+    assert_eq!(run(&["convert", "games.pgn", "-o=in.txt"]).0, 0);
+    let inputs = files(bench.folder.path(), "");
+    let begun = Instant::now();
     assert_eq!(run(kind.start).0, 0, "{}: {:?}", kind.name, run(kind.start));
     let takes = begun.elapsed();
     let whole = what_came(&bench, kind);
-    let names = bench.names("r");
+    let names = files(bench.folder.path(), "");
     let clear = || {
-        for name in ["r", "best"] {
+        for name in files(bench.folder.path(), "").difference(&inputs) {
+            std::fs::remove_file(bench.path(name)).unwrap();
+        }
+        for name in ["r", "r.txt.rescore", "best"] {
             let _ = std::fs::remove_dir_all(bench.path(name));
         }
-        let _ = std::fs::remove_file(bench.path("all.csv"));
     };
-    let mut seen: Vec<String> = [".gputexel.lock".to_string()].into_iter().chain(names.clone()).collect();
-    seen.iter_mut().for_each(|name| *name = format!("r/{name}"));
-    seen.extend(kind.results.iter().filter(|name| !name.starts_with("r/")).map(|name| name.to_string()));
+    // What all of them have while they are under way, and what is there in the end.
+    let mut seen = vec!["r/.gputexel.lock".to_string(), kind.grows.to_string()];
+    seen.extend(names.difference(&inputs).cloned());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(index as u64);
     let (mut ended, mut anew, mut finished) = (0, 0, 0);
     for kill in 0..kills {
@@ -229,7 +324,7 @@ fn kill_and_resume(index: usize) {
             _ => after(&mut random),
         };
         ended += u64::from(!kill_at(&bench, kind, kind.start, &moment));
-        if random.random_bool(0.3) && bench.path("r").exists() {
+        if random.random_bool(0.3) && bench.path(kind.grows).exists() {
             // And once more as it goes on.
             let moment = after(&mut random);
             kill_at(&bench, kind, kind.resume, &moment);
@@ -238,7 +333,8 @@ fn kill_and_resume(index: usize) {
         let what = format!("{} killed at {moment:?}: {err}", kind.name);
         if code != 0 {
             assert_one_line(&err);
-            if err.contains("the run is finished") {
+            // What is complete is left alone.
+            if ["the run is finished", "is complete", "exists"].iter().any(|told| err.contains(told)) {
                 finished += 1;
             } else {
                 assert!(err.contains("nothing to resume") || err.contains("is not the folder of"), "{what}");
@@ -251,12 +347,14 @@ fn kill_and_resume(index: usize) {
             assert!(now == before, "{what}: {name} differs");
         }
         // All that belongs there, and nothing half-made.
-        assert_eq!(bench.names("r"), names, "{what}");
+        assert_eq!(files(bench.folder.path(), ""), names, "{what}");
     }
-    eprintln!(
-        "{}: {kills} kills, {ended} too late, {anew} begun anew, {finished} finished already",
+    let line = format!(
+        "kills: {}: {kills} kills, {ended} too late, {anew} begun anew, {finished} finished already; all went on to the same bytes\n",
         kind.name
     );
+    // Not by `eprintln!`, which the harness shows of failed tests alone.
+    let _ = std::io::stderr().write_all(line.as_bytes());
     assert!(ended < kills as u64, "{}: nothing was killed", kind.name);
 }
 
@@ -288,4 +386,24 @@ fn killed_runs_of_spsa_go_on() {
 #[test]
 fn killed_matches_go_on() {
     kill_and_resume(5);
+}
+
+#[test]
+fn killed_runs_of_lbfgs_go_on() {
+    kill_and_resume(6);
+}
+
+#[test]
+fn killed_selfplay_goes_on() {
+    kill_and_resume(7);
+}
+
+#[test]
+fn killed_extractions_go_on() {
+    kill_and_resume(8);
+}
+
+#[test]
+fn killed_rescoring_goes_on() {
+    kill_and_resume(9);
 }

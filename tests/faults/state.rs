@@ -1,0 +1,117 @@
+//! What is in a folder: as it was, as it should be, and whether what a fault left is either.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The files of a folder by their paths; folders end with a slash and hold nothing themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree(pub BTreeMap<String, Vec<u8>>);
+
+impl Tree {
+    pub fn of(folder: &Path) -> Self {
+        let mut tree = Self::default();
+        tree.add(folder, "");
+        tree
+    }
+
+    fn add(&mut self, folder: &Path, prefix: &str) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                let name = name + "/";
+                self.add(&entry.path(), &name);
+                self.0.insert(name, Vec::new());
+            } else {
+                self.0.insert(name, std::fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+
+    /// Makes a folder hold this and nothing else.
+    pub fn restore(&self, folder: &Path) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => std::fs::remove_dir_all(path).unwrap(),
+                false => std::fs::remove_file(path).unwrap(),
+            }
+        }
+        for (name, bytes) in &self.0 {
+            let path = folder.join(name);
+            std::fs::create_dir_all(if name.ends_with('/') { &path } else { path.parent().unwrap() })
+                .unwrap();
+            if !name.ends_with('/') {
+                std::fs::write(path, bytes).unwrap();
+            }
+        }
+    }
+
+    /// Without what is below some paths.
+    pub fn without(&self, paths: &[&str]) -> Self {
+        let kept = |name: &&String| !paths.iter().any(|path| name.starts_with(path));
+        Self(self.0.iter().filter(|(name, _)| kept(name)).map(|(n, b)| (n.clone(), b.clone())).collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
+    /// Names that are in neither of two others.
+    pub fn strays(&self, one: &Self, other: &Self) -> Vec<&str> {
+        let known = |name: &String| one.0.contains_key(name) || other.0.contains_key(name);
+        self.0.keys().filter(|name| !known(name)).map(String::as_str).collect()
+    }
+}
+
+/// Whether a name is one of a file that a killed process may leave, for the next one to remove.
+pub fn is_leftover(name: &str) -> bool {
+    let own = name.trim_end_matches('/').rsplit('/').next().unwrap();
+    own.starts_with(".gputexel") || own.ends_with(".gputexel-new")
+}
+
+/// A file without the times that differ from run to run. The first line of a journal says how the run was begun.
+pub fn timeless(name: &str, bytes: &[u8]) -> Vec<u8> {
+    if !name.ends_with(".jsonl") {
+        return bytes.to_vec();
+    }
+    let mut out = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(mut value) => {
+                forget_times(&mut value);
+                out.extend(value.to_string().into_bytes());
+                out.push(b'\n');
+            }
+            Err(_) => out.extend(line),
+        }
+    }
+    out
+}
+
+fn forget_times(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for time in ["micros", "seconds", "time"] {
+                map.shift_remove(time);
+            }
+            map.values_mut().for_each(forget_times);
+        }
+        Value::Array(list) => list.iter_mut().for_each(forget_times),
+        _ => {}
+    }
+}
+
+/// Whether a file of which every run writes another one, for the times in it, is whole.
+pub fn is_whole(name: &str, bytes: &[u8]) -> bool {
+    let ends = |end: &str| bytes.trim_ascii_end().ends_with(end.as_bytes());
+    match Path::new(name).extension().and_then(|ending| ending.to_str()) {
+        Some("html") => ends("</html>"),
+        Some("svg") => ends("</svg>"),
+        Some("json") => serde_json::from_slice::<Value>(bytes).is_ok(),
+        Some("jsonl") => bytes.ends_with(b"\n"),
+        _ => !bytes.is_empty(),
+    }
+}
