@@ -57,7 +57,7 @@ impl Fault {
         match self {
             Self::Fail | Self::End => true,
             Self::Full => call.kind.needs_room(),
-            Self::Short | Self::Torn => call.kind == Kind::Write && call.halvable,
+            Self::Short | Self::Torn => call.halvable,
         }
     }
 }
@@ -401,7 +401,7 @@ impl Tracer {
         let path = path.strip_prefix(&self.folder).ok()?.to_path_buf();
         let mut halved = *registers;
         halve(&mut halved);
-        Some(Call { kind, name, path, halvable: arguments(&halved) != argument })
+        Some(Call { kind, name, path, halvable: kind == Kind::Write && arguments(&halved) != argument })
     }
 }
 
