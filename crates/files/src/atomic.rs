@@ -4,17 +4,19 @@
 //! what the umask leaves. It is a new file all the same: other hard links to the old one, and its access
 //! control lists, stay behind.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::appending::is_open_at;
 use crate::error::{Error, Result};
+use crate::leftovers::{TEMPORARY_PREFIX, clear_temporaries_once};
 use crate::removed::{removed_rights, rights_at};
 
-/// How the names of unfinished files begin.
-pub const TEMPORARY_PREFIX: &str = ".gputexel-";
+/// How often somebody may clear up a file that was just made.
+const TRIES: usize = 100;
 
 /// Writes `contents` to a temporary file beside `path`, syncs it, and renames it into place. A device or
 /// pipe, such as `/dev/null` or `/dev/stdout`, is written to and stays what it is.
@@ -48,12 +50,25 @@ impl AtomicFile {
         if let Some(permissions) = permissions_at_birth(path) {
             builder.permissions(permissions);
         }
-        let file = builder.tempfile_in(staging_folder(path)).map_err(without_path)?;
-        // Whoever clears up what killed processes left sees that this one is alive. Elsewhere than on
-        // Unix, locks keep others from reading.
-        if cfg!(unix) {
-            let _ = file.as_file().try_lock();
+        let folder = staging_folder(path);
+        // Elsewhere than on Unix, locks keep others from reading.
+        if cfg!(not(unix)) {
+            let file = builder.tempfile_in(&folder).map_err(without_path)?;
+            return Ok(Self { path: path.to_path_buf(), file });
         }
+        clear_temporaries_once(&folder);
+        let mut tries = TRIES;
+        let file = loop {
+            let file = builder.tempfile_in(&folder).map_err(without_path)?;
+            // Whoever clears up what killed processes left sees that this one is alive, unless they were faster.
+            let locked = file.as_file().try_lock();
+            let is_lost =
+                matches!(locked, Err(TryLockError::WouldBlock)) || !is_open_at(file.path(), file.as_file());
+            tries -= 1;
+            if !is_lost || tries == 0 {
+                break file;
+            }
+        };
         Ok(Self { path: path.to_path_buf(), file })
     }
 
@@ -144,6 +159,44 @@ fn permissions_at_birth(_path: &Path) -> Option<std::fs::Permissions> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_killed_processes_left_is_removed_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in [".gputexel-dead", ".gputexel-alive", ".other-dead"] {
+            std::fs::write(path(name), "half").unwrap();
+        }
+        std::fs::create_dir(path(".gputexel-patch")).unwrap();
+        let alive = File::open(path(".gputexel-alive")).unwrap();
+        alive.lock().unwrap();
+        write_atomically(&path("file"), b"whole").unwrap();
+        let mut names: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [".gputexel-alive", ".gputexel-patch", ".other-dead", "file"]);
+    }
+
+    /// Many write beside each other while others clear up.
+    #[test]
+    fn clearing_up_takes_nothing_from_the_living() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let path = folder.path().join(format!("file{thread}"));
+                scope.spawn(move || {
+                    for n in 0..200u32 {
+                        let mut file = AtomicFile::beside(&path).unwrap();
+                        file.write_all(&n.to_le_bytes()).unwrap();
+                        crate::leftovers::clear_temporaries(path.parent().unwrap());
+                        file.finish().unwrap();
+                        assert_eq!(std::fs::read(&path).unwrap(), n.to_le_bytes());
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
+    }
 
     #[test]
     fn what_is_replaced_keeps_its_mode() {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::appending::is_open_at;
-use crate::atomic::TEMPORARY_PREFIX;
 use crate::error::{Error, Result};
+use crate::leftovers::{clear_temporaries, is_temporary};
 use crate::reading::read_limited;
 
 /// The name of the file with the lock.
@@ -215,23 +215,6 @@ fn busy(folder: &Path, file: &mut File) -> Error {
 fn made(text: &str) -> Vec<String> {
     let plain = |name: &&str| Path::new(name).components().count() == 1 && !name.starts_with('.');
     text.lines().filter_map(|line| line.strip_prefix("made ")).filter(plain).map(str::to_string).collect()
-}
-
-/// Removes unfinished files whose process has ended.
-fn clear_temporaries(folder: &Path) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name())) {
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        // Those of a living process, such as one that writes a report, are locked.
-        let dead = || File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
-        if is_file && dead() {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
-fn is_temporary(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with(TEMPORARY_PREFIX)
 }
 
 /// Whether a name in a folder is that of a lock or of an unfinished file.

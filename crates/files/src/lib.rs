@@ -14,6 +14,7 @@ pub mod input;
 pub mod journal;
 mod json_lines;
 mod layers;
+mod leftovers;
 mod messages;
 mod paths;
 mod reading;
