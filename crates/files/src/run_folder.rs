@@ -12,6 +12,7 @@ use crate::atomic::write_atomically;
 use crate::error::{Error, Remedy, Result};
 use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
 use crate::json_lines::wrap_numbers;
+use crate::new_folders::NewFolders;
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
 use crate::removed::remove_until_rewritten;
@@ -119,8 +120,8 @@ const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 /// A run's folder.
 pub struct RunFolder {
     path: PathBuf,
-    /// What this process made for it, the folder itself first: it may go again when nothing came of the run.
-    fresh: Vec<PathBuf>,
+    /// What this process made for it: it may go again when nothing came of the run.
+    fresh: NewFolders,
     /// Held by those who write to the folder as its run.
     lock: Option<FolderLock>,
 }
@@ -134,13 +135,18 @@ impl RunFolder {
     /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
         let (path, fresh) = match path {
-            Some(path) => (path.to_path_buf(), missing(path)),
+            Some(path) => (path.to_path_buf(), NewFolders::missing(path)),
             None => {
-                let above = missing(Path::new(RUNS));
-                let path = dated_folder()?;
-                (path.clone(), [vec![path], above].concat())
+                let above = NewFolders::make(Path::new(RUNS))?;
+                let path = dated_folder().inspect_err(|_| above.remove_empty())?;
+                (path.clone(), above.with(&path))
             }
         };
+        // Whatever fails, the lock is let go first.
+        Self::begin(path, fresh.clone(), kind, overwrite).inspect_err(|_| fresh.remove_empty())
+    }
+
+    fn begin(path: PathBuf, fresh: NewFolders, kind: Kind, overwrite: bool) -> Result<Self> {
         if fresh.is_empty() {
             check_contents(&path, kind, overwrite)?;
         } else {
@@ -170,12 +176,16 @@ impl RunFolder {
         {
             return Err(no_record(path, record, kind.name()));
         }
-        Ok(Self { path: path.to_path_buf(), fresh: Vec::new(), lock: Some(FolderLock::acquire(path)?) })
+        Ok(Self {
+            path: path.to_path_buf(),
+            fresh: NewFolders::default(),
+            lock: Some(FolderLock::acquire(path)?),
+        })
     }
 
     /// A folder to read from, which another process may be writing to.
     pub fn view(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), fresh: Vec::new(), lock: None }
+        Self { path: path.to_path_buf(), fresh: NewFolders::default(), lock: None }
     }
 
     /// What is done in the folder.
@@ -336,10 +346,7 @@ impl RunFolder {
         if !self.fresh.is_empty() {
             lock.remove_file();
         }
-        for path in &self.fresh {
-            // A folder that is not empty stays, which is what is wanted.
-            let _ = std::fs::remove_dir(path);
-        }
+        self.fresh.remove_empty();
     }
 }
 
@@ -409,16 +416,9 @@ pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()>
     file.append((line + "\n").as_bytes())
 }
 
-/// A path and those above it, as far as they do not exist.
-fn missing(path: &Path) -> Vec<PathBuf> {
-    let named = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-    path.ancestors().take_while(named).map(Path::to_path_buf).collect()
-}
-
 /// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.
 fn dated_folder() -> Result<PathBuf> {
     let runs = Path::new(RUNS);
-    std::fs::create_dir_all(runs).map_err(|e| Error::io(runs, e))?;
     let stamp = jiff::Timestamp::now().strftime("%Y-%m-%d-%H%M%S").to_string();
     let mut path = runs.join(&stamp);
     let mut number = 2;

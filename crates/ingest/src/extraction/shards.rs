@@ -26,7 +26,7 @@ use super::{ExtractSettings, Hooks};
 use crate::reading::{Chunk, Queue, Sink, Source, read_all};
 use gputexel_dataset::{DatasetWriter, Metadata, UNFINISHED, check_shards, remove_shards};
 use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Advice, Error, Result};
+use gputexel_files::{Advice, Error, NewFolders, Result};
 use gputexel_model::TableEvaluation;
 
 /// The report of an extraction into shards.
@@ -81,9 +81,8 @@ pub fn extract_shards(
     settings.validate(inputs, folder)?;
     let evaluation = evaluation_of(settings)?;
     let header = Header::new(inputs, recorded(settings, evaluation.as_ref())?);
-    let is_made = !folder.exists();
-    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    let lock = FolderLock::acquire(folder)?;
+    let fresh = NewFolders::make(folder)?;
+    let lock = FolderLock::acquire(folder).inspect_err(|_| fresh.remove_empty())?;
     let begun = match unfinished.exists() && resume {
         true => {
             let anew = Advice::default().setting("force", "").text(" instead of ");
@@ -97,7 +96,17 @@ pub fn extract_shards(
     };
     let (journal, kept, damaged_at) = match begun {
         Some(begun) => begun,
-        None => (ChunkJournal::create(&unfinished, &header)?, Vec::new(), None),
+        None => {
+            let journal = ChunkJournal::create(&unfinished, &header).inspect_err(|_| {
+                // Nothing can be continued with a part of its first line.
+                let _ = std::fs::remove_file(&unfinished);
+                if !fresh.is_empty() {
+                    lock.remove_file();
+                    fresh.remove_empty();
+                }
+            })?;
+            (journal, Vec::new(), None)
+        }
     };
     let run = Run { inputs, settings, folder, size, evaluation };
     let mut keeper =
@@ -123,9 +132,9 @@ pub fn extract_shards(
             drop(keeper);
             // What stays behind does no harm.
             let _ = std::fs::remove_file(&unfinished);
-            if is_made {
+            if !fresh.is_empty() {
                 lock.remove_file();
-                let _ = std::fs::remove_dir(folder);
+                fresh.remove_empty();
             }
             Err(error)
         }
