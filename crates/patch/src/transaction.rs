@@ -260,49 +260,113 @@ pub(super) fn file_state(tree: &Folder, entry: &FileRecord) -> Result<FileState>
     })
 }
 
-/// Puts the old file back, or removes one that was not there before.
-pub(super) fn restore(tree: &Folder, entry: &FileRecord, folder: &Folder) -> Result<()> {
-    let Some(backup) = &entry.backup else {
-        return entry.place(tree)?.map_or(Ok(()), |place| place.folder.remove(&place.name));
-    };
-    let missing = |path: &Path| Error::io(path, std::io::Error::from(std::io::ErrorKind::NotFound));
-    let old = folder.find(backup)?.ok_or_else(|| missing(&folder.path().join(backup)))?;
-    if !entry.before.as_ref().is_some_and(|sum| has_checksum(&old.bytes, sum)) {
-        let reason = "is not what was put there; nothing is made of it";
-        return Err(Error::input(folder.path().join(backup), reason));
-    }
-    let place = match (entry.place(tree)?, entry.path.parent()) {
-        (Some(place), _) => place,
-        (None, Some(parent)) if entry.path.is_relative() => {
-            FilePlace { folder: tree.make(parent)?, name: entry.path.file_name().unwrap_or_default().into() }
-        }
-        (None, _) => return Err(missing(&entry.path)),
-    };
-    let rights = place.find()?.map_or(old.rights, |now| now.rights);
-    place.folder.write(place.staged(), &old.bytes, Some(&rights))?;
-    place.folder.rename(place.staged(), &place.name)?;
-    place.folder.sync()
+/// A file that is about to be as it was.
+struct Restoration {
+    place: FilePlace,
+    /// Whether the old file is there beside it; else there was none.
+    staged: bool,
 }
 
-/// Restores what is not restored yet, and says so in the journal.
-pub(super) fn finish_undo(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
-    for entry in &journal.files {
-        if file_state(lock.tree(), entry)? != FileState::Old {
-            restore(lock.tree(), entry, folder)?;
+impl Restoration {
+    /// Writes the old file beside the new one; none if there is no place where one could be.
+    fn stage(tree: &Folder, entry: &FileRecord, folder: &Folder) -> Result<Option<Self>> {
+        let Some(backup) = &entry.backup else {
+            return Ok(entry.place(tree)?.map(|place| Self { place, staged: false }));
+        };
+        let missing = |path: &Path| Error::io(path, std::io::Error::from(std::io::ErrorKind::NotFound));
+        let old = folder.find(backup)?.ok_or_else(|| missing(&folder.path().join(backup)))?;
+        if !entry.before.as_ref().is_some_and(|sum| has_checksum(&old.bytes, sum)) {
+            let reason = "is not what was put there; nothing is made of it";
+            return Err(Error::input(folder.path().join(backup), reason));
+        }
+        let place = match (entry.place(tree)?, entry.path.parent()) {
+            (Some(place), _) => place,
+            (None, Some(parent)) if entry.path.is_relative() => FilePlace {
+                folder: tree.make(parent)?,
+                name: entry.path.file_name().unwrap_or_default().into(),
+            },
+            (None, _) => return Err(missing(&entry.path)),
+        };
+        let rights = place.find()?.map_or(old.rights, |now| now.rights);
+        let staged = place.folder.write(place.staged(), &old.bytes, Some(&rights));
+        if let Err(error) = staged {
+            // Half a file is in nobody's way, but a mess.
+            let _ = place.folder.remove(place.staged());
+            return Err(error);
+        }
+        Ok(Some(Self { place, staged: true }))
+    }
+
+    /// Puts the old file in its place, or removes one that was not there before.
+    fn replace(&self) -> Result<()> {
+        let Self { place, staged } = self;
+        if *staged {
+            place.folder.rename(place.staged(), &place.name)?;
+        } else {
+            place.folder.remove(&place.name)?;
+        }
+        place.folder.sync()
+    }
+
+    /// Takes away what was written.
+    fn give_up(&self) {
+        if self.staged {
+            let _ = self.place.folder.remove(self.place.staged());
         }
     }
+}
+
+/// Writes the old files of entries beside the new ones; all or, where that fails, none.
+fn stage_all(tree: &Folder, entries: &[&FileRecord], folder: &Folder) -> Result<Vec<Restoration>> {
+    let mut staged: Vec<Restoration> = Vec::new();
+    for entry in entries {
+        match Restoration::stage(tree, entry, folder) {
+            Ok(next) => staged.extend(next),
+            Err(error) => {
+                staged.iter().for_each(Restoration::give_up);
+                return Err(error);
+            }
+        }
+    }
+    Ok(staged)
+}
+
+/// An undo whose old files are all written, none of them in its place yet.
+pub(super) struct StagedUndo(Vec<Restoration>);
+
+/// Writes the old files that are not there beside the new ones, where a full disk or a folder without rights shows;
+/// after an error, no file has changed.
+pub(super) fn stage_undo(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<StagedUndo> {
+    let mut changed = Vec::new();
+    for entry in &journal.files {
+        if file_state(lock.tree(), entry)? != FileState::Old {
+            changed.push(entry);
+        }
+    }
+    stage_all(lock.tree(), &changed, folder).map(StagedUndo)
+}
+
+/// Puts the old files in their places, and says so in the journal.
+pub(super) fn finish_undo(
+    lock: &PatchLock,
+    journal: &Journal,
+    folder: &Folder,
+    staged: &StagedUndo,
+) -> Result<()> {
+    staged.0.iter().try_for_each(Restoration::replace)?;
     journal.at(Progress::Undone).write(folder, lock.key())
 }
 
 /// Puts back all that is new.
 fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()> {
+    let mut new = Vec::new();
     for entry in &journal.files {
         if let Some(place) = entry.place(lock.tree())? {
             place.folder.remove(place.staged())?;
         }
         match file_state(lock.tree(), entry)? {
             FileState::Old => {}
-            FileState::New => restore(lock.tree(), entry, folder)?,
+            FileState::New => new.push(entry),
             FileState::Changed => {
                 let reason = format!(
                     "was changed after an interruption; its old text is in {}; put it right and delete {}",
@@ -313,7 +377,7 @@ fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()>
             }
         }
     }
-    Ok(())
+    stage_all(lock.tree(), &new, folder)?.iter().try_for_each(Restoration::replace)
 }
 
 /// Whether an interrupted command has left a source folder half written.
@@ -366,7 +430,8 @@ pub(super) fn recover_at(lock: &PatchLock) -> Result<Option<String>> {
             ))
         }
         Progress::Undoing => {
-            finish_undo(lock, &journal, &folder)?;
+            let staged = stage_undo(lock, &journal, &folder)?;
+            finish_undo(lock, &journal, &folder, &staged)?;
             Some(format!("'patch undo' of a '{}' was interrupted, and is finished now", journal.command))
         }
         Progress::Done | Progress::Undone => None,

@@ -7,7 +7,7 @@ use super::journal::{FOLDER, FileRecord, Journal, Origin, Progress, replacements
 use super::lock::PatchLock;
 use super::remedy::Remedy;
 use super::seal::Key;
-use super::transaction::{FileState, backup_root, file_state, finish_undo, recover_at};
+use super::transaction::{FileState, backup_root, file_state, finish_undo, recover_at, stage_undo};
 use gputexel_files::{Error, Result};
 
 /// What was undone.
@@ -169,11 +169,25 @@ fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
         }
     }
     // What is left alone is no business of an interrupted undo, either.
+    let done = journal.clone();
     journal.files = remaining;
     journal.progress = Progress::Undoing;
-    lock.set_pending(folder.path())?;
-    journal.write(folder, lock.key())?;
-    finish_undo(lock, &journal, folder)?;
+    let begin = || {
+        lock.set_pending(folder.path())?;
+        journal.write(folder, lock.key())?;
+        stage_undo(lock, &journal, folder)
+    };
+    let staged = match begin() {
+        Ok(staged) => staged,
+        Err(error) => {
+            // No file has changed. Where not even that can be said, the next command undoes it after all.
+            if done.write(folder, lock.key()).is_ok() {
+                lock.clear_pending()?;
+            }
+            return Err(error);
+        }
+    };
+    finish_undo(lock, &journal, folder, &staged)?;
     lock.clear_pending()?;
     let (files, removed) = split_by_existence(undone.iter());
     Ok(Undone { command: journal.command, files, removed, kept, changed: copies, interrupted: false })
