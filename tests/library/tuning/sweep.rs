@@ -454,6 +454,34 @@ fn every_step_can_be_the_last_before_a_resumption() {
     }
 }
 
+/// A killed sweep goes on from any state that it has stored, also the one behind the last step of a portion.
+#[test]
+fn every_stored_state_goes_on_to_the_same_outcome() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    for method in [ADAM, NEWTON] {
+        let mut config = config(&data, &["l2=0,1e-3"], method, 3);
+        config.seeds = vec![1, 2];
+        let mut states = Vec::new();
+        let mut observe = |event: SweepEvent<'_>| {
+            if let SweepEvent::State { checkpoint, .. } = event {
+                states.push(checkpoint());
+            }
+            Ok(())
+        };
+        let whole = SweepDriver::try_new(&config, &data)
+            .unwrap()
+            .run(&cpu, &AtomicBool::new(false), &mut observe)
+            .unwrap();
+        assert!(states.len() > 4 && whole.epochs == whole.planned);
+        for (i, state) in states.into_iter().enumerate() {
+            let mut sweep = SweepDriver::resume(&config, None, &data, state, "c".as_ref()).unwrap();
+            let rest = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
+            assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "state {i}");
+        }
+    }
+}
+
 #[test]
 fn retraining_uses_every_position() {
     let folder = tempfile::tempdir().unwrap();

@@ -259,6 +259,8 @@ impl<'a> SweepDriver<'a> {
                 together = together.max(portion.len());
                 if let Some(state) = self.resumed.take() {
                     portion.restore(state)?;
+                    // It may have been stopped behind its last step.
+                    epochs = self.epochs_of_ended() + portion.epochs_done();
                 }
                 while !portion.finished() && goes_on() {
                     portion.step(&mut *evaluator)?;
