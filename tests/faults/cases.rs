@@ -417,6 +417,18 @@ fn patch_tune() {
 }
 
 #[test]
+fn patch_tune_with_a_backup_elsewhere() {
+    hit(&Case {
+        name: "patch tune --backup",
+        prepare: sources,
+        start: &["patch", "tune", "x.tune", "source", "--backup=kept/here", "-q"],
+        results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
+        private: &["source/.gputexel-patch/"],
+        ..Case::PLAIN
+    });
+}
+
+#[test]
 fn patch_apply_without_a_backup() {
     hit(&Case {
         name: "patch apply",

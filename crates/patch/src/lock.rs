@@ -70,7 +70,10 @@ impl PatchLock {
                 {
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    tree.remove_empty(FOLDER);
+                    return Err(error);
+                }
             };
             match file.try_lock() {
                 Ok(()) if is_removed(&file) => continue,

@@ -11,7 +11,7 @@ use super::folder::{FilePlace, Folder, Found};
 use super::journal::{FOLDER, FileRecord, Journal, Progress, checksum, has_checksum, replacements};
 use super::lock::PatchLock;
 use super::plan::{Change, PatchPlan};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, NewFolders, Result};
 
 /// Where the old files are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,24 +75,42 @@ pub fn write_observed(
     }
     let found: Vec<(FilePlace, Option<Found>)> =
         plan.changes.iter().map(|change| find_unchanged(&lock, change)).collect::<Result<_>>()?;
-    let root = match backup {
+    let (root, fresh) = match backup {
         Backup::In(folder) => {
-            std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-            open(folder)?.make(Path::new(&tree_name(lock.sources())))?
+            let fresh = NewFolders::make(folder)?;
+            let root = open(folder).and_then(|folder| folder.make(Path::new(&tree_name(lock.sources()))));
+            (root.inspect_err(|_| fresh.remove_empty())?, fresh)
         }
-        Backup::Beside | Backup::No => lock.folder().below(Path::new(""))?,
+        Backup::Beside | Backup::No => (lock.folder().below(Path::new(""))?, NewFolders::default()),
     };
-    let name = create_folder(&root, command)?;
-    let folder = root.below(Path::new(&name))?;
+    // What was made for the old files, and holds none.
+    let tidy = || {
+        if let Backup::In(folder) = backup
+            && let Ok(folder) = open(folder)
+        {
+            folder.remove_empty(tree_name(lock.sources()));
+            fresh.remove_empty();
+        }
+    };
+    let created = create_folder(&lock, &root, command);
+    let opened = created.and_then(|name| Ok((root.below(Path::new(&name))?, name)));
+    let (folder, name) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            lock.clear_pending()?;
+            tidy();
+            return Err(error);
+        }
+    };
     let work = Replacement { plan, found, lock: &lock, folder: &folder };
     let give_up = |error: Error| -> Result<Written> {
         work.found.iter().for_each(|(place, _)| drop(place.folder.remove(place.staged())));
         let _ = root.remove_folder(&name);
+        tidy();
         lock.clear_pending()?;
         Err(error)
     };
-    let prepared = lock.set_pending(folder.path()).and_then(|()| work.prepare(command, observe));
-    let (journal, warnings) = match prepared {
+    let (journal, warnings) = match work.prepare(command, observe) {
         Ok(prepared) => prepared,
         Err(error) => return give_up(error),
     };
@@ -128,13 +146,15 @@ pub(super) fn backup_root(lock: &PatchLock, backup: Option<&Path>) -> Result<Opt
     if root.has(&name)? { root.below(Path::new(&name)).map(Some) } else { Ok(Some(root)) }
 }
 
-/// Makes the folder of the next replacement; its name.
-fn create_folder(root: &Folder, command: &str) -> Result<String> {
+/// Makes the folder of the next replacement; its name. It is noted first, so that what an interruption leaves of it
+/// is taken away by the next command.
+fn create_folder(lock: &PatchLock, root: &Folder, command: &str) -> Result<String> {
     let mut number = replacements(root)?.last().map_or(0, |(number, _)| *number);
     loop {
         let full = || Error::input(root.path(), "has no number left for the old files");
         number = number.checked_add(1).ok_or_else(full)?;
         let name = format!("{number:04}-{command}");
+        lock.set_pending(&root.path().join(&name))?;
         if root.create_folder(&name)? {
             return Ok(name);
         }
