@@ -99,12 +99,12 @@ fn gauss_newton() {
 #[test]
 fn lbfgs() {
     hit(&Case {
-        name: "tune lbfgs",
+        name: "tune gn-lbfgs",
         prepare: material,
         start: &[
             "tune",
             "m.bin",
-            "--optimizer=lbfgs",
+            "--optimizer=gn-lbfgs",
             "--l2=1e-3",
             "--epochs=4",
             "--checkpoint-every=0",
@@ -315,12 +315,12 @@ fn rescore() {
         name: "rescore",
         prepare: |bench| {
             games(bench);
-            before(bench, &["convert", "games.pgn", "-o", "in.txt"]);
+            before(bench, &["convert", "games.pgn", "-o", "in.epd", "--sample=150"]);
         },
         start: &[
             "-q",
             "rescore",
-            "in.txt",
+            "in.epd",
             "-o",
             "out.txt",
             "--engine=material",
@@ -331,7 +331,7 @@ fn rescore() {
         resume: Some(&[
             "-q",
             "rescore",
-            "in.txt",
+            "in.epd",
             "-o",
             "out.txt",
             "--engine=material",

@@ -49,7 +49,7 @@ fn calls_are_counted_and_hit() {
 }
 
 /// The verdicts on a shell command that writes `result`, where `old` stands.
-fn verdicts(command: &'static str) -> Option<Vec<String>> {
+fn verdicts(args: &'static [&'static str]) -> Option<Vec<String>> {
     if let Err(why) = is_possible() {
         requirement::lack("ptrace", &why);
         return None;
@@ -58,7 +58,7 @@ fn verdicts(command: &'static str) -> Option<Vec<String>> {
         name: "careless",
         program: Some(SHELL),
         prepare: |bench| drop(bench.write("result", "old")),
-        start: &["-c", command],
+        start: args,
         results: &["result"],
         ..Case::PLAIN
     };
@@ -67,14 +67,16 @@ fn verdicts(command: &'static str) -> Option<Vec<String>> {
 
 #[test]
 fn careless_writing_is_found_out() {
-    let Some(broken) = verdicts("printf 12345678 > result") else { return };
+    let Some(broken) = verdicts(&["-c", "printf 12345678 > result"]) else { return };
     let found =
         |start: &str, end: &str| broken.iter().any(|line| line.starts_with(start) && line.ends_with(end));
     // Killed when the file was emptied, or half written.
     let half = "result is neither the old nor the new one";
     assert!(found("careless: end 2", half) && found("careless: torn 1", half), "{broken:#?}");
     // What is beside it and in nobody's way is a mess all the same.
-    let Some(broken) = verdicts("printf 1 > mess; printf 12345678 > result; rm mess") else { return };
+    let Some(broken) = verdicts(&["-c", "printf 1 > mess; printf 12345678 > result; rm mess"]) else {
+        return;
+    };
     let found =
         |start: &str, end: &str| broken.iter().any(|line| line.starts_with(start) && line.ends_with(end));
     assert!(found("careless: end 3", "[\"mess\"] is left"), "{broken:#?}");

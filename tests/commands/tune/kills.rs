@@ -121,12 +121,12 @@ const KILLED: [Killed; 10] = [
         results: &["r/match.jsonl"],
     },
     Killed {
-        name: "lbfgs",
+        name: "gn-lbfgs",
         kills: 4,
         start: &[
             "tune",
             "m.bin",
-            "--optimizer=lbfgs",
+            "--optimizer=gn-lbfgs",
             "--l2=1e-3",
             "--epochs=20",
             "--checkpoint-every=0",
@@ -171,10 +171,10 @@ const KILLED: [Killed; 10] = [
     Killed {
         name: "rescore",
         kills: 4,
-        start: &["rescore", "in.txt", "-o=r.txt", "--engine=material", "--nodes=200", "--duplicates=keep"],
+        start: &["rescore", "in.epd", "-o=r.txt", "--engine=material", "--nodes=200", "--duplicates=keep"],
         resume: &[
             "rescore",
-            "in.txt",
+            "in.epd",
             "-o=r.txt",
             "--engine=material",
             "--nodes=200",
@@ -290,7 +290,7 @@ fn kill_and_resume(index: usize) {
     assert_eq!(code, 0);
     bench.write("run.toml", out);
     let run = |args: &[&str]| bench.run(&[args, &["-q"]].concat(), "");
-    assert_eq!(run(&["convert", "games.pgn", "-o=in.txt"]).0, 0);
+    assert_eq!(run(&["convert", "games.pgn", "-o=in.epd"]).0, 0);
     let inputs = files(bench.folder.path(), "");
     let begun = Instant::now();
     assert_eq!(run(kind.start).0, 0, "{}: {:?}", kind.name, run(kind.start));
