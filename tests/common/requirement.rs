@@ -11,8 +11,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What can be asked for. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public games and positions beside the checkout, `root` the
-/// right to give files away, `ptrace` the right to trace processes.
-pub const NAMES: [&str; 23] = [
+/// right to give files away, `ptrace` the right to trace processes, `dependencies` the packages of all crates, downloaded.
+pub const NAMES: [&str; 24] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -36,6 +36,7 @@ pub const NAMES: [&str; 23] = [
     "root",
     "ptrace",
     "data",
+    "dependencies",
 ];
 
 /// The switches of the environment, as they are set.

@@ -5,6 +5,7 @@ mod common;
 
 mod dataset;
 mod determinism;
+mod dependencies;
 mod examples;
 mod files;
 mod formats;
