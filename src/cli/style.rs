@@ -1,6 +1,8 @@
 //! How results look on a terminal: labels stand out, good and bad news have colors, and lines that are too long are
 //! folded under their labels. Files, pipes and `NO_COLOR` get plain text in whole lines.
 
+use std::borrow::Cow;
+
 use console::{Style, Term};
 
 /// Where the texts behind labels begin.
@@ -61,6 +63,7 @@ pub fn error_prefix() -> String {
 
 /// A line of standard error; warnings stand out.
 pub fn note(line: &str) -> String {
+    let line = &*harmless(line, console::colors_enabled_stderr());
     match line.split_once("warning:") {
         Some((before, rest)) if before.len() <= "gputexel: ".len() => {
             let word = Style::new().yellow().bold().for_stderr().apply_to("warning:");
@@ -81,9 +84,40 @@ pub fn columns() -> usize {
     size.map_or(usize::MAX, |(_, columns)| usize::from(columns))
 }
 
+/// A text whose characters do nothing to a terminal but end lines and, where that is wanted, color: names come from
+/// files and engines of others.
+fn harmless(text: &str, colored: bool) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c != '\n' && c != '\t' && gputexel::is_active(c)) {
+        let (before, behind) = rest.split_at(at);
+        out.push_str(before);
+        let length = match color(behind).filter(|_| colored) {
+            Some(color) => {
+                out.push_str(color);
+                color.len()
+            }
+            None => {
+                let length = behind.chars().next().map_or(behind.len(), char::len_utf8);
+                out.push_str(&gputexel::escaped(&behind[..length]));
+                length
+            }
+        };
+        rest = &behind[length..];
+    }
+    if out.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(out + rest) }
+}
+
+/// What begins a text and selects a color or weight of letters.
+fn color(text: &str) -> Option<&str> {
+    let codes = text.strip_prefix("\u{1b}[")?;
+    let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    codes[end..].starts_with('m').then(|| &text[..text.len() - codes.len() + end + 1])
+}
+
 /// Results as the standard output shows them best.
 pub fn dressed(text: &str) -> String {
-    let folded = folded(text, columns());
+    let folded = folded(&harmless(text, console::colors_enabled()), columns());
     if console::colors_enabled() { labeled(&folded) } else { folded }
 }
 
@@ -166,6 +200,23 @@ mod tests {
             folded(path, 40),
             "written     a-path-of-more-than-forty-columns/report.html,\n            --and-a-flag"
         );
+    }
+
+    #[test]
+    fn names_of_others_do_nothing_to_a_terminal() {
+        let painted = "\u{1b}[1mloss\u{1b}[0m \u{1b}[38;5;2m0.1\u{1b}[0m\n\tx";
+        assert_eq!(harmless(painted, true), painted);
+        assert_eq!(harmless("a\u{1b}[1mb", false), "a\\u{1b}[1mb");
+        for (text, shown) in [
+            ("a\u{1b}[2Jb", "a\\u{1b}[2Jb"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("\u{1b}[1", "\\u{1b}[1"),
+            ("\u{1b}", "\\u{1b}"),
+            ("over\rwritten \u{9b}2J \u{202e}", "over\\rwritten \\u{9b}2J \\u{202e}"),
+            ("plain é\n", "plain é\n"),
+        ] {
+            assert_eq!(harmless(text, true), shown);
+        }
     }
 
     #[test]

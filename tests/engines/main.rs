@@ -10,6 +10,7 @@ mod datagen_commands;
 mod games;
 mod match_command;
 mod match_runs;
+mod recorded;
 mod script;
 mod spsa_command;
 mod uci_command;

@@ -10,6 +10,7 @@ mod examples;
 mod files;
 mod formats;
 mod packages;
+mod reach;
 mod requirement;
 mod soundness;
 mod spsa;

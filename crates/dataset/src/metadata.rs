@@ -95,6 +95,10 @@ impl Metadata {
             let named = PathBuf::from(&source.path);
             let beside = path.parent().map_or_else(|| named.clone(), |folder| folder.join(&named));
             match [named, beside].into_iter().find(|candidate| candidate.exists()) {
+                // Datasets come from anywhere, so they do not have devices and pipes opened.
+                Some(found) if !found.is_file() => {
+                    return Err(format!("its source '{}' is no file", source.path));
+                }
                 Some(found) => inputs.push(found),
                 None => return Err(format!("its source '{}' is not there", source.path)),
             }
@@ -115,5 +119,27 @@ impl Metadata {
             tracing: None,
             checksums: BTreeMap::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gputexel_model::FeatureKind;
+
+    #[cfg(unix)]
+    #[test]
+    fn sources_are_files() {
+        let mut metadata = Metadata::new(FeatureSet::new(FeatureKind::Material, Default::default()));
+        let mut from = |path: &str| {
+            let record = serde_json::json!({ "path": path, "format": "pgn", "records": 1, "positions": 1 });
+            metadata.sources = vec![serde_json::from_value(record).unwrap()];
+            metadata.sources_beside(Path::new("/etc/d.bin"))
+        };
+        assert_eq!(from("passwd").unwrap(), [PathBuf::from("/etc/passwd")]);
+        for path in ["/dev/zero", "/etc"] {
+            assert_eq!(from(path).unwrap_err(), format!("its source '{path}' is no file"));
+        }
+        assert!(from("none").unwrap_err().contains("is not there"));
     }
 }

@@ -19,7 +19,7 @@ const MAX_PATH: usize = 4096;
 const MAX_MESSAGE: usize = 8000;
 
 /// Whether a character does something to a terminal instead of being shown.
-fn is_active(c: char) -> bool {
+pub fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -1,6 +1,7 @@
 //! The runs under a folder: found, listed and shown, as they are at the moment.
 //!
-//! Links are never followed, so that nothing is shown that lies elsewhere, whatever a folder was filled with by others.
+//! Links are never followed, neither to folders nor to files of a run, so that nothing is shown that lies elsewhere, whatever a
+//! folder was filled with by others. Nor are pipes and devices opened, which might keep a visitor waiting.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::time::SystemTime;
 
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::run_folder::{Kind, REPORT};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, check_own_files};
 use gputexel_report::{ListedRun, Live, Report, RunList, Stage};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
@@ -112,7 +113,7 @@ impl Runs {
         if kind(&folder).is_none() {
             return Ok(Found::Missing);
         }
-        let mut report = (self.read)(&folder)?;
+        let mut report = self.read_own(&folder)?;
         report.set_running(FolderLock::is_held(&folder));
         // What was written at the end has what takes positions to compute.
         if report.stage() == Stage::Finished
@@ -121,6 +122,15 @@ impl Runs {
             return Ok(Found::Plain(page));
         }
         report.to_html(Some(live)).map(Found::Page)
+    }
+
+    /// The report of a folder whose files, and those of the match in it, are its own.
+    fn read_own(&self, folder: &Path) -> Result<Report> {
+        check_own_files(folder)?;
+        let folders = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?.flatten().take(ENTRIES);
+        let below = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        below.map(|entry| entry.path()).try_for_each(|path| check_own_files(&path))?;
+        (self.read)(folder)
     }
 
     /// The folder that the rest of a path names; `None` where it leads out of the folder or through a link.
@@ -226,7 +236,7 @@ impl Runs {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut files: Vec<_> = entries
             .filter_map(|entry| {
-                let about = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
+                let about = entry.metadata().ok().filter(|about| !about.is_dir())?;
                 Some((entry.file_name(), about.len(), about.modified().ok()))
             })
             .collect();
@@ -236,7 +246,7 @@ impl Runs {
         if let Some(before) = before.filter(|before| before.stamp == stamp) {
             return before;
         }
-        let known = match (self.read)(folder) {
+        let known = match self.read_own(folder) {
             Ok(mut report) => {
                 report.set_running(running);
                 Known {
@@ -323,13 +333,28 @@ mod tests {
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(dir.path().join("outside"), root.join("link")).unwrap();
-            std::os::unix::fs::symlink("/etc/passwd", root.join("bad/report.html")).unwrap();
+            make("linked", "half-way");
+            std::os::unix::fs::symlink("/etc/passwd", root.join("linked/metrics.jsonl")).unwrap();
+            make("deep", "half-way");
+            std::fs::create_dir(root.join("deep/verify")).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", root.join("deep/verify/match.jsonl")).unwrap();
         }
         let runs = runs(&root);
         let list = runs.list();
         let mut links: Vec<&str> = list.runs.iter().map(|run| run.link.as_str()).collect();
         links.sort_unstable();
+        links.retain(|link| !["/run/linked/", "/run/deep/"].contains(link));
         assert_eq!(links, ["/run/a/", "/run/b%20%26%20%3Cc%3E/deep/", "/run/bad/"]);
+        for (run, file) in
+            [("linked", "metrics.jsonl"), ("deep", "match.jsonl")].into_iter().filter(|_| cfg!(unix))
+        {
+            let listed = list.runs.iter().find(|listed| listed.name == run).unwrap();
+            assert!(
+                listed.stage.is_none() && listed.status.contains(&format!("{file}: is a link")),
+                "{listed:?}"
+            );
+            assert!(runs.at(&format!("/run/{run}"), &live()).unwrap_err().to_string().contains("is a link"));
+        }
         let bad = list.runs.iter().find(|run| run.name == "bad").unwrap();
         assert!(bad.stage.is_none() && bad.status.contains("is <damaged>"), "{bad:?}");
         assert_eq!(runs.at("/run/a/", &live()).unwrap(), Found::Plain(b"<p>whole".to_vec()));

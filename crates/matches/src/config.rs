@@ -8,12 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use super::adjudication::Adjudication;
 use super::game::Rules;
+use super::journal::JOURNAL;
 use super::openings::Openings;
 use super::statistics::Sprt;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Recorded, Result, check_replaceable};
+use gputexel_model::Prior;
 
 const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
+
+/// What the games of a match are an event of.
+pub(crate) const EVENT: &str = "gputexel match";
+
+/// How files of such games begin.
+const FIRST_TAG: &str = "[Event \"gputexel match\"]";
 
 /// The first line of a match's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +73,17 @@ pub struct EngineConfig {
     pub checksum: Option<String>,
     /// UCI options, by name and value.
     pub options: Vec<(String, String)>,
+}
+
+impl EngineConfig {
+    /// Adds the program or the parameters to what a record names.
+    pub fn record(&self, recorded: &mut Recorded) {
+        match self.kind {
+            EngineKind::BuiltIn if Prior::is_word(&self.source) => {}
+            EngineKind::BuiltIn => recorded.add_read(&self.source),
+            EngineKind::Uci | EngineKind::Xboard => recorded.add_program(&self.source),
+        }
+    }
 }
 
 /// Where an engine runs.
@@ -126,6 +145,23 @@ impl MatchConfig {
             return Err(Error::input(folder, format!("its journal is {found}, expected {FORMAT} {VERSION}")));
         }
         Ok(())
+    }
+
+    /// What the journal in a folder names beyond the folder.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a file of games that is there and holds something else, and for devices and pipes.
+    pub(crate) fn recorded(&self, folder: &Path) -> Result<Recorded> {
+        let journal = folder.join(JOURNAL);
+        let mut recorded = Recorded::new(&journal);
+        self.engines.iter().for_each(|engine| engine.record(&mut recorded));
+        self.openings.file.iter().for_each(|book| recorded.add_read(book));
+        if let Some(pgn) = &self.pgn {
+            check_replaceable(&journal, pgn, "pgn", |head| head.starts_with(FIRST_TAG.as_bytes()))?;
+            recorded.add_written(pgn);
+        }
+        recorded.check()?;
+        Ok(recorded)
     }
 
     /// The rules of its games.

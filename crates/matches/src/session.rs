@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::config::{EngineKind, MatchConfig};
+use super::config::{EVENT, EngineKind, MatchConfig};
 use super::contestant::{Contestant, make_names_differ};
 use super::dispatch::Dispatcher;
 use super::end::End;
@@ -16,7 +16,7 @@ use super::runner::{MatchResult, MatchSettings, Observer, dispatch_match, run_ma
 use super::tally::{PairSummary, Tally};
 use super::time_control::TimeControl;
 use gputexel_files::run_folder::{Kind, check_inputs};
-use gputexel_files::{Error, Result, RunFolder, StopFlag};
+use gputexel_files::{Error, Recorded, Result, RunFolder, StopFlag};
 
 /// The games' file in the folder of a match.
 const GAMES_FILE: &str = "games.pgn";
@@ -61,14 +61,16 @@ impl<'a> Match<'a> {
     /// Opens the folder of a match that was interrupted, or is to be made longer.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a match or its journal is damaged; [`Error::Busy`] when it
-    /// is being written; [`Error::Io`].
+    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged or names what no match reads or
+    /// writes; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn resume(folder: impl AsRef<Path>) -> Result<ResumeBuilder<'a>> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
         let (journal, config, done) = Journal::open::<MatchConfig>(folder.lock()?)?;
         config.check(folder.path())?;
+        let recorded = config.recorded(folder.path())?;
         Ok(ResumeBuilder {
             place: Place { folder, journal },
+            recorded,
             config,
             done,
             concurrency: None,
@@ -111,7 +113,7 @@ impl<'a> Match<'a> {
         }
         let settings = MatchSettings {
             names: [config.engines[0].name.clone(), config.engines[1].name.clone()],
-            event: "gputexel match".to_string(),
+            event: EVENT.to_string(),
             date: config.date.clone(),
             rules,
             pairs,
@@ -226,6 +228,7 @@ impl<'a> Match<'a> {
 #[must_use]
 pub struct ResumeBuilder<'a> {
     place: Place,
+    recorded: Recorded,
     config: MatchConfig,
     done: BTreeMap<u64, PairSummary>,
     concurrency: Option<usize>,
@@ -234,6 +237,11 @@ pub struct ResumeBuilder<'a> {
 }
 
 impl<'a> ResumeBuilder<'a> {
+    /// The programs and files that the folder names, which [`build`](Self::build) starts and opens.
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
     /// Another number of games, no fewer than were played.
     pub fn games(mut self, games: impl Into<Option<u64>>) -> Self {
         self.config.games = games.into().unwrap_or(self.config.games);

@@ -48,13 +48,13 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
 }
 
 /// The datasets that the run in a folder was tuned on, or of which a file in it says so; none unless the folder has such a
-/// run, and all of them still exist.
+/// run, and all of them still exist, as files or folders.
 pub fn datasets_of(params: &Path) -> Vec<PathBuf> {
     let file = parameters_at(params);
     let folder = RunFolder::view(file.parent().unwrap_or(Path::new("")));
     let Ok(record) = folder.record::<RunRecord>(Kind::Run) else { return Vec::new() };
     let datasets: Vec<PathBuf> = record.config.datasets.iter().map(PathBuf::from).collect();
-    if datasets.iter().all(|path| path.exists()) { datasets } else { Vec::new() }
+    if datasets.iter().all(|path| path.is_file() || path.is_dir()) { datasets } else { Vec::new() }
 }
 
 /// The features used by [`extract`]: one value for each piece on each square.

@@ -17,6 +17,8 @@ use crate::{BestParameters, write_csv};
 
 /// The runs, in the folder of a sweep.
 pub(crate) const RUNS: &str = "runs.csv";
+/// How it begins.
+pub(crate) const FIRST_COLUMN: &str = "rank,";
 /// The picture of the runs there.
 pub(crate) const PICTURE: &str = "sweep.svg";
 

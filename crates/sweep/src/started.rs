@@ -9,7 +9,10 @@ use std::time::Duration;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, RunFolder};
-use gputexel_files::{Error, Result, StopFlag, absolute, check_outputs, check_target, is_one};
+use gputexel_files::{
+    Error, Recorded, Result, StopFlag, absolute, check_named, check_outputs, check_replaceable, check_target,
+    is_one,
+};
 use gputexel_tuning::Checkpoint;
 use gputexel_tuning::sweep::{
     MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepPart, SweepRecord,
@@ -19,7 +22,7 @@ use serde_json::Value;
 use crate::best::{BestTarget, check_best, holds_best_only};
 use crate::builder::CHECKPOINT_EVERY;
 use crate::parts::Parts;
-use crate::results::{PICTURE, RUNS};
+use crate::results::{FIRST_COLUMN, PICTURE, RUNS};
 use crate::{BestParameters, SweepResults, SweepSession};
 
 /// Which files a sweep writes, and how often it stores its state.
@@ -125,7 +128,7 @@ impl SweepFiles {
 
     /// A sweep that was begun in a folder: one that was interrupted goes on, a finished one can be shown
     /// again. Of the files here, those that are named are written, else those that the sweep was begun with
-    /// and has not written yet; what the sweep itself is to write may exist.
+    /// and has not written yet; what the sweep itself is to write may exist, as such files of a sweep.
     ///
     /// # Errors
     /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`]
@@ -158,20 +161,41 @@ impl SweepFiles {
         sweep.open_best()
     }
 
+    /// The files that the record in a folder names, and nobody else, and that [`resume`](Self::resume) reads and writes.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when there is no such record, or it names a device or a pipe; [`Error::Io`].
+    pub fn recorded(&self, path: impl AsRef<Path>) -> Result<Recorded> {
+        let folder = RunFolder::view(path.as_ref());
+        let SweepRecord { config, outputs, .. } = folder.record(Kind::Sweep)?;
+        let mut recorded = Recorded::new(folder.file(Kind::Sweep.record().unwrap_or_default()));
+        config.datasets.iter().for_each(|dataset| recorded.add_read(dataset));
+        let named = [(&self.best, outputs.best), (&self.csv, outputs.csv), (&self.svg, outputs.svg)];
+        for (given, path) in named.into_iter().filter(|_| !outputs.written) {
+            path.filter(|_| given.is_none()).into_iter().for_each(|path| recorded.add_written(path));
+        }
+        recorded.check()?;
+        Ok(recorded)
+    }
+
     /// What a resumed sweep writes.
     fn resumed(&self, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
         let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
             Some(path) => Some(path.clone()),
             None => recorded_path.clone().filter(|_| !recorded.written),
         };
-        let file = |given, recorded_path: &Option<PathBuf>, own: &str| {
+        let record = folder.file(Kind::Sweep.record().unwrap_or_default());
+        let file = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>, own: &str, begin: &str| {
             let path = choose(given, recorded_path);
+            if let Some(path) = path.as_ref().filter(|path| given.is_none() && path.exists()) {
+                check_replaceable(&record, path, "", |head| head.starts_with(begin.as_bytes()))?;
+            }
             let full = path.as_ref().map(absolute);
             let ours = full == *recorded_path || full == Some(absolute(folder.file(own)));
             check_target(path.as_deref(), self.overwrite || ours).map(|()| path)
         };
-        let csv = file(&self.csv, &recorded.csv, RUNS)?;
-        let svg = file(&self.svg, &recorded.svg, PICTURE)?;
+        let csv = file(&self.csv, &recorded.csv, RUNS, FIRST_COLUMN)?;
+        let svg = file(&self.svg, &recorded.svg, PICTURE, "<svg ")?;
         let best = choose(&self.best, &recorded.best);
         let ours = best.as_ref().map(absolute) == recorded.best;
         let may_replace = recorded.force || best.as_deref().is_some_and(holds_best_only);
@@ -185,6 +209,8 @@ impl SweepFiles {
 
 /// The positions that a sweep was begun with.
 fn positions_of(config: &SweepConfig) -> Result<Dataset> {
+    let record = Path::new(Kind::Sweep.record().unwrap_or_default());
+    config.datasets.iter().try_for_each(|dataset| check_named(record, dataset.as_ref()))?;
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
         let reason = "is not the dataset that the sweep started with";

@@ -10,7 +10,7 @@ use gputexel::report::{MatchReport, Report};
 use gputexel::run_folder::REPORT;
 use gputexel::{Error, write_atomically};
 
-use super::games::warn;
+use super::games::{say_recorded, warn};
 use super::live::{LiveArgs, LivePage};
 use super::queue::{Queue, QueueFlags};
 use super::{Context, tell};
@@ -76,6 +76,7 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     let here = args.concurrency.filter(|_| !args.queue.is_asked_for());
     if let Some(path) = &args.resume {
         let builder = Match::resume(path)?.stop(context.cancel);
+        say_recorded(builder.recorded(), context);
         let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
         return play(args, context, args.queue.open(context)?, &args.live.open()?, builder.build()?);
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use gputexel::Error;
 use gputexel::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions, Stop};
 
-use super::games::{RuleFlags, side, warn};
+use super::games::{RuleFlags, say_recorded, side, warn};
 use super::queue::{Queue, QueueFlags};
 use super::{Context, answer, parsed};
 use output::Progress;
@@ -145,6 +145,7 @@ pub fn run(args: &SelfPlayArgs, context: &Context) -> anyhow::Result<()> {
                 formats: args.formats()?,
                 concurrency: here,
             };
+            say_recorded(&SelfPlay::recorded(folder)?, context);
             let selfplay = SelfPlay::resume(folder, changes, context.cancel)?;
             (selfplay, args.queue.open(context)?)
         }

@@ -11,6 +11,7 @@ use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
 
 use super::super::backend::{Backend, program};
+use super::super::games::say_recorded;
 use super::super::live::Watch;
 use super::super::runs::checkpoint_every;
 use super::super::table::grouped;
@@ -39,6 +40,7 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
 /// As [`start`], and where the folder is not that of a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let files = files(args, context)?;
+    say_recorded(&files.recorded(path)?, context);
     let backend = args.backend.open()?;
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }

@@ -17,7 +17,8 @@ fn root() -> &'static Path {
 pub(super) fn pages() -> BTreeMap<PathBuf, String> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-    let others = ["README.md", "CONTRIBUTING.md", "data/README.md"].map(|name| root().join(name));
+    let others =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md"].map(|name| root().join(name));
     docs.chain(others).map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }
 

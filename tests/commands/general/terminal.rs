@@ -98,3 +98,28 @@ fn those_who_want_no_colors_get_none() {
     let json = shown(&bench, 20, &[], &["--json", "eval", "d.bin", "r"]);
     assert!(json.starts_with('{') && json.lines().count() == 1, "{json}");
 }
+
+/// A name of a file comes from whoever made it.
+#[test]
+fn names_of_files_do_nothing_to_a_terminal() {
+    let bench = Bench::new();
+    let name = "trap\u{1b}]0;title\u{7}\u{9b}2J.epd";
+    bench.write(
+        name,
+        "Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";\nq7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";\nnonsense\n",
+    );
+    let commands: [&[&str]; 4] = [
+        &["extract", name, "-o", "trap.bin", "--max-bad", "1"],
+        &["info", "trap.bin"],
+        &["check", "trap.bin"],
+        &["tune", "trap.bin", "--out", "r"],
+    ];
+    for command in commands {
+        let (code, out, err) = bench.run(command, "");
+        assert!(code == 0 || command[0] == "check", "{command:?}: {err}");
+        for text in [out, err] {
+            assert!(!text.contains(|c: char| c != '\n' && c.is_control()), "{command:?}: {text:?}");
+        }
+    }
+    assert!(bench.run(&["info", "trap.bin"], "").1.contains("trap\\u{1b}]0;title\\u{7}\\u{9b}2J.epd"));
+}

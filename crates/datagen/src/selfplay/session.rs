@@ -10,9 +10,9 @@ use super::output::{GameFormat, Labels, WrittenFile, write_games};
 use super::record::StoredGame;
 use super::schedule::{BothSides, GameSchedule, Observe, assignment};
 use super::tally::{SelfPlaySummary, SelfPlayTally, Stop};
-use gputexel_files::journal::{LineJournal, Place};
+use gputexel_files::journal::{LineJournal, Place, scan};
 use gputexel_files::run_folder::{Kind, check_inputs};
-use gputexel_files::{Error, Result, RunFolder, StopFlag};
+use gputexel_files::{Error, Recorded, Result, RunFolder, StopFlag};
 use gputexel_matches::openings::{Opening, Openings};
 use gputexel_matches::scheduler::{dispatch_pairs, play_pairs};
 use gputexel_matches::{Contestant, Dispatcher, Rules, check_concurrency, crowding, warnings};
@@ -103,6 +103,21 @@ impl<'a> SelfPlay<'a> {
             observe,
             dispatcher,
         })
+    }
+
+    /// The program and the files that the journal in a folder names, which [`resume`](Self::resume) starts and opens.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when there is no such journal, or it names a device or a pipe; [`Error::Io`].
+    pub fn recorded(folder: impl AsRef<Path>) -> Result<Recorded> {
+        let place = place(folder.as_ref());
+        let each = |_, _: serde::de::IgnoredAny| Ok(());
+        let (config, _) = scan(place, |_: &SelfPlayConfig| Ok(()), each)?;
+        let mut recorded = Recorded::new(place.path());
+        config.engine.record(&mut recorded);
+        config.openings.file.iter().for_each(|book| recorded.add_read(book));
+        recorded.check()?;
+        Ok(recorded)
     }
 
     /// Opens the folder of a run that was interrupted, or is to have more games.

@@ -9,18 +9,25 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::Perturbation;
-use crate::config::RunConfig;
+use crate::config::{RunConfig, existing_games};
 use crate::settings::first_rule;
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::journal::{self, LineJournal, Place};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Recorded, Result, check_replaceable};
 use gputexel_matches::End;
+use gputexel_model::Prior;
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "spsa.jsonl";
 
 const FORMAT: &str = "gputexel-spsa";
 const VERSION: u32 = 1;
+
+/// What the games of a run are an event of.
+pub(super) const EVENT: &str = "gputexel spsa";
+
+/// How files of such games begin.
+const FIRST_TAG: &str = "[Event \"gputexel spsa\"]";
 
 /// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +68,47 @@ impl Header {
             config,
         }
     }
+}
+
+impl Header {
+    /// What the journal in a folder names beyond the folder.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for files of games and logs that are there and hold something else, and for devices and pipes.
+    pub fn recorded(&self, folder: &Path) -> Result<Recorded> {
+        let journal = folder.join(JOURNAL);
+        let mut recorded = Recorded::new(&journal);
+        let RunConfig { engine, opponent, games, .. } = &self.config;
+        for engine in std::iter::once(engine).chain(opponent) {
+            engine.command.iter().for_each(|command| recorded.add_program(command));
+            let files = engine.params.iter().filter(|params| !Prior::is_word(params));
+            files.for_each(|params| recorded.add_read(params));
+        }
+        games.book.iter().for_each(|book| recorded.add_read(book));
+        if let Some(pgn) = &games.pgn {
+            let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
+            let there = existing_games(pgn);
+            let named = if there.is_empty() { vec![pgn.clone()] } else { there };
+            named.iter().try_for_each(|path| check_replaceable(&journal, path, "pgn", is_ours))?;
+            recorded.add_written(pgn);
+        }
+        if let Some(log) = &games.log {
+            // Nothing but numbers and commas is ever written there, so it may be called anything.
+            if log.exists() {
+                check_replaceable(&journal, log, "", is_log)?;
+            }
+            recorded.add_written(log);
+        }
+        recorded.check()?;
+        Ok(recorded)
+    }
+}
+
+/// Whether a file begins as a log of values.
+fn is_log(head: &[u8]) -> bool {
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = std::str::from_utf8(first).unwrap_or("?");
+    first.split(',').all(|number| number.trim().parse::<f64>().is_ok())
 }
 
 /// How a game ended, by the plus side's view.

@@ -24,6 +24,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Color;
 
+use journal::EVENT;
 pub use journal::{Events, GameNote, Header, JOURNAL, Journal, PlayedPair, RunEvent, read};
 pub use results::{ParameterSummary, RunSummary, ValueWarning, write_values};
 pub use session::{ResumedRunBuilder, RunBuilder, SpsaRun};
@@ -187,7 +188,7 @@ impl Arena<'_> {
         let mut text = String::new();
         for ((game, (names, time_controls)), number) in record.games.iter().zip(sides).zip(1..) {
             let round = format!("{k}.{number}");
-            let (event, date) = ("gputexel spsa", self.date.as_str());
+            let (event, date) = (EVENT, self.date.as_str());
             text += &to_pgn(game, &GameTags { event, date, round, names, time_controls });
         }
         let mut options = std::fs::OpenOptions::new();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gputexel_files::run_folder::{Kind, check_inputs};
-use gputexel_files::{AppendFile, Error, Result, RunFolder, StopFlag, write_atomically};
+use gputexel_files::{AppendFile, Error, Recorded, Result, RunFolder, StopFlag, write_atomically};
 
 use super::results::write_values;
 use super::setup::Setup;
@@ -50,18 +50,19 @@ impl SpsaRun {
     /// Opens the folder of a run that was interrupted, or is to go on with another number of pairs.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a run or its journal is damaged; [`Error::Busy`] when it is
-    /// being written; [`Error::Io`].
+    /// [`Error::Input`] when it is not the folder of a run, its journal is damaged or names what no run reads or writes;
+    /// [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn resume(folder: impl AsRef<Path>) -> Result<ResumedRunBuilder> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Spsa)?;
         let (journal, header, events) = Journal::open(folder.lock()?)?;
+        let recorded = header.recorded(folder.path())?;
         let mut log = String::new();
         let state = RunState::replay(folder.path(), &header, &events, |k, state| {
             log += &log_line(k, state);
             Ok(())
         })?;
         let (concurrency, stop) = (None, StopFlag::new());
-        Ok(ResumedRunBuilder { folder, journal, header, state, log, concurrency, stop })
+        Ok(ResumedRunBuilder { folder, journal, header, recorded, state, log, concurrency, stop })
     }
 
     /// What is run, as the journal keeps it.
@@ -240,6 +241,7 @@ pub struct ResumedRunBuilder {
     folder: RunFolder,
     journal: Journal,
     header: Header,
+    recorded: Recorded,
     state: RunState,
     log: String,
     concurrency: Option<usize>,
@@ -247,6 +249,11 @@ pub struct ResumedRunBuilder {
 }
 
 impl ResumedRunBuilder {
+    /// The programs and files that the folder names, which [`build`](Self::build) starts and opens.
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
     /// The configuration that the run began with.
     pub fn config(&self) -> &RunConfig {
         &self.header.config

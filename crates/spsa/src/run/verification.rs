@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Advice, Error, Result, StopFlag};
+use gputexel_files::{Advice, Error, Result, StopFlag, check_own_files};
 use gputexel_matches::journal::{self, GamesFile};
 use gputexel_matches::openings::{Openings, Order};
 use gputexel_matches::{
@@ -105,6 +105,8 @@ impl Verification {
     pub fn open(folder: impl AsRef<Path>, options: VerifyOptions) -> Result<Self> {
         let folder = folder.as_ref();
         check_games("games", options.games)?;
+        check_own_files(folder)?;
+        check_own_files(&folder.join(FOLDER))?;
         let (mut header, events) = read(folder)?;
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
         let setup = Setup::open(&mut header, options.concurrency, &options.stop)?;

@@ -77,7 +77,8 @@ impl Live {
             let text = format!("{}\n{}\n\n{}", self.heading, games(state), aligned(&rows, 0));
             // A line that wraps would leave its remains behind.
             let width = usize::from(width).saturating_sub(1);
-            let lines = text.trim_end().lines().map(|line| line.chars().take(width).collect());
+            let shown = gputexel::escaped;
+            let lines = text.trim_end().lines().map(|line| shown(line).chars().take(width).collect());
             self.bar.set_message(format!("{speed}\n{}", lines.collect::<Vec<String>>().join("\n")));
         }
     }

@@ -17,7 +17,7 @@ use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
 use gputexel::spsa::{BoundRule, MethodKind, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::games::warn;
+use super::super::games::{say_recorded, warn};
 use super::super::live::{LiveArgs, LivePage};
 use super::super::queue::{Queue, QueueFlags};
 use super::super::{Context, tell};
@@ -182,6 +182,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
         let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
+    say_recorded(builder.recorded(), context);
     let mut run = builder.concurrency(args.concurrency).build()?;
     let now = run.state().tuner.iterations();
     match args.iterations.filter(|asked| *asked != now) {

@@ -8,7 +8,7 @@ use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use super::super::super::games::warn;
+use super::super::super::games::{say_recorded, warn};
 use super::super::super::queue::QueueFlags;
 use super::super::super::table::{counted, grouped};
 use super::super::super::{Context, say, shows_progress, tell};
@@ -41,6 +41,8 @@ pub struct VerifyArgs {
 /// # Errors
 /// Those of [`play_folder`].
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
+    let (header, _) = gputexel::spsa::run::read(&args.folder)?;
+    say_recorded(&header.recorded(&args.folder)?, context);
     play_folder(&args.folder, args.games, args.concurrency, args.force, &args.queue, context)
 }
 
