@@ -29,11 +29,13 @@ const SAMPLE: usize = 6;
 
 /// A command and what its runs leave.
 pub struct Case {
+    /// What the table calls it.
     pub name: &'static str,
     /// Another program than this project's.
     pub program: Option<&'static str>,
     /// Writes the inputs, and what stands where the results go.
     pub prepare: fn(&Bench),
+    /// The command that is hit.
     pub start: &'static [&'static str],
     /// What continues an interrupted run; the same command again, where there is nothing of that kind.
     pub resume: Option<&'static [&'static str]>,

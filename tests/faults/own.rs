@@ -29,7 +29,7 @@ fn calls_are_counted_and_hit() {
     assert_eq!((ran.end, ran.err.as_str()), (End::Code(0), ""));
     assert!(folder.path().join("b").is_dir());
     let text = || std::fs::read_to_string(folder.path().join("a")).unwrap();
-    let mut hit = |fault, n| {
+    let hit = |fault, n| {
         let _ = std::fs::remove_file(folder.path().join("a"));
         let ran = shell(folder.path(), "printf 12345678 > a; printf 90 >> a", Some((fault, n))).unwrap();
         assert_eq!(ran.hit.is_some(), n < 5, "{fault:?} {n}");

@@ -4,8 +4,8 @@
 mod common;
 
 mod dataset;
-mod determinism;
 mod dependencies;
+mod determinism;
 mod examples;
 mod files;
 mod formats;

@@ -113,12 +113,17 @@ impl Batch {
     /// stored by somebody else may say anything.
     pub fn is_plausible(&self) -> bool {
         const MOST: u64 = 1 << 40;
-        let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } = self.agreement;
+        let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } =
+            self.agreement;
         let scores = self.score_agreement;
         let counts = [self.records, self.positions_read, self.plies, self.plies_lost];
         let agreements = [white_to_move, white_to_move_agree, black_to_move, black_to_move_agree];
-        let of_scores =
-            [scores.white_to_move, scores.white_to_move_agree, scores.black_to_move, scores.black_to_move_agree];
+        let of_scores = [
+            scores.white_to_move,
+            scores.white_to_move_agree,
+            scores.black_to_move,
+            scores.black_to_move_agree,
+        ];
         let damages = self.damage.iter().map(|damage| damage.bytes);
         let games = self.skipped.iter().map(|skipped| skipped.game);
         let left_out = self.left_out.iter().map(|(_, count)| count);

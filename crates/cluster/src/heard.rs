@@ -9,7 +9,10 @@ use crate::wire::{Answer, Work};
 pub fn work(bytes: &[u8]) -> bool {
     let Ok(work) = Work::read(bytes) else { return false };
     let again = Work::read(&work.to_bytes());
-    assert!(again.is_ok_and(|again| again.to_bytes() == work.to_bytes()), "what is written is read as the same");
+    assert!(
+        again.is_ok_and(|again| again.to_bytes() == work.to_bytes()),
+        "what is written is read as the same"
+    );
     let answer = Answer::refusal(&work, "worker", "no engine").to_bytes();
     assert!(!answer.is_empty() && !work.task.digest().is_empty());
     work.task.job().is_ok()

@@ -37,7 +37,7 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
             Some(0) => ".".to_string(),
             Some(change) => format!("{change:+}"),
         };
-        text += &drawn(&group.name, columns, cell);
+        text += &drawn(group.name, columns, cell);
         text.push('\n');
     }
     text

@@ -6,7 +6,8 @@ const MARK: &[u8] = b"=== ";
 
 /// The parts by name, in order; what stands before the first mark is the part without a name.
 pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
-    let mut starts: Vec<usize> = data.windows(MARK.len()).enumerate().filter(|(_, w)| *w == MARK).map(|(at, _)| at).collect();
+    let mut starts: Vec<usize> =
+        data.windows(MARK.len()).enumerate().filter(|(_, w)| *w == MARK).map(|(at, _)| at).collect();
     starts.retain(|&at| at == 0 || data[at - 1] == b'\n');
     let mut parts = Vec::new();
     for (i, &start) in starts.iter().enumerate() {

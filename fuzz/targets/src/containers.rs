@@ -44,7 +44,10 @@ fn use_dataset(data: &Dataset) {
     let theta: Vec<f64> = (0..2 * features).map(|i| (i % 7) as f64 - 3.0).collect();
     for n in 0..data.len() {
         let row = data.row(n);
-        assert!(row.entries().all(|(id, coefficient)| usize::from(id) < data.column_count() && coefficient.is_finite()));
+        assert!(
+            row.entries()
+                .all(|(id, coefficient)| usize::from(id) < data.column_count() && coefficient.is_finite())
+        );
         let _ = objective::score(data, &theta, n);
     }
     let _ = Folds::try_new(data, 2, 1);
@@ -66,8 +69,12 @@ fn use_layout(layout: &Layout) {
     for members in [1, 3] {
         let theta = (0..2 * features * members).map(|i| (i % 11) as f64 - 5.0).collect();
         let population = Population::new(features, theta, vec![1.0; members]);
-        let request =
-            Request { parts: 0..layout.parts().len(), loss: LossKind::Squared, gradients: true, curvature: false };
+        let request = Request {
+            parts: 0..layout.parts().len(),
+            loss: LossKind::Squared,
+            gradients: true,
+            curvature: false,
+        };
         let _ = CpuEvaluator::new(layout).evaluate(&population, &request);
     }
 }
@@ -101,13 +108,16 @@ fn sealed(data: &[u8]) -> Option<Vec<u8>> {
     let mut metadata: Value = serde_json::from_slice(bundle::part(data, "metadata")).ok()?;
     let mut tensors: Vec<(&str, Dtype, &[u8])> = Vec::new();
     for (part, body) in bundle::parts(data) {
-        let Some((_, name, dtype)) = TENSORS.iter().find(|(known, ..)| known.as_bytes() == part) else { continue };
+        let Some((_, name, dtype)) = TENSORS.iter().find(|(known, ..)| known.as_bytes() == part) else {
+            continue;
+        };
         if tensors.iter().all(|(known, ..)| known != name) {
             let size = dtype.bitsize() / 8;
             tensors.push((name, *dtype, &body[..body.len() / size * size]));
         }
     }
-    let sums = tensors.iter().map(|(name, _, body)| ((*name).to_string(), format!("{:016x}", xxh3_64(body)).into()));
+    let sums =
+        tensors.iter().map(|(name, _, body)| ((*name).to_string(), format!("{:016x}", xxh3_64(body)).into()));
     metadata.as_object_mut()?.insert("checksums".to_string(), Value::Object(sums.collect()));
     let views = tensors.iter().map(|(name, dtype, body)| {
         let elements = body.len() / (dtype.bitsize() / 8);

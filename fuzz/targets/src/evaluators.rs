@@ -65,7 +65,7 @@ fn unit(source: &mut Source<'_>) -> Dataset {
     let mut writer = DatasetWriter::create(&path, Metadata::new(set), true).expect("a new dataset");
     let (count, weighted, most) = (positions(source), source.once_in(2), source.pick(&[0, 3, 17, 30]));
     for _ in 0..count {
-        let mut ids = |source: &mut Source<'_>| -> Vec<u16> {
+        let ids = |source: &mut Source<'_>| -> Vec<u16> {
             (0..source.below(most + 1)).map(|_| source.below(features) as u16).collect()
         };
         let (plus, minus) = (ids(source), ids(source));
@@ -91,9 +91,9 @@ fn imported(source: &mut Source<'_>, program: Option<(Program, usize)>) -> Datas
         None => source.pick(&[1, 2, 5, 31, 64, 300, 4094, 4200]),
     };
     let (phase_max, scale_one) = (source.pick(&[24, 1, 255, 62]), source.pick(&[4, 1, 64]));
-    let compiled = program.as_ref().map(|(program, _)| {
-        CompiledProgram::try_new(program.clone(), features).expect("a valid program")
-    });
+    let compiled = program
+        .as_ref()
+        .map(|(program, _)| CompiledProgram::try_new(program.clone(), features).expect("a valid program"));
     let columns = compiled.as_ref().map_or(features, CompiledProgram::columns);
     let set = set_of(features, phase_max, scale_one, program.map(|(program, _)| program));
     let mut writer = DatasetWriter::create(&path, Metadata::new(set), true).expect("a new dataset");
@@ -112,7 +112,11 @@ fn imported(source: &mut Source<'_>, program: Option<(Program, usize)>) -> Datas
             ids: &ids,
             coefficients: &coefficients,
             phase: if source.once_in(2) { 0 } else { source.below(usize::from(phase_max) + 1) as u16 },
-            scale: if source.once_in(2) { scale_one } else { source.below(usize::from(scale_one) + 1) as u16 },
+            scale: if source.once_in(2) {
+                scale_one
+            } else {
+                source.below(usize::from(scale_one) + 1) as u16
+            },
             offset_cp: if source.once_in(2) { 0.0 } else { source.real(-30.0, 30.0) as f32 },
             evaluation_cp: None,
             labels: labels(source, weighted),
@@ -218,11 +222,20 @@ fn wanted(
 
 /// What the gradients of a member may differ by where a program has a kink nearby: how far they change with parameters that
 /// differ by less than rounding.
-fn kinks(data: &Dataset, layout: &Layout, population: &Population, request: &Request, member: usize) -> Vec<f64> {
+fn kinks(
+    data: &Dataset,
+    layout: &Layout,
+    population: &Population,
+    request: &Request,
+    member: usize,
+) -> Vec<f64> {
     let theta = population.member(member);
     let moved = |sign: f64| {
-        let theta: Vec<f64> =
-            theta.iter().enumerate().map(|(i, value)| value + sign * 1e-4 * (1.0 + (i * 7 % 5) as f64)).collect();
+        let theta: Vec<f64> = theta
+            .iter()
+            .enumerate()
+            .map(|(i, value)| value + sign * 1e-4 * (1.0 + (i * 7 % 5) as f64))
+            .collect();
         let moved = Population { parameters: theta, ..population.clone() };
         wanted(data, layout, &moved, member, request).map(|wanted| wanted.gradient).unwrap_or_default()
     };
@@ -243,9 +256,12 @@ fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
     let chosen = [0, members / 2, members - 1];
     let wanted = chosen.map(|member| wanted(data, &layout, &population, member, &request));
     let has_kinks = gradients && layout.program().is_some();
-    let kinks = chosen.map(|member| {
-        if has_kinks { kinks(data, &layout, &population, &request, member) } else { Vec::new() }
-    });
+    let kinks =
+        chosen.map(
+            |member| {
+                if has_kinks { kinks(data, &layout, &population, &request, member) } else { Vec::new() }
+            },
+        );
     for set in InstructionSet::available() {
         let mut evaluator = CpuEvaluator::with_instruction_set(&layout, set);
         let got = evaluator.evaluate(&population, &request).expect("a valid request is answered");
@@ -311,7 +327,8 @@ fn any_program(source: &mut Source<'_>) -> (Program, usize) {
                 4 => (Operator::Table(vec![[-1.0, 5.0], [0.0, -7.0], [2.0, 30.0]]), 60.0),
                 _ => (Operator::Identity, 90.0),
             };
-            let times = source.once_in(4).then(|| Input { accumulator: source.pick(&sided), phase: phase(source) });
+            let times =
+                source.once_in(4).then(|| Input { accumulator: source.pick(&sided), phase: phase(source) });
             terms.push(Term {
                 target: phase(source),
                 input: from,
@@ -364,7 +381,11 @@ pub(crate) fn products(data: &[u8]) {
             false => population.parameters[..2 * features * members].to_vec(),
         },
         k: population.k[..members].to_vec(),
-        part_weights: population.part_weights.get(..members * layout.parts().len()).unwrap_or_default().to_vec(),
+        part_weights: population
+            .part_weights
+            .get(..members * layout.parts().len())
+            .unwrap_or_default()
+            .to_vec(),
         blends: population.blends.get(..members).unwrap_or_default().to_vec(),
         resamples: population.resamples.get(..members).unwrap_or_default().to_vec(),
         features,

@@ -39,7 +39,7 @@ pub(crate) fn extraction(data: &[u8]) {
     std::fs::write(&input, data).expect("room for a temporary file");
     let searching = ExtractSettings { max_bad_share: 1.0, threads: 1, ..ExtractSettings::default() };
     for settings in [lenient(FeatureKind::Pst), lenient(FeatureKind::Classical), searching] {
-        let extracted = hooked(|hooks| extract(&[input.clone()], &settings, &output, hooks));
+        let extracted = hooked(|hooks| extract(std::slice::from_ref(&input), &settings, &output, hooks));
         if let Ok(report) = extracted {
             let dataset = gputexel_dataset::read(&output).expect("what was written can be read");
             assert_eq!(dataset.len() as u64, report.positions);

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::{TextOptions, detect_kind, detect_text, unsupported_format};
 use gputexel_chess::fen::{is_stalemate, legal_position, parse_board, parse_fen};
 use gputexel_chess::labels::{LabelSyntax, MAX_SCORE_CP, parse_label};
@@ -11,7 +12,6 @@ use gputexel_chess::sample::{Batch, position_key};
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::{Selection, Unit};
 use gputexel_chess::text::{PointOfView, TextFormat, read_text};
-use gputexel_chess::PhaseSettings;
 use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, EnPassantMode, Position as _};
@@ -46,7 +46,8 @@ pub(crate) fn pgn(data: &[u8]) {
     if let Some(at) = last_game_start(data) {
         assert!(at > 0 && at < data.len());
         // What is read in two chunks has as many games.
-        let [first, second] = [&data[..at], &data[at..]].map(|part| read_pgn(part, 1, &Selection::everything()).records);
+        let [first, second] =
+            [&data[..at], &data[at..]].map(|part| read_pgn(part, 1, &Selection::everything()).records);
         assert_eq!(first + second, all.records);
     }
     let scores = comment_scores(data);

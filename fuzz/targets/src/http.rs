@@ -34,14 +34,21 @@ pub(crate) fn http(data: &[u8]) {
     let head = answer.get(..12).expect("a status line");
     assert!(head.starts_with(b"HTTP/1."), "{}", String::from_utf8_lossy(head));
     let status = &head[9..12];
-    let known: [&[u8]; 9] =
-        [b"200", b"400", b"404", b"405", b"414", b"421", b"431", b"501", b"503"];
+    let known: [&[u8]; 9] = [b"200", b"400", b"404", b"405", b"414", b"421", b"431", b"501", b"503"];
     assert!(known.contains(&status), "{}", String::from_utf8_lossy(&answer));
     let contains = |word: &[u8]| answer.windows(word.len()).any(|part| part == word);
     assert!(!contains(b"SECRET"), "{}", String::from_utf8_lossy(&answer));
     if status == b"200" {
-        assert!(data.starts_with(b"GET") || data.starts_with(b"HEAD") || data.starts_with(b"\r") || data.starts_with(b"\n"));
+        assert!(
+            data.starts_with(b"GET")
+                || data.starts_with(b"HEAD")
+                || data.starts_with(b"\r")
+                || data.starts_with(b"\n")
+        );
         let lower = data.to_ascii_lowercase();
-        assert!(lower.windows(9).any(|part| part == b"127.0.0.1") || lower.windows(9).any(|part| part == b"localhost"));
+        assert!(
+            lower.windows(9).any(|part| part == b"127.0.0.1")
+                || lower.windows(9).any(|part| part == b"localhost")
+        );
     }
 }

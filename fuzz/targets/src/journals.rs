@@ -20,10 +20,14 @@ pub(crate) fn journal(data: &[u8]) {
     let place = Place { folder: folder.path(), name: "journal.jsonl", what: "test" };
     std::fs::write(place.path(), data).expect("room for a temporary file");
     let mut entries: Vec<(gputexel_files::journal::Line, Value)> = Vec::new();
-    let scanned = scan(place, |_: &Value| Ok(()), |line, entry| {
-        entries.push((line, entry));
-        Ok(())
-    });
+    let scanned = scan(
+        place,
+        |_: &Value| Ok(()),
+        |line, entry| {
+            entries.push((line, entry));
+            Ok(())
+        },
+    );
     let Ok((_, bytes)) = scanned else { return };
     assert!(bytes <= data.len() as u64);
     let path = place.path();
@@ -32,7 +36,8 @@ pub(crate) fn journal(data: &[u8]) {
         assert_eq!(&read_at::<Value>(&mut file, &path, *line).expect("an entry that was read"), entry);
     }
     let lock = FolderLock::acquire(folder.path()).expect("a new folder is free");
-    let (mut journal, contents) = LineJournal::open::<Value, Value>(&lock, place, |_| Ok(())).expect("it was read");
+    let (mut journal, contents) =
+        LineJournal::open::<Value, Value>(&lock, place, |_| Ok(())).expect("it was read");
     assert_eq!(contents.entries.len(), entries.len());
     journal.append(&Value::Null).expect("room for a line");
     let after = read::<Value, Value>(place, |_| Ok(())).expect("what was written can be read");
@@ -67,7 +72,6 @@ pub(crate) fn spsa_folder(data: &[u8]) {
     if let Ok(state) = replayed {
         let _ = (state.games(), state.draw_rate(), state.stability_for(1000));
         let summary = RunSummary::new(path, &header, &state);
-        let _ = summary.warnings();
         let _ = serde_json::to_string(&summary);
     }
 }
@@ -107,7 +111,7 @@ pub(crate) fn extraction_journal(data: &[u8]) {
     });
     let records: Vec<Vec<u8>> = records.collect();
     let file = output.join(gputexel_dataset::UNFINISHED);
-    unfinished(&[input.clone()], &settings, &file, &records).expect("room for a temporary file");
+    unfinished(std::slice::from_ref(&input), &settings, &file, &records).expect("room for a temporary file");
     let went_on = hooked(|hooks| extract_shards(&[input], &settings, &output, 2, true, hooks));
     if went_on.is_ok() {
         gputexel_dataset::read_many(&[output]).expect("what was written can be read");

@@ -20,7 +20,9 @@ use shakmaty::{CastlingMode, Chess, Position as _};
 fn position_and_lines(data: &[u8]) -> Option<(Chess, &str)> {
     let text = std::str::from_utf8(data).ok()?;
     let (first, rest) = text.split_once('\n')?;
-    let Ok((setup, _)) = gputexel_chess::fen::parse_fen(first.as_bytes()) else { return Some((Chess::default(), rest)) };
+    let Ok((setup, _)) = gputexel_chess::fen::parse_fen(first.as_bytes()) else {
+        return Some((Chess::default(), rest));
+    };
     let position = gputexel_chess::fen::legal_position(setup, CastlingMode::Standard).ok()?;
     Some((position, rest))
 }
@@ -168,12 +170,7 @@ pub(crate) fn words(data: &[u8]) {
     macro_rules! read {
         ($($type:ty),*) => {$(let _ = text.parse::<$type>();)*};
     }
-    again!(
-        Prior,
-        TimeControl,
-        gputexel_chess::scale::ResultScale,
-        gputexel_dataset::objective::LossKind
-    );
+    again!(Prior, TimeControl, gputexel_chess::scale::ResultScale, gputexel_dataset::objective::LossKind);
     read!(
         Sprt,
         Setting,

@@ -18,7 +18,8 @@ pub(crate) static PST: LazyLock<FeatureSet> =
     LazyLock::new(|| FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
 
 static SMALL: LazyLock<[FeatureSet; 2]> = LazyLock::new(|| {
-    [FeatureKind::Material, FeatureKind::Classical].map(|kind| FeatureSet::new(kind, PhaseSettings::default()))
+    [FeatureKind::Material, FeatureKind::Classical]
+        .map(|kind| FeatureSet::new(kind, PhaseSettings::default()))
 });
 
 /// A parameter file: written and read again it is the same, and its tables can be written.

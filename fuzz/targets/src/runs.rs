@@ -7,13 +7,15 @@ use gputexel_files::RunFolder;
 use gputexel_files::run_folder::Kind;
 use gputexel_live::run_report;
 use gputexel_optimizer::{
-    AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, OptimizerState, ParticleSwarmSettings, Schedule,
-    Space, SwarmVariant,
+    AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, OptimizerState, ParticleSwarmSettings,
+    Schedule, Space, SwarmVariant,
 };
 use gputexel_report::{Contenders, Differences, InHand, Report, Side, SortBy};
 use gputexel_run::{PriorStrength, Reopened};
 use gputexel_tuning::sweep::recorded_runs;
-use gputexel_tuning::{Checkpoint, CoordinatesFile, MetricsLine, OptimizerConfig, Progress, RunRecord, read_metrics};
+use gputexel_tuning::{
+    Checkpoint, CoordinatesFile, MetricsLine, OptimizerConfig, Progress, RunRecord, read_metrics,
+};
 use serde_json::Value;
 
 use crate::bundle;
@@ -77,7 +79,9 @@ pub(crate) fn metrics(data: &[u8]) {
         .iter()
         .map(|line| match line {
             MetricsLine::Epoch(epoch) => serde_json::to_string(epoch).expect("plain data serializes") + "\n",
-            round @ MetricsLine::Round { .. } => serde_json::to_string(round).expect("plain data serializes") + "\n",
+            round @ MetricsLine::Round { .. } => {
+                serde_json::to_string(round).expect("plain data serializes") + "\n"
+            }
         })
         .collect();
     std::fs::write(&path, &text).expect("room for a temporary file");
@@ -113,9 +117,16 @@ pub(crate) fn optimizers() -> Vec<OptimizerConfig> {
         OptimizerConfig::GaussNewton(GaussNewtonSettings::default()),
         OptimizerConfig::Hybrid(HybridSettings::default()),
         OptimizerConfig::GaussNewtonCg(GaussNewtonSettings::default()),
-        OptimizerConfig::Adam { runs: vec![AdamSettings::default(); 2], schedule: Schedule::default(), batches: 3 },
+        OptimizerConfig::Adam {
+            runs: vec![AdamSettings::default(); 2],
+            schedule: Schedule::default(),
+            batches: 3,
+        },
         OptimizerConfig::Local(LocalSettings::default()),
-        OptimizerConfig::ParticleSwarm { settings: ParticleSwarmSettings::of(SwarmVariant::default()), polish: false },
+        OptimizerConfig::ParticleSwarm {
+            settings: ParticleSwarmSettings::of(SwarmVariant::default()),
+            polish: false,
+        },
     ]
 }
 

@@ -14,7 +14,7 @@ use gputexel_spsa::config::RunConfig;
 use gputexel_spsa::run::{JOURNAL, SpsaRun};
 use gputexel_sweep::Sweep;
 use gputexel_tables::exports::CodeOptions;
-use gputexel_tables::{ExportOptions, Language, Target, export};
+use gputexel_tables::{ExportOptions, Language, Rounding, Target, export};
 use serde_json::json;
 
 use crate::extractions::{hooked, lenient};
@@ -52,17 +52,22 @@ pub fn seeds() -> Vec<Seed> {
     }
 
     let run = folder.join("run");
-    let tuned = Tuner::builder(&data).k(0.8).l2(1e-4).holdout(0.0).epochs(3).folder(&run).run().expect("a run");
+    let tuned =
+        Tuner::builder(&data).k(0.8).l2(1e-4).holdout(0.0).epochs(3).folder(&run).run().expect("a run");
     let parameters = read(&run.join("params.json"));
     add("run_folder", "material", files_of(&run, &runs::RUN_FILES[..4], folder));
-    add("run_folder", "checkpoint", files_of(&run, &["run.json", "metrics.jsonl", "checkpoint.safetensors"], folder));
+    add(
+        "run_folder",
+        "checkpoint",
+        files_of(&run, &["run.json", "metrics.jsonl", "checkpoint.safetensors"], folder),
+    );
     add("metrics", "three-epochs", read(&run.join("metrics.jsonl")));
     add("checkpoint", "finished", read(&gputexel_files::RunFolder::view(&run).checkpoint()));
     add("parameters", "material.json", parameters.clone());
     let other = String::from_utf8_lossy(&parameters).replace("100.0", "110.0").into_bytes();
     let text = String::from_utf8_lossy(&other).replacen("pawn", "pawn2", 1).into_bytes();
     add("comparison", "three", bundle::join(&[("a", &parameters), ("b", &other), ("c", &text)]));
-    assert!(tuned.loss.is_finite());
+    assert!(tuned.loss.is_some_and(f64::is_finite));
 
     let sweep = folder.join("sweep");
     Sweep::builder(&data).axis("l2", "1e-3,1e-4").k(0.8).folds(2).folder(&sweep).run().expect("a sweep");
@@ -74,7 +79,13 @@ pub fn seeds() -> Vec<Seed> {
     add("extraction_journal", "two-chunks", unfinished(folder));
 
     let played = folder.join("match");
-    Match::builder("material", "zero").nodes(10).games(2).concurrency(1).folder(&played).run().expect("a match");
+    Match::builder("material", "zero")
+        .nodes(10)
+        .games(2)
+        .concurrency(1)
+        .folder(&played)
+        .run()
+        .expect("a match");
     add("match_folder", "two-games", read(&played.join(gputexel_matches::journal::JOURNAL)));
 
     let by_games = folder.join("spsa");
@@ -82,7 +93,11 @@ pub fn seeds() -> Vec<Seed> {
     let mut spsa = SpsaRun::builder(config).folder(&by_games).build().expect("a run");
     spsa.run(|_| {}).expect("games");
     add("spsa_folder", "two-pairs", read(&by_games.join(JOURNAL)));
-    add("spsa_state", "two-pairs.json", serde_json::to_vec(&spsa.state().tuner).expect("plain data serializes"));
+    add(
+        "spsa_state",
+        "two-pairs.json",
+        serde_json::to_vec(&spsa.state().tuner).expect("plain data serializes"),
+    );
     add("spsa_config", "built-in.toml", SPSA.as_bytes().to_vec());
 
     add("cluster_work", "work.json", gputexel_cluster::heard::some_work(lines::assignment()));
@@ -92,8 +107,15 @@ pub fn seeds() -> Vec<Seed> {
 
     let theta = Prior::default().theta(&models::PST).expect("piece values fit the tables");
     let file = ParameterFile::new(&models::PST, &theta, None, Some(1.0));
-    for (language, name) in [(Language::C, "tables.h"), (Language::Rust, "tables.rs"), (Language::Python, "tables.py")] {
-        let options = ExportOptions { header: true, ..ExportOptions::of(Target::Code(CodeOptions::new(language))) };
+    for (language, name) in
+        [(Language::C, "tables.h"), (Language::Rust, "tables.rs"), (Language::Python, "tables.py")]
+    {
+        let options = ExportOptions {
+            target: Target::Code(CodeOptions::new(language)),
+            rounding: Rounding::Whole,
+            normalization: None,
+            header: true,
+        };
         let exported = export(&file, &options).expect("an export");
         add("table_import", name, exported.text.into_bytes());
     }
@@ -159,7 +181,8 @@ fn small_metadata(parts: Vec<u8>) -> Vec<u8> {
 fn converted(folder: &Path, format: OutputFormat) -> Vec<u8> {
     let (input, output) = (folder.join("game.pgn"), folder.join(format.name()));
     std::fs::write(&input, GAME).expect("room for a temporary file");
-    let settings = ConversionSettings { default_score_cp: Some(0.0), ..ConversionSettings::everything(format) };
+    let settings =
+        ConversionSettings { default_score_cp: Some(0.0), ..ConversionSettings::everything(format) };
     hooked(|hooks| convert(&[input], &settings, &output, hooks)).expect("a game can be converted");
     read(&output)
 }
@@ -191,9 +214,15 @@ fn optimizer_state(config: &gputexel_tuning::OptimizerConfig) -> Vec<u8> {
         let members = asked.parameters.chunks(size);
         let evaluations = Evaluations {
             losses: members.clone().map(|z| z.iter().map(|x| x * x).sum()).collect(),
-            gradients: if asked.gradients { asked.parameters.iter().map(|x| 2.0 * x).collect() } else { Vec::new() },
+            gradients: if asked.gradients {
+                asked.parameters.iter().map(|x| 2.0 * x).collect()
+            } else {
+                Vec::new()
+            },
             curvatures: match asked.curvature {
-                true => (0..members.count()).flat_map(|_| (0..9).map(|i| if i % 4 == 0 { 2.0 } else { 0.0 })).collect(),
+                true => (0..members.count())
+                    .flat_map(|_| (0..9).map(|i| if i % 4 == 0 { 2.0 } else { 0.0 }))
+                    .collect(),
                 false => Vec::new(),
             },
             ..Evaluations::default()
@@ -215,7 +244,8 @@ fn optimizer_state(config: &gputexel_tuning::OptimizerConfig) -> Vec<u8> {
 
 /// The records that an extraction leaves which the second of its inputs has ended.
 fn unfinished(folder: &Path) -> Vec<u8> {
-    let (input, damaged, output) = (journals::input_at(folder), folder.join("damaged.gz"), folder.join("shards"));
+    let (input, damaged, output) =
+        (journals::input_at(folder), folder.join("damaged.gz"), folder.join("shards"));
     // The head of a file that says no more.
     std::fs::write(&damaged, [31, 139, 8, 0, 0, 0, 0, 0, 0, 3]).expect("room for a temporary file");
     let settings = journals::extraction_settings();

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use gputexel_spsa::config::{Conf, RunConfig};
 use gputexel_spsa::lists::{
-    Digest, FillingPlan, ListFormat, ListOptions, convert, parse_list, parse_variables, read_values, write_list,
+    Digest, FillingPlan, ListFormat, ListOptions, convert, parse_list, parse_variables, read_values,
+    write_list,
 };
 use gputexel_spsa::{Tuner, variables};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -46,7 +47,12 @@ pub(crate) fn list(data: &[u8]) {
             assert_eq!(found, names, "{format}");
             for (own, read) in list.entries.iter().zip(&again.entries) {
                 let error = (own.start - read.start).abs();
-                assert!(error <= 1e-9 * own.start.abs().max(1.0) || own.integer, "{format}: {} {}", own.start, read.start);
+                assert!(
+                    error <= 1e-9 * own.start.abs().max(1.0) || own.integer,
+                    "{format}: {} {}",
+                    own.start,
+                    read.start
+                );
             }
         }
         let plan = FillingPlan { pairs: 10_000, draw_rate: 0.5, elo: Some(2.0) };

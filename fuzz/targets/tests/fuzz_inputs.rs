@@ -50,7 +50,8 @@ fn mutated(seed: &[u8], number: u64) -> Vec<u8> {
             }
             4 => bytes.truncate(at),
             5 => {
-                let odd: &[&[u8]] = &[b"-1", b"18446744073709551615", b"1e999", b"null", b"[]", b"\xff\xfe", b"\r\n"];
+                let odd: &[&[u8]] =
+                    &[b"-1", b"18446744073709551615", b"1e999", b"null", b"[]", b"\xff\xfe", b"\r\n"];
                 bytes.splice(at..at + length, odd[random(7)].iter().copied());
             }
             _ => bytes.extend_from_within(at..at + length),
@@ -83,7 +84,12 @@ fn every_target_has_seeds_and_every_folder_a_target() {
     }
     let without: Vec<&String> = names.iter().filter(|name| inputs("seeds", name).is_empty()).collect();
     assert!(without.is_empty(), "targets without seeds: {without:?}");
-    let large: Vec<String> = names.iter().flat_map(|name| inputs("seeds", name)).filter(|(_, bytes)| bytes.len() > 65_536).map(|(path, _)| path).collect();
+    let large: Vec<String> = names
+        .iter()
+        .flat_map(|name| inputs("seeds", name))
+        .filter(|(_, bytes)| bytes.len() > 65_536)
+        .map(|(path, _)| path)
+        .collect();
     assert!(large.is_empty(), "seeds are small: {large:?}");
 }
 

@@ -35,9 +35,9 @@ pub use format::InputFormat;
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport};
 pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
-pub use shards::{ShardsReport, extract_shards};
 #[doc(hidden)]
 pub use shards::unfinished;
+pub use shards::{ShardsReport, extract_shards};
 pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};

@@ -145,7 +145,12 @@ pub fn extract_shards(
 ///
 /// # Errors
 /// Those of [`extract_shards`].
-pub fn unfinished(inputs: &[PathBuf], settings: &ExtractSettings, path: &Path, records: &[Vec<u8>]) -> Result<()> {
+pub fn unfinished(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    path: &Path,
+    records: &[Vec<u8>],
+) -> Result<()> {
     let header = Header::new(inputs, recorded(settings, evaluation_of(settings)?.as_ref())?);
     let mut journal = ChunkJournal::create(path, &header)?;
     records.iter().try_for_each(|record| journal.append(record))

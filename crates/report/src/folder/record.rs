@@ -69,7 +69,7 @@ pub fn errors_note(file: &ParameterFile) -> String {
     if record.undetermined > 0 {
         note += &format!(
             " {} without effect on any score, such as a constant on all king squares, excluded from the errors.",
-            gputexel_files::counted(record.undetermined as u64, "direction")
+            gputexel_files::counted(record.undetermined, "direction")
         );
     }
     if record.curvature == "gauss-newton" {
