@@ -70,6 +70,11 @@ impl<'a> Stored<'a> {
         if start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
             return Err(Error::input(path, "is text, not a dataset; 'gputexel extract' makes one of it"));
         }
+        const PACKED: [&[u8]; 5] = [b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"PK\x03\x04"];
+        if PACKED.iter().any(|magic| start.starts_with(magic)) {
+            let reason = "is compressed, not a dataset; 'gputexel extract' makes one of games and positions";
+            return Err(Error::input(path, reason));
+        }
         let foreign = |why: String| Error::input(path, format!("not a dataset, or truncated: {why}"));
         let length = start.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
         let length = length

@@ -60,6 +60,9 @@ pub fn strength_lines(start: &Start<'_>) -> String {
     }
     let (effective, all) = (strength.effective, grouped(strength.coordinates as u64));
     let _ = writeln!(out, "            {effective:.0} effective of {all} parameters");
+    if effective < 0.5 {
+        out += "            too few games to support any change: the values stay those of the prior\n";
+    }
     out
 }
 

@@ -8,7 +8,7 @@ fn results_are_the_same_bytes_with_another_number_of_threads() {
     write_games(&bench, "games.pgn");
     let commands: [(&[&str], u64); 7] = [
         (&["extract", "games.pgn", "-o", "g.bin"], 1),
-        (&["extract", "games.pgn", "-o", "shards", "--shard-size", "5"], 2),
+        (&["extract", "games.pgn", "-o", "shards", "--shard-size", "500", "--keep-duplicates"], 2),
         (&["convert", "games.pgn", "-o", "g.plain"], 1),
         (&["tune", "d.bin", "--l2", "1e-4", "--round", "local", "--backend", "cpu", "--out", "r"], 4),
         (&["tune", "games.pgn", "--l2", "1e-4", "--backend", "cpu", "--out", "t"], 5),

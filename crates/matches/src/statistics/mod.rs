@@ -45,7 +45,8 @@ pub fn expected_score(elo: f64) -> f64 {
 /// The difference in Elo at which `score`, in [0, 1] a game, is expected: −400 log₁₀(1/score − 1),
 /// kept within ±[`MAX_ELO`].
 pub fn elo_of_score(score: f64) -> f64 {
-    (-400.0 * (1.0 / score - 1.0).log10()).clamp(-MAX_ELO, MAX_ELO)
+    // Not the negative of zero.
+    (0.0 - 400.0 * (1.0 / score - 1.0).log10()).clamp(-MAX_ELO, MAX_ELO)
 }
 
 /// The probability that a standard normal variable is below `z`.

@@ -41,7 +41,8 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_string(), value));
     if games > 0 {
-        fact("Elo of A over B", format!("{:+.1} ± {:.1}", elo.elo, elo.error95));
+        let what = if a == b { "Elo of A over B".to_string() } else { format!("Elo of {a} over {b}") };
+        fact(&what, format!("{:+.1} ± {:.1}", elo.elo, elo.error95));
         fact("95 % interval", format!("{:+.1} to {:+.1}", elo.low, elo.high));
         fact("A's score", format!("{:.2} %", 100.0 * tally.points() / games as f64));
         fact("likelihood of superiority", format!("{:.1} %", 100.0 * tally.pairs.los()));

@@ -67,7 +67,9 @@ impl<'a> Judge<'a> {
             self.nearest(named, marking, array).ok_or_else(|| "no number could be compared".to_string())?;
         let compared = reference.compared;
         let fits = own.fits();
-        let nearest = match fits && own.total == 0.0 {
+        // Zeros wait to be filled. That they are the king's value, or values without the material, says nothing.
+        let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
+        let nearest = match (fits && own.total == 0.0) || zeros {
             true => None,
             false => search::best(self.values, &self.references, job, &self.added),
         };

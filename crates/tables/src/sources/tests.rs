@@ -46,6 +46,28 @@ fn gives(source: &str, expected: &str) {
     }
 }
 
+/// Arrays of zeros wait for their first values, although zero is what the king is worth at the start, and every square is
+/// without the material.
+#[test]
+fn zeros_are_filled_as_marked() {
+    let start = values(FeatureKind::Pst, |i| [100.0, 300.0, 320.0, 500.0, 900.0, 0.0][i / 64 % 6]);
+    let known = KnownValues { start: Some(start), given: None };
+    let tuned = values(FeatureKind::Pst, |i| (i % 384) as f64);
+    for marker in ["pawn.mg orientation a8", "knight.mg offset material"] {
+        let name = marker.split('.').next().unwrap();
+        let source = format!("// gputexel: {marker}\nint a[64] = {{{}}};\n", vec!["0"; 64].join(", "));
+        let survey = Survey::of(&tuned, &source, Path::new("a.c"), &[], &mut []).unwrap();
+        let verdicts = judged(Judge::new(&tuned, &known, false), std::slice::from_ref(&survey));
+        let verdicts: Vec<Verdict> =
+            verdicts.unwrap_or_else(|error| panic!("{marker}: {error}")).into_iter().flatten().collect();
+        let compared = verdicts[0].compared;
+        assert!(compared == Compared::Alike || marker.contains("offset"), "{name}: {compared:?}");
+        let mut filled = Vec::new();
+        let text = survey.filled(&tuned, verdicts, &mut filled).unwrap();
+        assert!(!text.contains("{0, 0"), "{text}");
+    }
+}
+
 #[test]
 fn layouts_are_kept() {
     // Ragged, with a trailing comma, comments, a plus.
