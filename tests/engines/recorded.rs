@@ -192,7 +192,7 @@ fn names_of_engines_do_nothing_to_a_terminal() {
     let active = r"printf 'id name Trap\033[2J\033]0;title\007\n'";
     bench.write(
         "engine.sh",
-        format!("{active}\nexec '{program}' uci --params material | grep -v 'id name'\n"),
+        format!("{active}\nexec '{program}' uci --params material | sed -u '/^id name/d'\n"),
     );
     let args =
         ["match", "cmd:sh engine.sh", "material", "--nodes", "50", "--games", "2", "--max-plies", "20"];

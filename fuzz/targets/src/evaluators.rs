@@ -32,10 +32,11 @@ struct Wanted {
     size: f64,
 }
 
-fn labels(source: &mut Source<'_>, weighted: bool) -> PositionLabels {
+/// The first of a dataset must have a score: without any, there is nothing to blend.
+fn labels(source: &mut Source<'_>, weighted: bool, must: bool) -> PositionLabels {
     PositionLabels {
         result: source.pick(&[0.0, 0.5, 1.0]),
-        score_cp: (!source.once_in(4)).then(|| source.real(-300.0, 300.0) as f32),
+        score_cp: (must || !source.once_in(4)).then(|| source.real(-300.0, 300.0) as f32),
         weight: if weighted { source.real(0.5, 2.0) as f32 } else { 1.0 },
         game: Some(source.byte().into()),
     }
@@ -64,13 +65,13 @@ fn unit(source: &mut Source<'_>) -> Dataset {
     let features = set.features.len();
     let mut writer = DatasetWriter::create(&path, Metadata::new(set), true).expect("a new dataset");
     let (count, weighted, most) = (positions(source), source.once_in(2), source.pick(&[0, 3, 17, 30]));
-    for _ in 0..count {
+    for number in 0..count {
         let ids = |source: &mut Source<'_>| -> Vec<u16> {
             (0..source.below(most + 1)).map(|_| source.below(features) as u16).collect()
         };
         let (plus, minus) = (ids(source), ids(source));
         let row = FeatureRow { plus, minus, coefficients: Vec::new(), phase: source.below(25) as u16 };
-        writer.push(&row, labels(source, weighted)).expect("a valid row");
+        writer.push(&row, labels(source, weighted, number == 0)).expect("a valid row");
     }
     finished(writer, &path)
 }
@@ -99,7 +100,7 @@ fn imported(source: &mut Source<'_>, program: Option<(Program, usize)>) -> Datas
     let mut writer = DatasetWriter::create(&path, Metadata::new(set), true).expect("a new dataset");
     let (count, most) = (positions(source), source.pick(&[0, 1, 6, 12]));
     let weighted = source.once_in(2);
-    for _ in 0..count {
+    for number in 0..count {
         let mut ids: Vec<u16> = (0..source.below(most + 1)).map(|_| source.below(columns) as u16).collect();
         // The edges are where mistakes are.
         if source.once_in(4) {
@@ -119,7 +120,7 @@ fn imported(source: &mut Source<'_>, program: Option<(Program, usize)>) -> Datas
             },
             offset_cp: if source.once_in(2) { 0.0 } else { source.real(-30.0, 30.0) as f32 },
             evaluation_cp: None,
-            labels: labels(source, weighted),
+            labels: labels(source, weighted, number == 0),
         };
         writer.push_imported(&position).expect("a valid row");
     }

@@ -43,12 +43,13 @@ pub(crate) fn pgn(data: &[u8]) {
     check_games(&all);
     assert!(all.samples.len() >= plain.samples.len());
     assert_eq!(all.records, plain.records);
+    let whole = all.left_out.sum(Unit::Game) + all.left_out.sum(Unit::GameRest) == 0;
     if let Some(at) = last_game_start(data) {
         assert!(at > 0 && at < data.len());
-        // What is read in two chunks has as many games.
+        // What is read in two chunks has as many games, unless something is wrong with them.
         let [first, second] =
             [&data[..at], &data[at..]].map(|part| read_pgn(part, 1, &Selection::everything()).records);
-        assert_eq!(first + second, all.records);
+        assert!(first + second == all.records || !whole, "{first} and {second} of {}", all.records);
     }
     let scores = comment_scores(data);
     for score in [scores.after, scores.mover].into_iter().flatten() {

@@ -70,7 +70,14 @@ pub fn seeds() -> Vec<Seed> {
     assert!(tuned.loss.is_some_and(f64::is_finite));
 
     let sweep = folder.join("sweep");
-    Sweep::builder(&data).axis("l2", "1e-3,1e-4").k(0.8).folds(2).folder(&sweep).run().expect("a sweep");
+    Sweep::builder(&data)
+        .datasets(&[folder.join("data.bin")])
+        .axis("l2", "1e-3,1e-4")
+        .k(0.8)
+        .folds(2)
+        .folder(&sweep)
+        .run()
+        .expect("a sweep");
     add("sweep_folder", "two", files_of(&sweep, &runs::SWEEP_FILES, folder));
 
     for (config, name) in runs::optimizers().into_iter().zip(["gn", "hybrid", "cg", "adam", "local", "pso"]) {

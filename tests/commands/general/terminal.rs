@@ -109,10 +109,10 @@ fn names_of_files_do_nothing_to_a_terminal() {
         "Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";\nq7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";\nnonsense\n",
     );
     let commands: [&[&str]; 4] = [
-        &["extract", name, "-o", "trap.bin", "--max-bad", "1"],
+        &["extract", name, "-o", "trap.bin", "--max-bad-share", "1"],
         &["info", "trap.bin"],
         &["check", "trap.bin"],
-        &["tune", "trap.bin", "--out", "r"],
+        &["tune", "trap.bin", "--k", "1", "--out", "r"],
     ];
     for command in commands {
         let (code, out, err) = bench.run(command, "");

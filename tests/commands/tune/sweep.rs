@@ -218,10 +218,10 @@ fn resumed_sweeps_write_what_was_asked_for() {
     };
     killed(&["--best", "rbk", "--csv", "r.csv", "--svg", "r.svg"], "rk");
     // An interrupted sweep writes its table, too; it is the same sweep's.
-    bench.write("r.csv", "so far");
+    bench.write("r.csv", "rank,so far\n");
     // What another run left in the meantime stays.
     bench.write("rbk/run.json", "{}");
-    refuse(&bench, &["--resume", "rk"], 2, "rbk: exists and is not empty");
+    refuse(&bench, &["--resume", "rk", "-q"], 2, "rbk: exists and is not empty");
     std::fs::remove_file(bench.path("rbk/run.json")).unwrap();
     let report = sweep(&bench, &["--resume", "rk"]);
     assert_eq!(report["best"]["path"].as_str().unwrap(), bench.path("rbk").to_str().unwrap());
