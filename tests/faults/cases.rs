@@ -49,6 +49,7 @@ fn adam() {
         resume: Some(&["tune", "--backend=cpu", "--threads=1", "--resume=new/r", "-q"]),
         results: &["new/r/params.json", "new/r/tables.h", "new/r/tables.rs", "new/r/dataset.bin"],
         grows: &["new/r/metrics.jsonl"],
+        spare: Some("new/r/report.html"),
         ..Case::PLAIN
     });
 }
@@ -92,6 +93,7 @@ fn gauss_newton() {
         results: &["r/params.json", "r/tables.hpp"],
         clears: true,
         grows: &["r/metrics.jsonl"],
+        spare: Some("r/report.html"),
         ..Case::PLAIN
     });
 }
@@ -116,6 +118,7 @@ fn lbfgs() {
         resume: Some(&["tune", "--backend=cpu", "--threads=1", "--resume=r", "-q"]),
         results: &["r/params.json", "r/tables.hpp"],
         grows: &["r/metrics.jsonl"],
+        spare: Some("r/report.html"),
         ..Case::PLAIN
     });
 }
@@ -142,6 +145,7 @@ fn sweep() {
         ],
         resume: Some(&["sweep", "--backend=cpu", "--threads=1", "--resume=r", "-q"]),
         results: &["r/runs.csv", "all.csv", "all.svg", "best/params.json"],
+        spare: Some("r/report.html"),
         ..Case::PLAIN
     });
 }
@@ -168,6 +172,7 @@ fn pso() {
         resume: Some(&["pso", "--backend=cpu", "--threads=1", "--resume=r", "-q"]),
         results: &["r/params.json", "r/z.json"],
         grows: &["r/metrics.jsonl"],
+        spare: Some("r/report.html"),
         ..Case::PLAIN
     });
 }
@@ -187,6 +192,7 @@ fn spsa() {
         results: &["r/values.csv", "r/params.json"],
         clears: true,
         grows: &["r/spsa.jsonl", "r/log.csv"],
+        spare: Some("r/report.html"),
         ..Case::PLAIN
     });
 }
@@ -196,8 +202,9 @@ fn matches() {
     hit(&Case {
         name: "match",
         start: &["-q", "match", "material", "zero", "--nodes=20", "--games=6", "--concurrency=1", "--out=r"],
-        resume: Some(&["-q", "match", "--resume=r"]),
-        grows: &["r/match.jsonl"],
+        resume: Some(&["-q", "match", "--concurrency=1", "--resume=r"]),
+        grows: &["r/match.jsonl", "r/games.pgn"],
+        spare: Some("r/report.html"),
         ..Case::PLAIN
     });
 }
@@ -216,9 +223,9 @@ fn selfplay() {
             "--format=pgn,binpack",
             "--out=r",
         ],
-        resume: Some(&["-q", "selfplay", "--resume=r"]),
-        results: &["r/games.pgn", "r/games.binpack"],
-        grows: &["r/selfplay.jsonl"],
+        resume: Some(&["-q", "selfplay", "--concurrency=1", "--resume=r"]),
+        // After an error, the games so far are written.
+        grows: &["r/selfplay.jsonl", "r/games.pgn"],
         ..Case::PLAIN
     });
 }
@@ -424,6 +431,7 @@ fn patch_tune_with_a_backup_elsewhere() {
         start: &["patch", "tune", "x.tune", "source", "--backup=kept/here", "-q"],
         results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
         private: &["source/.gputexel-patch/"],
+        scraps: &["kept/"],
         ..Case::PLAIN
     });
 }
@@ -454,7 +462,8 @@ fn patch_undo() {
             patch(bench, &["tune", "x.tune", "source"]);
         },
         start: &["patch", "undo", "source", "-q"],
-        results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
+        results: &["source/a/s.cpp", "source/b/s.cpp"],
+        clears: true,
         private: &["source/.gputexel-patch/"],
         ..Case::PLAIN
     });

@@ -1,7 +1,9 @@
 //! What is in a folder: as it was, as it should be, and whether what a fault left is either.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -30,7 +32,8 @@ impl Tree {
         }
     }
 
-    /// Makes a folder hold this and nothing else.
+    /// Makes a folder hold this and nothing else, and all files equally old: records of runs have the time of
+    /// their inputs.
     pub fn restore(&self, folder: &Path) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -44,7 +47,9 @@ impl Tree {
             std::fs::create_dir_all(if name.ends_with('/') { &path } else { path.parent().unwrap() })
                 .unwrap();
             if !name.ends_with('/') {
-                std::fs::write(path, bytes).unwrap();
+                let mut file = std::fs::File::create(path).unwrap();
+                file.write_all(bytes).unwrap();
+                file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
             }
         }
     }
@@ -72,8 +77,14 @@ pub fn is_leftover(name: &str) -> bool {
     own.starts_with(".gputexel") || own.ends_with(".gputexel-new")
 }
 
-/// A file without the times that differ from run to run. The first line of a journal says how the run was begun.
+/// A file without the times that differ from run to run.
 pub fn timeless(name: &str, bytes: &[u8]) -> Vec<u8> {
+    if name.ends_with(".json") {
+        return serde_json::from_slice::<Value>(bytes).map_or(bytes.to_vec(), |mut value| {
+            forget_times(&mut value);
+            value.to_string().into_bytes()
+        });
+    }
     if !name.ends_with(".jsonl") {
         return bytes.to_vec();
     }
@@ -94,11 +105,13 @@ pub fn timeless(name: &str, bytes: &[u8]) -> Vec<u8> {
 fn forget_times(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            for time in ["micros", "seconds", "time"] {
+            for time in ["micros", "seconds", "started", "date"] {
                 map.shift_remove(time);
             }
             map.values_mut().for_each(forget_times);
         }
+        // A move of self-play: score, depth, nodes and time behind it.
+        Value::Array(list) if list.len() == 5 && list[0].is_string() => drop(list.pop()),
         Value::Array(list) => list.iter_mut().for_each(forget_times),
         _ => {}
     }
