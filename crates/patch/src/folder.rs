@@ -184,9 +184,11 @@ impl Folder {
     /// As [`write`](Self::write), so that either the old or the new file is there at any time.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let new = format!("{name}.new");
-        self.write(&new, bytes, None)?;
-        self.rename(&new, name)?;
-        self.sync()
+        let replaced = self.write(&new, bytes, None).and_then(|_| self.rename(&new, name));
+        if replaced.is_err() {
+            let _ = self.remove(&new);
+        }
+        replaced.and_then(|()| self.sync())
     }
 
     /// Gives a file another name, which may be taken.

@@ -281,7 +281,7 @@ pub(super) fn file_state(tree: &Folder, entry: &FileRecord) -> Result<FileState>
 }
 
 /// A file that is about to be as it was.
-struct Restoration {
+pub(super) struct Restoration {
     place: FilePlace,
     /// Whether the old file is there beside it; else there was none.
     staged: bool,
@@ -321,11 +321,10 @@ impl Restoration {
     fn replace(&self) -> Result<()> {
         let Self { place, staged } = self;
         if *staged {
-            place.folder.rename(place.staged(), &place.name)?;
+            place.folder.rename(place.staged(), &place.name)
         } else {
-            place.folder.remove(&place.name)?;
+            place.folder.remove(&place.name)
         }
-        place.folder.sync()
     }
 
     /// Takes away what was written.
@@ -351,30 +350,28 @@ fn stage_all(tree: &Folder, entries: &[&FileRecord], folder: &Folder) -> Result<
     Ok(staged)
 }
 
-/// An undo whose old files are all written, none of them in its place yet.
-pub(super) struct StagedUndo(Vec<Restoration>);
+/// Puts old files in their places. Where that fails, the others stay as they are; also returns how many were put
+/// back.
+pub(super) fn replace_all(staged: &[Restoration]) -> (usize, Result<()>) {
+    for (i, restoration) in staged.iter().enumerate() {
+        if let Err(error) = restoration.replace() {
+            staged[i..].iter().for_each(Restoration::give_up);
+            return (i, Err(error));
+        }
+    }
+    (staged.len(), staged.iter().try_for_each(|restoration| restoration.place.folder.sync()))
+}
 
 /// Writes the old files that are not there beside the new ones, where a full disk or a folder without rights shows;
 /// after an error, no file has changed.
-pub(super) fn stage_undo(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<StagedUndo> {
+pub(super) fn stage_undo(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<Vec<Restoration>> {
     let mut changed = Vec::new();
     for entry in &journal.files {
         if file_state(lock.tree(), entry)? != FileState::Old {
             changed.push(entry);
         }
     }
-    stage_all(lock.tree(), &changed, folder).map(StagedUndo)
-}
-
-/// Puts the old files in their places, and says so in the journal.
-pub(super) fn finish_undo(
-    lock: &PatchLock,
-    journal: &Journal,
-    folder: &Folder,
-    staged: &StagedUndo,
-) -> Result<()> {
-    staged.0.iter().try_for_each(Restoration::replace)?;
-    journal.at(Progress::Undone).write(folder, lock.key())
+    stage_all(lock.tree(), &changed, folder)
 }
 
 /// Puts back all that is new.
@@ -397,7 +394,7 @@ fn roll_back(lock: &PatchLock, journal: &Journal, folder: &Folder) -> Result<()>
             }
         }
     }
-    stage_all(lock.tree(), &new, folder)?.iter().try_for_each(Restoration::replace)
+    replace_all(&stage_all(lock.tree(), &new, folder)?).1
 }
 
 /// Whether an interrupted command has left a source folder half written.
@@ -450,8 +447,8 @@ pub(super) fn recover_at(lock: &PatchLock) -> Result<Option<String>> {
             ))
         }
         Progress::Undoing => {
-            let staged = stage_undo(lock, &journal, &folder)?;
-            finish_undo(lock, &journal, &folder, &staged)?;
+            replace_all(&stage_undo(lock, &journal, &folder)?).1?;
+            journal.at(Progress::Undone).write(&folder, lock.key())?;
             Some(format!("'patch undo' of a '{}' was interrupted, and is finished now", journal.command))
         }
         Progress::Done | Progress::Undone => None,

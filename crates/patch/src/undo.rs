@@ -7,7 +7,7 @@ use super::journal::{FOLDER, FileRecord, Journal, Origin, Progress, replacements
 use super::lock::PatchLock;
 use super::remedy::Remedy;
 use super::seal::Key;
-use super::transaction::{FileState, backup_root, file_state, finish_undo, recover_at, stage_undo};
+use super::transaction::{FileState, backup_root, file_state, recover_at, replace_all, stage_undo};
 use gputexel_files::{Error, Result};
 
 /// What was undone.
@@ -172,22 +172,23 @@ fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
     let done = journal.clone();
     journal.files = remaining;
     journal.progress = Progress::Undoing;
-    let begin = || {
+    let mut replaced = 0;
+    let mut put_back = || {
         lock.set_pending(folder.path())?;
         journal.write(folder, lock.key())?;
-        stage_undo(lock, &journal, folder)
+        let outcome;
+        (replaced, outcome) = replace_all(&stage_undo(lock, &journal, folder)?);
+        outcome
     };
-    let staged = match begin() {
-        Ok(staged) => staged,
-        Err(error) => {
-            // No file has changed. Where not even that can be said, the next command undoes it after all.
-            if done.write(folder, lock.key()).is_ok() {
-                lock.clear_pending()?;
-            }
-            return Err(error);
+    if let Err(error) = put_back() {
+        // Where no file has changed, all is as before. Where one has, or not even that can be said, the next
+        // command finishes it.
+        if replaced == 0 && done.write(folder, lock.key()).is_ok() {
+            lock.clear_pending()?;
         }
-    };
-    finish_undo(lock, &journal, folder, &staged)?;
+        return Err(error);
+    }
+    journal.at(Progress::Undone).write(folder, lock.key())?;
     lock.clear_pending()?;
     let (files, removed) = split_by_existence(undone.iter());
     Ok(Undone { command: journal.command, files, removed, kept, changed: copies, interrupted: false })
