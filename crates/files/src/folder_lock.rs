@@ -87,6 +87,14 @@ impl FolderLock {
         Err(Error::input(&path, "vanishes again and again: is another process removing it?"))
     }
 
+    /// Removes what a killed process has left in a folder that is complete: its lock, and unfinished files.
+    pub fn clear(folder: &Path) {
+        if folder.join(LOCK).symlink_metadata().is_ok_and(|about| about.is_file()) {
+            // Somebody who holds it removes it.
+            drop(Self::acquire(folder));
+        }
+    }
+
     /// Whether some process holds the lock of a folder at this moment; no if that cannot be told. Nothing is changed.
     pub fn is_held(folder: &Path) -> bool {
         let path = folder.join(LOCK);
@@ -295,6 +303,23 @@ mod tests {
         assert!(path("x").exists() && !holds_leftovers_only(folder.path()).unwrap());
         lock.making(&[]).unwrap();
         assert!(!std::fs::read_to_string(path(LOCK)).unwrap().contains("made"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_complete_folder_is_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        FolderLock::clear(folder.path());
+        assert_eq!(names(), 0);
+        let lock = FolderLock::acquire(folder.path()).unwrap();
+        FolderLock::clear(folder.path());
+        assert_eq!(names(), 1, "it is in use");
+        drop(lock);
+        std::fs::write(folder.path().join(LOCK), "process 123456789\n").unwrap();
+        std::fs::write(folder.path().join(".gputexel-dead"), "half").unwrap();
+        FolderLock::clear(folder.path());
+        assert_eq!(names(), 0);
     }
 
     #[cfg(unix)]

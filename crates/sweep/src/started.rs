@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_evaluator::Backend;
+use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{
     Error, Recorded, Result, StopFlag, absolute, check_named, check_outputs, check_replaceable, check_target,
@@ -154,6 +155,10 @@ impl SweepFiles {
         if !record.outputs.written && record.outputs != recorded {
             record.outputs = recorded;
             folder.write_record(Kind::Sweep, &record)?;
+        }
+        if let Some(best) = record.outputs.best.as_deref().filter(|_| record.outputs.written) {
+            // A process may have been killed when all else was done.
+            FolderLock::clear(best);
         }
         let mut sweep = StartedSweep::new(data, Some(folder), record, outputs, self.checkpoint_every);
         (sweep.fresh, sweep.resumed) = (false, checkpoint.is_some());

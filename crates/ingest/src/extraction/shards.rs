@@ -67,6 +67,8 @@ pub fn extract_shards(
     if !unfinished.exists() {
         match check_shards(folder, size) {
             Err(Error::Usage(_)) if resume => {
+                // A process may have been killed when all else was done.
+                FolderLock::clear(folder);
                 let folder = folder.display();
                 let reason =
                     format!("{folder}: nothing is unfinished; the extraction into this folder is complete");
