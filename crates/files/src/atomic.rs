@@ -115,11 +115,10 @@ impl Write for AtomicFile {
 
 /// The error of the system in one of `tempfile`, which names a file that nobody knows of.
 fn without_path(error: std::io::Error) -> std::io::Error {
-    let source = error.get_ref().and_then(|inner| inner.source());
-    match source.and_then(|source| source.downcast_ref::<std::io::Error>()).and_then(|e| e.raw_os_error()) {
-        Some(code) => std::io::Error::from_raw_os_error(code),
-        None => error,
-    }
+    // It passes the code on in words only.
+    let text = error.to_string();
+    let code = text.split_once("(os error ").and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
+    code.map_or(error, std::io::Error::from_raw_os_error)
 }
 
 /// The folder for the temporary file that becomes `path`: that of `path`, so that a rename is enough.
@@ -159,6 +158,12 @@ fn permissions_at_birth(_path: &Path) -> Option<std::fs::Permissions> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_name_no_temporary_file() {
+        let error = write_atomically(Path::new("/proc/self/file"), b"x").unwrap_err().to_string();
+        assert!(error.starts_with("/proc/self/file: ") && !error.contains(TEMPORARY_PREFIX), "{error}");
+    }
 
     #[test]
     fn what_killed_processes_left_is_removed_by_the_next() {
