@@ -83,7 +83,7 @@ pub fn seeds() -> Vec<Seed> {
     for (config, name) in runs::optimizers().into_iter().zip(["gn", "hybrid", "cg", "adam", "local", "pso"]) {
         add("checkpoint_sealed", name, optimizer_state(&config));
     }
-    add("extraction_journal", "two-chunks", unfinished(folder));
+    add("extraction_journal", "one-chunk", unfinished(folder));
 
     let played = folder.join("match");
     Match::builder("material", "zero")
@@ -249,18 +249,28 @@ fn optimizer_state(config: &gputexel_tuning::OptimizerConfig) -> Vec<u8> {
     bundle::join(&parts)
 }
 
-/// The records that an extraction leaves which the second of its inputs has ended.
+/// The record that an extraction leaves of its first input, which the second has ended.
 fn unfinished(folder: &Path) -> Vec<u8> {
     let (input, damaged, output) =
         (journals::input_at(folder), folder.join("damaged.gz"), folder.join("shards"));
-    // The head of a file that says no more.
-    std::fs::write(&damaged, [31, 139, 8, 0, 0, 0, 0, 0, 0, 3]).expect("room for a temporary file");
+    // Two megabytes in stored blocks, behind which the file ends too early.
+    let block = journals::INPUT.repeat(500).into_bytes();
+    let length = block.len() as u16;
+    let mut bytes = vec![31, 139, 8, 0, 0, 0, 0, 0, 0, 3];
+    for _ in 0..32 {
+        bytes.push(0);
+        bytes.extend(length.to_le_bytes().into_iter().chain((!length).to_le_bytes()));
+        bytes.extend_from_slice(&block);
+    }
+    std::fs::write(&damaged, bytes).expect("room for a temporary file");
     let settings = journals::extraction_settings();
     let refused = hooked(|hooks| extract_shards(&[input, damaged], &settings, &output, 2, false, hooks));
     assert!(refused.is_err());
     let mut rest = &read(&output.join(gputexel_dataset::UNFINISHED))[..];
     let mut parts: Vec<(&str, Vec<u8>)> = Vec::new();
-    while let Some((prefix, more)) = rest.split_first_chunk::<16>() {
+    // The first record says what is extracted; the next is the first input.
+    for _ in 0..2 {
+        let (prefix, more) = rest.split_first_chunk::<16>().expect("two records");
         let length = u64::from_le_bytes(prefix[..8].try_into().expect("8 bytes"));
         let (record, more) = more.split_at(length as usize);
         rest = more;
