@@ -11,7 +11,7 @@ fn results_are_the_same_bytes_with_another_number_of_threads() {
         (&["extract", "games.pgn", "-o", "shards", "--shard-size", "500", "--keep-duplicates"], 2),
         (&["convert", "games.pgn", "-o", "g.plain"], 1),
         (&["tune", "d.bin", "--l2", "1e-4", "--round", "local", "--backend", "cpu", "--out", "r"], 4),
-        (&["tune", "games.pgn", "--l2", "1e-4", "--backend", "cpu", "--out", "t"], 5),
+        (&["tune", "games.pgn", "--k", "0.8", "--l2", "1e-4", "--backend", "cpu", "--out", "t"], 5),
         (&["pso", "d.bin", "--iterations", "5", "--backend", "cpu", "--out", "p"], 5),
         (&["sweep", "d.bin", "--scale=0.5:1:9", "--csv", "k.csv", "--svg", "k.svg"], 2),
     ];
