@@ -223,7 +223,7 @@ fn resumed_sweeps_write_what_was_asked_for() {
     bench.write("rbk/run.json", "{}");
     refuse(&bench, &["--resume", "rk", "-q"], 2, "rbk: exists and is not empty");
     std::fs::remove_file(bench.path("rbk/run.json")).unwrap();
-    let report = sweep(&bench, &["--resume", "rk"]);
+    let report = sweep(&bench, &["-q", "--resume", "rk"]);
     assert_eq!(report["best"]["path"].as_str().unwrap(), bench.path("rbk").to_str().unwrap());
     assert_eq!(bench.names("rbk"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
     assert_eq!(
@@ -233,14 +233,14 @@ fn resumed_sweeps_write_what_was_asked_for() {
 
     // Shown again, it writes nothing but what it is asked for.
     bench.write("rbk/params.json", "mine");
-    assert!(sweep(&bench, &["--resume", "rk"])["best"].is_null());
+    assert!(sweep(&bench, &["-q", "--resume", "rk"])["best"].is_null());
     assert_eq!(bench.bytes("rbk/params.json"), b"mine");
-    sweep(&bench, &["--resume", "rk", "--best", "rbk"]);
+    sweep(&bench, &["-q", "--resume", "rk", "--best", "rbk"]);
     assert_ne!(bench.bytes("rbk/params.json"), b"mine");
 
     // A flag goes before the record.
     killed(&["--best", "first.json"], "ro");
-    sweep(&bench, &["--resume", "ro", "--best", "second.json"]);
+    sweep(&bench, &["-q", "--resume", "ro", "--best", "second.json"]);
     assert!(bench.path("second.json").exists() && !bench.path("first.json").exists());
 }
 
