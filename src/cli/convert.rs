@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel::formats::OutputFormat;
 
-use super::determinism::{DeterminismArgs, Outputs, Repeatable};
+use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
 use super::table::{bytes, counted, grouped};
@@ -30,11 +30,7 @@ impl Repeatable for ConvertArgs {
     }
 
     fn obstacle(&self) -> Option<&'static str> {
-        self.conversion
-            .inputs
-            .iter()
-            .any(|input| input == Path::new("-"))
-            .then_some("standard input cannot be read twice")
+        obstacle_of_inputs(&self.conversion.inputs)
     }
 
     fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {

@@ -52,6 +52,20 @@ pub trait Repeatable {
     fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs;
 }
 
+/// What keeps inputs from being read twice.
+pub fn obstacle_of_inputs(inputs: &[PathBuf]) -> Option<&'static str> {
+    inputs.iter().any(|input| input == Path::new("-")).then_some("standard input cannot be read twice")
+}
+
+/// What keeps a run from being repeated that has one folder for its results.
+pub fn obstacle_of_run(out: Option<&PathBuf>, resume: Option<&PathBuf>) -> Option<&'static str> {
+    match (out, resume) {
+        (_, Some(_)) => Some("a run that is resumed cannot be repeated"),
+        (None, _) => Some("needs --out, whose files are compared"),
+        _ => None,
+    }
+}
+
 /// Carries out a command, and once more if that is asked for.
 ///
 /// # Errors

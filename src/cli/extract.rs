@@ -10,7 +10,7 @@ use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
 use gputexel::formats::OutputFormat;
 
 use super::convert::describe as describe_conversion;
-use super::determinism::{DeterminismArgs, Outputs, Repeatable};
+use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
 use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
 use super::reading::{ReadingArgs, describe_source};
@@ -88,10 +88,8 @@ impl Repeatable for ExtractArgs {
     }
 
     fn obstacle(&self) -> Option<&'static str> {
-        match self.inputs.iter().any(|input| input == Path::new("-")) {
-            true => Some("standard input cannot be read twice"),
-            false => self.resume.then_some("an extraction that is resumed cannot be repeated"),
-        }
+        let resumed = self.resume.then_some("an extraction that is resumed cannot be repeated");
+        obstacle_of_inputs(&self.inputs).or(resumed)
     }
 
     fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {

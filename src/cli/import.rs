@@ -9,7 +9,7 @@ use gputexel::tracing::{TracingSettings, import_traced};
 use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
-use super::determinism::{DeterminismArgs, Outputs, Repeatable};
+use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
 use super::memory::MemoryArgs;
 use super::reading_progress::with_progress;
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
@@ -76,10 +76,7 @@ impl Repeatable for ImportArgs {
     }
 
     fn obstacle(&self) -> Option<&'static str> {
-        self.inputs
-            .iter()
-            .any(|input| input == Path::new("-"))
-            .then_some("standard input cannot be read twice")
+        obstacle_of_inputs(&self.inputs)
     }
 
     fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {

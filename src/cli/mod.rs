@@ -179,9 +179,7 @@ impl Command {
             _ => None,
         }
     }
-}
 
-impl Command {
     /// The command as one whose results can be compared, if it is one.
     fn repeatable(&mut self) -> Option<&mut dyn determinism::Repeatable> {
         match self {

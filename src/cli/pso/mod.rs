@@ -13,7 +13,7 @@ use gputexel::{Error, Result};
 
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
-use super::determinism::{DeterminismArgs, Outputs, Repeatable};
+use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_run};
 use super::live::{TensorboardArgs, Watch, WatchArgs};
 use super::memory::MemoryArgs;
 use super::runs;
@@ -73,11 +73,7 @@ impl Repeatable for PsoArgs {
     }
 
     fn obstacle(&self) -> Option<&'static str> {
-        match (&self.out, &self.resume) {
-            (_, Some(_)) => Some("a run that is resumed cannot be repeated"),
-            (None, _) => Some("needs --out, whose files are compared"),
-            _ => None,
-        }
+        obstacle_of_run(self.out.as_ref(), self.resume.as_ref())
     }
 
     fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
