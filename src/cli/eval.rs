@@ -13,7 +13,7 @@ use super::{Context, answer};
 /// Flags of `eval`.
 #[derive(Debug, clap::Args)]
 pub struct EvalArgs {
-    /// Datasets, then the parameter file (params.json) or the folder of a run
+    /// Datasets, then the parameter file (params.json), the folder of a run, or material[:P,N,B,R,Q], schema or zero
     #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]
     files: Vec<PathBuf>,
     /// squared, cross-entropy, or power:Q [default: that of the parameter file, or squared]

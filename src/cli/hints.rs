@@ -35,6 +35,9 @@ fn of_missing(error: &Error) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let others = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let others = others.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // Where parameters are asked for, these stand for some.
+    let words = if folder.is_none() { &["material", "schema"][..] } else { &[] };
+    let others = others.chain(words.iter().map(|word| (*word).to_string()));
     let alike =
         others.map(|other| (strsim::jaro_winkler(name, &other), other)).filter(|(alike, _)| *alike >= ALIKE);
     // Of names that are equally alike the first in the alphabet.

@@ -173,7 +173,7 @@ fn score_table(scores: &ScoresAgainstResults) -> String {
         Some(k) => format!("    K of the search scores: {}\n", scale_forms(k)),
         None => "    the search scores do not predict the results\n".to_string(),
     };
-    let titles = ["score, cp", "positions", "mean score", "mean result", "+-", "expected"];
+    let titles = ["score, cp", "positions", "mean score", "mean result", "±", "expected"];
     let mut rows = vec![titles.map(String::from).to_vec()];
     rows.extend(scores.rows.iter().map(|row| {
         let range = match (row.from, row.to, row.mate) {

@@ -35,7 +35,7 @@ fn aligned_in(rows: &[Vec<String>], indent: usize, room: usize) -> String {
             let mut line = " ".repeat(indent);
             for (cell, width) in all.iter().filter_map(|&at| Some((row.get(at)?, widths[at]))) {
                 let pad = " ".repeat(width - measure_text_width(cell));
-                let number = cell.starts_with(|c: char| c.is_ascii_digit());
+                let number = is_number(cell);
                 line += &if number { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") };
             }
             text += line.trim_end();
@@ -44,6 +44,12 @@ fn aligned_in(rows: &[Vec<String>], indent: usize, room: usize) -> String {
         (from, shown) = (to, true);
     }
     text
+}
+
+/// Whether a cell is set to the right.
+fn is_number(cell: &str) -> bool {
+    let digits = cell.strip_prefix(['+', '-']).filter(|digits| !digits.contains(' ')).unwrap_or(cell);
+    digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The counts of results, with their shares of `positions`; `sides` are the names of a win and a loss.

@@ -163,7 +163,7 @@ fn describe(report: &WdlReport, written: Option<&(&Path, Vec<&str>)>) -> String 
     };
     let _ = writeln!(out, "errors      {independent}");
     let _ = writeln!(out);
-    let mut rows = vec![["power", "a", "+-", "b", "+-"].map(String::from).to_vec()];
+    let mut rows = vec![["power", "a", "±", "b", "±"].map(String::from).to_vec()];
     for (power, (a, b)) in model.a.iter().zip(&model.b).enumerate() {
         let (error_a, error_b) = (format!("{:.2}", errors.a[power]), format!("{:.2}", errors.b[power]));
         rows.push(vec![power.to_string(), format!("{a:.2}"), error_a, format!("{b:.2}"), error_b]);
@@ -172,10 +172,10 @@ fn describe(report: &WdlReport, written: Option<&(&Path, Vec<&str>)>) -> String 
     let _ = writeln!(out);
     let (a, b) = model.curves(f64::from(target));
     let _ = writeln!(out, "at {by} {target}, in the engine's units:");
-    let _ = writeln!(out, "  a = {a:.1} +- {:.1}: this score wins half of the games", errors.a_target);
-    let _ = writeln!(out, "  b = {b:.1} +- {:.1}", errors.b_target);
+    let _ = writeln!(out, "  a = {a:.1} ± {:.1}: this score wins half of the games", errors.a_target);
+    let _ = writeln!(out, "  b = {b:.1} ± {:.1}", errors.b_target);
     let (rate, error) = (100.0 * model.draw_rate(), 100.0 * errors.draw_rate);
-    let _ = writeln!(out, "  {rate:.1} +- {error:.1} % of even positions are drawn");
+    let _ = writeln!(out, "  {rate:.1} ± {error:.1} % of even positions are drawn");
     let per_pawn = 100.0 * a / report.units_per_pawn;
     let _ = writeln!(out, "  a is {per_pawn:.0} of the centipawns that were printed");
     let _ = writeln!(out);

@@ -276,6 +276,34 @@ fn interrupted_rescorings_are_resumed() {
     assert_eq!(names.collect::<Vec<_>>(), ["in.txt", "out.txt", "whole.txt"]);
 }
 
+/// What is in the place of the result is compared with it: it may be the result of what was killed, or anything.
+#[cfg(unix)]
+#[test]
+fn resumed_rescorings_know_their_result() {
+    let bench = Bench::new();
+    bench.write("in.txt", POSITIONS.repeat(400));
+    let args = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
+    let resumed = [&args[..], &["-o", "out.txt", "--resume"]].concat();
+    bench.report(&[&args[..], &["-o", "whole.txt"]].concat());
+    let mut child = bench.spawn(&[&args[..], &["-o", "out.txt", "--concurrency", "1"]].concat());
+    let begin = std::time::Instant::now();
+    while !std::fs::read(bench.path("out.txt.rescore/rescore.jsonl")).is_ok_and(|b| b.len() > 1000) {
+        assert!(begin.elapsed().as_secs() < 120, "nothing is scored");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    bench.write("out.txt", "mine\n");
+    let error = bench.fails(&resumed, 2);
+    assert!(error.contains("out.txt: exists"), "{error}");
+    assert_eq!(text(&bench, "out.txt"), "mine\n");
+    bench.write("out.txt", text(&bench, "whole.txt"));
+    let report = bench.report(&resumed);
+    assert_eq!(report["conversion"]["output"], "out.txt");
+    assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
+    assert!(!bench.path("out.txt.rescore").exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn silence_is_no_score() {

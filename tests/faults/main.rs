@@ -315,11 +315,6 @@ impl<'c> Trial<'c> {
                 }
                 return self.anew(err);
             }
-            if code == 2 && err.contains("exists") {
-                let (code, err) = self.plainly(&[resume, &["--force"]].concat());
-                let why = |why| format!("resumed over what is there: {why}");
-                return if code == 0 { self.check_new().map_err(why) } else { Err(why(err)) };
-            }
             if !err.contains("nothing to resume") && !err.contains("is not the folder of") {
                 return Err(format!("cannot be resumed: {err}"));
             }

@@ -65,7 +65,7 @@ fn a_step_is_the_one_of_the_paper() {
             // The gradient in f64 from the CPU, the update by the formula.
             let size = 2 * data.feature_count();
             let mut reference =
-                gputexel::devices::reference(&data, &layout, &batch.population, &batch.request);
+                gputexel::evaluator::reference::reference(&data, &layout, &batch.population, &batch.request);
             for (i, value) in step.losses.iter().enumerate() {
                 assert!((value - reference.losses[i]).abs() < 1e-6);
             }
@@ -264,8 +264,12 @@ fn a_run_ends_where_the_host_ends_and_goes_on_exactly_from_any_epoch() {
         // The pull is in the losses that are reported: their reference has it, too.
         let layout = Layout::whole(&data).unwrap();
         let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: false };
-        let mut exact =
-            gputexel::devices::reference(&data, &layout, &Population::single(&gpu.parameters, 0.8), &request);
+        let mut exact = gputexel::evaluator::reference::reference(
+            &data,
+            &layout,
+            &Population::single(&gpu.parameters, 0.8),
+            &request,
+        );
         config.regularization().add(&mut exact, &gpu.parameters, &[l2]);
         let best = gpu.members.iter().map(|member| member.1).fold(f64::MAX, f64::min);
         assert!((best - exact.losses[0]).abs() < 1e-6, "{best} {}", exact.losses[0]);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use gputexel::dataset::Layout;
-use gputexel::devices::reference;
 use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
+use gputexel::evaluator::reference::reference;
 use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::gpu::pace::Pace;
 use gputexel::model::FeatureKind;

@@ -90,6 +90,7 @@ reasons! {
     NullMove GameRest "game endings after a null move";
     OpenComment GameRest "game endings after a comment that is never closed";
     LongGame GameRest "game endings after too many moves";
+    NoEnd GameRest "game endings that may be missing: no result after the moves";
     BadPosition Line "lines without a readable position";
     IllegalPosition Line "lines with an illegal position";
     NoLabel Line "lines without a result";
@@ -153,6 +154,7 @@ impl Reason {
             Self::UnknownTime => "no readable time control",
             Self::TimeRange => "another time control",
             Self::Termination => "it did not end normally",
+            Self::NoEnd => "no result after its moves: is it cut short? It counts by its Result tag",
             _ => self.label(),
         }
     }

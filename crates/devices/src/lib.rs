@@ -9,14 +9,12 @@ pub mod check;
 mod opening;
 pub mod positions;
 mod records;
-mod reference;
 mod tiles;
 mod verdicts;
 
 pub use check::{CheckReport, Checker, Depth, Finding, Group};
 pub use opening::{open, open_several};
 pub use records::{DamagedList, ListContents};
-pub use reference::reference;
 pub use tiles::stored_tiles;
 pub use verdicts::{FaultyDevice, remember, verdict, vet};
 

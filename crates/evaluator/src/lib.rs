@@ -12,6 +12,7 @@ pub mod exact;
 mod fallback;
 pub mod gpu;
 mod products;
+pub mod reference;
 pub mod sums;
 
 pub use backend::{Backend, StatsObserver};

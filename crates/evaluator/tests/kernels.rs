@@ -2,16 +2,13 @@
 //! last one, and stripes of one position and of more than a flush. Small enough to run under a sanitizer
 //! (`scripts/sanitize`), which finds errors that do not show in results.
 
-use std::ops::Range;
-
 use std::path::Path;
 
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::objective::{self, LossKind};
-use gputexel_dataset::{
-    Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels, poisson_weight,
-};
+use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels};
 use gputexel_evaluator::cpu::{CpuEvaluator, InstructionSet};
+use gputexel_evaluator::reference::{Seen, each_position};
 use gputexel_evaluator::{Evaluator, Population, ProductRequest, Request};
 use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter};
 use rand::{RngExt, SeedableRng};
@@ -113,36 +110,6 @@ fn variants(plain: &Population, parts: usize) -> Vec<Population> {
     vec![plain.clone(), weighted, blended, resampled, shared]
 }
 
-/// Visits the positions of some parts: weight, x, target and slopes of the score for a member.
-fn each_position(
-    data: &Dataset,
-    layout: &Layout,
-    population: &Population,
-    member: usize,
-    parts: &Range<usize>,
-    mut visit: impl FnMut(f64, f64, f64, &[(usize, f64)]),
-) {
-    let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
-    let mut slopes = Vec::new();
-    for part in parts.clone() {
-        let of_part = f64::from(population.part_weight(member, part, layout.parts().len()));
-        for position in layout.parts()[part].positions.clone() {
-            let n = layout.rows()[position] as usize;
-            let row = data.row(n);
-            let mut weight = of_part * f64::from(row.weight);
-            if let Some(&seed) = population.resamples.get(member) {
-                weight *= f64::from(poisson_weight(data.game(n), seed));
-            }
-            let mut y = f64::from(row.result);
-            if let Some(&blend) = population.blends.get(member) {
-                y += f64::from(blend) * (f64::from(layout.search()[position]) - y);
-            }
-            let x = per_cp * objective::score_and_slopes(data, theta, n, &mut slopes);
-            visit(weight, x, y, &slopes);
-        }
-    }
-}
-
 /// The mean loss of a member over the parts of a request, and its gradient, position by position in f64; `None` if no
 /// position counts.
 fn wanted(
@@ -154,7 +121,9 @@ fn wanted(
 ) -> Option<(f64, Vec<f64>)> {
     let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
     let (mut loss, mut weights, mut gradient) = (0.0, 0.0, vec![0.0; theta.len()]);
-    each_position(data, layout, population, member, &request.parts, |weight, x, y, slopes| {
+    each_position(data, layout, population, member, request.parts.clone(), |seen| {
+        let Seen { x, y, slopes, .. } = *seen;
+        let weight = seen.factor * seen.weight;
         loss += weight * request.loss.value(x, y);
         weights += weight;
         let outer = weight * request.loss.slope(x, y) * per_cp;
@@ -278,7 +247,9 @@ fn wanted_product(
 ) -> Option<Vec<f64>> {
     let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
     let (mut weights, mut product) = (0.0, vec![0.0; theta.len()]);
-    each_position(data, layout, population, member, &request.parts, |weight, x, y, slopes| {
+    each_position(data, layout, population, member, request.parts.clone(), |seen| {
+        let Seen { x, y, slopes, .. } = *seen;
+        let weight = seen.factor * seen.weight;
         weights += weight;
         let along: f64 = slopes.iter().map(|&(parameter, slope)| slope * vector[parameter]).sum();
         let outer = weight * request.loss.curvature(x, y) * per_cp * per_cp * along;

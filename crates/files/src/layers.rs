@@ -32,6 +32,17 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
     foreign.into_iter().find(|(start, _)| head.starts_with(start)).map(|(_, name)| name)
 }
 
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+const GZIP: &[u8] = b"\x1f\x8b";
+const BZIP2: &[u8] = b"BZh";
+const XZ: &[u8] = b"\xfd7zXZ\0";
+
+/// Whether what begins with these bytes (8 are enough) is compressed, or an archive other than tar.
+pub fn is_compressed(head: &[u8]) -> bool {
+    let known = [ZSTD, GZIP, BZIP2, XZ].iter().any(|start| head.starts_with(start));
+    known || is_zip(head) || foreign(head).is_some()
+}
+
 fn is_zip(head: &[u8]) -> bool {
     [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"].iter().any(|start| head.starts_with(*start))
 }
@@ -77,7 +88,7 @@ fn decoder(head: &[u8], whole: impl Read + Send + 'static, notes: &mut Notes) ->
     // Parallel compressors write many frames, some of them after a skippable one; the decoder
     // goes on over both.
     let skippable = matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
-    if skippable || head.starts_with(b"\x28\xb5\x2f\xfd") {
+    if skippable || head.starts_with(ZSTD) {
         let mut decoder = zstd::stream::read::Decoder::new(whole)?;
         // Large collections are written with --long, whose windows are refused by default.
         decoder.window_log_max(31)?;
@@ -86,11 +97,11 @@ fn decoder(head: &[u8], whole: impl Read + Send + 'static, notes: &mut Notes) ->
     let noted = Noted::default();
     let known = noted.clone();
     let buffered = |whole| BufReader::with_capacity(1 << 16, whole);
-    let decoder: Box<dyn Read + Send> = if head.starts_with(b"\x1f\x8b") {
+    let decoder: Box<dyn Read + Send> = if head.starts_with(GZIP) {
         Box::new(Streams::<_, GzDecoder<_>>::new(buffered(whole), noted))
-    } else if head.starts_with(b"BZh") {
+    } else if head.starts_with(BZIP2) {
         Box::new(Streams::<_, BzDecoder<_>>::new(buffered(whole), noted))
-    } else if head.starts_with(b"\xfd7zXZ\0") {
+    } else if head.starts_with(XZ) {
         Box::new(Streams::<_, XzReader<_>>::new(buffered(whole), noted))
     } else {
         return Ok(Decoded::Plain(Box::new(whole)));

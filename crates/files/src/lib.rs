@@ -34,6 +34,7 @@ pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
 pub use atomic::{AtomicFile, staging_folder, write_atomically};
 pub use error::{Error, Remedy, Result};
+pub use layers::is_compressed;
 pub use messages::{counted, escaped, grouped, is_active, printable, shown, shown_number, weight_text};
 pub use new_folders::NewFolders;
 pub use paths::{absolute, is_one, without_links};

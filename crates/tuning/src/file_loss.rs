@@ -5,7 +5,7 @@ use std::path::Path;
 use gputexel_dataset as dataset;
 use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_files::{Error, Result};
-use gputexel_model::ParameterFile;
+use gputexel_model::{ParameterFile, Prior};
 use serde::Serialize;
 
 use super::scale::fit_scale;
@@ -39,9 +39,10 @@ pub struct FileLoss {
 }
 
 impl FileLoss {
-    /// Computes the loss of `parameters`, a file or the folder of a run, on datasets together. Where no `loss` is
-    /// given, it is that of the file, and where that names none, the squared error. Where no `k` is given, it is
-    /// that of the file, and where that has none, the one that fits best.
+    /// Computes the loss of `parameters` on datasets together: a file, the folder of a run, or what a [`Prior`] is
+    /// written as (`material`, `zero`, `schema`). Where no `loss` is given, it is that of the file, and where that
+    /// names none, the squared error. Where no `k` is given, it is that of the file, and where that has none, the one
+    /// that fits best.
     ///
     /// # Errors
     /// Files that cannot be read or do not belong together; [`Error::Usage`] where K cannot be fitted;
@@ -52,20 +53,23 @@ impl FileLoss {
         loss: Option<LossKind>,
         k: Option<f64>,
     ) -> Result<Self> {
-        let file = ParameterFile::read(parameters)?;
+        let word =
+            parameters.to_str().filter(|text| Prior::is_word(text)).map(str::parse::<Prior>).transpose()?;
+        let file = if word.is_none() { Some(ParameterFile::read(parameters)?) } else { None };
+        let named = file.as_ref().map_or("", |file| &file.provenance.loss_kind);
         let loss = match loss {
             Some(loss) => loss,
-            None if file.provenance.loss_kind.is_empty() => LossKind::Squared,
-            None => file
-                .provenance
-                .loss_kind
-                .parse()
-                .map_err(|error| Error::input(parameters, format!("loss_kind: {error}")))?,
+            None if named.is_empty() => LossKind::Squared,
+            None => named.parse().map_err(|error| Error::input(parameters, format!("loss_kind: {error}")))?,
         };
         let data = dataset::read_positions(datasets)?;
-        let theta = file.theta(&data.metadata().feature_set, parameters)?;
+        let set = &data.metadata().feature_set;
+        let theta = match (&file, &word) {
+            (Some(file), _) => file.theta(set, parameters)?,
+            (None, word) => word.clone().unwrap_or_default().theta(set)?,
+        };
         let all: Vec<u32> = (0..data.len() as u32).collect();
-        let (k, origin) = match (k, file.k) {
+        let (k, origin) = match (k, file.and_then(|file| file.k)) {
             (Some(k), _) => (k, ScaleOrigin::Given),
             (None, Some(k)) => (k, ScaleOrigin::File),
             (None, None) => {

@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::objective::{self, LossKind};
-use gputexel_dataset::{
-    Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels, poisson_weight,
-};
+use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels};
 use gputexel_evaluator::cpu::{CpuEvaluator, InstructionSet};
+use gputexel_evaluator::reference::{Seen, each_position};
 use gputexel_evaluator::{Evaluator as _, Population, ProductRequest, Request};
 use gputexel_model::program::{
     Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
@@ -167,36 +166,6 @@ fn range_of(source: &mut Source<'_>, layout: &Layout) -> Range<usize> {
     start..start + 1 + source.below(parts - start)
 }
 
-/// Visits the positions of some parts: weight, x, target and slopes of the score for a member.
-fn each_position(
-    data: &Dataset,
-    layout: &Layout,
-    population: &Population,
-    member: usize,
-    parts: &Range<usize>,
-    mut visit: impl FnMut(f64, f64, f64, &[(usize, f64)]),
-) {
-    let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
-    let mut slopes = Vec::new();
-    for part in parts.clone() {
-        let of_part = f64::from(population.part_weight(member, part, layout.parts().len()));
-        for position in layout.parts()[part].positions.clone() {
-            let n = layout.rows()[position] as usize;
-            let row = data.row(n);
-            let mut weight = of_part * f64::from(row.weight);
-            if let Some(&seed) = population.resamples.get(member) {
-                weight *= f64::from(poisson_weight(data.game(n), seed));
-            }
-            let mut y = f64::from(row.result);
-            if let Some(&blend) = population.blends.get(member) {
-                y += f64::from(blend) * (f64::from(layout.search()[position]) - y);
-            }
-            let x = per_cp * objective::score_and_slopes(data, theta, n, &mut slopes);
-            visit(weight, x, y, &slopes);
-        }
-    }
-}
-
 /// The mean loss of a member over the parts of a request, and its gradient; `None` if no position counts.
 fn wanted(
     data: &Dataset,
@@ -208,7 +177,9 @@ fn wanted(
     let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
     let (mut loss, mut weights, mut size) = (0.0, 0.0, 0.0f64);
     let mut gradient = vec![0.0; theta.len()];
-    each_position(data, layout, population, member, &request.parts, |weight, x, y, slopes| {
+    each_position(data, layout, population, member, request.parts.clone(), |seen| {
+        let Seen { x, y, slopes, .. } = *seen;
+        let weight = seen.factor * seen.weight;
         loss += weight * request.loss.value(x, y);
         weights += weight;
         let outer = weight * request.loss.slope(x, y) * per_cp;
@@ -402,7 +373,9 @@ pub(crate) fn products(data: &[u8]) {
         let per_cp = objective::x_per_cp(population.k[member]);
         let vector = &request.vectors[member * 2 * features..][..2 * features];
         let (mut weights, mut product, mut size) = (0.0, vec![0.0; 2 * features], 0.0f64);
-        each_position(&data, &layout, &population, member, &request.parts, |weight, x, y, slopes| {
+        each_position(&data, &layout, &population, member, request.parts.clone(), |seen| {
+            let Seen { x, y, slopes, .. } = *seen;
+            let weight = seen.factor * seen.weight;
             weights += weight;
             let along: f64 = slopes.iter().map(|&(parameter, slope)| slope * vector[parameter]).sum();
             let most: f64 = slopes.iter().map(|&(parameter, slope)| (slope * vector[parameter]).abs()).sum();

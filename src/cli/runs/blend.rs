@@ -40,7 +40,7 @@ pub fn blend_lines(start: &Start<'_>) -> String {
             let mark = if one.share == choice.share { "  chosen" } else { "" };
             let _ = writeln!(
                 out,
-                "            {:<5}   {:>13.8}   {:.8} +- {:.8}{mark}",
+                "            {:<5}   {:>13.8}   {:.8} ± {:.8}{mark}",
                 one.share, one.loss, one.difference, one.error
             );
         }

@@ -19,7 +19,7 @@ fn signed(value: f64) -> String {
 pub fn gain_text(gain: &HeldOutGain) -> String {
     let HeldOutGain { before, after, error } = *gain;
     let change = after - before;
-    let text = format!("{before:.6} -> {after:.6}, {} +- {error:.6}", signed(change));
+    let text = format!("{before:.6} -> {after:.6}, {} ± {error:.6}", signed(change));
     // What may be chance is no news.
     if change.abs() > error { falling(change, &text) } else { text }
 }

@@ -204,7 +204,7 @@ fn ablation_table(ablation: &Ablation) -> String {
     );
     for LeftOut { group, coordinates, cost, error } in &ablation.groups {
         let verdict = if *cost < *error { "  may go" } else { "" };
-        let _ = writeln!(out, "  {group:<width$} {coordinates:>5}  {cost:+.6} +- {error:.6}{verdict}");
+        let _ = writeln!(out, "  {group:<width$} {coordinates:>5}  {cost:+.6} ± {error:.6}{verdict}");
     }
     out
 }

@@ -21,7 +21,7 @@ pub fn lines(program: &ProgramDiagnostics, imported: bool) -> String {
         );
         let width = worth.parts.iter().map(|part| part.name.chars().count()).max().unwrap_or(0);
         for part in &worth.parts {
-            let _ = writeln!(out, "  {:<width$}  {:+.8} +- {:.8}", part.name, part.cost, part.error);
+            let _ = writeln!(out, "  {:<width$}  {:+.8} ± {:.8}", part.name, part.cost, part.error);
         }
     }
     for term in terms.iter().filter(|term| term.activity[1].can_be_off) {

@@ -274,6 +274,16 @@ fn eval_agrees_with_the_run() {
         assert!(text.contains(&format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap())));
         assert!(text.contains("(from the parameter file)"), "{text}");
     }
+    // Words stand for parameters, too.
+    let of = |params: &str| {
+        let (code, text, err) = bench.run(&["--json", "eval", "d.bin", params, "--k", "0.8"], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        serde_json::from_str::<Value>(&text).unwrap()["loss"].as_f64().unwrap()
+    };
+    assert_eq!(of("material"), of("material:100,300,320,500,900"));
+    assert!(of("zero") != of("material"));
+    let err = bench.fails(&["eval", "d.bin", "materail"], 1);
+    assert!(err.contains("did you mean 'material'?"), "{err}");
     bench.dataset("m.bin", FeatureKind::Material, 100, 1);
     let err = bench.fails(&["eval", "m.bin", "r/params.json"], 1);
     assert!(err.contains("params.json: its values belong to feature set 'pst'"), "{err}");

@@ -38,7 +38,7 @@ fn weights_are_chosen_unless_something_else_is_said() {
         assert!(out.contains(part), "{part}: {out}");
     }
     let last: Vec<&str> = out.lines().rev().take(2).collect();
-    assert!(last[1].starts_with("strength    held-out loss 0.") && last[1].contains(" +- "), "{out}");
+    assert!(last[1].starts_with("strength    held-out loss 0.") && last[1].contains(" ± "), "{out}");
     assert!(last[0] == "report      r/report.html", "{out}");
     let chosen = weights(&bench, "r");
     assert!(chosen.len() >= 3, "{chosen:?}");

@@ -316,6 +316,9 @@ impl<'a> Replay<'a> {
         if let Some(reason) = reason {
             self.skip(&game, reason);
         }
+        if reason.is_none() && !game.terminated {
+            self.skip(&game, Reason::NoEnd);
+        }
         if whole_game.is_none() {
             if stopped.is_some() {
                 // What the game would have gone on with is not known.

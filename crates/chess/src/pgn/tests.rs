@@ -42,6 +42,27 @@ fn plies_count_from_the_fen_tag() {
 }
 
 #[test]
+fn games_that_are_cut_short_are_told() {
+    let whole = "[Result \"1-0\"]\n\n1. e4 e5 2. Nf3 Nc6 1-0\n\n";
+    let cut = "[Result \"0-1\"]\n\n1. d4 d5 2. Nf3 Nf";
+    for (text, cut_games, samples) in [
+        (whole.to_string(), 0, 5),
+        (format!("{whole}{}", &cut[..cut.len() - 6]), 1, 8),
+        (format!("{}{whole}", &cut[..cut.len() - 6]), 1, 8),
+        (whole.replace("Nc6 1-0", "Nc6 *"), 0, 5),
+    ] {
+        let batch = read(&text);
+        assert_eq!(
+            (batch.left_out.count(Reason::NoEnd), batch.samples.len()),
+            (cut_games, samples),
+            "{text}: {:?}",
+            batch.skipped
+        );
+        assert_eq!(batch.skipped.len(), cut_games as usize);
+    }
+}
+
+#[test]
 fn words_that_the_parser_skips_are_played_or_counted() {
     let whole = read("1. e4 e5 2. Nf3 Nc6 1-0");
     assert_eq!((whole.samples.len(), whole.left_out.sum(Unit::GameRest)), (5, 0));

@@ -1,6 +1,8 @@
 //! A rescoring from its inputs to its output.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -73,7 +75,10 @@ pub fn rescore(
     if options.engine.is_none() && options.tablebases.is_empty() {
         return Err(Error::Usage("new labels need an engine or tablebases".to_string()));
     }
-    check_target(Some(output), settings.reading.force)?;
+    // Killed between its result and the end of its journal, it is to find that result, and nothing else in its place.
+    let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
+    let again = (again && Journal::is_begun(output)).then(|| Again::at(output));
+    check_target(Some(output), settings.reading.force || again.is_some())?;
     let tablebases = match options.tablebases.as_slice() {
         [] => None,
         folders => Some(Tablebases::open(folders)?),
@@ -102,7 +107,18 @@ pub fn rescore(
         skip_missing: options.skip_missing,
         report: TablebaseReport::default(),
     };
-    let conversion = convert_with(inputs, settings, output, hooks, Some(&mut labels));
+    let target = match &again {
+        Some(again) => {
+            let _ = std::fs::remove_file(&again.file);
+            &again.file
+        }
+        None => output,
+    };
+    let conversion = convert_with(inputs, settings, target, hooks, Some(&mut labels));
+    let conversion = match &again {
+        Some(again) => conversion.and_then(|report| again.agree(report, output)),
+        None => conversion,
+    };
     let Labels { scorer, memory, report, .. } = labels;
     let conversion = match conversion {
         Ok(conversion) => conversion,
@@ -214,12 +230,54 @@ struct StoredBlock {
     scores: BlockScores,
 }
 
+/// A result that is made once more, in the folder of the journal, to be compared with the output that is there.
+struct Again {
+    file: PathBuf,
+}
+
+impl Again {
+    fn at(output: &Path) -> Self {
+        // The format and the compression are told by the name.
+        let file = Journal::folder_of(output).join(output.file_name().unwrap_or_default());
+        Self { file }
+    }
+
+    /// The report of the output if that is the result.
+    fn agree(&self, report: ConversionReport, output: &Path) -> Result<ConversionReport> {
+        let same = same_bytes(&self.file, output).map_err(|e| Error::io(output, e))?;
+        let _ = std::fs::remove_file(&self.file);
+        if same {
+            Ok(ConversionReport { output: output.display().to_string(), ..report })
+        } else {
+            Err(Error::Exists(output.to_path_buf()))
+        }
+    }
+}
+
+fn same_bytes(one: &Path, other: &Path) -> std::io::Result<bool> {
+    let (mut one, mut other) = (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if length == 0 {
+            return Ok(left.is_empty() && right.is_empty());
+        }
+        if left[..length] != right[..length] {
+            return Ok(false);
+        }
+        one.consume(length);
+        other.consume(length);
+    }
+}
+
 /// The journal, in a folder of its own.
 struct Journal {
     folder: RunFolder,
     journal: LineJournal,
     known: BTreeMap<u64, (u64, BlockScores)>,
     is_empty: bool,
+    /// Where a killed one may have left a result that was made once more.
+    again: Again,
 }
 
 fn key_of(positions: &[&Chess]) -> u64 {
@@ -229,12 +287,21 @@ fn key_of(positions: &[&Chess]) -> u64 {
 }
 
 impl Journal {
-    fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
+    fn folder_of(output: &Path) -> PathBuf {
         let mut path = output.as_os_str().to_owned();
         path.push(".rescore");
-        let path = PathBuf::from(path);
+        PathBuf::from(path)
+    }
+
+    fn is_begun(output: &Path) -> bool {
+        Self::folder_of(output).join(JOURNAL).exists()
+    }
+
+    fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
+        let path = Self::folder_of(output);
         let place = |folder| Place { folder, name: JOURNAL, what: Kind::Rescore.name() };
-        let begun = path.join(JOURNAL).exists();
+        let begun = Self::is_begun(output);
+        let again = Again::at(output);
         if begun && !resume && !force {
             let reason = format!("{}: a rescoring to this output was interrupted", path.display());
             return Err(Error::Usage(reason).mended_by(Begun::Resumable));
@@ -243,7 +310,7 @@ impl Journal {
             let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
             let journal = LineJournal::create(folder.lock()?, place(folder.path()), &header)
                 .inspect_err(|_| folder.discard())?;
-            return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true });
+            return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, again });
         }
         let folder = RunFolder::enter(&path, Kind::Rescore)?;
         let mut known = BTreeMap::new();
@@ -261,16 +328,17 @@ impl Journal {
                 Ok(())
             })?;
         let is_empty = known.is_empty();
-        Ok(Self { folder, journal, known, is_empty })
+        Ok(Self { folder, journal, known, is_empty, again })
     }
 
     /// Takes the folder away, which has served its purpose.
     fn remove(self) {
-        let Self { folder, journal, .. } = self;
+        let Self { folder, journal, again, .. } = self;
         drop(journal);
         let path = folder.path().to_path_buf();
         // What stays behind does no harm.
         let _ = folder.remove(JOURNAL);
+        let _ = std::fs::remove_file(again.file);
         if let Ok(lock) = folder.lock() {
             lock.remove_file();
         }

@@ -3,13 +3,13 @@
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::gpu::{GpuEvaluator, GpuOptions, TileChoice};
+use gputexel_evaluator::reference::reference;
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::Result;
 use gputexel_gpu::GpuContext;
 
 use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::positions::{self, Sample};
-use crate::reference::reference;
 
 /// Bounds on relative errors. WGSL allows exponentials and logarithms errors of several units in the last place, which
 /// add up to some 1e-6 where they all point the same way; a wrong sum or product is off by far more.

@@ -2,6 +2,7 @@
 
 use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::gpu::{GpuOptions, GpuProgramEvaluator};
+use gputexel_evaluator::reference::reference;
 use gputexel_evaluator::{Evaluator, Request};
 use gputexel_files::Result;
 use gputexel_gpu::GpuContext;
@@ -10,7 +11,6 @@ use gputexel_model::FeatureKind;
 use super::linear::{Lists, layout, population};
 use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::positions::{self, Sample};
-use crate::reference::reference;
 
 const LOSS_BOUND: f64 = 1e-5;
 /// A position whose sum is at a kink in f32 and beside it in f64 may differ.

@@ -2,6 +2,7 @@
 
 use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::gpu::GpuEvaluator;
+use gputexel_evaluator::reference::reference;
 use gputexel_evaluator::{AdamBatch, AdamMember, DeviceSteps, Request};
 use gputexel_files::Result;
 use gputexel_gpu::GpuContext;
@@ -9,7 +10,6 @@ use gputexel_gpu::GpuContext;
 use super::linear::{Lists, layout, population};
 use super::{Findings, Group, Measured, relative_error, repeated};
 use crate::positions::Sample;
-use crate::reference::reference;
 
 const BOUND: f64 = 1e-4;
 

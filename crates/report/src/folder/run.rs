@@ -294,6 +294,11 @@ fn facts(
             }
         }
     }
+    if let Some(strength) = &record.strength
+        && let Some(gain) = strength.gain
+    {
+        fact(&format!("held-out loss, {} folds ({kind})", strength.folds), change(gain.before, gain.after));
+    }
     fact("parameters", grouped(config.prior_theta.len() as u64));
     if let Some(basis) = config.named_basis() {
         fact("tuned", format!("{} coordinates ({})", grouped(basis.dimension() as u64), basis.name));
@@ -301,7 +306,8 @@ fn facts(
     let forms = ScaleForms::new(config.k);
     fact("K", format!("{:.6} base 10, {:.6} base e", forms.k, forms.k_e));
     if let Some(last) = report.steps.last() {
-        fact("time", format!("{:.1} s, {}", last.seconds, counted(last.number, &report.step_name)));
+        let name = if record.strength.is_some() { "time after choosing the strength" } else { "time" };
+        fact(name, format!("{:.1} s, {}", last.seconds, counted(last.number, &report.step_name)));
     }
     fact("begun", record.started.clone());
     facts

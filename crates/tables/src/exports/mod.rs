@@ -9,6 +9,7 @@ mod header;
 mod import;
 mod language;
 mod lists;
+mod missing;
 mod naming;
 mod normalize;
 mod params;

@@ -180,8 +180,8 @@ impl<'a> Judge<'a> {
         let (name, expected, there) = own.worst.clone().unwrap_or_default();
         let mut why = if known {
             format!(
-                "the numbers are neither those that the run started from nor its result, in no order of squares, \
-                 colors, pieces or phases: as marked, {} of {} are others than {} ({name}: {there}, expected {expected})",
+                "the numbers are neither what the run started from nor its result, whatever the order of squares, \
+                 colors, pieces and phases: as marked, {} of {} differ from {} ({name}: {there}, expected {expected})",
                 own.others,
                 own.numbers,
                 compared.values(),

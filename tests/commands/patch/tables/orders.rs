@@ -201,7 +201,7 @@ fn numbers_tell_which_marker_they_go_with() {
     strange[9] += 40;
     bench.write("a.c", marked("knight.mg", &[64], &strange));
     let message = bench.fails(&arguments[1..], 1);
-    assert!(message.contains("1 of 64 are others than the start values given (knight_b2.mg"), "{message}");
+    assert!(message.contains("1 of 64 differ from the start values given (knight_b2.mg"), "{message}");
     assert!(message.contains("--trust-marker"), "{message}");
     let (code, out, _) = bench.run(&[&arguments[1..], &["--trust-marker"]].concat(), "");
     assert!(code == 0 && out.contains("filled as marked") && out.contains("; a1 first\n"), "{out}");
