@@ -4,8 +4,9 @@
 //! on real positions.
 
 use gputexel::dataset::Layout;
-use gputexel::devices::{positions, reference};
+use gputexel::devices::positions;
 use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Uniforms, Variant};
+use gputexel::evaluator::reference::reference;
 use gputexel::evaluator::{Population, Request};
 use gputexel::gpu::buffers::{GrowingBuffer, Readback};
 use gputexel::gpu::meter::{Gpu, whole};
