@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::read_pgn;
 use crate::sample::Batch;
-use crate::selection::{Selection, Unit};
+use crate::selection::{Reason, Selection, Unit};
 
 fn read(text: &str) -> Batch {
     let rules = Selection { skip_plies: 0, ..Selection::default() };
