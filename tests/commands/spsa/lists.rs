@@ -330,7 +330,7 @@ fn a_tune_of_openbench_is_shown() {
     );
     let (code, out, err) = run(&bench, &["report", "--openbench", "digest.csv"], "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for words in ["about 36 % of the iterations", "Razor", "+12.44  +0.622", "at its bound"] {
+    for words in ["about 36 % of the iterations", "Razor", "+12.44    +0.622", "at its bound"] {
         assert!(out.contains(words), "{words}: {out}");
     }
     let json = bench.told(&["spsa", "report", "--openbench", "digest.csv", "--json"]);

@@ -13,6 +13,7 @@ use super::progress::{Progress, Unscored};
 use super::tablebases::{Prober, TablebaseReport, Tablebases, label};
 use crate::MAX_SCORE_CP;
 use gputexel_chess::sample::{Origin, Sample, position_key};
+use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::run_folder::Kind;
 use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_target};
@@ -77,6 +78,11 @@ pub fn rescore(
     }
     // Killed between its result and the end of its journal, it is to find that result, and nothing else in its place.
     let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
+    if again && Journal::clear(output) {
+        let reason =
+            format!("{}: nothing is unfinished; the rescoring to this output is complete", output.display());
+        return Err(Error::Usage(reason));
+    }
     let again = (again && Journal::is_begun(output)).then(|| Again::at(output));
     check_target(Some(output), settings.reading.force || again.is_some())?;
     let tablebases = match options.tablebases.as_slice() {
@@ -295,6 +301,16 @@ impl Journal {
 
     fn is_begun(output: &Path) -> bool {
         Self::folder_of(output).join(JOURNAL).exists()
+    }
+
+    /// Takes away the folder of one that was killed after its journal was gone; whether there was such a folder.
+    fn clear(output: &Path) -> bool {
+        let folder = Self::folder_of(output);
+        if Self::is_begun(output) || !folder.is_dir() {
+            return false;
+        }
+        FolderLock::clear(&folder);
+        std::fs::remove_dir(folder).is_ok()
     }
 
     fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {

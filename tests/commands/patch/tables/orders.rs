@@ -361,7 +361,7 @@ fn a_start_that_the_engine_does_not_have_is_asked_about() {
     bench.write("a.c", &source);
     let message = bench.fails(&["patch", "tables", "run", "a.c"], 1);
     for expected in
-        ["neither those that the run started from nor its result", "of 384", "--start", "--trust-marker"]
+        ["neither what the run started from nor its result", "of 384", "--start", "--trust-marker"]
     {
         assert!(message.contains(expected), "{expected}: {message}");
     }
