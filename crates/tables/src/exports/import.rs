@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::header::Header;
 use super::language::Language;
+use super::like::{Like, LikeSource};
 use super::lists::{self, Listed};
 use super::missing::{about_precision, complete, with_left_out};
 use super::params;
@@ -18,44 +19,6 @@ use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
 
-/// Whose parameters an export has.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Like {
-    /// Those of a parameter file, which lends its values to what the export lacks.
-    File(Box<ParameterFile>),
-    /// Those of a feature set; all must be there.
-    Set(Box<FeatureSet>),
-}
-
-impl Like {
-    fn features(&self) -> Vec<Feature> {
-        match self {
-            Self::File(file) => {
-                let feature = |record: &ParameterRecord| Feature {
-                    name: record.name.clone(),
-                    group: record.group.clone(),
-                };
-                file.parameters.iter().map(feature).collect()
-            }
-            Self::Set(set) => set.features.clone(),
-        }
-    }
-
-    fn feature_set(&self) -> &str {
-        match self {
-            Self::File(file) => &file.feature_set,
-            Self::Set(set) => set.name(),
-        }
-    }
-
-    fn phase(&self) -> &PhaseSettings {
-        match self {
-            Self::File(file) => &file.phase,
-            Self::Set(set) => &set.phase,
-        }
-    }
-}
-
 /// What [`import_file`] is asked to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportRequest {
@@ -65,29 +28,6 @@ pub struct ImportRequest {
     pub like: Option<LikeSource>,
     /// Read arrays as their markers say even where known values say that these are wrong.
     pub trust: bool,
-}
-
-/// Where a [`Like`] comes from.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LikeSource {
-    /// A parameter file, or the folder of a run.
-    File(PathBuf),
-    /// A feature set by its name.
-    Set(String),
-    /// A feature set, such as that of a dataset.
-    Features(Box<FeatureSet>),
-}
-
-impl LikeSource {
-    fn read(&self) -> Result<Like> {
-        Ok(match self {
-            Self::File(path) => Like::File(Box::new(super::request::parameter_file(path)?)),
-            Self::Set(name) => {
-                Like::Set(Box::new(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default())))
-            }
-            Self::Features(set) => Like::Set(set.clone()),
-        })
-    }
 }
 
 /// Reads an export from a file. The start of the run that a [`LikeSource::File`] is the result of is known

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::header::Header;
-use super::import::Like;
+use super::like::Like;
 use crate::Remedy;
 use crate::sources::Precision;
 use gputexel_files::{Error, Result};
