@@ -154,16 +154,19 @@ fn an_iteration_takes_as_many_dispatches_for_many_members_as_for_one() {
             let population = population(&data, members);
             // The first calls compile, upload, and find the pace; on a busy machine any call may be cut into slices.
             let mut dispatches = u64::MAX;
-            for _ in 0..5 {
+            // Members are brought side by side, and gradients back.
+            let wanted = wanted + if members == 1 { 0 } else { 1 + u64::from(gradients) };
+            for attempt in 0..40 {
+                if attempt >= 5 && dispatches <= wanted {
+                    break;
+                }
                 let before = evaluator.stats().unwrap();
                 evaluator.evaluate(&population, &request(1, gradients)).unwrap();
                 let after = evaluator.stats().unwrap();
                 dispatches = dispatches.min(after.dispatches - before.dispatches);
                 assert!(after.submissions > before.submissions && after.seconds > before.seconds);
             }
-            // Members are brought side by side, and gradients back.
-            let more = if members == 1 { 0 } else { 1 + u64::from(gradients) };
-            assert_eq!(dispatches, wanted + more, "{members} members, gradients {gradients}");
+            assert_eq!(dispatches, wanted, "{members} members, gradients {gradients}");
         }
     }
 }
