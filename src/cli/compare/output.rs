@@ -87,7 +87,7 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
         let _ = writeln!(out, "\nLargest changes:");
         let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
         rows.extend(found.changes.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
-        out += &aligned(&rows, 2);
+        out += &aligned(&without_unknown(rows), 2);
         if known > 0 {
             let _ = writeln!(out, "{DIFFERENCE_ERRORS_NOTE}");
         }
@@ -106,8 +106,22 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     out
 }
 
+/// What is not known of a value.
+const UNKNOWN: &str = "-";
+
+/// The table without columns in which nothing is known; the first row is the header.
+fn without_unknown(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let says: Vec<bool> =
+        (0..columns).map(|column| rows.iter().skip(1).any(|row| row[column] != UNKNOWN)).collect();
+    let kept = |row: Vec<String>| {
+        row.into_iter().zip(&says).filter(|(_, says)| **says).map(|(cell, _)| cell).collect()
+    };
+    rows.into_iter().map(kept).collect()
+}
+
 fn row(change: &Change) -> Vec<String> {
-    let error = |error: Option<f64>| error.map_or("-".to_string(), |error| format!("{error:.1}"));
+    let error = |error: Option<f64>| error.map_or(UNKNOWN.to_string(), |error| format!("{error:.1}"));
     vec![
         change.name.clone(),
         format!("{:.1}", change.values[0]),
@@ -115,6 +129,6 @@ fn row(change: &Change) -> Vec<String> {
         format!("{:.1}", change.values[1]),
         error(change.errors[1]),
         format!("{:+.1}", change.difference()),
-        change.in_errors().map_or("-".to_string(), |z| format!("{z:+.1}")),
+        change.in_errors().map_or(UNKNOWN.to_string(), |z| format!("{z:+.1}")),
     ]
 }
