@@ -132,3 +132,18 @@ fn row(change: &Change) -> Vec<String> {
         change.in_errors().map_or(UNKNOWN.to_string(), |z| format!("{z:+.1}")),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn columns_in_which_nothing_is_known_are_left_out() {
+        let row = |cells: [&str; 4]| cells.map(str::to_string).to_vec();
+        let rows = vec![
+            row(["", "A", "±", "B"]),
+            row(["pawn", "100.0", "-", "-"]),
+            row(["king", "0.0", "-", "3.0"]),
+        ];
+        let wanted = [["", "A", "B"], ["pawn", "100.0", "-"], ["king", "0.0", "3.0"]];
+        assert_eq!(super::without_unknown(rows), wanted.map(|cells| cells.map(str::to_string).to_vec()));
+    }
+}
