@@ -302,6 +302,11 @@ fn resumed_rescorings_know_their_result() {
     assert_eq!(report["conversion"]["output"], "out.txt");
     assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
     assert!(!bench.path("out.txt.rescore").exists());
+    let error = bench.fails(&resumed, 2);
+    assert!(
+        error.contains("nothing is unfinished") && text(&bench, "out.txt") == text(&bench, "whole.txt"),
+        "{error}"
+    );
 }
 
 #[cfg(unix)]

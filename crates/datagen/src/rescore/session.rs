@@ -78,12 +78,15 @@ pub fn rescore(
     }
     // Killed between its result and the end of its journal, it is to find that result, and nothing else in its place.
     let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
-    if again && Journal::clear(output) {
-        let reason =
-            format!("{}: nothing is unfinished; the rescoring to this output is complete", output.display());
+    if again && !Journal::is_begun(output) {
+        Journal::clear(output);
+        let output = output.display();
+        let reason = format!(
+            "{output}: nothing is unfinished; if this is what an earlier rescoring wrote, it is complete"
+        );
         return Err(Error::Usage(reason));
     }
-    let again = (again && Journal::is_begun(output)).then(|| Again::at(output));
+    let again = again.then(|| Again::at(output));
     check_target(Some(output), settings.reading.force || again.is_some())?;
     let tablebases = match options.tablebases.as_slice() {
         [] => None,
@@ -303,14 +306,12 @@ impl Journal {
         Self::folder_of(output).join(JOURNAL).exists()
     }
 
-    /// Takes away the folder of one that was killed after its journal was gone; whether there was such a folder.
-    fn clear(output: &Path) -> bool {
+    /// Takes away the folder of one that was killed after its journal was gone.
+    fn clear(output: &Path) {
         let folder = Self::folder_of(output);
-        if Self::is_begun(output) || !folder.is_dir() {
-            return false;
-        }
         FolderLock::clear(&folder);
-        std::fs::remove_dir(folder).is_ok()
+        // It may not be there, and is left where something else is in it.
+        let _ = std::fs::remove_dir(folder);
     }
 
     fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
