@@ -9,6 +9,7 @@
 
 mod bundle;
 mod containers;
+mod datagen;
 mod evaluators;
 mod extractions;
 mod files;
@@ -68,8 +69,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("pgn_letters", games::pgn_letters),
     ("plain", training::plain),
     ("program", models::program),
+    ("rescore_journal", datagen::rescore_journal),
     ("run_folder", runs::run_folder),
     ("schema", extractions::schema),
+    ("selfplay_folder", datagen::selfplay_folder),
     ("spsa_config", spsa::config),
     ("spsa_digest", spsa::digest),
     ("spsa_folder", journals::spsa_folder),

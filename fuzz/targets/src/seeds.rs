@@ -18,7 +18,7 @@ use gputexel_tables::{ExportOptions, Language, Rounding, Target, export};
 use serde_json::json;
 
 use crate::extractions::{hooked, lenient};
-use crate::{bundle, containers, journals, lines, models, runs};
+use crate::{bundle, containers, datagen, journals, lines, models, runs};
 
 const GAME: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 {+0.30/8 1s} e5 {-0.20/7 1s} 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n";
 
@@ -94,6 +94,18 @@ pub fn seeds() -> Vec<Seed> {
         .run()
         .expect("a match");
     add("match_folder", "two-games", read(&played.join(gputexel_matches::journal::JOURNAL)));
+
+    let games = folder.join("selfplay");
+    let options = datagen::selfplay_options();
+    let mut played =
+        gputexel_datagen::selfplay::SelfPlay::new(options, Some(1), gputexel_files::StopFlag::new())
+            .expect("a built-in engine plays");
+    played.create_folder(Some(&games), false).expect("a new folder");
+    played.run().expect("games");
+    add("selfplay_folder", "two-games", read(&games.join("selfplay.jsonl")));
+    let scored = &datagen::RESCORING;
+    let lines = scored.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    add("rescore_journal", "one-block", scored[lines..].to_vec());
 
     let by_games = folder.join("spsa");
     let config = RunConfig::parse(SPSA, &folder.join("spsa.toml")).expect("a configuration");

@@ -1,0 +1,103 @@
+//! Journals of self-play and of new labels. The engine is the one that is built in: no program is started.
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+
+use gputexel_datagen::rescore::{EngineOptions, RescoreOptions, rescore};
+use gputexel_datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions};
+use gputexel_files::StopFlag;
+use gputexel_formats::OutputFormat;
+use gputexel_ingest::conversion::ConversionSettings;
+use gputexel_matches::{Side, TimeControl};
+use gputexel_model::FeatureKind;
+
+use crate::extractions::{hooked, lenient};
+use crate::journals::INPUT;
+
+const SELFPLAY: &str = "selfplay.jsonl";
+
+pub(crate) fn selfplay_options() -> SelfPlayOptions {
+    SelfPlayOptions {
+        limit: TimeControl::Nodes(20),
+        games: 2,
+        formats: GameFormat::ALL.to_vec(),
+        ..SelfPlayOptions::default()
+    }
+}
+
+/// The lines of games behind a header, whatever it is: what the journal says was played is written as games, or refused.
+pub(crate) fn selfplay_folder(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join(SELFPLAY), data).expect("room for a temporary file");
+    let _ = SelfPlay::recorded(folder.path());
+
+    let folder = folder.path().join("games");
+    let stop = StopFlag::new();
+    let mut begun = SelfPlay::new(selfplay_options(), Some(1), &stop).expect("a built-in engine plays");
+    begun.create_folder(Some(&folder), false).expect("a new folder");
+    drop(begun);
+    let journal = folder.join(SELFPLAY);
+    let header = std::fs::read(&journal).expect("a journal");
+    let lines = data.iter().position(|&byte| byte == b'\n').map_or(&[][..], |end| &data[end + 1..]);
+    std::fs::write(&journal, [&header[..], lines].concat()).expect("room for a temporary file");
+    let changes = Changes { games: Some(1 << 20), concurrency: Some(1), ..Changes::default() };
+    let Ok(resumed) = SelfPlay::resume(&folder, changes, &stop) else { return };
+    // Nothing more is played.
+    stop.store(true, Ordering::Relaxed);
+    if let Ok(finished) = resumed.run() {
+        assert_eq!(finished.played_now, 0);
+        assert!(finished.files.iter().all(|file| file.path.is_file()));
+    }
+}
+
+fn conversion() -> ConversionSettings {
+    ConversionSettings {
+        reading: lenient(FeatureKind::Pst),
+        ..ConversionSettings::everything(OutputFormat::Plain)
+    }
+}
+
+/// Rescores the input; `seen` may look at the folder of the journal meanwhile.
+fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_files::Result<()> {
+    let input = folder.join("input.epd");
+    std::fs::write(&input, INPUT.repeat(30)).expect("room for a temporary file");
+    let engine = EngineOptions {
+        limit: TimeControl::Nodes(1),
+        concurrency: Some(1),
+        ..EngineOptions::new(Side::new("material"))
+    };
+    let options = RescoreOptions { engine: Some(engine), resume: true, ..RescoreOptions::default() };
+    let output = folder.join("out.plain");
+    let stop = StopFlag::new();
+    hooked(|hooks| {
+        rescore(&[input], &conversion(), &output, &options, hooks, &stop, &mut |_| seen()).map(|_| ())
+    })
+}
+
+/// The journal of a rescoring that has scored its first positions.
+pub(crate) static RESCORING: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let journal = folder.path().join("out.plain.rescore/rescore.jsonl");
+    let mut kept = Vec::new();
+    rescored(folder.path(), &mut || {
+        if kept.is_empty() {
+            kept = std::fs::read(&journal).expect("the journal is there while positions are scored");
+        }
+    })
+    .expect("positions can be scored");
+    kept
+});
+
+/// Any lines behind the header of a rescoring: going on with it ends in an output, or in an error.
+pub(crate) fn rescore_journal(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let journal = folder.path().join("out.plain.rescore");
+    std::fs::create_dir(&journal).expect("a new folder");
+    let header = RESCORING.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
+    std::fs::write(journal.join("rescore.jsonl"), [header, data].concat())
+        .expect("room for a temporary file");
+    if rescored(folder.path(), &mut || ()).is_ok() {
+        assert!(folder.path().join("out.plain").is_file() && !journal.exists());
+    }
+}
