@@ -3,6 +3,7 @@
 mod matches;
 mod record;
 mod run;
+mod steps;
 mod strength;
 mod sweep;
 
@@ -70,7 +71,7 @@ impl RunReport {
 /// # Errors
 /// [`Error::Io`].
 pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<crate::Step>> {
-    run::steps(folder, true)
+    steps::steps(folder, true)
 }
 
 /// Seconds that the rest takes if it goes on as before; `None` before there is anything to judge by.

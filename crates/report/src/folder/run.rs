@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{CoordinateValue, Parameter, RunReport, Step, Swarms, grouped};
+use crate::{CoordinateValue, Parameter, RunReport, grouped};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_files::{Result, counted};
@@ -13,6 +13,7 @@ use gputexel_tuning::{
 };
 use serde_json::Value;
 
+use super::steps::steps;
 use super::{InHand, record, remaining, strength};
 
 /// Positions below which a feature is called rare.
@@ -134,44 +135,6 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         .map(|theta| config.regularization().value(theta, config.optimizer.l2(best_member)));
     report.facts = facts(&report, record, file, penalty);
     Ok(report)
-}
-
-/// The steps of `metrics.jsonl`. Of a run under way, the last line may be torn.
-pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
-    let path = folder.file("metrics.jsonl");
-    let text = match gputexel_files::read_whole_text(&path, gputexel_files::RECORD_BYTES) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(gputexel_files::Error::io(&path, error)),
-    };
-    let mut steps = Vec::new();
-    for (n, line) in text.lines().enumerate() {
-        let value: Value = match serde_json::from_str(line) {
-            Ok(value) => value,
-            Err(_) if may_be_torn => continue,
-            Err(error) => {
-                return Err(gputexel_files::Error::line(&path, n as u64 + 1, format!("not a step: {error}")));
-            }
-        };
-        // Other lines tell of rounds.
-        let Some(number) = value["epoch"].as_u64() else { continue };
-        let swarms = &value["details"];
-        steps.push(Step {
-            number,
-            loss: value["loss"].as_f64().unwrap_or(f64::NAN),
-            held_out: value["held_out"].as_f64(),
-            gradient: value["gradient_norm"].as_f64(),
-            seconds: value["seconds"].as_f64().unwrap_or(f64::NAN),
-            swarms: swarms["swarm_median"].as_f64().map(|median| Swarms {
-                each: swarms["swarms"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect(),
-                median,
-                worst: swarms["swarm_worst"].as_f64().unwrap_or(f64::NAN),
-                deaths: swarms["deaths"].as_u64().unwrap_or(0),
-                restarts: swarms["restarts"].as_u64().unwrap_or(0),
-            }),
-        });
-    }
-    Ok(steps)
 }
 
 /// The best θ that a checkpoint knows.
