@@ -226,10 +226,11 @@ impl Work<'_> {
     ) -> Result<()> {
         let first = self.first + (index * BLOCK) as u64;
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().memory.recall(first, block)?;
-        let (scores, reasons) = match known {
+        let recalled = lock().memory.recall(first, block)?;
+        let mut known = 0;
+        let (scores, reasons) = match recalled {
             Some(scores) => {
-                lock().progress.known += scores.iter().flatten().count() as u64;
+                known = scores.iter().flatten().count() as u64;
                 (scores, Vec::new())
             }
             None => {
@@ -240,6 +241,8 @@ impl Work<'_> {
         };
         let mut shared = lock();
         let Shared { observe, progress, unscored, .. } = &mut *shared;
+        // At once with what is scored: others observe in between.
+        progress.known += known;
         for (i, score) in scores.iter().enumerate() {
             match score {
                 Some(_) => progress.scored += 1,
