@@ -29,6 +29,9 @@ struct Wanted {
     loss: f64,
     gradient: Vec<f64>,
     size: f64,
+    /// The same as if the slope of the loss were 1 everywhere: where nearly nothing is left between an expected result and
+    /// the result, that difference is known to the rounding of the former in f32.
+    reach: f64,
 }
 
 /// The first of a dataset must have a score: without any, there is nothing to blend.
@@ -175,7 +178,7 @@ fn wanted(
     request: &Request,
 ) -> Option<Wanted> {
     let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
-    let (mut loss, mut weights, mut size) = (0.0, 0.0, 0.0f64);
+    let (mut loss, mut weights, mut size, mut reach) = (0.0, 0.0, 0.0f64, 0.0f64);
     let mut gradient = vec![0.0; theta.len()];
     each_position(data, layout, population, member, request.parts.clone(), |seen| {
         let Seen { x, y, slopes, .. } = *seen;
@@ -186,10 +189,16 @@ fn wanted(
         for &(parameter, slope) in slopes {
             gradient[parameter] += outer * slope;
             size += (outer * slope).abs();
+            reach += (weight * per_cp * slope).abs();
         }
     });
     gradient.iter_mut().for_each(|slope| *slope /= weights);
-    (weights > 0.0).then(|| Wanted { loss: loss / weights, gradient, size: size / weights })
+    (weights > 0.0).then(|| Wanted {
+        loss: loss / weights,
+        gradient,
+        size: size / weights,
+        reach: reach / weights,
+    })
 }
 
 /// What the gradients of a member may differ by where a program has a kink nearby: how far they change with parameters that
@@ -251,7 +260,8 @@ fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
             assert!(error <= tolerance * (1.0 + wanted.loss), "{what}: {mine} {}", wanted.loss);
             let own = got.gradients.get(2 * features * member..).unwrap_or_default();
             for (i, (a, b)) in own.iter().zip(&wanted.gradient).enumerate() {
-                let most = 10.0 * tolerance * wanted.size + 2.0 * kinks.get(i).unwrap_or(&0.0) + 1e-12;
+                let rounding = 10.0 * tolerance * wanted.size + 2.0 * f64::from(f32::EPSILON) * wanted.reach;
+                let most = rounding + 2.0 * kinks.get(i).unwrap_or(&0.0) + 1e-12;
                 assert!((a - b).abs() <= most, "{what}: {a} {b}");
             }
         }
