@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::{Error, Result, counted};
+use gputexel::{Error, Result, counted, first_difference};
 
 use super::{Command, Context, execute, tell};
 
@@ -126,12 +126,7 @@ fn compare(first: &Path, again: &Path, threads: u64) -> Result<u64> {
 }
 
 fn compare_files(first: &Path, again: &Path, threads: u64) -> Result<()> {
-    let read = |path: &Path| std::fs::read(path).map_err(|error| Error::io(path, error));
-    let (one, other) = (read(first)?, read(again)?);
-    if one == other {
-        return Ok(());
-    }
-    let at = one.iter().zip(&other).position(|(a, b)| a != b).unwrap_or(one.len().min(other.len()));
+    let Some(at) = first_difference(first, again)? else { return Ok(()) };
     Err(different(first, &format!("is not what the second run wrote from byte {at} on"), threads))
 }
 

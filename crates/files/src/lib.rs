@@ -38,7 +38,9 @@ pub use layers::is_compressed;
 pub use messages::{counted, escaped, grouped, is_active, printable, shown, shown_number, weight_text};
 pub use new_folders::NewFolders;
 pub use paths::{absolute, is_one, without_links};
-pub use reading::{RECORD_BYTES, SETTINGS_BYTES, read_limited, read_whole, read_whole_text};
+pub use reading::{
+    RECORD_BYTES, SETTINGS_BYTES, first_difference, open_whole, read_limited, read_whole, read_whole_text,
+};
 pub use recorded::{Recorded, check_named, check_own_files, check_replaceable};
 pub use removed::remove_until_rewritten;
 pub use rights::Rights;

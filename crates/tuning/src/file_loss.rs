@@ -5,7 +5,7 @@ use std::path::Path;
 use gputexel_dataset as dataset;
 use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_files::{Error, Result};
-use gputexel_model::{ParameterFile, Prior};
+use gputexel_model::{FeatureSet, ParameterFile, Prior};
 use serde::Serialize;
 
 use super::scale::fit_scale;
@@ -53,26 +53,38 @@ impl FileLoss {
         loss: Option<LossKind>,
         k: Option<f64>,
     ) -> Result<Self> {
-        let word =
-            parameters.to_str().filter(|text| Prior::is_word(text)).map(str::parse::<Prior>).transpose()?;
-        let file = if word.is_none() { Some(ParameterFile::read(parameters)?) } else { None };
-        let named = file.as_ref().map_or("", |file| &file.provenance.loss_kind);
+        let given = k.map(|k| (k, ScaleOrigin::Given));
+        if let Some(word) = parameters.to_str().filter(|text| Prior::is_word(text)) {
+            let prior: Prior = word.parse()?;
+            return Self::of(datasets, loss.unwrap_or(LossKind::Squared), given, |set| prior.theta(set));
+        }
+        let file = ParameterFile::read(parameters)?;
         let loss = match loss {
             Some(loss) => loss,
-            None if named.is_empty() => LossKind::Squared,
-            None => named.parse().map_err(|error| Error::input(parameters, format!("loss_kind: {error}")))?,
+            None if file.provenance.loss_kind.is_empty() => LossKind::Squared,
+            None => file
+                .provenance
+                .loss_kind
+                .parse()
+                .map_err(|error| Error::input(parameters, format!("loss_kind: {error}")))?,
         };
+        let k = given.or(file.k.map(|k| (k, ScaleOrigin::File)));
+        Self::of(datasets, loss, k, |set| file.theta(set, parameters))
+    }
+
+    /// The same for what `theta` gives for the features of the datasets; where there is no `k`, it is fitted.
+    fn of<P: AsRef<Path>>(
+        datasets: &[P],
+        loss: LossKind,
+        k: Option<(f64, ScaleOrigin)>,
+        theta: impl FnOnce(&FeatureSet) -> Result<Vec<f64>>,
+    ) -> Result<Self> {
         let data = dataset::read_positions(datasets)?;
-        let set = &data.metadata().feature_set;
-        let theta = match (&file, &word) {
-            (Some(file), _) => file.theta(set, parameters)?,
-            (None, word) => word.clone().unwrap_or_default().theta(set)?,
-        };
+        let theta = theta(&data.metadata().feature_set)?;
         let all: Vec<u32> = (0..data.len() as u32).collect();
-        let (k, origin) = match (k, file.and_then(|file| file.k)) {
-            (Some(k), _) => (k, ScaleOrigin::Given),
-            (None, Some(k)) => (k, ScaleOrigin::File),
-            (None, None) => {
+        let (k, origin) = match k {
+            Some(known) => known,
+            None => {
                 let scores = exact_scores(&data, &theta, &all);
                 (fit_scale(&data, &scores, &all, loss)?.k, ScaleOrigin::Fitted)
             }

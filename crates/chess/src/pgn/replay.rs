@@ -313,11 +313,9 @@ impl<'a> Replay<'a> {
             self.batch.plies += game.moves() as u64 + game.lost;
             self.batch.plies_lost += game.lost;
         }
-        if let Some(reason) = reason {
+        let noted = reason.or((!game.terminated).then_some(Reason::NoEnd));
+        if let Some(reason) = noted {
             self.skip(&game, reason);
-        }
-        if reason.is_none() && !game.terminated {
-            self.skip(&game, Reason::NoEnd);
         }
         if whole_game.is_none() {
             if stopped.is_some() {

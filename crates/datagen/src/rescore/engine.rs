@@ -227,12 +227,9 @@ impl Work<'_> {
         let first = self.first + (index * BLOCK) as u64;
         let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
         let recalled = lock().memory.recall(first, block)?;
-        let mut known = 0;
+        let is_known = recalled.is_some();
         let (scores, reasons) = match recalled {
-            Some(scores) => {
-                known = scores.iter().flatten().count() as u64;
-                (scores, Vec::new())
-            }
+            Some(scores) => (scores, Vec::new()),
             None => {
                 let (scores, reasons) = self.ask(player, block)?;
                 lock().memory.keep(first, block, &scores)?;
@@ -241,11 +238,12 @@ impl Work<'_> {
         };
         let mut shared = lock();
         let Shared { observe, progress, unscored, .. } = &mut *shared;
-        // At once with what is scored: others observe in between.
-        progress.known += known;
         for (i, score) in scores.iter().enumerate() {
             match score {
-                Some(_) => progress.scored += 1,
+                Some(_) => {
+                    progress.scored += 1;
+                    progress.known += u64::from(is_known);
+                }
                 None => {
                     progress.unscored += 1;
                     let reason = reasons.iter().find(|(at, _)| *at == i).map(|(_, reason)| reason.clone());

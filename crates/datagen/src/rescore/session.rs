@@ -1,8 +1,6 @@
 //! A rescoring from its inputs to its output.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +14,7 @@ use gputexel_chess::sample::{Origin, Sample, position_key};
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::run_folder::Kind;
-use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_target};
+use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_target, first_difference};
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, Relabel, convert_with};
 use gputexel_ingest::extraction::Hooks;
 use gputexel_matches::EngineConfig;
@@ -86,8 +84,7 @@ pub fn rescore(
         );
         return Err(Error::Usage(reason));
     }
-    let again = again.then(|| Again::at(output));
-    check_target(Some(output), settings.reading.force || again.is_some())?;
+    check_target(Some(output), settings.reading.force || again)?;
     let tablebases = match options.tablebases.as_slice() {
         [] => None,
         folders => Some(Tablebases::open(folders)?),
@@ -116,17 +113,9 @@ pub fn rescore(
         skip_missing: options.skip_missing,
         report: TablebaseReport::default(),
     };
-    let target = match &again {
-        Some(again) => {
-            let _ = std::fs::remove_file(&again.file);
-            &again.file
-        }
-        None => output,
-    };
-    let conversion = convert_with(inputs, settings, target, hooks, Some(&mut labels));
-    let conversion = match &again {
-        Some(again) => conversion.and_then(|report| again.agree(report, output)),
-        None => conversion,
+    let conversion = match again {
+        true => converted_again(inputs, settings, output, hooks, &mut labels),
+        false => convert_with(inputs, settings, output, hooks, Some(&mut labels)),
     };
     let Labels { scorer, memory, report, .. } = labels;
     let conversion = match conversion {
@@ -239,44 +228,23 @@ struct StoredBlock {
     scores: BlockScores,
 }
 
-/// A result that is made once more, in the folder of the journal, to be compared with the output that is there.
-struct Again {
-    file: PathBuf,
-}
-
-impl Again {
-    fn at(output: &Path) -> Self {
-        // The format and the compression are told by the name.
-        let file = Journal::folder_of(output).join(output.file_name().unwrap_or_default());
-        Self { file }
+/// The conversion, made once more, of an output that is there: its report if that is the result.
+fn converted_again(
+    inputs: &[PathBuf],
+    settings: &ConversionSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+    labels: &mut Labels<'_>,
+) -> Result<ConversionReport> {
+    let second = Journal::second_result(output);
+    let _ = std::fs::remove_file(&second);
+    let report = convert_with(inputs, settings, &second, hooks, Some(labels))?;
+    let same = first_difference(&second, output)?.is_none();
+    let _ = std::fs::remove_file(&second);
+    if !same {
+        return Err(Error::Exists(output.to_path_buf()));
     }
-
-    /// The report of the output if that is the result.
-    fn agree(&self, report: ConversionReport, output: &Path) -> Result<ConversionReport> {
-        let same = same_bytes(&self.file, output).map_err(|e| Error::io(output, e))?;
-        let _ = std::fs::remove_file(&self.file);
-        if same {
-            Ok(ConversionReport { output: output.display().to_string(), ..report })
-        } else {
-            Err(Error::Exists(output.to_path_buf()))
-        }
-    }
-}
-
-fn same_bytes(one: &Path, other: &Path) -> std::io::Result<bool> {
-    let (mut one, mut other) = (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
-    loop {
-        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
-        let length = left.len().min(right.len());
-        if length == 0 {
-            return Ok(left.is_empty() && right.is_empty());
-        }
-        if left[..length] != right[..length] {
-            return Ok(false);
-        }
-        one.consume(length);
-        other.consume(length);
-    }
+    Ok(ConversionReport { output: output.display().to_string(), ..report })
 }
 
 /// The journal, in a folder of its own.
@@ -285,8 +253,8 @@ struct Journal {
     journal: LineJournal,
     known: BTreeMap<u64, (u64, BlockScores)>,
     is_empty: bool,
-    /// Where a killed one may have left a result that was made once more.
-    again: Again,
+    /// Its [`second_result`](Self::second_result), which a killed one may have left.
+    second: PathBuf,
 }
 
 fn key_of(positions: &[&Chess]) -> u64 {
@@ -300,6 +268,12 @@ impl Journal {
         let mut path = output.as_os_str().to_owned();
         path.push(".rescore");
         PathBuf::from(path)
+    }
+
+    /// Where a result is made once more, to be compared with the output that is there. The format and the compression
+    /// are told by the name.
+    fn second_result(output: &Path) -> PathBuf {
+        Self::folder_of(output).join(output.file_name().unwrap_or_default())
     }
 
     fn is_begun(output: &Path) -> bool {
@@ -318,7 +292,7 @@ impl Journal {
         let path = Self::folder_of(output);
         let place = |folder| Place { folder, name: JOURNAL, what: Kind::Rescore.name() };
         let begun = Self::is_begun(output);
-        let again = Again::at(output);
+        let second = Self::second_result(output);
         if begun && !resume && !force {
             let reason = format!("{}: a rescoring to this output was interrupted", path.display());
             return Err(Error::Usage(reason).mended_by(Begun::Resumable));
@@ -327,7 +301,7 @@ impl Journal {
             let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
             let journal = LineJournal::create(folder.lock()?, place(folder.path()), &header)
                 .inspect_err(|_| folder.discard())?;
-            return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, again });
+            return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, second });
         }
         let folder = RunFolder::enter(&path, Kind::Rescore)?;
         let mut known = BTreeMap::new();
@@ -345,17 +319,17 @@ impl Journal {
                 Ok(())
             })?;
         let is_empty = known.is_empty();
-        Ok(Self { folder, journal, known, is_empty, again })
+        Ok(Self { folder, journal, known, is_empty, second })
     }
 
     /// Takes the folder away, which has served its purpose.
     fn remove(self) {
-        let Self { folder, journal, again, .. } = self;
+        let Self { folder, journal, second, .. } = self;
         drop(journal);
         let path = folder.path().to_path_buf();
         // What stays behind does no harm.
         let _ = folder.remove(JOURNAL);
-        let _ = std::fs::remove_file(again.file);
+        let _ = std::fs::remove_file(second);
         if let Ok(lock) = folder.lock() {
             lock.remove_file();
         }

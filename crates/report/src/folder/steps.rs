@@ -1,9 +1,8 @@
 //! The steps of a run, of which reports show so many.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind};
 
-use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder};
+use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, open_whole};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -29,12 +28,12 @@ struct Line {
 /// among them. Of a run under way, the last line may be torn.
 pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
     let path = folder.file("metrics.jsonl");
-    let file = match File::open(&path) {
+    let file = match open_whole(&path, RECORD_BYTES) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(&path, error)),
     };
-    let mut reader = BufReader::new(file.take(RECORD_BYTES));
+    let mut reader = BufReader::new(file);
     let (mut thinned, mut text) = (Thinned::default(), Vec::new());
     for n in 1.. {
         text.clear();
@@ -55,8 +54,8 @@ pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> 
 #[derive(Default)]
 struct Thinned {
     kept: Vec<Step>,
-    /// One of so many is kept.
-    stride: usize,
+    /// How often every second of them was left out: one of 2 to the power of that is kept.
+    halved: u32,
     seen: usize,
     last: Option<Step>,
     lowest: Option<Step>,
@@ -70,16 +69,11 @@ impl Thinned {
         {
             self.lowest = Some(step.clone());
         }
-        self.stride = self.stride.max(1);
-        if self.seen.is_multiple_of(self.stride) {
+        if self.seen.is_multiple_of(1 << self.halved) {
             self.kept.push(step.clone());
             if self.kept.len() > 2 * MOST {
-                let mut n = 0;
-                self.kept.retain(|_| {
-                    n += 1;
-                    n % 2 == 1
-                });
-                self.stride *= 2;
+                self.kept = std::mem::take(&mut self.kept).into_iter().step_by(2).collect();
+                self.halved += 1;
             }
         }
         self.seen += 1;
