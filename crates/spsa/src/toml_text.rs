@@ -25,6 +25,11 @@ pub(crate) fn quoted(text: &str) -> String {
     Value::String(text.to_string()).to_string()
 }
 
+/// A line of a comment, whatever the text: TOML refuses documents with control characters, even there.
+pub(crate) fn comment(text: &str) -> String {
+    format!("#{}\n", text.replace(char::is_control, " "))
+}
+
 /// A number that is read back as the same: whole ones without a point.
 pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:?}") }

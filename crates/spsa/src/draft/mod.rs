@@ -14,6 +14,7 @@ use gputexel_model::Prior;
 pub use candidates::{Budget, Candidates, engine_candidates, parameter_candidates};
 
 use crate::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table};
+use crate::toml_text::comment;
 use crate::variables::positive;
 use crate::{MethodKind, Rounding, Schedule, check_draw_rate};
 
@@ -156,7 +157,7 @@ impl Draft {
         if !self.left_out.is_empty() {
             text += "\n# Not tuned; uncomment those that should be.\n";
             for (variable, why) in &self.left_out {
-                let _ = writeln!(text, "\n# {why}");
+                text += &format!("\n{}", comment(&format!(" {why}")));
                 for line in parameter_table(variable).lines() {
                     let _ = writeln!(text, "# {line}");
                 }

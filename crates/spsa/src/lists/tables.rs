@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::ListEntry;
 use super::columns::Numbered;
-use crate::toml_text::{line_at, parameter_table, toml_error};
+use crate::toml_text::{comment, line_at, parameter_table, toml_error};
 use gputexel_files::Result;
 
 /// What is read of a document; a configuration has other sections besides.
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
 pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
     let mut tables = Vec::with_capacity(entries.len());
     for entry in entries {
-        let comment = entry.comment.as_ref().map(|comment| format!("#{comment}\n")).unwrap_or_default();
+        let comment: String = entry.comment.iter().map(|text| comment(text)).collect();
         tables.push(format!("{comment}{}", parameter_table(&entry.variable()?)));
     }
     Ok(tables.join("\n"))

@@ -121,6 +121,9 @@ fn what_two_formats_have_in_common_survives() {
             }
         }
     }
+    // Comments take no part in that, but must not spoil it.
+    let odd = ListEntry { comment: Some("\u{5}\r\t\u{7f}\u{85}x".to_string()), ..entries[0].clone() };
+    assert_eq!(list(&written(&[odd], ListFormat::Toml).text, "x").entries[0].name, entries[0].name);
     // What is lost is named.
     let notes = written(&entries[..1], ListFormat::Fishtest).notes;
     assert_eq!(notes, ["fishtest has no place for s, sigma, simul_elo, comments"]);
