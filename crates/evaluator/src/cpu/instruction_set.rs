@@ -1,6 +1,6 @@
 //! Which SIMD implementation runs: chosen at run time, or specified by tests and benchmarks.
 
-use pulp::{Scalar256b, WithSimd};
+use pulp::{Scalar256b, Simd, WithSimd};
 
 /// A SIMD implementation that this processor can run.
 #[derive(Clone, Copy, Debug)]
@@ -39,9 +39,15 @@ impl InstructionSet {
     /// Runs an operation with this implementation.
     #[inline]
     pub fn dispatch<Op: WithSimd>(self, op: Op) -> Op::Output {
+        // Not `Arch::dispatch`: it comes with one more copy of every kernel, for pulp's own scalars, which nothing runs.
         match self {
-            Self::Portable => op.with_simd(Scalar256b),
-            Self::Detected(arch) => arch.dispatch(op),
+            #[cfg(target_arch = "x86_64")]
+            Self::Detected(pulp::Arch::V4(simd)) => Simd::vectorize(simd, op),
+            #[cfg(target_arch = "x86_64")]
+            Self::Detected(pulp::Arch::V3(simd)) => Simd::vectorize(simd, op),
+            #[cfg(target_arch = "aarch64")]
+            Self::Detected(pulp::Arch::Neon(simd)) => Simd::vectorize(simd, op),
+            Self::Portable | Self::Detected(_) => op.with_simd(Scalar256b),
         }
     }
 
