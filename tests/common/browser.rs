@@ -22,11 +22,11 @@ pub fn chromium() -> Option<PathBuf> {
 /// A function of a frame that measures contrasts.
 const CONTRASTS: &str = include_str!("contrast.js");
 
-/// How a page is looked at.
+/// Windows onto pages, all open at the same time: a browser takes longer to start than to show a page.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// Pixels across.
-    pub width: u32,
+pub struct Look<'a> {
+    /// Pages, and how many pixels across each is shown.
+    pub pages: &'a [(&'a Path, u32)],
     /// Pixels down.
     pub height: u32,
     /// Whether the visitor likes it dark.
@@ -35,12 +35,18 @@ pub struct Look {
 
 /// What was seen.
 pub struct Seen {
+    /// By page.
+    pub pages: Vec<SeenPage>,
+    /// Addresses that the pages asked for, other than of files.
+    pub requests: Vec<String>,
+}
+
+/// What was seen of a page.
+pub struct SeenPage {
     /// The picture's rows of red, green and blue.
     pub pixels: Vec<[u8; 3]>,
     /// How wide the page is, which is more than the window where it overflows.
-    pub page_width: u32,
-    /// Addresses that the page asked for, other than of files.
-    pub requests: Vec<String>,
+    pub width: u32,
     /// Of texts, on what is behind them.
     pub text_contrast: Contrast,
     /// Of lines and points of pictures.
@@ -65,22 +71,26 @@ struct Findings {
     line: Contrast,
 }
 
-/// Looks at a file. The page is framed in another one, which makes windows possible that are
-/// narrower than a browser's, and can tell how wide the page is. Works in `folder`.
-pub fn look(chromium: &Path, page: &Path, look: Look, folder: &Path) -> Seen {
-    let name = format!("{}-{}", look.width, if look.dark { "dark" } else { "light" });
-    let frame = folder.join(format!("{name}.html"));
+/// Looks at files. The pages are framed side by side in another one, which makes windows possible that are narrower than a
+/// browser's, and can tell how wide the pages are. Works in `folder`.
+pub fn look(chromium: &Path, look: Look<'_>, folder: &Path) -> Seen {
+    let name = if look.dark { "dark" } else { "light" };
+    let frames = folder.join(format!("{name}.html"));
     let (picture, log) = (folder.join(format!("{name}.png")), folder.join(format!("{name}.json")));
     let address = |path: &Path| format!("file://{}", path.canonicalize().unwrap().display());
+    let frame = |&(page, width): &(&Path, u32)| {
+        let page = address(page).replace('"', "%22");
+        format!("<iframe style=\"width:{width}px;height:{}px\" src=\"{page}\"></iframe>", look.height)
+    };
     let text = format!(
-        "<!DOCTYPE html><meta name=color-scheme content='light dark'><style>body{{margin:0}}iframe{{border:0;width:{}px;height:{}px}}</style>\
-         <iframe id=f src=\"{}\"></iframe><script>{CONTRASTS}\nf.onload=()=>document.title=JSON.stringify({{width:f.contentDocument.documentElement.scrollWidth,...contrasts(f)}})</script>",
-        look.width,
-        look.height,
-        address(page).replace('"', "%22")
+        "<!DOCTYPE html><meta name=color-scheme content='light dark'><style>body{{margin:0;display:flex}}iframe{{border:0;flex:none}}</style>{}\
+         <script>{CONTRASTS}\nonload=()=>document.title=JSON.stringify(Array.from(document.querySelectorAll('iframe'),\
+         (f)=>({{width:f.contentDocument.documentElement.scrollWidth,...contrasts(f)}})))</script>",
+        look.pages.iter().map(frame).collect::<String>()
     );
-    std::fs::write(&frame, text).unwrap();
+    std::fs::write(&frames, text).unwrap();
     let profile = folder.join(format!("{name}-profile"));
+    let width: u32 = look.pages.iter().map(|(_, width)| width).sum();
     let run = |extra: &[String]| -> String {
         let mut child = Command::new(chromium)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"])
@@ -88,9 +98,9 @@ pub fn look(chromium: &Path, page: &Path, look: Look, folder: &Path) -> Seen {
             .args(["--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND"])
             .arg(format!("--blink-settings=preferredColorScheme={}", if look.dark { 0 } else { 1 }))
             .arg(format!("--user-data-dir={}", profile.display()))
-            .arg(format!("--window-size={},{}", look.width.max(500), look.height))
+            .arg(format!("--window-size={},{}", width.max(500), look.height))
             .args(extra)
-            .arg(address(&frame))
+            .arg(address(&frames))
             .stdin(Stdio::null())
             .stdout(std::fs::File::create(folder.join(format!("{name}.out"))).unwrap())
             .stderr(Stdio::null())
@@ -98,7 +108,7 @@ pub fn look(chromium: &Path, page: &Path, look: Look, folder: &Path) -> Seen {
             .unwrap();
         let begun = Instant::now();
         while child.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < Duration::from_secs(120), "Chromium does not end");
+            assert!(begun.elapsed() < Duration::from_secs(300), "Chromium does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
         std::fs::read_to_string(folder.join(format!("{name}.out"))).unwrap()
@@ -108,25 +118,36 @@ pub fn look(chromium: &Path, page: &Path, look: Look, folder: &Path) -> Seen {
     let title = document.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
     let title = title.unwrap_or_else(|| panic!("nothing was found out: {document}"));
     let title = title.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", " ").replace("&amp;", "&");
-    let found: Findings = serde_json::from_str(&title).unwrap_or_else(|error| panic!("{error}: {title}"));
-    Seen {
-        pixels: pixels(&picture, look.width),
-        page_width: found.width,
-        requests: requests(&log),
+    let found: Vec<Findings> =
+        serde_json::from_str(&title).unwrap_or_else(|error| panic!("{error}: {title}"));
+    let widths: Vec<u32> = look.pages.iter().map(|&(_, width)| width).collect();
+    assert_eq!(found.len(), widths.len());
+    let pages = found.into_iter().zip(pixels(&picture, &widths)).map(|(found, pixels)| SeenPage {
+        pixels,
+        width: found.width,
         text_contrast: found.text,
         line_contrast: found.line,
-    }
+    });
+    Seen { pages: pages.collect(), requests: requests(&log) }
 }
 
-/// The left part of a picture.
-fn pixels(path: &Path, width: u32) -> Vec<[u8; 3]> {
+/// The parts of a picture that are side by side.
+fn pixels(path: &Path, widths: &[u32]) -> Vec<Vec<[u8; 3]>> {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut bytes).unwrap();
     let samples = info.color_type.samples();
-    let rows = bytes.chunks_exact(info.line_size);
-    rows.flat_map(|row| row.chunks_exact(samples).take(width as usize).map(|p| [p[0], p[1], p[2]])).collect()
+    let mut parts = vec![Vec::new(); widths.len()];
+    for row in bytes.chunks_exact(info.line_size) {
+        let mut row = row.chunks_exact(samples).map(|p| [p[0], p[1], p[2]]);
+        for (part, &width) in parts.iter_mut().zip(widths) {
+            let before = part.len();
+            part.extend(row.by_ref().take(width as usize));
+            assert_eq!(part.len() - before, width as usize, "the picture is too narrow");
+        }
+    }
+    parts
 }
 
 /// What pages asked for; the browser's own errands have no origin.

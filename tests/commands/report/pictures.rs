@@ -2,6 +2,7 @@
 //! a request to anywhere.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 
 use crate::common::browser::{Look, chromium, look};
 use crate::common::program::Bench;
@@ -93,7 +94,7 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
     assert_eq!(code, 0, "{err}");
     let list = served(&bench);
     bench.write("list.html", list);
-    for page in [
+    let names = [
         "r/report.html",
         "p/report.html",
         "c.html",
@@ -103,28 +104,28 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
         "g/report.html",
         "w/report.html",
         "list.html",
-    ] {
-        for width in [PHONE, DESKTOP] {
-            let seen = [false, true].map(|dark| {
-                let seen = look(
-                    &chromium,
-                    &bench.path(page),
-                    Look { width, height: 3000, dark },
-                    bench.folder.path(),
-                );
-                assert_eq!(seen.requests, Vec::<String>::new(), "{page} at {width}");
-                assert!(seen.page_width <= width, "{page}: {} pixels wide in {width}", seen.page_width);
-                assert!(colors(&seen.pixels) > 20, "{page} at {width}: blank");
-                let (text, line) = (&seen.text_contrast, &seen.line_contrast);
-                assert!(text.seen > 20 && text.ratio >= 4.5, "{page} at {width}, dark {dark}: {text:?}");
-                assert!(line.ratio >= 3.0, "{page} at {width}, dark {dark}: {line:?}");
-                let has_pictures = !["c.html", "list.html"].contains(&page);
-                assert_eq!(line.seen > 4, has_pictures, "{page} at {width}: {line:?}");
-                seen
-            });
-            let [light, dark] = seen.map(|seen| brightness(&seen.pixels));
-            assert!(light > 200.0 && dark < 70.0, "{page} at {width}: {light} {dark}");
+    ];
+    let pages: Vec<(&str, u32)> =
+        names.into_iter().flat_map(|name| [PHONE, DESKTOP].map(|width| (name, width))).collect();
+    let paths: Vec<_> = pages.iter().map(|&(name, width)| (bench.path(name), width)).collect();
+    let windows: Vec<(&Path, u32)> = paths.iter().map(|(path, width)| (path.as_path(), *width)).collect();
+    let [light, dark] = [false, true].map(|dark| {
+        let seen = look(&chromium, Look { pages: &windows, height: 3000, dark }, bench.folder.path());
+        assert_eq!(seen.requests, Vec::<String>::new());
+        for (&(page, width), seen) in pages.iter().zip(&seen.pages) {
+            assert!(seen.width <= width, "{page}: {} pixels wide in {width}", seen.width);
+            assert!(colors(&seen.pixels) > 20, "{page} at {width}: blank");
+            let (text, line) = (&seen.text_contrast, &seen.line_contrast);
+            assert!(text.seen > 20 && text.ratio >= 4.5, "{page} at {width}, dark {dark}: {text:?}");
+            assert!(line.ratio >= 3.0, "{page} at {width}, dark {dark}: {line:?}");
+            let has_pictures = !["c.html", "list.html"].contains(&page);
+            assert_eq!(line.seen > 4, has_pictures, "{page} at {width}: {line:?}");
         }
+        seen.pages
+    });
+    for ((page, width), (light, dark)) in pages.iter().zip(light.iter().zip(&dark)) {
+        let (light, dark) = (brightness(&light.pixels), brightness(&dark.pixels));
+        assert!(light > 200.0 && dark < 70.0, "{page} at {width}: {light} {dark}");
     }
 }
 
@@ -138,17 +139,18 @@ fn blank_wide_and_asking_pages_are_told() {
         "<!DOCTYPE html><meta name=viewport content='width=device-width'><img src='http://gputexel.invalid/x.png' alt=''>\
          <div style='width:700px;height:9px'></div>",
     );
-    let seen = look(&chromium, &page, Look { width: PHONE, height: 600, dark: false }, bench.folder.path());
-    assert_eq!(seen.requests, ["http://gputexel.invalid/x.png"]);
-    assert!(seen.page_width >= 700 && colors(&seen.pixels) < 10);
     let faint = bench.write(
         "faint.html",
         "<!DOCTYPE html><body style='background:#fff'><p style='color:#777'>faint</p><p style='color:#000'>ink</p>\
          <p style='background:#888;color:#fff;opacity:0'>nobody sees it</p>\
          <svg><line x1=0 y1=0 x2=9 y2=9 stroke='#959595'/><line x1=0 y1=9 x2=9 y2=9 stroke='#D4D9DF'/></svg>",
     );
-    let seen = look(&chromium, &faint, Look { width: PHONE, height: 600, dark: false }, bench.folder.path());
-    let (text, line) = (seen.text_contrast, seen.line_contrast);
+    let pages = [(&*page, PHONE), (&*faint, PHONE)];
+    let seen = look(&chromium, Look { pages: &pages, height: 600, dark: false }, bench.folder.path());
+    assert_eq!(seen.requests, ["http://gputexel.invalid/x.png"]);
+    let [page, faint] = &seen.pages[..] else { panic!("two pages") };
+    assert!(page.width >= 700 && colors(&page.pixels) < 10);
+    let (text, line) = (&faint.text_contrast, &faint.line_contrast);
     assert!((text.ratio - 4.48).abs() < 0.01 && text.seen == 2 && text.what.starts_with("faint"), "{text:?}");
     assert!((line.ratio - 2.98).abs() < 0.02 && line.seen == 1, "{line:?}");
 }
