@@ -187,6 +187,11 @@ fn is_decisive(result: f32) -> bool {
     (result - 0.5).abs() >= 0.1
 }
 
+/// Plies since the beginning of the game, by the number of the move: a FEN may give it any.
+pub fn game_ply(position: &Chess) -> u64 {
+    2 * u64::from(position.fullmoves().get() - 1) + u64::from(position.turn().is_black())
+}
+
 /// Hash of everything that makes two positions the same: board, side to move, castling rights,
 /// and the en passant square where a capture on it is legal.
 pub fn position_key(position: &Chess) -> u64 {

@@ -2,7 +2,7 @@
 //! is left out.
 
 use gputexel_chess::fen::FenError;
-use gputexel_chess::sample::{Batch, Damage, Sample, position_key};
+use gputexel_chess::sample::{Batch, Damage, Sample, game_ply, position_key};
 use gputexel_chess::selection::{Criteria, Ply, Reason, draw};
 use shakmaty::{Bitboard, Board, Chess, Color, Position, Rank};
 
@@ -18,8 +18,8 @@ pub struct Collector<'c> {
 
 /// Where in a game a position may stand.
 struct Place {
-    /// Plies since the beginning of the game.
-    ply: u32,
+    /// See [`game_ply`].
+    ply: u64,
     /// Pieces of White and Black.
     pieces: [usize; 2],
     result: f32,
@@ -32,18 +32,14 @@ pub(crate) const MOST_MISSING: u32 = 32;
 impl Place {
     fn new(position: &Chess, result: f32) -> Self {
         let board = position.board();
-        Self {
-            ply: 2 * (position.fullmoves().get() - 1) + u32::from(position.turn().is_black()),
-            pieces: [board.white().count(), board.black().count()],
-            result,
-        }
+        Self { ply: game_ply(position), pieces: [board.white().count(), board.black().count()], result }
     }
 
     /// Whether a later position may belong to the same game. Taking two games for one does no harm: their
     /// positions go to the same fold. Taking one for two would let a fold be judged by games it was fitted to.
     fn may_precede(&self, later: &Self) -> bool {
         self.result == later.result
-            && (self.ply + 1..=self.ply + 1 + MOST_MISSING).contains(&later.ply)
+            && (self.ply + 1..=self.ply + 1 + u64::from(MOST_MISSING)).contains(&later.ply)
             && self.pieces.iter().zip(later.pieces).all(|(before, after)| after <= *before)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use gputexel_chess::sample::Origin;
+use gputexel_chess::sample::{Origin, game_ply};
 use gputexel_files::{Error, Result};
 use serde::Serialize;
 use shakmaty::fen::Fen;
@@ -335,7 +335,7 @@ impl Writer {
         let turn = position.turn();
         let mode = if is_chess960(origin) { CastlingMode::Chess960 } else { CastlingMode::Standard };
         let next = origin.next.map_or_else(|| "0000".to_string(), |next| next.to_uci(mode).to_string());
-        let ply = 2 * (position.fullmoves().get() - 1) + u32::from(turn.is_black());
+        let ply = game_ply(position).min(u32::MAX.into());
         let score =
             if origin.score_cp.is_nan() { crate::NO_SCORE } else { stored_score(origin.score_cp, turn) };
         let result = (2.0 * turn.fold_wb(result, 1.0 - result) - 1.0).round() as i32;

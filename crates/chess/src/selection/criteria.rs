@@ -11,7 +11,7 @@ use super::{Reason, Resolve, Selection};
 use crate::bare;
 use crate::fen::FenError;
 use crate::labels::MAX_SCORE_CP;
-use crate::sample::{Batch, Origin, Sample, position_key};
+use crate::sample::{Batch, Origin, Sample, game_ply, position_key};
 
 /// Most positions of one game that are read; under the rule of 75 moves no game is longer than
 /// 17,697.
@@ -182,7 +182,7 @@ impl Criteria<'_> {
         if ply.next.is_none() && !rules.keep_ends && position.legal_moves().is_empty() {
             return Some(Reason::GameOver);
         }
-        let number = u64::from(position.fullmoves().get() - 1) * 2 + u64::from(position.turn().is_black());
+        let number = game_ply(position);
         if number < u64::from(rules.skip_plies) {
             return Some(Reason::EarlyPly);
         }

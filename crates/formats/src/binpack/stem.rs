@@ -23,7 +23,7 @@ const BLACK_CASTLING_ROOK: u8 = 14;
 const BLACK_KING_TO_MOVE: u8 = 15;
 
 /// Largest ply that can be stored.
-pub(super) const MAX_PLY: u32 = (1 << 14) - 1;
+pub(super) const MAX_PLY: u64 = (1 << 14) - 1;
 
 /// A position with the move played in it.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Writes binpacks.
 
-use gputexel_chess::sample::Origin;
+use gputexel_chess::sample::{Origin, game_ply};
 use shakmaty::{Move, Position};
 
 use super::bits::{BitWriter, unsigned};
@@ -31,7 +31,6 @@ impl BinpackWriter {
         let position = &origin.position;
         let turn = position.turn();
         let white = (2.0 * result - 1.0).round() as i16;
-        let ply = 2 * (position.fullmoves().get() - 1) + u32::from(turn.is_black());
         let entry = Stem {
             position: position.clone(),
             next: origin.next,
@@ -41,7 +40,7 @@ impl BinpackWriter {
                 crate::stored_score(origin.score_cp, turn)
             },
             result: turn.fold_wb(white, -white),
-            ply: ply.min(MAX_PLY) as u16,
+            ply: game_ply(position).min(MAX_PLY) as u16,
         };
         let goes_on =
             self.last.as_ref().and_then(|last| continuation(last, &entry)).filter(|_| self.count < u16::MAX);
