@@ -56,7 +56,16 @@ impl Side {
     /// [`Error::Usage`] for a name that no file has, naming the files; [`Error::Input`] for a file that cannot be
     /// understood, naming the line.
     pub fn named(name: &str) -> Result<Self> {
-        find(name, &engine_files())
+        Self::named_in(name, &engine_files())
+    }
+
+    /// An engine by its name in files of that kind, the first of which that has the name counts; those that do not
+    /// exist are passed over.
+    ///
+    /// # Errors
+    /// As for [`named`](Self::named).
+    pub fn named_in(name: &str, files: &[PathBuf]) -> Result<Self> {
+        find(name, files)
     }
 }
 

@@ -12,7 +12,7 @@ use gputexel_ingest::tracing::TraceCommand;
 use gputexel_matches::client::{EngineCommand, Setting, heard};
 use gputexel_matches::openings::{Book, Opening, Openings, Order};
 use gputexel_matches::statistics::Sprt;
-use gputexel_matches::{Adjudication, Assignment, RemoteSide, Rules, TimeControl};
+use gputexel_matches::{Adjudication, Assignment, RemoteSide, Rules, Side, TimeControl};
 use gputexel_model::{FeatureKind, FeatureSet, Prior};
 use shakmaty::{CastlingMode, Chess, Position as _};
 
@@ -25,6 +25,20 @@ fn position_and_lines(data: &[u8]) -> Option<(Chess, &str)> {
     };
     let position = gputexel_chess::fen::legal_position(setup, CastlingMode::Standard).ok()?;
     Some((position, rest))
+}
+
+/// `engines.toml`: an engine that is found there has a command line.
+pub(crate) fn engine_list(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("engines.toml");
+    std::fs::write(&file, data).expect("room for a temporary file");
+    for name in ["a", "crafty", ""] {
+        if let Ok(side) = Side::named_in(name, std::slice::from_ref(&file)) {
+            let shown = format!("{side:?}");
+            assert!(shown.contains("cmd:") || shown.contains("xboard:"), "{shown}");
+            let _ = side.describe();
+        }
+    }
 }
 
 /// What an engine says in UCI, behind a position. A choice is a legal move.
