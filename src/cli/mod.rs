@@ -203,6 +203,9 @@ fn parse(
 
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
+/// How long after Ctrl-C nothing is said of what has yet to end.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// Set by a second Ctrl-C.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
@@ -226,6 +229,11 @@ pub fn main() -> ExitCode {
             gputexel::matches::client::kill_all_engines();
             std::process::exit(130);
         }
+        // Whoever waits for a pipe that says nothing waits for that, too.
+        std::thread::spawn(|| {
+            std::thread::sleep(PATIENCE);
+            note!("gputexel: still busy with what is under way; interrupt again to end at once");
+        });
     });
     // It is kept in folders that others may read.
     let command_line = typed.iter().map(|word| queue::without_password(word)).collect::<Vec<_>>().join(" ");

@@ -7,6 +7,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, Prior};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen, zobrist::Zobrist64};
 
@@ -246,6 +248,19 @@ fn bad_parameters_are_refused() {
 }
 
 /// A listener that goes away is no error.
+#[test]
+fn parameters_too_large_to_play_with_are_refused() {
+    let bench = common::program::Bench::new();
+    let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    for value in [3e4 + 1.0, 3e9, -3e9, 1e300] {
+        let mut theta = Prior::default().theta(&set).unwrap();
+        theta[1] = value;
+        bench.write("p.json", ParameterFile::new(&set, &theta, None, None).to_json());
+        let err = bench.fails(&["uci", "--params", "p.json"], 2);
+        assert!(err.contains("parameter 'knight' is") && err.contains("at most 30000"), "{err}");
+    }
+}
+
 #[test]
 fn a_broken_pipe_ends_quietly() {
     let bench = common::program::Bench::new();

@@ -59,6 +59,9 @@ impl<'a> Stored<'a> {
         if meta.is_dir() {
             return Err(Error::input(path, "is a folder, not a dataset"));
         }
+        if !meta.is_file() {
+            return Err(Error::input(path, "is a pipe or device; datasets are read from files"));
+        }
         if meta.len() < 8 {
             return Err(Error::input(path, format!("not a dataset: only {} bytes long", meta.len())));
         }

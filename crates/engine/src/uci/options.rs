@@ -48,7 +48,9 @@ impl Parameters {
         let bound = |value: i32| value.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
         let bounds = starts
             .iter()
-            .map(|start| (bound(start - PARAMETER_RANGE_CP), bound(start + PARAMETER_RANGE_CP)))
+            // Whoever plays refuses values as large as these, once everything is known.
+            .map(|start| (start.saturating_sub(PARAMETER_RANGE_CP), start.saturating_add(PARAMETER_RANGE_CP)))
+            .map(|(low, high)| (bound(low), bound(high)))
             .collect();
         Self { set, theta, names, ids, bounds, starts }
     }

@@ -117,7 +117,10 @@ impl RunConfig {
             let place = [section, "options", name.as_str()];
             let value = value.to_string();
             if name.trim().is_empty() || name.contains(char::is_control) {
-                return flaw(&place, format!("{section}: the name of an option is missing"));
+                return flaw(
+                    &place,
+                    format!("{section}: the name of an option is empty or has control characters"),
+                );
             }
             if value.contains(['\n', '\r']) {
                 return flaw(&place, format!("{section}: option {name}: the value has a line break"));
@@ -188,7 +191,7 @@ impl RunConfig {
             let place = ["parameter", number.as_str()];
             let Variable { name, .. } = variable;
             if name.trim().is_empty() || name.contains(char::is_control) {
-                return flaw(&place, "the name of the parameter is missing");
+                return flaw(&place, "the name of the parameter is empty or has control characters");
             }
             if names.insert(name.to_lowercase(), index).is_some() {
                 return flaw(&place, format!("{name}: is listed twice"));

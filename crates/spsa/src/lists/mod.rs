@@ -237,7 +237,7 @@ impl ListEntry {
     /// Refuses what cannot be tuned, as far as it is known.
     fn check(&self) -> std::result::Result<(), String> {
         if self.name.is_empty() || self.name.contains(char::is_control) {
-            return Err("the name of the parameter is missing".to_string());
+            return Err("the name of the parameter is empty or has control characters".to_string());
         }
         // What is missing is taken to be fine.
         let min = self.min.unwrap_or_else(|| self.max.unwrap_or(self.start).min(self.start).floor() - 1.0);

@@ -1,5 +1,6 @@
 //! Exports as they are asked for, setting by setting: what is left out is as usual in the format.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::{
@@ -181,5 +182,9 @@ pub(super) fn parameter_file(path: &Path) -> Result<ParameterFile> {
     let file = ParameterFile::locate(path)?;
     let read = ParameterFile::read(&file)?;
     read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
+    let mut names = HashSet::new();
+    if let Some(record) = read.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
+        return Err(Error::input(&file, format!("parameter '{}' is listed twice", record.name)));
+    }
     Ok(read)
 }
