@@ -108,7 +108,7 @@ pub fn look(chromium: &Path, look: Look<'_>, folder: &Path) -> Seen {
             .unwrap();
         let begun = Instant::now();
         while child.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < Duration::from_secs(300), "Chromium does not end");
+            assert!(begun.elapsed() < Duration::from_secs(120), "Chromium does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
         std::fs::read_to_string(folder.join(format!("{name}.out"))).unwrap()

@@ -247,7 +247,6 @@ fn bad_parameters_are_refused() {
     bench.fails(&["uci", "--params", "missing.json"], 1);
 }
 
-/// A listener that goes away is no error.
 #[test]
 fn parameters_too_large_to_play_with_are_refused() {
     let bench = common::program::Bench::new();
@@ -261,6 +260,7 @@ fn parameters_too_large_to_play_with_are_refused() {
     }
 }
 
+/// A listener that goes away is no error.
 #[test]
 fn a_broken_pipe_ends_quietly() {
     let bench = common::program::Bench::new();

@@ -65,7 +65,21 @@ impl Side {
     /// # Errors
     /// As for [`named`](Self::named).
     pub fn named_in(name: &str, files: &[PathBuf]) -> Result<Self> {
-        find(name, files)
+        let mut known = Vec::new();
+        for path in files.iter().filter(|path| path.exists()) {
+            let mut entries = read(path)?;
+            if let Some(entry) = entries.remove(name) {
+                return side(entry, path).map_err(|error| Error::input(path, format!("{name}: {error}")));
+            }
+            known.extend(entries.into_keys());
+        }
+        let places: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+        let has = match known.len() {
+            0 => "which names none".to_string(),
+            1..=20 => format!("which has {}", known.join(", ")),
+            count => format!("which has {count} others"),
+        };
+        Err(Error::Usage(format!("engine '{name}': is not in {}, {has}", places.join(" or "))))
     }
 }
 
@@ -76,24 +90,6 @@ pub fn engine_files() -> Vec<PathBuf> {
     }
     let settings = dirs::config_dir().map(|folder| folder.join("gputexel").join(FILE));
     std::iter::once(PathBuf::from(FILE)).chain(settings).collect()
-}
-
-fn find(name: &str, files: &[PathBuf]) -> Result<Side> {
-    let mut known = Vec::new();
-    for path in files.iter().filter(|path| path.exists()) {
-        let mut entries = read(path)?;
-        if let Some(entry) = entries.remove(name) {
-            return side(entry, path).map_err(|error| Error::input(path, format!("{name}: {error}")));
-        }
-        known.extend(entries.into_keys());
-    }
-    let places: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    let has = match known.len() {
-        0 => "which names none".to_string(),
-        1..=20 => format!("which has {}", known.join(", ")),
-        count => format!("which has {count} others"),
-    };
-    Err(Error::Usage(format!("engine '{name}': is not in {}, {has}", places.join(" or "))))
 }
 
 fn read(path: &Path) -> Result<BTreeMap<String, Entry>> {
@@ -149,9 +145,9 @@ mod tests {
         let program = folder.path().join("./crafty").display().to_string();
         let expected = Side::new(format!("xboard:{program} 'a b'")).name("Crafty 25");
         let expected = expected.option("Hash", "16").option("Ponder", "false").option("Style", "risky");
-        assert_eq!(find("crafty", &files).unwrap(), expected);
-        assert_eq!(find("fish", &files).unwrap(), Side::new("cmd:stockfish"));
-        let why = |name: &str| find(name, &files).unwrap_err().to_string();
+        assert_eq!(Side::named_in("crafty", &files).unwrap(), expected);
+        assert_eq!(Side::named_in("fish", &files).unwrap(), Side::new("cmd:stockfish"));
+        let why = |name: &str| Side::named_in(name, &files).unwrap_err().to_string();
         assert!(
             why("toga").starts_with("engine 'toga': is not in ")
                 && why("toga").ends_with("which has crafty, crafty, fish")

@@ -209,11 +209,8 @@ pub struct Exported {
 /// are listed twice.
 pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported> {
     let mut file = file.clone();
-    let mut names = std::collections::HashSet::new();
+    check_names(&file).map_err(Error::Usage)?;
     for record in &file.parameters {
-        if !names.insert(record.name.clone()) {
-            return Err(Error::Usage(format!("parameter '{}' is listed twice", record.name)));
-        }
         if !record.mg.is_finite() || !record.eg.is_finite() {
             return Err(Error::Usage(format!("parameter '{}' is not a finite number", record.name)));
         }
@@ -280,6 +277,15 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
         }
     };
     Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })
+}
+
+/// Refuses parameters that are listed twice.
+fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
+    let mut names = std::collections::HashSet::new();
+    match file.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
+        Some(record) => Err(format!("parameter '{}' is listed twice", record.name)),
+        None => Ok(()),
+    }
 }
 
 /// Refuses values of which one cannot stand for both phases.

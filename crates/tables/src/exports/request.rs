@@ -1,11 +1,10 @@
 //! Exports as they are asked for, setting by setting: what is left out is as usual in the format.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use super::{
     CodeOptions, ExportOptions, Exported, Format, NameStyle, Normalization, PhaseValues, Rounding, Target,
-    export,
+    check_names, export,
 };
 use gputexel_files::{Advice, Error, Result};
 use gputexel_model::{Colors, ParameterFile, SquareOrder};
@@ -182,9 +181,6 @@ pub(super) fn parameter_file(path: &Path) -> Result<ParameterFile> {
     let file = ParameterFile::locate(path)?;
     let read = ParameterFile::read(&file)?;
     read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
-    let mut names = HashSet::new();
-    if let Some(record) = read.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
-        return Err(Error::input(&file, format!("parameter '{}' is listed twice", record.name)));
-    }
+    check_names(&read).map_err(|reason| Error::input(&file, reason))?;
     Ok(read)
 }
