@@ -210,14 +210,21 @@ impl Optimizer for Adam {
             let (rate, correct2) = self.rate(member, steps);
             let range = member * self.dimension..(member + 1) * self.dimension;
             let gradient = &evaluations.gradients[range.clone()];
-            self.epoch_losses[member] += evaluations.losses[member];
+            let loss = evaluations.losses[member];
+            // A run that diverged stays where it is: it must be neither the best nor at a minimum.
+            if !loss.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
+                (self.epoch_losses[member], self.gradient_norms[member]) = (f64::INFINITY, f64::INFINITY);
+                continue;
+            }
+            self.epoch_losses[member] += loss;
             self.gradient_norms[member] = gradient.iter().fold(0.0, |norm, g| f64::max(norm, g.abs()));
             let moments =
                 self.first_moment[range.clone()].iter_mut().zip(&mut self.second_moment[range.clone()]);
             for ((value, g), (m, v)) in self.parameters[range.clone()].iter_mut().zip(gradient).zip(moments) {
                 *m = run.beta1 * *m + (1.0 - run.beta1) * g;
-                *v = run.beta2 * *v + (1.0 - run.beta2) * g * g;
-                *value -= rate * *m / ((*v * correct2).sqrt() + run.epsilon);
+                *v = (run.beta2 * *v + (1.0 - run.beta2) * g * g).min(f64::MAX);
+                let next = *value - rate * *m / ((*v * correct2).sqrt() + run.epsilon);
+                *value = if next.is_finite() { next } else { *value };
             }
             if let Some(space) = &self.bounds {
                 space.clamp(&mut self.parameters[range]);
@@ -242,11 +249,21 @@ impl Optimizer for Adam {
 
     fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         self.steps += 1;
-        self.parameters.clone_from(&step.parameters);
-        self.first_moment.clone_from(&step.first_moment);
-        self.second_moment.clone_from(&step.second_moment);
-        self.gradient_norms.clone_from(&step.gradient_norms);
-        self.epoch_losses.clone_from(&step.losses);
+        for member in 0..self.runs.len() {
+            let range = member * self.dimension..(member + 1) * self.dimension;
+            let [parameters, first, second] = [&step.parameters, &step.first_moment, &step.second_moment]
+                .map(|values| &values[range.clone()]);
+            let (loss, norm) = (step.losses[member], step.gradient_norms[member]);
+            let mut all = [parameters, first, second].into_iter().flatten().chain([&loss, &norm]);
+            if !all.all(|value| value.is_finite()) {
+                (self.epoch_losses[member], self.gradient_norms[member]) = (f64::INFINITY, f64::INFINITY);
+                continue;
+            }
+            self.parameters[range.clone()].copy_from_slice(parameters);
+            self.first_moment[range.clone()].copy_from_slice(first);
+            self.second_moment[range].copy_from_slice(second);
+            (self.epoch_losses[member], self.gradient_norms[member]) = (loss, norm);
+        }
         self.end_step()
     }
 
@@ -270,7 +287,8 @@ impl Optimizer for Adam {
 
     fn save(&self) -> OptimizerState {
         let scalars = serde_json::json!({ "method": "adam", "steps": self.steps });
-        // Losses before the first epoch are infinite and are not stored.
+        // Losses before the first epoch and of runs that diverged are infinite, which files do not say.
+        let finite = |values: &[f64]| values.iter().map(|value| value.min(f64::MAX)).collect::<Vec<f64>>();
         let vectors = [
             ("parameters", &self.parameters),
             ("first_moment", &self.first_moment),
@@ -279,8 +297,8 @@ impl Optimizer for Adam {
             ("gradient_norms", &self.gradient_norms),
             ("epoch_losses", &self.epoch_losses),
         ];
-        let known = vectors.into_iter().filter(|(_, vector)| vector.iter().all(|value| value.is_finite()));
-        OptimizerState { scalars, vectors: known.map(|(name, v)| (name.to_string(), v.clone())).collect() }
+        let vectors = vectors.into_iter().map(|(name, vector)| (name.to_string(), finite(vector)));
+        OptimizerState { scalars, vectors: vectors.collect() }
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
@@ -292,11 +310,10 @@ impl Optimizer for Adam {
         self.parameters = state.take("parameters", size)?;
         self.first_moment = state.take("first_moment", size)?;
         self.second_moment = state.take("second_moment", size)?;
-        self.epoch_losses = state.take("epoch_losses", runs)?;
-        for (name, target) in [("losses", &mut self.losses), ("gradient_norms", &mut self.gradient_norms)] {
-            if state.vectors.contains_key(name) {
-                *target = state.take(name, runs)?;
-            }
+        let targets = [&mut self.losses, &mut self.gradient_norms, &mut self.epoch_losses];
+        for (name, target) in ["losses", "gradient_norms", "epoch_losses"].into_iter().zip(targets) {
+            let known = state.take(name, runs)?.into_iter();
+            *target = known.map(|value| if value == f64::MAX { f64::INFINITY } else { value }).collect();
         }
         self.steps =
             steps.ok_or_else(|| Error::Usage("the saved state has no number of steps".to_string()))?;
@@ -394,5 +411,33 @@ mod tests {
                 "{run:?}"
             );
         }
+    }
+
+    #[test]
+    fn runs_that_diverge_stay_where_they_are_and_are_stored() {
+        let runs =
+            [1.0, 1e308].map(|learning_rate| AdamSettings { learning_rate, ..AdamSettings::default() });
+        let space = Space::unbounded(&[3.0]);
+        let new = || Adam::try_new(&space, runs.to_vec(), Schedule::Constant, 10, 1).unwrap();
+        let mut adam = new();
+        let told = |gradients: [f64; 2], losses: [f64; 2]| Evaluations {
+            losses: losses.to_vec(),
+            gradients: gradients.to_vec(),
+            positions: 1,
+            ..Evaluations::default()
+        };
+        adam.tell(&told([1.0, 1.0], [9.0, 9.0])).unwrap();
+        adam.tell(&told([0.5, f64::NAN], [4.0, -f64::NAN])).unwrap();
+        let stays = adam.ask().parameters;
+        assert!(stays.iter().all(|value| value.is_finite()), "{stays:?}");
+        assert_eq!((adam.best().member, adam.best().loss, adam.gradient_norm()), (0, 4.0, Some(0.5)));
+        let mut restored = new();
+        restored.restore(adam.save()).unwrap();
+        assert_eq!(
+            (restored.ask().parameters, restored.best(), restored.gradient_norm()),
+            (stays, adam.best(), Some(0.5))
+        );
+        let error = adam.tell(&told([f64::INFINITY, 0.0], [1.0, f64::NAN])).unwrap_err().to_string();
+        assert!(error.contains("every run"), "{error}");
     }
 }

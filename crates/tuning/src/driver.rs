@@ -299,7 +299,7 @@ impl<'a> Tuning<'a> {
                 let values = self.criterion(evaluator, &candidates)?;
                 tell_fallback(evaluator, observe)?;
                 self.judge(&candidates, &values);
-                held_out = values.into_iter().min_by(f64::total_cmp);
+                held_out = values.into_iter().filter(|value| !value.is_nan()).min_by(f64::total_cmp);
             } else if batches == 1 {
                 self.judge(&candidates, &losses);
             }

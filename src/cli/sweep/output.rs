@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::Result;
 use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
-use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig};
+use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig, SweepMethod};
 
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
@@ -38,11 +38,12 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     };
     let _ = writeln!(
         out,
-        "runs        {}: {} on {} folds{repeated}; {}, {}",
+        "runs        {}: {} on {} folds{repeated}; {}, {}{}",
         grouped(config.runs() as u64),
         counted(config.grid.len() as u64, "setting"),
         config.folds,
         config.method.name(),
+        if matches!(config.method, SweepMethod::GaussNewton { .. }) { "at most " } else { "" },
         counted(config.epochs, "epoch")
     );
     for (loss, k) in &config.k {

@@ -120,3 +120,15 @@ fn short_runs_have_short_logs() {
     // A busy machine may take long enough for a line or two more.
     assert!(epochs.len() < 6, "{out}");
 }
+
+#[test]
+fn a_run_of_adam_that_diverges_does_not_end_the_others() {
+    let bench = bench();
+    let list = ["--optimizer", "adam", "--learning-rate", "1,1e308", "--l2", "1e-4", "--k", "1"];
+    let all = bench.tune(&[&["d.bin", "--epochs", "30", "--out", "a"], &list[..]].concat());
+    let alone = ["--optimizer", "adam", "--learning-rate", "1", "--l2", "1e-4", "--k", "1"];
+    let alone = bench.tune(&[&["d.bin", "--epochs", "30", "--out", "b"], &alone[..]].concat());
+    assert_eq!((&all["epochs"], &all["reason"]), (&30.into(), &"epochs".into()), "{all}");
+    assert_eq!(all["loss"], alone["loss"], "{all} {alone}");
+    assert!(all["optimizer"].as_str().unwrap().contains("learning rate 1,"), "{all}");
+}

@@ -415,3 +415,16 @@ fn bad_input_is_one_line() {
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 8);
     refuse(&bench, &["--resume", "s"], 1, "is not the dataset that the sweep started with");
 }
+
+#[test]
+fn runs_of_gauss_newton_end_when_they_have_converged_and_say_after_how_many_epochs() {
+    let bench = Bench::with_positions(3000, 5);
+    let args =
+        ["d.bin", "--optimizer", "gauss-newton", "--grid", "l2=1e-3,1e-2", "--folds", "3", "--out", "s"];
+    let report = sweep(&bench, &args);
+    let (done, planned) = (number(&report["epochs"]), number(&report["epochs_planned"]));
+    assert_eq!(planned, 300.0, "{report}");
+    assert!(done > 6.0 && done < 0.5 * planned, "{report}");
+    let again = sweep(&bench, &["--resume", "s"]);
+    assert_eq!(again["epochs"], report["epochs"], "a finished sweep is shown again");
+}

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::super::{Checkpoint, Progress, StopReason};
 use super::config::SweepConfig;
-use super::merge::{RESULTS, runs_of};
+use super::merge::{NUMBERS, RESULTS, runs_of};
 use super::part::SweepPart;
 use super::plan::Plan;
 use super::train::{Member, Portion, RunResult, members_per_portion};
@@ -220,8 +220,8 @@ impl<'a> SweepDriver<'a> {
     ) -> Checkpoint {
         let OptimizerState { scalars, mut vectors } = portion.map(Portion::save).unwrap_or_default();
         let finite = |value: f64| if value.is_finite() { value } else { f64::MAX };
-        let three = |r: &RunResult| [r.held_out, r.own_held_out, r.training].map(finite);
-        vectors.insert(RESULTS.to_string(), self.results.iter().flat_map(three).collect());
+        let numbers = |r: &RunResult| [r.held_out, r.own_held_out, r.training, r.epochs as f64].map(finite);
+        vectors.insert(RESULTS.to_string(), self.results.iter().flat_map(numbers).collect());
         Checkpoint {
             progress: Progress { epochs, seconds: self.seconds(), finished: reason, ..Progress::default() },
             optimizer: OptimizerState {
@@ -294,6 +294,8 @@ impl<'a> SweepDriver<'a> {
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
             observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }
+        // Unlike progress, of which runs that converged have made all.
+        epochs = self.results.iter().chain(&unfinished).map(|result| result.epochs).sum();
         let runs = numbered(&self.order, self.part.start, self.results.iter().chain(&unfinished).copied());
         Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
     }
@@ -326,16 +328,20 @@ fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
 /// Results of finished runs, from a stored state.
 fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
     let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
-    if state.scalars["method"] != "sweep" || !results.len().is_multiple_of(3) || results.len() / 3 > runs {
+    if state.scalars["method"] != "sweep"
+        || !results.len().is_multiple_of(NUMBERS)
+        || results.len() / NUMBERS > runs
+    {
         return Err(Error::input(path, "the checkpoint belongs to another sweep, or is damaged"));
     }
     let number = |value: f64| if value == f64::MAX { f64::NAN } else { value };
-    let result = |three: &[f64]| RunResult {
-        held_out: number(three[0]),
-        own_held_out: number(three[1]),
-        training: number(three[2]),
+    let result = |&[held_out, own_held_out, training, epochs]: &[f64; NUMBERS]| RunResult {
+        held_out: number(held_out),
+        own_held_out: number(own_held_out),
+        training: number(training),
+        epochs: epochs as u64,
     };
-    Ok(results.chunks_exact(3).map(result).collect())
+    Ok(results.as_chunks().0.iter().map(result).collect())
 }
 
 /// The runs of a sweep, or of a part of it, that had finished when the checkpoint at `path` was written.

@@ -13,6 +13,8 @@ use super::train::members_per_portion;
 
 /// The results of a stored state.
 pub(super) const RESULTS: &str = "sweep-results";
+/// Numbers of each run in it.
+pub(super) const NUMBERS: usize = 4;
 
 /// The runs that are trained together, as ranges of all runs in their order.
 fn portions(config: &SweepConfig) -> Vec<Range<usize>> {
@@ -62,7 +64,7 @@ pub fn merged<'c>(
         let Progress { finished, epochs: own, seconds: took, .. } = checkpoint.progress;
         let vector = checkpoint.optimizer.vectors.get(RESULTS);
         let is_whole =
-            |vector: &&Vec<f64>| runs_of(part, config).is_ok_and(|runs| vector.len() == 3 * runs.len());
+            |vector: &&Vec<f64>| runs_of(part, config).is_ok_and(|runs| vector.len() == NUMBERS * runs.len());
         match vector.filter(is_whole).filter(|_| finished == Some(StopReason::Epochs)) {
             Some(vector) => results.extend(vector),
             None => {

@@ -98,7 +98,7 @@ mod tests {
     use crate::sweep::RunResult;
 
     fn run(combination: usize, seed: usize, fold: usize, held_out: f64) -> SweepRun {
-        let result = RunResult { held_out, own_held_out: 2.0 * held_out, training: 0.5 };
+        let result = RunResult { held_out, own_held_out: 2.0 * held_out, training: 0.5, epochs: 1 };
         SweepRun { seed, combination, fold, result }
     }
 

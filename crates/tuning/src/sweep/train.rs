@@ -31,6 +31,8 @@ pub struct RunResult {
     pub own_held_out: f64,
     /// Training loss with the run's own loss function and targets, without regularization.
     pub training: f64,
+    /// Epochs it took.
+    pub epochs: u64,
 }
 
 /// The optimizers of a portion: one for all members, or one for each.
@@ -129,13 +131,21 @@ impl<'a> Portion<'a> {
         self.members.len()
     }
 
-    /// Epochs done, summed over the members.
+    /// Epochs done, summed over the members; those of runs that have ended count in full.
     pub fn epochs_done(&self) -> u64 {
         match &self.method {
             Method::Adam(_) => self.steps * self.len() as u64,
             Method::GaussNewton { state, .. } => {
                 state.iter().map(|s| if s.finished { self.epochs } else { s.epochs }).sum()
             }
+        }
+    }
+
+    /// Epochs that a member has done.
+    fn epochs_of(&self, member: usize) -> u64 {
+        match &self.method {
+            Method::Adam(_) => self.steps,
+            Method::GaussNewton { state, .. } => state[member].epochs,
         }
     }
 
@@ -180,10 +190,13 @@ impl<'a> Portion<'a> {
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         let proposal = adam.ask();
         let all: Vec<usize> = (0..self.members.len()).collect();
-        let mut answer = self.evaluate(evaluator, proposal.parameters, &all, false)?;
-        mask_nonfinite(&mut answer, self.parameterization.dimension());
+        let answer = self.evaluate(evaluator, proposal.parameters, &all, false)?;
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
-        adam.tell(&answer)
+        match adam.tell(&answer) {
+            // All runs of the portion diverged; others of the sweep may not.
+            Err(Error::Numeric(_)) => Ok(()),
+            told => told,
+        }
     }
 
     /// Evaluates matrices of all runs that need one, then losses and gradients at all trial points: in this
@@ -357,6 +370,7 @@ impl<'a> Portion<'a> {
                     held_out: held_out(&judged),
                     own_held_out: held_out(&own.part_losses),
                     training: own.losses[at],
+                    epochs: self.epochs_of(i),
                 });
             }
         }
@@ -421,17 +435,5 @@ impl<'a> Portion<'a> {
             }
         }
         Ok(())
-    }
-}
-
-/// Freezes runs with non-finite numbers, so that the others continue and the state can be stored. Their loss
-/// becomes the largest finite number.
-fn mask_nonfinite(answer: &mut Evaluations, size: usize) {
-    let gradients = answer.gradients.chunks_exact_mut(size);
-    for (loss, gradient) in answer.losses.iter_mut().zip(gradients) {
-        if !loss.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
-            *loss = f64::MAX;
-            gradient.fill(0.0);
-        }
     }
 }
