@@ -8,6 +8,7 @@ use gputexel::checking::verification::{
     ChangedRows, EvaluationKind, StartValues, Suspect, SuspectedOrder, Verdict, Verification,
     VerificationRequest,
 };
+use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
 
@@ -20,6 +21,8 @@ use super::{Context, answer};
 
 /// Suspects that are listed.
 const LISTED: usize = 24;
+/// Values that are listed of those that a trace never shows.
+const UNSEEN: usize = 6;
 
 /// Flags of `verify`.
 #[derive(Debug, clap::Args)]
@@ -147,8 +150,12 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
                 _ => String::new(),
             };
             let sure = if *explained || suspects.is_empty() { "" } else { ", and there is more" };
+            let unseen = match unseen_text(found) {
+                Some(text) => format!("; {text}: does the engine use them?"),
+                None => String::new(),
+            };
             format!(
-                "{} of {} evaluations are not those of the tuned values: {what}{sure}{rows}",
+                "{} of {} evaluations are not those of the tuned values: {what}{sure}{rows}{unseen}",
                 grouped(found.differing),
                 grouped(found.compared)
             )
@@ -212,6 +219,9 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
             ),
         },
     };
+    if let Some(unseen) = unseen_text(found) {
+        let _ = writeln!(text, "not shown   {unseen}");
+    }
     if let Some(errors) = found.errors {
         let start = errors.start.map_or(String::new(), |start| format!("; values from before {start:.8}"));
         let _ = writeln!(
@@ -228,6 +238,19 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         Verdict::Start | Verdict::Indistinguishable | Verdict::OtherRows => {}
     }
     text
+}
+
+/// That the trace does not show some values of the run, if so.
+fn unseen_text(found: &Verification) -> Option<String> {
+    let text = |value: &ValueChange| if value.is_change() { value.to_string() } else { value.name.clone() };
+    let shown: Vec<String> = found.unseen.iter().take(UNSEEN).map(text).collect();
+    let more = match found.unseen.len().saturating_sub(UNSEEN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = if found.unseen.iter().any(ValueChange::is_change) { "changed values" } else { "values" };
+    let list = shown.join(", ");
+    (!shown.is_empty()).then(|| format!("the trace never shows these {what} of the run: {list}{more}"))
 }
 
 fn describe_suspects(

@@ -22,6 +22,7 @@ pub mod program;
 mod squares;
 mod structure;
 mod tables;
+mod value_change;
 
 pub use arrangement::Arrangement;
 pub use basis::{
@@ -40,9 +41,11 @@ pub use parameters::{
 };
 pub use penalty::{
     Form, PENALTY_SCALE_CP, Penalty, PenaltyKind, SparseSymmetric, Term, parse_penalties, penalties,
+    supported_penalties,
 };
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;
 pub use squares::{Colors, SquareCell, SquareOrder};
 pub use structure::{Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};
+pub use value_change::ValueChange;

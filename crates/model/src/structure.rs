@@ -28,6 +28,45 @@ pub struct Part {
     pub layout: Arrangement,
 }
 
+impl Structure {
+    /// The same, but features that no position has keep their start, unless their neighbors on a board determine them:
+    /// squares of which half of the squares around occur, on a rank of which any square occurs. So gaps are filled,
+    /// and nothing reaches squares beyond those of a piece: pawns on the last rank, say.
+    ///
+    /// `occurrences` are numbers of positions by feature.
+    #[must_use]
+    pub fn supported_by(mut self, occurrences: &[u64]) -> Self {
+        for part in &mut self.parts {
+            let Part { features, layout, .. } = part;
+            let occurs = |id: u32| occurrences[id as usize] > 0;
+            let keeps = |id: u32| !occurs(id) && !is_surrounded(layout, id, &occurs);
+            features.iter_mut().filter(|(id, _)| keeps(*id)).for_each(|(_, tuned)| *tuned = [false; 2]);
+        }
+        self
+    }
+
+    /// By feature, whether anything determines its values; those of features that structures do not tune count as
+    /// determined if they occur.
+    pub fn supported(&self, occurrences: &[u64]) -> Vec<bool> {
+        let mut supported: Vec<bool> = occurrences.iter().map(|&count| count > 0).collect();
+        let features = self.parts.iter().flat_map(|part| &part.features);
+        features.for_each(|&(id, tuned)| supported[id as usize] |= tuned.contains(&true));
+        supported
+    }
+}
+
+/// Whether a square has neighbors that determine it.
+fn is_surrounded(layout: &Arrangement, id: u32, occurs: &impl Fn(u32) -> bool) -> bool {
+    let Arrangement::Board(squares) = layout else { return false };
+    let Some(own) = squares.iter().position(|&other| other == Some(id)) else { return false };
+    let (file, rank) = (own % 8, own / 8);
+    let here = |square: &usize| squares[*square].is_some_and(occurs);
+    let near = |square: &usize| (square % 8).abs_diff(file).max((square / 8).abs_diff(rank)) == 1;
+    let around: Vec<usize> = (0..64).filter(|square| near(square) && squares[*square].is_some()).collect();
+    let known = around.iter().copied().filter(|square| here(square)).count();
+    known > 0 && 2 * known >= around.len() && (8 * rank..8 * rank + 8).any(|square| here(&square))
+}
+
 impl FeatureSet {
     /// Which features stand on a board or a line, and which belong together.
     pub fn structure(&self) -> Structure {

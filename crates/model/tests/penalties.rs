@@ -4,7 +4,7 @@
 use gputexel_chess::PhaseSettings;
 use gputexel_model::{
     Arrangement, Feature, FeatureKind, FeatureSet, Form, Imported, ImportedParameter, PENALTY_SCALE_CP,
-    Penalty, PenaltyKind, Phases, Place, parse_penalties, penalties,
+    Penalty, PenaltyKind, Phases, Place, parse_penalties, penalties, supported_penalties,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -496,4 +496,72 @@ fn penalties_that_do_not_fit_are_refused() {
     }
     // Lines may cross.
     Penalty { form: Form::Lines(vec![vec![1, 2], vec![1, 3]]), ..valid }.validate(768).unwrap();
+}
+
+#[test]
+fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
+    let set = computed(FeatureKind::Pst);
+    let id = |name: &str| set.features.iter().position(|feature| feature.name == name).unwrap() as u32;
+    let never = [
+        "knight_d4", // a gap
+        "knight_a8", // a corner with three neighbors
+        "rook_a8",
+        "rook_b8",
+        "rook_c8",
+        "rook_d8",
+        "rook_e8",
+        "rook_f8",
+        "rook_g8",
+        "rook_h8", // no rank to lean on
+        "queen_c3",
+        "queen_d3",
+        "queen_e3",
+        "queen_c4",
+        "queen_d4",
+        "queen_e4",
+        "queen_c5",
+        "queen_d5",
+        "queen_e5",
+    ];
+    let mut occurrences = vec![7; set.features.len()];
+    never.iter().for_each(|name| occurrences[id(name) as usize] = 0);
+    let supported = set.structure().supported_by(&occurrences).supported(&occurrences);
+    let kept: Vec<&str> = never.into_iter().filter(|name| !supported[id(name) as usize]).collect();
+    // Of a hole of three by three squares, corners have five of eight neighbors, edges three.
+    let hole = ["queen_d3", "queen_c4", "queen_d4", "queen_e4", "queen_d5"];
+    let rook = &never[2..10];
+    let mut expected = [rook, &hole].concat();
+    expected.sort_unstable();
+    let mut sorted = kept.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, expected);
+    let (full, size) = all(&set);
+    let tied = supported_penalties(&set, full.clone(), &occurrences);
+    assert_eq!(tied.len(), full.len(), "every group has values that occur");
+    let count = set.features.len();
+    for penalty in &tied {
+        penalty.validate(size).unwrap();
+        assert!(indices(&penalty.form).iter().all(|i| supported[i % count]), "{}", penalty.name());
+    }
+    // Whatever they are, the others lose nothing.
+    let everywhere = supported_penalties(&set, full.clone(), &vec![1; count]);
+    assert_eq!(everywhere, full);
+    let nowhere = supported_penalties(&set, full, &vec![0; count]);
+    assert!(nowhere.is_empty());
+}
+
+#[test]
+fn values_of_lines_that_never_occur_part_them() {
+    let set = imported();
+    let structure = set.structure();
+    let line = structure.parts.iter().find_map(|part| match &part.layout {
+        Arrangement::Lines(lines) => lines.iter().find(|line| line.len() >= 3).map(|line| line.clone()),
+        _ => None,
+    });
+    let line = line.unwrap();
+    let mut occurrences = vec![1; set.features.len()];
+    occurrences[line[0] as usize] = 0;
+    let smooth = supported_penalties(&set, penalties(&set, PenaltyKind::Smooth), &occurrences);
+    let ids: Vec<usize> = smooth.iter().flat_map(|penalty| indices(&penalty.form)).collect();
+    assert!(!ids.contains(&(line[0] as usize)) && ids.contains(&(line[1] as usize)), "{ids:?}");
 }

@@ -8,6 +8,7 @@ mod basis;
 mod blend;
 mod event;
 mod inputs;
+mod joint_scale;
 mod memory;
 mod remaking;
 mod reopen;

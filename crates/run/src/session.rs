@@ -8,13 +8,14 @@ use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::append_line;
 use gputexel_files::{Error, Result, RunFolder, counted};
+use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_optimizer::Optimizer;
 use gputexel_report::InHand;
 use gputexel_tuning::{
-    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunParts, RunRecord, RunScores, ScaleMode,
-    StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome, term_activity,
-    training_score_ratio, undetermined_products,
+    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunConfig, RunParts, RunRecord, RunScores,
+    ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome,
+    term_activity, training_score_ratio, undetermined_products,
 };
 
 use crate::event::{RunEvent, RunObserver, Start};
@@ -95,6 +96,8 @@ impl Session<'_, '_> {
         let driven = self.drive(&layout, checkpoint, resuming, fitted_loss)?;
         let Driven { mut outcome, mut checkpoint, epochs } = driven;
         let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
+        let occurrences = data.occurrences();
+        hold_undetermined(config, &occurrences, &mut outcome);
         if outcome.reason == StopReason::Interrupted {
             let noun = if is_swarm { "iteration" } else { "epoch" };
             let after = format!("after {}", counted(outcome.epochs, noun));
@@ -137,7 +140,7 @@ impl Session<'_, '_> {
             record: record.clone(),
             features: data.metadata().feature_set.clone(),
             positions: data.len() as u64,
-            occurrences: data.occurrences(),
+            occurrences,
             loss_before: losses.map(|[before, _]| before),
             loss: losses.map(|[_, after]| after),
             held_out_before: held_out_losses.map(|[before, _]| before),
@@ -224,6 +227,9 @@ impl Session<'_, '_> {
             for warning in undetermined_products(data, config) {
                 observe(RunEvent::Warning(&warning))?;
             }
+            if let Some(warning) = relative_tables(&data.metadata().feature_set, &config.prior_theta) {
+                observe(RunEvent::Warning(&warning))?;
+            }
         }
         observe(RunEvent::Started(Start {
             folder,
@@ -273,4 +279,49 @@ impl Session<'_, '_> {
         observe(RunEvent::Optimized)?;
         Ok(Driven { outcome: outcome?, checkpoint: state, epochs })
     }
+}
+
+/// Puts coordinates that neither positions nor penalties determine back to their start: swarms move everything.
+fn hold_undetermined(config: &RunConfig, occurrences: &[u64], outcome: &mut Outcome) {
+    let (basis, penalties) = (config.parameterization(), config.regularization());
+    let count = occurrences.len();
+    let free = |index: usize| occurrences[index % count] == 0 && !penalties.involves(index, 0.0);
+    let start = basis.start();
+    let is_free = |i: usize| match basis.columns.get(i) {
+        None => free(i),
+        Some(column) => column.iter().all(|&(index, _)| free(index as usize)),
+    };
+    let moved: Vec<usize> = (0..start.len()).filter(|&i| outcome.z[i] != start[i] && is_free(i)).collect();
+    if moved.is_empty() {
+        return;
+    }
+    moved.iter().for_each(|&i| outcome.z[i] = start[i]);
+    outcome.parameters = basis.theta(&outcome.z);
+}
+
+/// Mean values of squares that are no piece values.
+const RELATIVE_CP: f64 = 50.0;
+
+/// A warning about a prior whose tables are relative to piece values that an engine adds elsewhere: tuned ones would
+/// contain them, and every piece count twice.
+fn relative_tables(set: &FeatureSet, prior: &[f64]) -> Option<String> {
+    let count = set.features.len();
+    let mean = |piece: &str| {
+        let ids: Vec<usize> = (0..count).filter(|&id| set.features[id].group == piece).collect();
+        let sum: f64 = ids.iter().flat_map(|&id| [prior[id], prior[count + id]]).sum();
+        (ids.len() == 64).then(|| sum / (2 * ids.len()) as f64)
+    };
+    let means = ["pawn", "knight", "bishop", "rook", "queen"].into_iter().map(mean);
+    let means = means.collect::<Option<Vec<f64>>>()?;
+    let relative =
+        means.iter().all(|mean| mean.abs() < RELATIVE_CP) && prior.iter().any(|&value| value != 0.0);
+    relative.then(|| {
+        let list: Vec<String> = means.iter().map(|mean| format!("{mean:.0}")).collect();
+        format!(
+            "the prior's tables hold no piece values (mean squares of pawn to queen: {}), but tuned tables will: if the \
+             engine adds piece values elsewhere, import its tables again with markers that say so ('offset 100', 'offset \
+             material'), or every piece will count twice",
+            list.join(", ")
+        )
+    })
 }

@@ -3,20 +3,21 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use gputexel_dataset::{Dataset, Layout, Split};
+use gputexel_dataset::{Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_files::run_folder::Kind;
-use gputexel_files::{Error, Result, RunFolder};
+use gputexel_files::{Advice, Error, Result, RunFolder};
 use gputexel_model::program::TermActivity;
-use gputexel_model::{FeatureSet, Parameterization, Penalty, parse_penalties};
+use gputexel_model::{FeatureSet, Penalty, parse_penalties};
 use gputexel_tuning::{
-    Limits, ModelSize, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord,
-    StartsRecord, StopReason, Strength, StrengthProgress, StrengthRequest, Tuning, choose_start,
-    choose_strength, default_starts, score_ratio, starts_obstacle, strength_obstacle,
+    KindStrength, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord,
+    Strength, StrengthProgress, StrengthRequest, choose_start, choose_strength, default_starts,
+    starts_obstacle, strength_obstacle, training_score_ratio,
 };
 
 use crate::event::{Deciding, RunEvent, RunObserver};
+use crate::joint_scale::{FITS, JointScale, ScaleSearch, at_scale};
 
 /// What ties parameters to each other and to the prior.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,10 +37,6 @@ pub enum PriorStrength {
 const DETAILED: usize = 2048;
 /// Tuned scores that are larger or smaller than the prior's by this factor are on another scale.
 const OTHER_SCALE: f64 = 1.25;
-/// K is found when the scale of the scores changes by less than this share.
-const SCALE_PRECISION: f64 = 1e-3;
-/// Fits in the search for K.
-const SCALE_FITS: usize = 12;
 
 impl PriorStrength {
     /// What a text says: `auto`, `none`, weights of penalties, or the folder of a run, whose weights they are.
@@ -188,8 +185,11 @@ impl Decision<'_, '_> {
                     (self.observe)(RunEvent::Warning(&text))?;
                 }
                 None => {
-                    let request =
-                        StrengthRequest { folds, details: config.parameterization().dimension() <= DETAILED };
+                    let request = StrengthRequest {
+                        folds,
+                        details: config.parameterization().dimension() <= DETAILED,
+                        given: None,
+                    };
                     let (data, split, stop) = (self.data, self.split, self.stop);
                     let choose = |backend: &Backend, observe: &mut RunObserver<'_>| {
                         choose_strength(config, data, split, backend, request, stop, &mut |at| {
@@ -224,12 +224,33 @@ impl Decision<'_, '_> {
                 _ => None,
             };
             let other = ratio.is_some_and(|ratio| !(1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio));
-            let joint = mode == ScaleMode::Joint || other;
-            if joint {
-                start = Some(self.fit_scale(config, start)?);
+            let mut scale = ScaleRecord { mode: ScaleMode::Prior, on_prior, joint_failed: false };
+            if mode == ScaleMode::Joint || other {
+                match self.joint_scale(config, start.clone())? {
+                    JointScale::Found { k, z } => {
+                        *config = at_scale(config, k);
+                        if let Some(strength) = &mut decided.strength {
+                            self.judge_again(config, strength, &z, k / on_prior)?;
+                        }
+                        start = Some(z);
+                        scale.mode = ScaleMode::Joint;
+                    }
+                    JointScale::Impossible { reason, .. } if mode == ScaleMode::Joint => {
+                        let advice =
+                            Advice::default().text("use ").setting("k", "prior").text(" or a number");
+                        return Err(not_joint(reason).advise(advice));
+                    }
+                    JointScale::Impossible { k, reason } => {
+                        (self.observe)(RunEvent::Warning(&format!("{reason}; K {k:.3} is used")))?;
+                        scale.joint_failed = true;
+                        if k != on_prior {
+                            (config.k, config.begin) = (k, None);
+                            return self.decide(config, starts, strength, asked, None);
+                        }
+                    }
+                }
             }
-            let mode = if joint { ScaleMode::Joint } else { ScaleMode::Prior };
-            decided.scale = Some(ScaleRecord { mode, on_prior });
+            decided.scale = Some(scale);
         }
         let whole = config.parameterization().coordinates.iter().any(|coordinate| coordinate.integer);
         if config.optimizer.uses_matrices() && !whole {
@@ -239,9 +260,40 @@ impl Decision<'_, '_> {
     }
 
     fn ratio(&self, config: &RunConfig, theta: &[f64]) -> Option<f64> {
-        let which: Vec<u32> = self.split.training().map(|n| n as u32).collect();
         let scores = RunScores::new(self.data, &config.prior_theta, theta);
-        score_ratio(self.data, config.k, &scores, &which)
+        training_score_ratio(self.data, config.k, self.split, &scores)
+    }
+
+    /// Fits K together with the parameters, which may begin at `start`.
+    fn joint_scale(&mut self, config: &RunConfig, start: Option<Vec<f64>>) -> Result<JointScale> {
+        Self::check_joint(config)?;
+        let start = start.unwrap_or_else(|| config.parameterization().start());
+        let search = ScaleSearch::try_new(self.data, self.split, self.backend, self.stop, config)?;
+        search.run(start, &mut |fit| {
+            let progress = format!("K together with the parameters: fit {fit} of at most {FITS}");
+            (self.observe)(RunEvent::Deciding { what: Deciding::Scale, progress: &progress })
+        })
+    }
+
+    /// Held-out losses of a strength at another K than that it was chosen at, so that they are those of the run: `z` is
+    /// near its optimum, and K larger by `factor`.
+    fn judge_again(&self, config: &RunConfig, strength: &mut Strength, z: &[f64], factor: f64) -> Result<()> {
+        strength.kinds.iter_mut().for_each(|kind| kind.weight *= factor * factor);
+        if strength.keeps_prior {
+            return Ok(());
+        }
+        let request = StrengthRequest {
+            folds: Some(strength.folds),
+            details: !strength.curve.is_empty(),
+            given: Some((strength, z)),
+        };
+        let (data, split, stop) = (self.data, self.split, self.stop);
+        let judged = choose_strength(config, data, split, self.backend, request, stop, &mut |_| Ok(()))?;
+        // As they are, those without effect included.
+        let kinds = std::mem::take(&mut strength.kinds).into_iter().zip(judged.strength.kinds);
+        let kinds = kinds.map(|(own, judged)| KindStrength { weight: own.weight, ..judged }).collect();
+        *strength = Strength { kinds, ..judged.strength };
+        Ok(())
     }
 
     /// Refuses to fit K with the parameters where the loss has no matrix.
@@ -250,57 +302,5 @@ impl Decision<'_, '_> {
             Some(reason) => Err(not_joint(format!("cannot be fitted with the parameters: {reason}"))),
             None => Ok(()),
         }
-    }
-
-    /// Sets K so that tuned scores are on the scale of the prior's, and returns a z near the optimum. Weights of
-    /// penalties follow, because they count centipawns.
-    fn fit_scale(&mut self, config: &mut RunConfig, start: Option<Vec<f64>>) -> Result<Vec<f64>> {
-        Self::check_joint(config)?;
-        let layout = Layout::try_new(self.data, self.split.parts(), |n| self.split.part_of(n))?;
-        let model = ModelSize { parameters: config.prior_theta.len(), linear: self.data.program().is_none() };
-        let method = OptimizerConfig::default_for(config.loss, model).with_l2(config.optimizer.l2(0));
-        let mut parameterization = match start {
-            Some(z) => config.parameterization().with_start(&z),
-            None => config.parameterization(),
-        };
-        let (first_k, weights) = (config.k, config.penalties.clone());
-        // ln K and ln ratio of the fit before: the ratio falls where K grows, by less the more the prior holds.
-        let mut before: Option<(f64, f64)> = None;
-        for fits in 0..SCALE_FITS {
-            let text = format!("K together with the parameters: fit {} of at most {SCALE_FITS}", fits + 1);
-            (self.observe)(RunEvent::Deciding { what: Deciding::Scale, progress: &text })?;
-            let fit = RunConfig {
-                basis: Some(parameterization.clone()),
-                stopping: Limits { improvement: Some(1e-6), ..Limits::default() }.for_method(&method),
-                optimizer: method.clone(),
-                ..config.clone()
-            };
-            let (mut evaluator, _) = self.backend.evaluator(&layout)?;
-            let outcome =
-                Tuning::try_new(&fit, self.split)?.run(&mut *evaluator, self.stop, &mut |_| Ok(()))?;
-            if outcome.reason == StopReason::Interrupted {
-                return Err(Error::Interrupted("while fitting K".to_string()));
-            }
-            parameterization = parameterization.with_start(&outcome.z);
-            let Some(ratio) = self.ratio(config, &outcome.parameters) else {
-                return Err(not_joint(
-                    "the prior's scores, or the tuned ones, are 0 and have no scale".to_string(),
-                ));
-            };
-            if (ratio - 1.0).abs() < SCALE_PRECISION {
-                return Ok(outcome.z);
-            }
-            let (x, y) = (config.k.ln(), ratio.ln());
-            let slope = before.map_or(-1.0, |(x0, y0)| ((y - y0) / (x - x0)).clamp(-2.0, -0.02));
-            before = Some((x, y));
-            config.k = (x - (y / slope).clamp(-1.0, 1.0)).exp();
-            let scale = config.k / first_k;
-            for (penalty, chosen) in config.penalties.iter_mut().zip(&weights) {
-                penalty.weight = chosen.weight * scale * scale;
-            }
-        }
-        let text = "K and the parameters did not settle on a common scale; the last K is used";
-        (self.observe)(RunEvent::Warning(text))?;
-        Ok(Parameterization::start(&parameterization))
     }
 }

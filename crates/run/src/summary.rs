@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gputexel_dataset::median;
+use gputexel_model::ValueChange;
 use gputexel_tuning::{
     Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,
     StopReason, Strength, TermDiagnostics, Worth,
@@ -69,6 +70,8 @@ pub struct TuneSummary<'a> {
     pub members: Vec<MemberSummary<'a>>,
     /// Features that no position has.
     pub unsupported: Vec<&'a str>,
+    /// Those of them whose values changed, see [`Tuned::filled`].
+    pub filled: Vec<ValueChange>,
     /// Features that [few](crate::WEAK_SUPPORT) positions have.
     pub weak: Vec<&'a str>,
     /// How sure the parameters are, where that was asked.
@@ -192,6 +195,7 @@ impl<'a> TuneSummary<'a> {
             best_epoch: outcome.best_epoch,
             members: outcome.members.iter().map(member).collect(),
             unsupported: tuned.unsupported(),
+            filled: tuned.filled(),
             weak: tuned.weak(),
             uncertainty: match &tuned.uncertainty {
                 Answer::None => None,

@@ -9,7 +9,7 @@ use gputexel_files::run_folder::{
     ABLATION, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
 };
 use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
-use gputexel_model::{FeatureSet, ParameterFile, Provenance};
+use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
 use gputexel_report::{InHand, RunReport};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::{
@@ -151,6 +151,16 @@ impl Tuned {
     /// Features that no position has.
     pub fn unsupported(&self) -> Vec<&str> {
         self.seen_by(|positions| positions == 0)
+    }
+
+    /// Features that no position has and whose values changed all the same: squares that their neighbors determine, and
+    /// what a basis ties to others.
+    pub fn filled(&self) -> Vec<ValueChange> {
+        let unsupported = (0..self.features.features.len()).filter(|&id| self.occurrences[id] == 0);
+        let prior = &self.config().prior_theta;
+        let mut all = ValueChange::of(&self.features, unsupported, prior, self.parameters());
+        all.retain(ValueChange::is_change);
+        all
     }
 
     /// Features that fewer than [`WEAK_SUPPORT`] positions have, but any.

@@ -8,7 +8,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Advice, Error, Result, StopFlag, absolute, check_present};
-use gputexel_model::{Basis, Constraint, Parameterization, Prior, parse_penalties};
+use gputexel_model::{Basis, Constraint, Parameterization, Prior, parse_penalties, supported_penalties};
 use gputexel_tuning::sweep::{
     Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod, SweepOutputs, SweepRecord,
 };
@@ -241,7 +241,10 @@ impl<'a> SweepBuilder<'a> {
             sections: self.data.sections(),
             prior: prior.to_string(),
             basis: self.parameterization(&start)?,
-            penalties: self.penalties.as_deref().map_or(Ok(Vec::new()), |text| parse_penalties(set, text))?,
+            penalties: match &self.penalties {
+                None => Vec::new(),
+                Some(text) => supported_penalties(set, parse_penalties(set, text)?, &self.data.occurrences()),
+            },
             start,
             grid,
             loss,

@@ -58,7 +58,7 @@ pub use rounding_outcome::{
 };
 pub use run_record::{BlendRecord, RequiesceRecord, RoundRecord, RunRecord, UncertaintyRequest};
 pub use run_scores::RunScores;
-pub use scale::{ScaleFit, fit_scale};
+pub use scale::{K_RANGE, ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};

@@ -17,7 +17,7 @@ pub struct ScaleFit {
 }
 
 /// Smallest and largest K considered, base-10 form.
-const RANGE: (f64, f64) = (0.01, 20.0);
+pub const K_RANGE: (f64, f64) = (0.01, 20.0);
 /// Points of the initial scan, evenly spaced in ln K.
 const SCAN: usize = 24;
 /// Number of positions that are enough to find the bracket, which is then checked on all of them.
@@ -41,7 +41,7 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
         evaluations += 1;
         loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, scores, which)
     };
-    let (low, high) = (RANGE.0.ln(), RANGE.1.ln());
+    let (low, high) = (K_RANGE.0.ln(), K_RANGE.1.ln());
     let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
     let lowest = |scan: &[f64]| (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
     let guess = sample(scores, which).map(|(scores, which)| {

@@ -15,13 +15,13 @@ const MEASURED: usize = 2_000_000;
 #[serde(rename_all = "lowercase")]
 pub enum ScaleMode {
     /// The prior, unless tuned scores then differ from the prior's by more than a quarter: then as
-    /// [`Joint`](Self::Joint).
+    /// [`Joint`](Self::Joint), or where that is refused, the prior or 1, whichever has the lower loss.
     #[default]
     Auto,
     /// The prior.
     Prior,
     /// K and the parameters together, so that tuned scores are on the scale of the prior's: their regression
-    /// on the prior's scores has slope 1.
+    /// on the prior's scores has slope 1. Refused where that costs more than 0.1 % of the loss.
     Joint,
 }
 
@@ -32,6 +32,9 @@ pub struct ScaleRecord {
     pub mode: ScaleMode,
     /// K fitted on the prior.
     pub on_prior: f64,
+    /// Whether it was to be fitted with the parameters, which the prior says too little for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joint_failed: bool,
 }
 
 impl std::str::FromStr for ScaleMode {

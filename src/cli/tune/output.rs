@@ -115,14 +115,17 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     match shown {
         Some(text) => out += &text,
         None => {
-            let shown = &set.features[..set.features.len().min(LISTED)];
-            let width = shown.iter().map(|feature| feature.name.chars().count()).max().unwrap_or(0).max(10);
-            for (id, feature) in shown.iter().enumerate() {
-                let (mg, eg) = (outcome.parameters[id], outcome.parameters[set.features.len() + id]);
-                let _ = writeln!(out, "{:<width$} middlegame {mg:>8.1}  endgame {eg:>8.1}", feature.name);
+            // Values that no position has are not those of anything: a king's in a sum of material, say.
+            let ids: Vec<usize> = (0..set.features.len()).filter(|&id| tuned.occurrences[id] > 0).collect();
+            let shown = &ids[..ids.len().min(LISTED)];
+            let name = |id: &usize| set.features[*id].name.as_str();
+            let width = shown.iter().map(|id| name(id).chars().count()).max().unwrap_or(0).max(10);
+            for id in shown {
+                let (mg, eg) = (outcome.parameters[*id], outcome.parameters[set.features.len() + id]);
+                let _ = writeln!(out, "{:<width$} middlegame {mg:>8.1}  endgame {eg:>8.1}", name(id));
             }
-            if set.features.len() > LISTED {
-                let _ = writeln!(out, "and {} more, see params.json", set.features.len() - LISTED);
+            if ids.len() > LISTED {
+                let _ = writeln!(out, "and {} more, see params.json", ids.len() - LISTED);
             }
         }
     }
@@ -133,14 +136,19 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     }
     if !unsupported.is_empty() {
         let list = shortened(&unsupported, "features");
-        let fate = if config.named_basis().is_some() {
-            "their values come from the basis"
-        } else if !config.penalties.is_empty() {
-            "they follow their neighbors, if they have any, or keep their prior"
-        } else {
-            "they keep their prior"
+        let filled: Vec<String> = tuned.filled().iter().map(ToString::to_string).collect();
+        let _ = match &filled[..] {
+            [] => writeln!(out, "never occur: {list}; they keep their start"),
+            changed => {
+                let changed: Vec<&str> = changed.iter().map(String::as_str).collect();
+                let whence = match config.named_basis() {
+                    Some(_) => "which the basis ties to others",
+                    None => "squares between others",
+                };
+                let _ = writeln!(out, "never occur: {list}; they keep their start, but for {whence}:");
+                writeln!(out, "            {}", shortened(&changed, "features"))
+            }
         };
-        let _ = writeln!(out, "never occur: {list}; {fate}");
     }
     let (weak, far) = (tuned.weak(), tuned.far());
     if !weak.is_empty() {
@@ -187,7 +195,7 @@ fn scale_line(tuned: &Tuned) -> String {
     let Some(ratio) = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio)) else {
         return String::new();
     };
-    let joint = tuned.record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
+    let joint = tuned.record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
     let instead = if joint { "" } else { ", or use --k joint" };
     format!(
         "scale       scores are {ratio:.2} times the prior's: multiply search margins in centipawns by that{instead}\n"

@@ -250,3 +250,29 @@ fn what_cannot_be_verified_is_refused() {
     );
     assert!(bench.fails(&asked, 2).contains("--trace-command needs --schema"));
 }
+
+#[test]
+fn changed_values_that_the_trace_never_shows_are_named() {
+    let tuned = theta(3, true);
+    // Positions without parameter 7, and an engine that uses it all the same.
+    let hidden = format!(" {}:", 5 + 7);
+    let made: Vec<Made> = make(3000, 2, false)
+        .into_iter()
+        .filter(|one| !text(std::slice::from_ref(one)).contains(&hidden))
+        .collect();
+    assert!(made.len() > 100);
+    let bench = prepared(&tuned);
+    let mut trace = String::new();
+    for (line, one) in traced(&made, &tuned).lines().zip(&made) {
+        let (shown, used) = (one.score(&tuned).trunc(), one.score(&tuned).trunc() + tuned[7]);
+        let _ = writeln!(trace, "{}", line.replace(&format!(" {EVAL}:{shown}"), &format!(" {EVAL}:{used}")));
+    }
+    let (code, found, err) = verify(&bench, &trace, &[]);
+    let unseen = found["unseen"].as_array().unwrap();
+    assert_eq!((code, unseen.len(), &unseen[0]["name"]), (1, 1, &"p 7".into()), "{found}");
+    assert_eq!(unseen[0]["from"], serde_json::json!([priors()[7], priors()[7 + PARAMETERS]]));
+    assert!(err.contains("the trace never shows these changed values of the run: p 7 (mg 70 -> "), "{err}");
+    // Said where everything else is right, too.
+    let (code, found, _) = verify(&bench, &traced(&made, &tuned), &[]);
+    assert_eq!((code, found["unseen"].as_array().unwrap().len()), (0, 1), "{found}");
+}

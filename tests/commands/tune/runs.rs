@@ -3,6 +3,8 @@
 
 use crate::common::program::{Bench, positions};
 use gputexel::model::FeatureKind;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
 const FILES: [&str; 8] = [
@@ -327,4 +329,88 @@ fn without_a_folder_the_run_gets_a_dated_one() {
     assert_eq!(bench.names(folder), FILES);
     let again = bench.tune(&["d.bin", "--epochs", "1"]);
     assert_ne!(again["folder"], report["folder"]);
+}
+
+#[test]
+fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
+    let bench = Bench::new();
+    // A table by number of attackers, of which the entry for none never occurs, and a board without its last rank and
+    // one other square.
+    bench.write(
+        "s.json",
+        r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,
+            "phase": {"middlegame": 24, "endgame": 0}, "columns": {"phase": 1},
+            "parameters": [
+             {"name": "modifier", "index": 2, "count": 4, "line": true, "priors": [0, 10, 20, 30]},
+             {"name": "piece", "index": 6, "count": 64, "board": "a1", "prior": 50}]}"#,
+    );
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    let (first, gap) = (6, 27);
+    let mut trace = String::new();
+    for _ in 0..4000 {
+        let (attackers, phase) = (rng.random_range(1..4), rng.random_range(1..=24));
+        let mut squares: Vec<usize> = (0..4).map(|_| rng.random_range(0..56)).filter(|s| *s != gap).collect();
+        squares.sort_unstable();
+        squares.dedup();
+        let good = squares.iter().map(|square| 20.0 * (square / 8) as f64).sum::<f64>() - 150.0;
+        let result = f64::from(rng.random_range(0.0..1.0) < 1.0 / (1.0 + (-good / 150.0f64).exp()));
+        let list: String = squares.iter().map(|square| format!(" {}:1", first + square)).collect();
+        trace += &format!("{result} 1:{phase} {}:1{list}\n", 2 + attackers);
+    }
+    bench.write("t.svm", trace);
+    bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"]);
+    let weights = "smooth=1e-3,mean=1e-3,ridge=1e-4";
+    for extra in [&["--prior-strength", weights][..], &["--optimizer", "adam", "--prior-strength", weights]] {
+        let report = bench.tune(&[&["d.bin", "--k", "1", "--force", "--out", "r"], extra].concat());
+        let file = bench.json("r/params.json");
+        let values = |name: &str| ["mg", "eg"].map(|phase| parameter(&file, name, phase));
+        assert_eq!(values("modifier_0"), [0.0, 0.0], "{report}");
+        assert!((0..8).all(|i| values(&format!("piece_{}", 56 + i)) == [50.0; 2]), "the last rank: {file}");
+        let [filled, around] = [values(&format!("piece_{gap}")), values("piece_28")];
+        assert!(filled[0] != 50.0 && (filled[0] - around[0]).abs() < 40.0, "{filled:?} {around:?}");
+        let moved = report["filled"].as_array().unwrap();
+        assert_eq!((moved.len(), &moved[0]["from"]), (1, &serde_json::json!([50.0, 50.0])), "{report}");
+        assert_eq!(
+            (&moved[0]["name"], &moved[0]["to"]),
+            (&format!("piece_{gap}").into(), &serde_json::json!(filled))
+        );
+        assert_eq!(report["unsupported"].as_array().unwrap().len(), 10);
+    }
+    // With weights that held-out games choose, too.
+    assert_eq!(bench.run(&["tune", "d.bin", "--k", "1", "--out", "chosen"], "").0, 0);
+    let file = bench.json("chosen/params.json");
+    assert_eq!(["modifier_0", "piece_60"].map(|name| parameter(&file, name, "mg")), [0.0, 50.0]);
+    let text = bench.run(&["tune", "d.bin", "--k", "1", "--prior-strength", weights, "--out", "w"], "").1;
+    assert!(
+        text.contains(
+            "; they keep their start, but for squares between others:\n            piece_27 (mg 50 -> "
+        ),
+        "{text}"
+    );
+    let page = String::from_utf8(bench.bytes("w/report.html")).unwrap();
+    assert!(page.contains("piece_27 (mg 50 -&gt; ") && !page.contains("modifier_0 ("), "the report lists it");
+
+    // A king's value cancels in sums of material, and swarms, which move everything, leave it alone.
+    bench.dataset("m.bin", FeatureKind::Material, 2000, 4);
+    let swarm = [
+        "pso",
+        "m.bin",
+        "--basis",
+        "identity",
+        "--radius",
+        "50",
+        "--k",
+        "1",
+        "--iterations",
+        "20",
+        "--out",
+        "p",
+    ];
+    let (code, out, err) = bench.run(&swarm, "");
+    assert_eq!(code, 0, "{err}");
+    let file = bench.json("p/params.json");
+    assert_eq!(["mg", "eg"].map(|phase| parameter(&file, "king", phase)), [0.0; 2]);
+    assert!(parameter(&file, "queen", "mg") != 900.0, "{out}");
+    let text = bench.run(&["tune", "m.bin", "--k", "1", "--out", "t"], "").1;
+    assert!(!text.contains("\nking ") && text.contains("\nqueen "), "{text}");
 }

@@ -19,7 +19,7 @@ use gputexel_ingest::trace::{
     Comparison, CompiledSchema, ImportSettings, Outlier, Reference, SourceReport, import,
 };
 use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, TracingSettings, import_traced};
-use gputexel_model::{FeatureSet, ParameterFile};
+use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
 
 pub use rows::ChangedRows;
@@ -127,6 +127,9 @@ pub struct Verification {
     pub worst: Vec<Outlier>,
     /// What has changed in the rows since before; `None` if there is nothing to compare with.
     pub rows: Option<ChangedRows>,
+    /// Values of the run that no position of the trace shows, and that the run has changed: an engine that uses them
+    /// nevertheless evaluates otherwise. All that are not shown, where the values from before are not known.
+    pub unseen: Vec<ValueChange>,
     /// How well evaluations predict results; `None` without K.
     pub errors: Option<PredictionErrors>,
     /// The traces in order; `None` for datasets.
@@ -182,6 +185,10 @@ impl VerificationRequest {
         if changed > 0 && changed >= out.differing / 2 {
             out.verdict = Verdict::OtherRows;
         }
+        let unseen = data.occurrences().into_iter().enumerate().filter(|(_, count)| *count == 0);
+        out.unseen =
+            ValueChange::of(&set, unseen.map(|(id, _)| id), start.as_deref().unwrap_or(&tuned), &tuned);
+        out.unseen.retain(|value| start.is_none() || value.is_change());
         let k = file.k.filter(|k| k.is_finite());
         out.errors = k.map(|k| compared.prediction_errors(&tuned, start.as_deref(), k)).transpose()?;
         Ok(Verification { rows, sources, ..out })
@@ -307,6 +314,7 @@ impl Compared<'_> {
             mean_size_cp: found.sum_absolute / found.compared.max(1) as f64,
             worst: found.worst,
             rows: None,
+            unseen: Vec::new(),
             errors: None,
             sources: None,
         })

@@ -8,13 +8,15 @@ mod kind;
 mod neighbors;
 mod symmetric;
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 pub use form::{Form, Term};
 pub use kind::PenaltyKind;
 pub use symmetric::SparseSymmetric;
 
-use crate::FeatureSet;
+use crate::{FeatureSet, Structure};
 use gputexel_files::{Error, Result};
 
 /// The unit of distances, centipawns: weights are the cost of a square of one pawn.
@@ -68,8 +70,10 @@ impl Penalty {
 
 /// The penalties of a kind that a feature set has, each with the weight 0: one for each group and phase.
 pub fn penalties(set: &FeatureSet, kind: PenaltyKind) -> Vec<Penalty> {
-    let structure = set.structure();
-    let count = set.features.len() as u32;
+    penalties_of(&set.structure(), set.features.len() as u32, kind)
+}
+
+fn penalties_of(structure: &Structure, count: u32, kind: PenaltyKind) -> Vec<Penalty> {
     let mut all = Vec::new();
     for part in &structure.parts {
         let phases: &[(&str, u32)] = match kind {
@@ -84,6 +88,23 @@ pub fn penalties(set: &FeatureSet, kind: PenaltyKind) -> Vec<Penalty> {
         }
     }
     all
+}
+
+/// Penalties without the values that [no position supports](Structure::supported_by), which they would carry along;
+/// those that then tie nothing together are left out. `occurrences` are numbers of positions by feature.
+pub fn supported_penalties(set: &FeatureSet, all: Vec<Penalty>, occurrences: &[u64]) -> Vec<Penalty> {
+    let (structure, count) = (set.structure().supported_by(occurrences), set.features.len() as u32);
+    let kinds = PenaltyKind::ALL.into_iter().filter(|kind| all.iter().any(|penalty| penalty.kind == *kind));
+    let mut forms: HashMap<(PenaltyKind, String), Form> = kinds
+        .flat_map(|kind| penalties_of(&structure, count, kind))
+        .map(|Penalty { kind, of, form, .. }| ((kind, of), form))
+        .collect();
+    all.into_iter()
+        .filter_map(|penalty| {
+            let form = forms.remove(&(penalty.kind, penalty.of.clone()))?;
+            Some(Penalty { form, ..penalty })
+        })
+        .collect()
 }
 
 /// Parses weighted penalties: `smooth=3e-4,mirror=1e-3,mean:knight.mg=0`. A kind alone stands for all of its

@@ -213,13 +213,17 @@ fn scale_note(scale: &ScaleRecord, k: f64) -> String {
             let on_prior = scale.on_prior;
             format!("K was fitted together with the parameters: {k:.6}, and {on_prior:.6} on the prior.")
         }
+        ScaleMode::Auto | ScaleMode::Prior if scale.joint_failed => format!(
+            "K was fitted on the prior: {k:.6}. The prior says too little about the results for tuned scores to keep its \
+             scale."
+        ),
         ScaleMode::Auto | ScaleMode::Prior => format!("K was fitted on the prior: {k:.6}."),
     }
 }
 
 /// What the scale of the scores means for an engine.
 fn ratio_note(record: &RunRecord, ratio: f64) -> String {
-    let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
+    let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
     let swarm = matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. });
     let advice = match ((ratio - 1.0).abs() <= SAME_SCALE, joint || swarm) {
         (true, _) => "search margins in centipawns can stay as they are.",

@@ -7,6 +7,7 @@ use super::number::{centipawns, grouped};
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_dataset::median;
 use gputexel_files::Result;
+use gputexel_model::ValueChange;
 
 /// Most points of the picture.
 const POINTS: usize = 800;
@@ -26,6 +27,13 @@ fn decades(most: u64) -> Vec<(u64, u64)> {
         low = next;
     }
     rows
+}
+
+/// A feature that never occurs, with what its values became if they changed all the same.
+fn moved(parameter: &Parameter) -> String {
+    let Parameter { name, values, reference, .. } = parameter;
+    let change = ValueChange { name: name.clone(), from: reference.unwrap_or(*values), to: *values };
+    if change.is_change() { change.to_string() } else { change.name }
 }
 
 /// Errors where there are any, else changes, against support; and the rare by name.
@@ -123,7 +131,7 @@ pub(super) fn section(parameters: &[Parameter], rare: u64, reference: &str) -> R
         @if !unsupported.is_empty() {
             details.list {
                 summary { "Never occur " span.soft { (unsupported.len()) } }
-                p.names { @for (i, (p, _)) in unsupported.iter().take(NAMES).enumerate() { @if i > 0 { ", " } (p.name) }
+                p.names { @for (i, (p, _)) in unsupported.iter().take(NAMES).enumerate() { @if i > 0 { ", " } (moved(p)) }
                     @if unsupported.len() > NAMES { " and " (unsupported.len() - NAMES) " more" } }
             }
         }

@@ -9,7 +9,7 @@ use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{DATASET, Kind};
 use gputexel_files::{Error, Result, RunFolder, absolute};
 use gputexel_ingest::extraction::ExtractSettings;
-use gputexel_model::{Parameterization, Prior};
+use gputexel_model::{Parameterization, Prior, supported_penalties};
 use gputexel_tuning::{
     ModelSize, OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of, term_activity,
 };
@@ -170,6 +170,7 @@ impl Tuner<'_> {
         let data = positions.data();
         let strength =
             self.strength.clone().unwrap_or_else(|| PriorStrength::default_for(&optimizer, self.l2));
+        let set = &data.metadata().feature_set;
         let (k, fitted_loss) = scale(data, &split, &theta, self.loss, self.k)?;
         let config = RunConfig {
             datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
@@ -179,7 +180,10 @@ impl Tuner<'_> {
             prior_theta: theta,
             basis,
             begin: None,
-            penalties: strength.given(&data.metadata().feature_set)?,
+            penalties: match strength.given(set)? {
+                given if given.is_empty() => given,
+                given => supported_penalties(set, given, &data.occurrences()),
+            },
             k,
             blend: blend.as_ref().map(|prepared| prepared.blend),
             loss: self.loss,
@@ -220,8 +224,10 @@ impl Tuner<'_> {
             observe: &mut *self.observer,
         };
         let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
+        let fitted_k = config.k;
         let Decided { starts, strength, scale } =
             decision.decide(&mut config, self.starts, &strength, self.strength.is_some(), mode)?;
+        fitted_loss = fitted_loss.filter(|_| config.k == fitted_k);
         let custom = match self.custom.take() {
             Some((_, make)) => Some(make(&space_of(&config.parameterization()))?),
             None => None,

@@ -259,6 +259,9 @@ fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     common.to_path_buf()
 }
 
+/// Mean of squares below which they hold no piece value, centipawns.
+const RELATIVE: f64 = 40.0;
+
 /// A marker with its array, read but not changed.
 struct Job<'a> {
     /// The byte of the marker.
@@ -383,6 +386,8 @@ impl<'a> Survey<'a> {
                 .numbers(values)
                 .map_err(|(place, why)| self.wrong(if place == 0 { job.at } else { place }, why))?;
             let changes = |number: &&Replacement| self.source[number.start..number.end] != number.new;
+            let doubled = job.counts_twice(values, &numbers);
+            let note = note.into_iter().chain(doubled).reduce(|first, second| format!("{first}; {second}"));
             filled.push(Filled {
                 file: self.shown.to_path_buf(),
                 line: self.line_of(job.at),
@@ -527,6 +532,30 @@ impl Job<'_> {
             content.features(piece, square).is_some()
         });
         replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
+    }
+
+    /// A note on squares that were relative to a piece value and now contain it.
+    fn counts_twice(&self, values: &TableValues, numbers: &[Replacement]) -> Option<String> {
+        let is_squares = Content::new(values, &self.named, &self.marking).has_squares();
+        if !is_squares || self.marking.offset.is_some() {
+            return None;
+        }
+        let mean = |numbers: &mut dyn Iterator<Item = f64>| {
+            let (sum, count) = numbers.fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
+            sum / f64::from(count) / self.marking.scale
+        };
+        let old = self.found(values);
+        let from = mean(&mut old.iter().copied());
+        let to = mean(&mut numbers.iter().filter_map(|number| number.new.parse::<f64>().ok()));
+        let moved =
+            old.iter().any(|&number| number != 0.0) && from.abs() < RELATIVE && to.abs() > 2.0 * RELATIVE;
+        moved.then(|| {
+            format!(
+                "the mean of the numbers goes from {from:.0} to {to:.0}: if the source adds piece values elsewhere, every \
+                 piece will count twice; say so in the marker ('offset material' or 'offset NUMBER'; 'offset 0' if it \
+                 does not)"
+            )
+        })
     }
 
     /// The numbers of the array, old and new, and their order for people; an error at byte 0 is about the

@@ -90,7 +90,7 @@ pub fn choose_blend(
             false => config.k,
         };
         let config = RunConfig { k, ..config.clone() };
-        let request = StrengthRequest { folds: None, details: false };
+        let request = StrengthRequest::default();
         let (_, without) = choose_with_folds(&config, data, split, backend, request, stop, &mut |_| Ok(()))?;
         let Some(WithoutFolds { folded, thetas }) = without else {
             return Err(refused("one game is too few".to_string()));

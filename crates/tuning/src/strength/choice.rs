@@ -5,22 +5,25 @@ use std::sync::atomic::AtomicBool;
 use super::chooser::{Chooser, LARGEST, START};
 use super::descent::STRONG;
 use super::folded::{FOLDS, Folded};
-use super::outcome::StrengthChoice;
+use super::outcome::{Strength, StrengthChoice};
 use super::progress::StrengthObserver;
 use crate::{GAUSS_NEWTON_LIMIT, RunConfig};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::{Error, Result};
-use gputexel_model::{Penalty, PenaltyKind, penalties};
+use gputexel_model::{Penalty, PenaltyKind, penalties, supported_penalties};
 
 /// How the weights are to be chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StrengthRequest {
+pub struct StrengthRequest<'a> {
     /// Number of folds [default: 5, and 10 of fewer than 2,000 games if scores are linear].
     pub folds: Option<usize>,
     /// Whether to find out what each penalty is worth, and the curve.
     pub details: bool,
+    /// Weights that were chosen, at another K for example, and are to be judged as they are, and a z near the optimum
+    /// with them.
+    pub given: Option<(&'a Strength, &'a [f64])>,
 }
 
 /// Why weights cannot be chosen for a run, if so.
@@ -47,7 +50,7 @@ pub fn choose_strength(
     data: &Dataset,
     split: &Split,
     backend: &Backend,
-    request: StrengthRequest,
+    request: StrengthRequest<'_>,
     stop: &AtomicBool,
     observe: &mut StrengthObserver<'_>,
 ) -> Result<StrengthChoice> {
@@ -68,17 +71,17 @@ pub(super) fn choose_with_folds(
     data: &Dataset,
     split: &Split,
     backend: &Backend,
-    request: StrengthRequest,
+    request: StrengthRequest<'_>,
     stop: &AtomicBool,
     observe: &mut StrengthObserver<'_>,
 ) -> Result<(StrengthChoice, Option<WithoutFolds>)> {
     if let Some(reason) = strength_obstacle(config) {
         return Err(Error::Usage(format!("the strength of the prior cannot be chosen: {reason}")));
     }
-    let set = &data.metadata().feature_set;
+    let (set, occurrences) = (&data.metadata().feature_set, data.occurrences());
     let kinds: Vec<(PenaltyKind, Vec<Penalty>)> = PenaltyKind::ALL
         .iter()
-        .map(|&kind| (kind, penalties(set, kind)))
+        .map(|&kind| (kind, supported_penalties(set, penalties(set, kind), &occurrences)))
         .filter(|(_, list)| !list.is_empty())
         .collect();
     let mut warnings = Vec::new();
@@ -111,16 +114,19 @@ pub(super) fn choose_with_folds(
         stop,
         observe,
     };
-    let mut best = match data.program() {
-        None => chooser.search(chooser.parameterization.start())?,
-        Some(_) => {
+    let mut best = match (request.given, data.program()) {
+        (Some((strength, z)), _) => {
+            chooser.found(z, strength.kinds.iter().map(|kind| kind.weight).collect())?
+        }
+        (None, None) => chooser.search(chooser.parameterization.start())?,
+        (None, Some(_)) => {
             let z = config.begin.clone().unwrap_or_else(|| chooser.parameterization.start());
             chooser.descend(z, (STRONG * START / folded.clusters as f64).min(LARGEST))?
         }
     };
     let of_prior = folded.losses(data, data.results(), objective, |_| &config.prior_theta);
     let mut against = chooser.against(data, &of_prior, &best.at.without);
-    if chooser.strengthen(&mut best, &against)? {
+    if request.given.is_none() && chooser.strengthen(&mut best, &against)? {
         against = chooser.against(data, &of_prior, &best.at.without);
     }
     let strength = chooser.strength(&best, &against, request.details)?;

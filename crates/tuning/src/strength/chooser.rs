@@ -172,6 +172,17 @@ impl Chooser<'_> {
         best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
     }
 
+    /// Given weights, around a point z near their optimum.
+    pub(super) fn found(&mut self, z: &[f64], weights: Vec<f64>) -> Result<Found> {
+        let (mut model, pulled) = (self.model(z)?, self.pulled(z));
+        let space = space_of(&self.parameterization);
+        model.hold(|i| z[i] <= space.lower[i] || z[i] >= space.upper[i]);
+        // Of programs, folds begin where all of them lead.
+        let origins = self.folded.layout.program().map(|_| vec![z.to_vec(); self.folded.folds]);
+        let at = self.place(&model, &pulled, z, &weights, origins.as_deref())?;
+        Ok(Found { weights, around: z.to_vec(), model, pulled, at })
+    }
+
     /// Where weights lead by a model around a point, within the bounds, and the exact held-out loss there. With
     /// `origins` of the folds, steps are [shortened](shorten).
     pub(super) fn place(

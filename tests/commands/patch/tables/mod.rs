@@ -344,3 +344,47 @@ fn links_and_rights_are_kept() {
     assert!(std::fs::symlink_metadata(bench.path("link.c")).unwrap().is_symlink());
     assert_eq!(std::fs::metadata(bench.path("real.c")).unwrap().permissions().mode() & 0o777, 0o640);
 }
+
+#[test]
+fn tables_that_are_relative_to_piece_values_are_noticed() {
+    let bench = Bench::new();
+    std::fs::copy(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin"),
+        bench.path("d.bin"),
+    )
+    .unwrap();
+    let table = |piece: usize| -> String {
+        let pawnless = |square: usize| piece == 0 && matches!(square, 0..8 | 56..64);
+        let value = |square: usize| if pawnless(square) { 0 } else { (square * 7 + piece * 13) % 41 } as i64;
+        let list: Vec<String> =
+            (0..64).map(|s| (value(s) - if pawnless(s) { 0 } else { 20 }).to_string()).collect();
+        format!("  {{ {} }},\n", list.join(", "))
+    };
+    let tables: String = (0..6).map(table).collect();
+    let source =
+        |marker: &str| format!("// gputexel: pst.both{marker}\nconst int psqt[6][64] = {{\n{tables}}};\n");
+    bench.write("psqt.c", source(""));
+    bench.told(&["import-params", "psqt.c", "--model", "pst", "-o", "start.json"]);
+    let tune = ["tune", "d.bin", "--prior", "start.json", "--basis", "tied", "--backend", "cpu", "--out"];
+    let (code, _, err) = bench.run(&[&tune[..], &["run"]].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("the prior's tables hold no piece values") && err.contains("'offset material'"),
+        "{err}"
+    );
+    let (code, out, _) = bench.run(&["patch", "tables", "run", "psqt.c", "--dry-run"], "");
+    let notes = bench.run(&["patch", "tables", "run", "psqt.c"], "");
+    assert_eq!((code, notes.0), (0, 0), "{out} {notes:?}");
+    assert!(notes.1.contains("every piece will count twice"), "{notes:?}");
+    // With the engine's own piece values, nothing is to be said, and the values are those of the marker.
+    let piece = " offset 100/100";
+    bench.write("knight.c", source(piece));
+    let (code, _, err) = bench.run(&["import-params", "knight.c", "--model", "pst", "-o", "own.json"], "");
+    assert_eq!(code, 0, "{err}");
+    let tune =
+        ["tune", "d.bin", "--prior", "own.json", "--basis", "tied", "--backend", "cpu", "--out", "own"];
+    let (code, _, err) = bench.run(&tune, "");
+    assert!(code == 0 && !err.contains("hold no piece values"), "{err}");
+    let (code, out, err) = bench.run(&["patch", "tables", "own", "knight.c"], "");
+    assert!(code == 0 && !out.contains("count twice"), "{out} {err}");
+}

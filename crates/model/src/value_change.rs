@@ -1,0 +1,53 @@
+//! Changes of values that no position supports, for those who have to be told.
+
+use serde::Serialize;
+
+/// The values of a feature before and after, centipawns: middlegame and endgame.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValueChange {
+    /// The feature's name.
+    pub name: String,
+    /// Before.
+    pub from: [f64; 2],
+    /// After.
+    pub to: [f64; 2],
+}
+
+impl ValueChange {
+    /// The values of the features `which`, by id, in two vectors θ: middlegame values of all features, then their
+    /// endgame values.
+    pub fn of(
+        set: &crate::FeatureSet,
+        which: impl Iterator<Item = usize>,
+        from: &[f64],
+        to: &[f64],
+    ) -> Vec<Self> {
+        let count = set.features.len();
+        let values = |theta: &[f64], id: usize| [theta[id], theta[count + id]];
+        which
+            .map(|id| Self {
+                name: set.features[id].name.clone(),
+                from: values(from, id),
+                to: values(to, id),
+            })
+            .collect()
+    }
+
+    /// Whether any of its values is another now.
+    pub fn is_change(&self) -> bool {
+        self.from != self.to
+    }
+}
+
+/// As `knight_a8 (mg 0 -> -12, eg 0 -> -5.5)`; values that did not change are left out.
+impl std::fmt::Display for ValueChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tenths = |value: f64| (10.0 * value).round() / 10.0;
+        let phases = ["mg", "eg"].into_iter().zip(self.from.iter().zip(&self.to));
+        let changed = phases.filter(|(_, (from, to))| from != to);
+        let texts: Vec<String> = changed
+            .map(|(phase, (from, to))| format!("{phase} {} -> {}", tenths(*from), tenths(*to)))
+            .collect();
+        write!(f, "{} ({})", self.name, texts.join(", "))
+    }
+}
