@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::lines::check_length;
 use crate::removed::removed_rights;
 
 /// Whether an open file is the one with this name, and has not been removed, moved or replaced.
@@ -65,6 +66,15 @@ impl AppendFile {
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.check()?;
         self.file.write_all(bytes).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// As [`append`](Self::append), for a line with its end.
+    ///
+    /// # Errors
+    /// Those of [`append`](Self::append); [`Error::Input`] for a line that is too long to be read again.
+    pub(crate) fn append_line(&mut self, line: &[u8]) -> Result<()> {
+        check_length(&self.path, line)?;
+        self.append(line)
     }
 
     /// Checks that the file is still there.

@@ -5,7 +5,7 @@
 //! process that holds the lock of the folder writes. What the lines mean is up to the callers.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::appending::AppendFile;
 use crate::error::{Error, Result};
 use crate::folder_lock::{FolderLock, no_record};
+use crate::lines::{Lines, check_length};
 
 /// Where a journal is, and what it is called in messages.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +43,6 @@ impl Place<'_> {
         }
     }
 }
-
-/// Bytes of a line at most.
-const LINE_BYTES: u64 = 1 << 30;
 
 /// What a journal holds.
 pub struct Contents<H, E> {
@@ -93,40 +91,30 @@ pub fn scan<H: DeserializeOwned, E: DeserializeOwned>(
     mut each: impl FnMut(Line, E) -> Result<()>,
 ) -> Result<(H, u64)> {
     let path = place.path();
-    let file = File::open(&path).map_err(|e| place.missing(e))?;
+    let mut lines = Lines::open(&path).map_err(|e| place.missing(e))?;
     let damaged = |line, e: &dyn std::fmt::Display| {
         Error::line(&path, line, format!("not the journal of a {}, or damaged: {e}", place.what))
     };
-    // A device or pipe may have no end.
-    let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-    let limit = if is_file { crate::RECORD_BYTES } else { crate::SETTINGS_BYTES };
-    let mut reader = BufReader::with_capacity(1 << 16, file.take(limit));
-    let (mut text, mut header, mut offset, mut number) = (Vec::new(), None, 0, 1);
+    let (mut header, mut whole) = (None, 0);
     let mut check = Some(check);
-    loop {
-        text.clear();
-        let read = (&mut reader).take(LINE_BYTES).read_until(b'\n', &mut text);
-        let bytes = read.map_err(|e| Error::io(&path, e))?;
-        if text.pop() != Some(b'\n') {
-            break;
-        }
+    while let Some(line) = lines.next()?.filter(|line| line.ended) {
+        let (number, text) = (line.number, line.bytes);
         match (&header, check.take()) {
             (None, Some(check)) => {
-                let found = serde_json::from_slice(&text).map_err(|e| damaged(number, &e))?;
+                let found = serde_json::from_slice(text).map_err(|e| damaged(number, &e))?;
                 check(&found)?;
                 header = Some(found);
             }
             _ if text.is_empty() => {}
             _ => {
-                let entry = serde_json::from_slice(&text).map_err(|e| damaged(number, &e))?;
-                each(Line { number, offset, bytes: text.len() }, entry)?;
+                let entry = serde_json::from_slice(text).map_err(|e| damaged(number, &e))?;
+                each(Line { number, offset: line.offset, bytes: text.len() }, entry)?;
             }
         }
-        offset += bytes as u64;
-        number += 1;
+        whole = line.offset + text.len() as u64 + 1;
     }
     match header {
-        Some(header) => Ok((header, offset)),
+        Some(header) => Ok((header, whole)),
         None => Err(Error::input(&path, "contains no configuration; no games were played")),
     }
 }
@@ -159,6 +147,7 @@ impl LineJournal {
         let path = place.path();
         let mut line = serde_json::to_vec(header).map_err(|e| Error::io(&path, e.into()))?;
         line.push(b'\n');
+        check_length(&path, &line)?;
         // Nothing can be resumed without it.
         crate::write_atomically(&path, &line)?;
         Ok(Self { file: AppendFile::open(&path)?, lock: lock.clone() })
@@ -211,7 +200,7 @@ impl LineJournal {
         let mut line = serde_json::to_vec(entry).map_err(|e| Error::io(path, e.into()))?;
         line.push(b'\n');
         self.lock.check()?;
-        self.file.append(&line)
+        self.file.append_line(&line)
     }
 
     /// Checks that what was added is still there.

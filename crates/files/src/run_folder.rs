@@ -1,7 +1,7 @@
 //! The folder of a run: what is in it, how it comes into being, and whose it is.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -12,6 +12,7 @@ use crate::atomic::write_atomically;
 use crate::error::{Error, Remedy, Result};
 use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
 use crate::json_lines::wrap_numbers;
+use crate::lines::Lines;
 use crate::new_folders::NewFolders;
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
@@ -311,23 +312,22 @@ impl RunFolder {
     /// checkpoint does not know and that are done again.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::Input`] for a line without an end.
     pub fn metrics(&self, keep: u64) -> Result<AppendFile> {
         let path = self.file(METRICS);
-        let open = || -> std::io::Result<AppendFile> {
-            let mut kept = 0u64;
-            if let Ok(file) = File::open(&path) {
-                let mut reader = BufReader::new(file);
-                let mut line = Vec::new();
+        let mut kept = 0;
+        match Lines::open(&path) {
+            Ok(mut lines) => {
                 for _ in 0..keep {
-                    line.clear();
-                    reader.read_until(b'\n', &mut line)?;
-                    if !line.ends_with(b"\n") {
-                        break; // torn by a crash
-                    }
-                    kept += line.len() as u64;
+                    // The last one may have been torn by a crash.
+                    let Some(line) = lines.next()?.filter(|line| line.ended) else { break };
+                    kept = line.offset + line.bytes.len() as u64 + 1;
                 }
             }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io(&path, error)),
+        }
+        let open = || -> std::io::Result<AppendFile> {
             let file = OpenOptions::new().create(true).append(true).open(&path)?;
             file.set_len(kept)?;
             AppendFile::of(&path, file)
@@ -412,11 +412,11 @@ pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
 /// Appends a record as a line of JSON, such as one of `metrics.jsonl`.
 ///
 /// # Errors
-/// Those of [`AppendFile::append`].
+/// Those of [`AppendFile::append`]; [`Error::Input`] for a line that is too long to be read again.
 pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()> {
     let line = serde_json::to_string(record)
         .map_err(|e| Error::Numeric(format!("a line of records cannot be written: {e}")))?;
-    file.append((line + "\n").as_bytes())
+    file.append_line((line + "\n").as_bytes())
 }
 
 /// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.

@@ -1,6 +1,7 @@
 //! Checkpoints: the complete state of a run in one safetensors file, replaced atomically.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::Read as _;
 use std::path::Path;
 
 use safetensors::tensor::TensorView;
@@ -77,6 +78,8 @@ fn checksum<'a>(
 const KEY: &str = "gputexel-checkpoint";
 const VERSION: u32 = 2;
 const BEST: &str = "best_parameters";
+/// The largest header that `safetensors` reads, bytes.
+const MAX_HEADER: u64 = 100_000_000;
 
 impl Checkpoint {
     /// Writes the checkpoint; an older one is only replaced once the new one is complete.
@@ -139,8 +142,7 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not a checkpoint or is damaged.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes =
-            gputexel_files::read_whole(path, gputexel_files::RECORD_BYTES).map_err(|e| Error::io(path, e))?;
+        let bytes = read_bytes(path).map_err(|e| Error::io(path, e))?;
         let broken = |why: String| Error::input(path, format!("not a checkpoint, or damaged: {why}"));
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| broken(e.to_string()))?;
         let tensors = SafeTensors::deserialize(&bytes).map_err(|e| broken(e.to_string()))?;
@@ -171,6 +173,19 @@ impl Checkpoint {
     }
 }
 
+/// The bytes of a file; only the first few where it is no checkpoint, which may be very large.
+fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = gputexel_files::open_whole(path, gputexel_files::RECORD_BYTES)?;
+    let mut bytes = Vec::new();
+    // The length of a header, and the first byte of its JSON.
+    (&mut file).take(9).read_to_end(&mut bytes)?;
+    let header = bytes.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+    if (2..=MAX_HEADER).contains(&header) && bytes.last() == Some(&b'{') {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +212,9 @@ mod tests {
         assert_eq!(Checkpoint::read(&path).unwrap(), checkpoint);
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
+        assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
+        // Of what is none, no more than the beginning is read.
+        std::fs::File::create(&path).unwrap().set_len(1 << 34).unwrap();
         assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
         let mut flipped = bytes;
         let last = flipped.len() - 2;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{ErrorStatus, RoundRecord};
-use gputexel_files::{Error, RECORD_BYTES, Result, read_whole_text};
+use gputexel_files::{Error, Lines, Result, SETTINGS_BYTES, read_whole_text};
 use gputexel_model::{Interval, Parameterization};
 use gputexel_optimizer::StepDetails;
 
@@ -52,16 +52,17 @@ fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Resul
 /// # Errors
 /// [`Error::Io`] when it cannot be read, [`Error::Input`] for a line that is not of this format.
 pub fn read_metrics(path: &Path) -> Result<Vec<MetricsLine>> {
-    let text = match read_whole_text(path, RECORD_BYTES) {
-        Ok(text) => text,
+    let mut lines = match Lines::open(path) {
+        Ok(lines) => lines,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(path, error)),
     };
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let line = |(n, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|e| Error::line(path, n as u64 + 1, format!("not a step: {e}")))
-    };
-    whole.lines().enumerate().map(line).collect()
+    let mut found = Vec::new();
+    while let Some(line) = lines.next()?.filter(|line| line.ended) {
+        let step = serde_json::from_slice(line.bytes);
+        found.push(step.map_err(|e| Error::line(path, line.number, format!("not a step: {e}")))?);
+    }
+    Ok(found)
 }
 
 /// The contents of `z.json`: the values of a basis by name.
@@ -148,7 +149,7 @@ impl CoordinatesFile {
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_whole_text(path, RECORD_BYTES).map_err(|e| Error::io(path, e))?;
+        let text = read_whole_text(path, SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
         serde_json::from_str(&text).map_err(|error| Error::json(path, "the values of a basis", &error))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 use std::str::FromStr;
 
-use gputexel_files::{Error, RECORD_BYTES, Result, read_whole_text};
+use gputexel_files::{Error, Result, SETTINGS_BYTES, read_whole_text};
 use serde::{Deserialize, Serialize};
 
 use crate::fit::MAX_DEGREE;
@@ -96,7 +96,7 @@ impl Constants {
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format or a is not positive.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_whole_text(path, RECORD_BYTES).map_err(|e| Error::io(path, e))?;
+        let text = read_whole_text(path, SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
         let file: File = serde_json::from_str(&text)
             .map_err(|error| Error::json(path, "the constants of a WDL model", &error))?;
         let wrong = |why: String| Err(Error::input(path, why));

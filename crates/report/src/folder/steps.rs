@@ -1,8 +1,8 @@
 //! The steps of a run, of which reports show so many.
 
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::ErrorKind;
 
-use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, open_whole};
+use gputexel_files::{Error, Lines, Result, RunFolder};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -28,23 +28,18 @@ struct Line {
 /// among them. Of a run under way, the last line may be torn.
 pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
     let path = folder.file("metrics.jsonl");
-    let file = match open_whole(&path, RECORD_BYTES) {
-        Ok(file) => file,
+    let mut lines = match Lines::open(&path) {
+        Ok(lines) => lines,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io(&path, error)),
     };
-    let mut reader = BufReader::new(file);
-    let (mut thinned, mut text) = (Thinned::default(), Vec::new());
-    for n in 1.. {
-        text.clear();
-        if reader.read_until(b'\n', &mut text).map_err(|error| Error::io(&path, error))? == 0 {
-            break;
-        }
-        match serde_json::from_slice::<Line>(&text) {
+    let mut thinned = Thinned::default();
+    while let Some(text) = lines.next()? {
+        match serde_json::from_slice::<Line>(text.bytes) {
             // Other lines tell of rounds.
             Ok(line) => line.epoch.into_iter().for_each(|number| thinned.add(number, &line)),
             Err(_) if may_be_torn => {}
-            Err(error) => return Err(Error::line(&path, n, format!("not a step: {error}"))),
+            Err(error) => return Err(Error::line(&path, text.number, format!("not a step: {error}"))),
         }
     }
     Ok(thinned.finish())

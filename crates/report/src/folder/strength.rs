@@ -2,7 +2,7 @@
 
 use crate::{PenaltyRow, StrengthReport, Table, grouped};
 use gputexel_files::run_folder::{ABLATION, RunFolder};
-use gputexel_files::{Error, RECORD_BYTES, Result};
+use gputexel_files::{Error, Result, SETTINGS_BYTES};
 use gputexel_model::{Penalty, PenaltyKind};
 use gputexel_tuning::{
     Ablation, HeldOutGain, LeftOut, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord,
@@ -20,7 +20,7 @@ const SAME_SCALE: f64 = 0.05;
 /// [`Error::Input`] when the file is damaged; [`Error::Io`].
 pub(super) fn ablation(folder: &RunFolder) -> Result<Option<Ablation>> {
     let path = folder.file(ABLATION);
-    let text = match gputexel_files::read_whole_text(&path, RECORD_BYTES) {
+    let text = match gputexel_files::read_whole_text(&path, SETTINGS_BYTES) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io(&path, error)),
