@@ -3,6 +3,7 @@
 use plotters::prelude::*;
 
 use super::curve::short;
+use super::span::Span;
 use super::svg::{Size, draw};
 use gputexel_files::Result;
 
@@ -37,15 +38,8 @@ impl Bands {
         let columns = (1..).find(|c| c * c >= self.panels.len()).unwrap_or(1).max(1);
         let rows = self.panels.len().div_ceil(columns).max(1);
         let all = || self.panels.iter().flat_map(|panel| &panel.points);
-        let range = |values: &mut dyn Iterator<Item = f64>| {
-            let (low, high) =
-                values.filter(|v| v.is_finite()).fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(v), h.max(v)));
-            let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-            let margin = (0.04 * (high - low)).max(1e-9 * low.abs().max(high.abs()).max(1.0));
-            (low, high, margin)
-        };
-        let (x_low, x_high, x_margin) = range(&mut all().map(|point| point.0));
-        let (y_low, y_high, y_margin) = range(&mut all().flat_map(|point| point.1));
+        let x = Span::over(all().map(|point| point.0), 1e-9).with_room(0.0, 0.04);
+        let y = Span::over(all().flat_map(|point| point.1), 1e-9).with_room(0.04, 0.04);
         let single = columns == 1;
         let size = if single {
             Size { width: 960, height: 600 }
@@ -60,7 +54,7 @@ impl Bands {
                     .margin(6)
                     .x_label_area_size(40)
                     .y_label_area_size(58)
-                    .build_cartesian_2d(x_low..x_high + x_margin, y_low - y_margin..y_high + y_margin)?;
+                    .build_cartesian_2d(x, y)?;
                 chart
                     .configure_mesh()
                     .light_line_style(TRANSPARENT)

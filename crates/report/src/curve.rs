@@ -1,12 +1,10 @@
 //! Curves: a line with a marked point, for the terminal (braille) and as SVG.
 
-use std::ops::Range;
-
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use textplots::{AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, Shape};
 
+use super::span::Span;
 use super::svg::{Size, draw};
 use gputexel_files::Result;
 
@@ -30,7 +28,7 @@ impl Spacing {
     pub fn fitting(numbers: &[f64]) -> Self {
         let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else { return Self::Linear };
         let logarithmic = low > 0.0 && high / low >= WIDE;
-        let place = |number: f64| if logarithmic { number.ln() } else { number };
+        let place = |number: f64| if logarithmic { number.log10() } else { number };
         let gaps = numbers.windows(2).map(|pair| place(pair[1]) - place(pair[0]));
         let even = (place(high) - place(low)) / (numbers.len() as f64 - 1.0).max(1.0);
         match (gaps.fold(f64::INFINITY, f64::min) < even / 4.0, logarithmic) {
@@ -70,15 +68,15 @@ impl Curve {
     fn x(&self, value: f64) -> f64 {
         match self.spacing {
             Spacing::Linear => value,
-            Spacing::Logarithmic => value.ln(),
+            Spacing::Logarithmic => value.log10(),
             Spacing::Equal => self.points.partition_point(|point| point.0 < value) as f64,
         }
     }
 
     /// The horizontal axis over a range.
-    fn horizontal(&self, range: Range<f64>) -> Horizontal {
+    fn horizontal(&self, span: Span) -> Horizontal {
         let numbers = self.points.iter().map(|point| point.0).collect();
-        Horizontal { range, spacing: self.spacing, numbers }
+        Horizontal { span, spacing: self.spacing, numbers }
     }
 
     /// Points whose value is a number, on the axis.
@@ -87,48 +85,32 @@ impl Curve {
         finite.map(|&(x, y)| (self.x(x), y)).collect()
     }
 
-    /// Smallest and largest x and y, apart from each other.
-    fn ranges(&self) -> ((f64, f64), (f64, f64)) {
+    /// From the smallest to the largest x and y.
+    fn spans(&self) -> (Span, Span) {
         let drawn = self.drawn();
         let mark = (self.x(self.mark.0), self.mark.1);
         let all = drawn.iter().chain([&mark]);
         let with_errors = self.points.iter().zip(&self.errors).flat_map(|(&(_, y), e)| [y - e, y + e]);
-        let range = |values: &mut dyn Iterator<Item = f64>| {
-            let (low, high) = values
-                .filter(|value| value.is_finite())
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-            let least = 1e-9 * low.abs().max(high.abs()).max(1e-9);
-            if high - low > least { (low, high) } else { (low - least, high + least) }
-        };
-        (range(&mut all.clone().map(|p| p.0)), range(&mut all.map(|p| p.1).chain(with_errors)))
+        (Span::over(all.clone().map(|p| p.0), 0.0), Span::over(all.map(|p| p.1).chain(with_errors), 0.0))
     }
 
     /// The curve in braille characters, with a dotted line through the marked point.
     pub fn to_terminal(&self) -> String {
-        let ((x_low, x_high), (y_low, y_high)) = self.ranges();
-        let single = |points: Vec<(f64, f64)>| -> Vec<(f32, f32)> {
-            points.into_iter().map(|(x, y)| (x as f32, y as f32)).collect()
-        };
-        let line = single(self.drawn());
-        let dots = 2 * LINES;
-        let height = |i: u32| y_low + (y_high - y_low) * f64::from(i) / f64::from(dots);
-        let marked = single((0..=dots).map(|i| (self.x(self.mark.0), height(i))).collect());
+        let (across, up) = self.spans();
+        // Shares are numbers that an f32 holds.
+        let drawn = self.drawn().into_iter().map(|(x, y)| (across.share(x) as f32, up.share(y) as f32));
+        let line: Vec<(f32, f32)> = drawn.collect();
+        let (dots, at) = (2 * LINES, across.share(self.x(self.mark.0)) as f32);
+        let marked: Vec<(f32, f32)> = (0..=dots).map(|i| (at, i as f32 / dots as f32)).collect();
         let (line, marked) = (Shape::Lines(&line), Shape::Points(&marked));
-        let mut chart = Chart::new_with_y_range(
-            2 * COLUMNS,
-            4 * LINES,
-            x_low as f32,
-            x_high as f32,
-            y_low as f32,
-            y_high as f32,
-        );
-        let axis = self.horizontal(x_low..x_high);
-        let x_label = move |x: f32| axis.format_ext(&f64::from(x));
+        let mut chart = Chart::new_with_y_range(2 * COLUMNS, 4 * LINES, 0.0, 1.0, 0.0, 1.0);
+        let axis = self.horizontal(across);
+        let x_label = move |share: f32| axis.format_ext(&across.at(f64::from(share)));
         let chart = chart
             .x_axis_style(LineStyle::None)
             .y_axis_style(LineStyle::None)
             .x_label_format(LabelFormat::Custom(Box::new(x_label)))
-            .y_label_format(LabelFormat::Custom(Box::new(|y| format!("{y:.6}"))))
+            .y_label_format(LabelFormat::Custom(Box::new(move |share| fixed(up.at(f64::from(share)), 6))))
             .lineplot(&line)
             .lineplot(&marked);
         chart.figures();
@@ -140,11 +122,10 @@ impl Curve {
     /// # Errors
     /// [`Error::Numeric`](gputexel_files::Error::Numeric) when there is nothing to draw.
     pub fn to_svg(&self) -> Result<String> {
-        let ((x_low, x_high), (y_low, y_high)) = self.ranges();
-        let margin = |low: f64, high: f64| (low - 0.03 * (high - low))..(high + 0.05 * (high - low));
-        let x_range = match self.spacing {
-            Spacing::Equal => -0.5..self.points.len() as f64 - 0.5,
-            _ => margin(x_low, x_high),
+        let (across, up) = self.spans();
+        let across = match self.spacing {
+            Spacing::Equal => Span::between(-0.5, self.points.len() as f64 - 0.5),
+            _ => across.with_room(0.03, 0.05),
         };
         let line = self.drawn();
         // Under the title, where nothing that is drawn can cross it.
@@ -156,13 +137,13 @@ impl Curve {
                 .margin_top(8)
                 .x_label_area_size(48)
                 .y_label_area_size(92)
-                .build_cartesian_2d(self.horizontal(x_range), margin(y_low, y_high))?;
+                .build_cartesian_2d(self.horizontal(across), up.with_room(0.03, 0.05))?;
             chart
                 .configure_mesh()
                 .light_line_style(TRANSPARENT)
                 .x_desc(&self.x_name)
                 .y_desc(&self.y_name)
-                .y_label_formatter(&|y| format!("{y:.6}"))
+                .y_label_formatter(&|y| fixed(*y, 6))
                 .label_style(("sans-serif", 15))
                 .draw()?;
             chart.draw_series(LineSeries::new(line.iter().copied(), BLUE.stroke_width(2)))?;
@@ -185,7 +166,7 @@ impl Curve {
 /// the points where these are equally far apart.
 #[derive(Clone)]
 struct Horizontal {
-    range: Range<f64>,
+    span: Span,
     spacing: Spacing,
     /// Numbers of the points, for equal spacing.
     numbers: Vec<f64>,
@@ -199,28 +180,22 @@ impl Ranged for Horizontal {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        RangedCoordf64::from(self.range.clone()).map(value, limit)
+        self.span.map(value, limit)
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
         match self.spacing {
-            Spacing::Linear => return RangedCoordf64::from(self.range.clone()).key_points(hint),
+            Spacing::Linear => self.span.key_points(hint),
             Spacing::Equal => {
                 let stride = self.numbers.len().div_ceil(TEXTS).max(1);
-                return (0..self.numbers.len()).step_by(stride).map(|i| i as f64).collect();
+                (0..self.numbers.len()).step_by(stride).map(|i| i as f64).collect()
             }
-            Spacing::Logarithmic => {}
+            Spacing::Logarithmic => self.span.logarithmic_ticks(TEXTS),
         }
-        let decade = |value: f64| (value / std::f64::consts::LN_10).floor() as i32;
-        let decades = decade(self.range.start)..=decade(self.range.end);
-        let digits: &[f64] = if decades.clone().count() > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let points =
-            decades.flat_map(|decade| digits.iter().map(move |digit| (digit * 10f64.powi(decade)).ln()));
-        points.filter(|point| self.range.contains(point)).collect()
     }
 
-    fn range(&self) -> Range<f64> {
-        self.range.clone()
+    fn range(&self) -> std::ops::Range<f64> {
+        self.span.range()
     }
 }
 
@@ -228,10 +203,15 @@ impl ValueFormatter<f64> for Horizontal {
     fn format_ext(&self, value: &f64) -> String {
         match self.spacing {
             Spacing::Linear => short(*value),
-            Spacing::Logarithmic => short(value.exp()),
+            Spacing::Logarithmic => short(10f64.powf(*value)),
             Spacing::Equal => self.numbers.get(value.round() as usize).map(|n| short(*n)).unwrap_or_default(),
         }
     }
+}
+
+/// A number with so many decimals, or in few digits where it has very many.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    if value.abs() < 1e12 { format!("{value:.decimals$}") } else { short(value) }
 }
 
 /// A number in few digits, for labels of axes.
@@ -252,13 +232,13 @@ pub(super) fn short(value: f64) -> String {
 /// A number in seven digits, without the zeros at its end.
 fn precise(value: f64) -> String {
     let digits = (6 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.digits$}");
-    trimmed(&text)
+    trimmed(&fixed(value, digits))
 }
 
 /// A decimal without the zeros at its end, and 0 without a sign.
 pub(super) fn trimmed(text: &str) -> String {
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
+    let is_decimal = text.contains('.') && !text.contains('e');
+    let text = if is_decimal { text.trim_end_matches('0').trim_end_matches('.') } else { text };
     if text == "-0" { "0".to_string() } else { text.to_string() }
 }
 
@@ -312,8 +292,8 @@ mod tests {
     #[test]
     fn logarithmic_axes_have_round_numbers() {
         let texts = |low: f64, high: f64| -> Vec<String> {
-            let range = low.ln()..high.ln();
-            let axis = Horizontal { range, spacing: Spacing::Logarithmic, numbers: Vec::new() };
+            let span = Span::between(low.log10(), high.log10());
+            let axis = Horizontal { span, spacing: Spacing::Logarithmic, numbers: Vec::new() };
             axis.key_points(10).iter().map(|point| axis.format_ext(point)).collect()
         };
         assert_eq!(texts(0.15, 3.0), ["0.2", "0.5", "1", "2"]);

@@ -3,6 +3,7 @@
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
 use plotters::prelude::*;
 
+use super::curve::fixed;
 use super::svg::{Size, draw};
 use gputexel_files::Result;
 
@@ -35,8 +36,10 @@ impl HeatMap {
         let mut finite: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
         finite.sort_by(f64::total_cmp);
         let low = finite.first().copied().unwrap_or(0.0);
-        let middle = finite.get(finite.len() / 2).map_or(1.0, |median| (median - low).max(1e-300));
-        self.values.iter().map(|value| (value - low) / (value - low + middle)).collect()
+        // A quarter of a difference, since the sum of two may be too large for a number.
+        let above = |value: f64| value / 4.0 - low / 4.0;
+        let middle = finite.get(finite.len() / 2).map_or(1.0, |median| above(*median).max(1e-300));
+        self.values.iter().map(|value| above(*value) / (above(*value) + middle)).collect()
     }
 
     /// The map as an SVG document; the lowest value is framed.
@@ -73,7 +76,7 @@ impl HeatMap {
                 let size = (820 / columns.max(1) / 5).clamp(7, 15) as i32;
                 chart.draw_series(cells.map(|i| {
                     let ink = if shares[i] < 0.45 { WHITE } else { BLACK };
-                    let text = format!("{:.6}", self.values[i]);
+                    let text = fixed(self.values[i], 6);
                     let shift = (-(text.len() as i32) * size * 27 / 100, -size / 2);
                     let style = ("sans-serif", size).into_font().color(&ink);
                     EmptyElement::at(((i % columns) as f64, (i / columns) as f64))

@@ -12,6 +12,7 @@ mod heat;
 mod html;
 mod paths;
 mod report;
+mod span;
 mod svg;
 mod sweep_chart;
 mod tensorboard;
@@ -31,5 +32,6 @@ pub use html::{
 };
 pub use paths::{Path, Paths};
 pub use report::Report;
+pub use span::Span;
 pub use sweep_chart::{sweep_curve, sweep_picture};
 pub use tensorboard::EventWriter;

@@ -3,6 +3,7 @@
 use plotters::prelude::*;
 
 use super::curve::short;
+use super::span::Span;
 use super::svg::{Size, draw};
 use gputexel_files::Result;
 
@@ -68,9 +69,7 @@ impl Paths {
     /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
     pub fn to_svg(&self) -> Result<String> {
         let all = || self.paths.iter().flat_map(Path::scaled).map(|point| point.1);
-        let (low, high) =
-            all().filter(|y| y.is_finite()).fold((0.0, 0.0), |(l, h): (f64, f64), y| (l.min(y), h.max(y)));
-        let margin = 0.05 * (high - low).max(0.1);
+        let up = Span::over(all().chain([0.0]), 0.005).with_room(0.05, 0.05);
         let x_end = self.x_end.max(1.0);
         let mut order: Vec<&Path> = self.paths.iter().collect();
         // Those that stayed are drawn first, and so lie below the others.
@@ -85,7 +84,7 @@ impl Paths {
                 .margin(6)
                 .x_label_area_size(44)
                 .y_label_area_size(64)
-                .build_cartesian_2d(0.0..x_end, low - margin..high + margin)?;
+                .build_cartesian_2d(Span::between(0.0, x_end), up)?;
             chart
                 .configure_mesh()
                 .light_line_style(TRANSPARENT)
@@ -93,7 +92,9 @@ impl Paths {
                 .y_desc("change from the start, in units of c")
                 .x_label_formatter(&|x| short(*x))
                 // What is left of sums of steps is no number to show.
-                .y_label_formatter(&|y| if y.abs() < 1e-9 * (high - low) { "0".into() } else { short(*y) })
+                .y_label_formatter(&|y| {
+                    if y.abs() < 1e-9 * (up.high() / 2.0 - up.low() / 2.0) { "0".into() } else { short(*y) }
+                })
                 .label_style(("sans-serif", 15))
                 .draw()?;
             let zero = [(0.0, 0.0), (x_end, 0.0)];

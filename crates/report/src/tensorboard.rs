@@ -44,7 +44,9 @@ impl EventWriter {
         writer.write(&event(now, 0, |message| bytes(message, 3, b"brain.Event:2")))?;
         if after > 0 {
             // SessionLog { status: START }: what follows that step in older files is no longer true.
-            writer.write(&event(now, after as i64 + 1, |message| bytes(message, 7, &[0x08, 0x01])))?;
+            writer.write(&event(now, (after as i64).wrapping_add(1), |message| {
+                bytes(message, 7, &[0x08, 0x01])
+            }))?;
         }
         Ok(writer)
     }

@@ -8,6 +8,7 @@ use crate::counts::Counts;
 use crate::fit::{Fit, local_fits};
 use crate::model::WdlModel;
 use gputexel_files::{Error, Result};
+use gputexel_report::Span;
 
 type Sheet<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
@@ -92,7 +93,7 @@ pub(crate) fn slice(counts: &Counts, model: &WdlModel, at: u16, limit: f64) -> R
             .margin(10)
             .x_label_area_size(40)
             .y_label_area_size(50)
-            .build_cartesian_2d(-limit..limit, 0.0..1.0)?;
+            .build_cartesian_2d(Span::between(-limit, limit), Span::between(0.0, 1.0))?;
         chart
             .configure_mesh()
             .max_light_lines(0)
@@ -128,7 +129,7 @@ pub(crate) fn parameters(counts: &Counts, fit: &Fit) -> Result<String> {
             .margin(10)
             .x_label_area_size(40)
             .y_label_area_size(60)
-            .build_cartesian_2d(low..high, 0.0..top)?;
+            .build_cartesian_2d(Span::between(low, high), Span::between(0.0, top))?;
         let name = model.by.name();
         chart
             .configure_mesh()
@@ -193,7 +194,7 @@ pub(crate) fn contours(counts: &Counts, model: &WdlModel, outcome: usize, limit:
             .margin(10)
             .x_label_area_size(40)
             .y_label_area_size(50)
-            .build_cartesian_2d(-limit..limit, bottom..top)?;
+            .build_cartesian_2d(Span::between(-limit, limit), Span::between(bottom, top))?;
         let name = model.by.name();
         chart
             .configure_mesh()

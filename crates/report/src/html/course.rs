@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::super::span::Span;
 use super::data::{RunReport, Step};
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_files::Result;
@@ -158,6 +159,7 @@ pub(super) fn swarms(report: &RunReport) -> Result<Option<Markup>> {
     };
     let (low, high) =
         last.each.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+    let span = Span::between(low, high);
     Ok(Some(html! {
         div.figures {
             (spread.figure("swarms")?)
@@ -168,7 +170,7 @@ pub(super) fn swarms(report: &RunReport) -> Result<Option<Markup>> {
                 caption { "Lowest loss of each swarm at the end; bars: difference from the best" }
                 thead { tr { th scope="col" { "swarm" } th scope="col" { "loss" } } }
                 tbody { @for (i, loss) in last.each.iter().enumerate() {
-                    @let share = if high > low { 100.0 * (loss - low) / (high - low) } else { 0.0 };
+                    @let share = if high > low { 100.0 * span.share(*loss) } else { 0.0 };
                     tr { th scope="row" { (i + 1) } td { (format!("{loss:.8}"))
                         span.bar aria-hidden="true" { span.up style={ "left:0;width:" (format!("{share:.1}")) "%" } {} } } }
                 } }

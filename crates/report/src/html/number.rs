@@ -1,6 +1,6 @@
 //! Numbers as texts of the page.
 
-use super::super::curve::trimmed;
+use super::super::curve::{fixed, trimmed};
 pub use gputexel_files::grouped;
 
 /// With its sign, without decimals; 0 has none.
@@ -22,7 +22,7 @@ pub(super) fn count(number: u64) -> String {
 
 /// Up to eight decimals; a dash for what is no number.
 pub(super) fn precise(value: f64) -> String {
-    if value.is_finite() { trimmed(&format!("{value:.8}")) } else { "–".to_string() }
+    if value.is_finite() { trimmed(&fixed(value, 8)) } else { "–".to_string() }
 }
 
 /// The place of a number in a series: `second`, `third`, then `4th`, `21st`.
@@ -85,8 +85,8 @@ mod tests {
         assert_eq!([0.4, -0.4, 3.0, -3.0].map(signed), ["0", "0", "+3", "-3"]);
         assert_eq!([1.0, -0.01, 2.25].map(centipawns), ["1", "0", "2.2"]);
         assert_eq!(
-            [0.0, -0.0, -1e-9, 1e-9, -2.5, 100.0, 0.123456789, f64::NAN].map(precise),
-            ["0", "0", "0", "0", "-2.5", "100", "0.12345679", "–"]
+            [0.0, -0.0, -1e-9, 1e-9, -2.5, 100.0, 0.123456789, f64::NAN, 1e308, -1.2e20].map(precise),
+            ["0", "0", "0", "0", "-2.5", "100", "0.12345679", "–", "1e308", "-1.2e20"]
         );
         assert_eq!(
             [1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(ordinal),

@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 
+use super::super::curve::fixed;
+use super::super::span::Span;
 use super::data::{SweepReport, SweepSetting};
 use super::table;
 use crate::Table;
@@ -39,7 +41,8 @@ pub(super) fn figure(sweep: &SweepReport, varied: &[usize]) -> Markup {
     let left = LEFT.max(12.0 + CHARACTER * longest.unwrap_or(0) as f64);
     let x = |n: usize| left + STEP * n as f64;
     let y = |share: f64| TOP + HEIGHT * (1.0 - share);
-    let up = |loss: f64| ((loss - low) / (high - low)).clamp(0.0, 1.0);
+    let span = Span::between(low, high);
+    let up = |loss: f64| span.share(loss).clamp(0.0, 1.0);
     // The best one is seen above the others.
     settings.reverse();
     let count = settings.len();
@@ -88,8 +91,8 @@ pub(super) fn figure(sweep: &SweepReport, varied: &[usize]) -> Markup {
             @let right = x(varied.len());
             line x1=(right) x2=(right) y1=(y(0.0)) y2=(y(1.0)) {}
             text x=(right) y="16" text-anchor="middle" font-weight="600" { "held-out loss" }
-            text x=(right + 6.0) y=(y(0.0)) { (format!("{low:.6}")) }
-            text x=(right + 6.0) y=(y(1.0) + 4.0) { (format!("{high:.6}")) (clipped) }
+            text x=(right + 6.0) y=(y(0.0)) { (fixed(low, 6)) }
+            text x=(right + 6.0) y=(y(1.0) + 4.0) { (fixed(high, 6)) (clipped) }
         } }
     }
 }

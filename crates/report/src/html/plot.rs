@@ -3,10 +3,10 @@
 
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use super::super::curve::short;
+use super::super::curve::{fixed, short};
+use super::super::span::Span;
 use super::super::svg::{DrawingError, Sheet, Size, draw_clear};
 use super::number::{ordinal, precise};
 use super::palette::{GRID, INK, SERIES, SOFT};
@@ -133,45 +133,23 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 #[derive(Clone)]
 pub(super) struct Drawn {
     axis: Axis,
-    low: f64,
-    high: f64,
-    digits: usize,
+    span: Span,
 }
 
 impl Drawn {
     pub(super) fn over(axis: &Axis, values: impl Iterator<Item = f64>, tight: bool) -> Self {
-        let values = values.map(|v| axis.place(v)).filter(|v| v.is_finite());
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        let least = if axis.whole { 1.0 } else { 1e-9 * low.abs().max(high.abs()).max(1e-3) };
-        let (low, high) = if high - low >= least { (low, high) } else { (low - least, high + least) };
-        let margin = if tight { 0.015 } else { 0.06 } * (high - low);
-        let (low, high) = (low - margin, high + margin);
-        // One more digit than the distance of the texts has.
-        let digits = (1.0 - ((high - low) / 4.0).log10()).floor().clamp(0.0, 9.0) as usize;
-        Self { axis: axis.clone(), low, high, digits }
+        let span = Span::over(values.map(|v| axis.place(v)), if axis.whole { 1.0 } else { 1e-12 });
+        let room = if tight { 0.015 } else { 0.06 };
+        Self { axis: axis.clone(), span: span.with_room(room, room) }
     }
 
     fn ticks(&self, most: usize) -> Vec<f64> {
-        let plain = || RangedCoordf64::from(self.low..self.high).key_points(most);
-        if self.axis.whole {
-            let step = ((self.high - self.low) / most as f64).ceil().max(1.0);
-            let magnitude = 10f64.powf(step.log10().floor());
-            let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * magnitude).into_iter().find(|s| *s >= step);
-            let step = step.unwrap_or(1.0).max(1.0);
-            let first = (self.low / step).ceil() as i64;
-            return (first..).map(|i| i as f64 * step).take_while(|tick| *tick <= self.high).collect();
-        }
+        let plain = |least: f64| self.span.ticks(most, least);
         if !self.axis.logarithmic {
-            return plain();
+            return plain(if self.axis.whole { 1.0 } else { 0.0 });
         }
-        let decades = self.low.floor() as i32..=self.high.ceil() as i32;
-        let digits: &[f64] = if decades.clone().count() > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-        let stride = decades.clone().count().div_ceil(most).max(1);
-        let ticks =
-            decades.step_by(stride).flat_map(|d| digits.iter().map(move |m| m.log10() + f64::from(d)));
-        let ticks: Vec<f64> = ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect();
-        if ticks.len() >= 2 { ticks } else { plain() }
+        let ticks = self.span.logarithmic_ticks(most);
+        if ticks.len() >= 2 { ticks } else { plain(0.0) }
     }
 
     /// Characters of the longest text.
@@ -184,7 +162,7 @@ impl Drawn {
         match self.axis.logarithmic || self.axis.whole {
             true => self.axis.value_text(value),
             false => {
-                let text = format!("{value:.*}", self.digits);
+                let text = fixed(value, self.span.digits());
                 if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
             }
         }
@@ -196,7 +174,7 @@ impl Ranged for Drawn {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        RangedCoordf64::from(self.low..self.high).map(value, limit)
+        self.span.map(value, limit)
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
@@ -204,7 +182,7 @@ impl Ranged for Drawn {
     }
 
     fn range(&self) -> std::ops::Range<f64> {
-        self.low..self.high
+        self.span.range()
     }
 }
 
@@ -342,7 +320,7 @@ impl Plot {
     ) -> std::result::Result<(), DrawingError<'a>> {
         let place = |p: &(f64, f64)| (self.x.place(p.0), self.y.place(p.1));
         let finite = |p: &(f64, f64)| p.0.is_finite() && p.1.is_finite();
-        let (low, high, texts) = (y.low, y.high, x.clone());
+        let (low, high, texts) = (y.span.low(), y.span.high(), x.clone());
         let mut chart = ChartBuilder::on(root)
             .margin_top(8)
             .margin_right(14)
@@ -511,7 +489,10 @@ mod tests {
         for values in [vec![], vec![0.07], vec![0.0, 0.0], vec![f64::NAN], vec![-3.0, 1e-9]] {
             for axis in [Axis::linear("a"), Axis::whole("a"), Axis::logarithmic("a")] {
                 let drawn = Drawn::over(&axis, values.iter().copied(), false);
-                assert!(drawn.low < drawn.high && drawn.ticks(6).len() < 40, "{values:?} {axis:?}");
+                assert!(
+                    drawn.span.low() < drawn.span.high() && drawn.ticks(6).len() < 40,
+                    "{values:?} {axis:?}"
+                );
             }
         }
         let mut empty = plot();

@@ -1,0 +1,206 @@
+//! Ranges of axes. Numbers come from files that anybody may have written: whatever they are, a range has two finite ends
+//! that are apart, so many round places at most, and a pixel for each number.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+use super::curve::short;
+
+/// Least width of a range as a share of its larger end. Below, neighboring places would be one number.
+const RESOLUTION: f64 = 1e-9;
+/// Least width of a range around 0.
+const LEAST: f64 = 1e-18;
+/// How many times its own width a line may leave the picture.
+const BEYOND: f64 = 100.0;
+
+/// The numbers along an axis. Its width may be beyond what an `f64` holds, half of it never is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    low: f64,
+    high: f64,
+}
+
+impl Span {
+    /// Over numbers, of which those that are not finite do not count; at least `least` wide to both sides of numbers
+    /// that are closer to each other; from 0 to 1 over none.
+    pub fn over(values: impl IntoIterator<Item = f64>, least: f64) -> Self {
+        let finite = values.into_iter().filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let least = least.max(RESOLUTION * low.abs().max(high.abs())).max(LEAST);
+        if high - low >= least { Self { low, high } } else { Self::bounded(low - least, high + least) }
+    }
+
+    /// Over what lies between two numbers.
+    pub fn between(one: f64, other: f64) -> Self {
+        Self::over([one, other], LEAST)
+    }
+
+    /// With room below and above, in shares of the width.
+    #[must_use]
+    pub fn with_room(self, below: f64, above: f64) -> Self {
+        let half = self.half();
+        Self::bounded(self.low - 2.0 * below * half, self.high + 2.0 * above * half)
+    }
+
+    fn bounded(low: f64, high: f64) -> Self {
+        Self { low: low.max(f64::MIN), high: high.min(f64::MAX) }
+    }
+
+    /// The lower end.
+    pub fn low(&self) -> f64 {
+        self.low
+    }
+
+    /// The upper end.
+    pub fn high(&self) -> f64 {
+        self.high
+    }
+
+    fn half(&self) -> f64 {
+        0.5 * self.high - 0.5 * self.low
+    }
+
+    /// The place of a number from 0 at the lower end to 1 at the upper one; 0 for what is no number.
+    pub fn share(&self, value: f64) -> f64 {
+        let share = (0.5 * value - 0.5 * self.low) / self.half();
+        if share.is_nan() { 0.0 } else { share.clamp(-BEYOND, BEYOND) }
+    }
+
+    /// The number at such a place.
+    pub fn at(&self, share: f64) -> f64 {
+        self.low * (1.0 - share) + self.high * share
+    }
+
+    /// Digits after the decimal point that tell four places apart.
+    pub fn digits(&self) -> usize {
+        (1.0 - (0.5 * self.half()).log10()).floor().clamp(0.0, 9.0) as usize
+    }
+
+    /// Round places, as many as there are up to `most`, in steps of 1, 2 or 5 times a power of ten that are not below
+    /// `least`.
+    pub fn ticks(&self, most: usize, least: f64) -> Vec<f64> {
+        let finest = (self.half() / most.max(1) as f64).max(0.5 * least).log10() + 2f64.log10();
+        let finest = finest.floor() as i32;
+        for exponent in finest..=finest + 2 {
+            for digit in [1.0, 2.0, 5.0] {
+                let at = |n: f64| match exponent {
+                    // Powers of ten below 1 are not exact.
+                    ..0 => n * digit / 10f64.powf(f64::from(-exponent)),
+                    _ => n * digit * 10f64.powf(f64::from(exponent)),
+                };
+                let step = at(1.0);
+                let (first, last) = ((self.low / step).ceil(), (self.high / step).floor());
+                if step >= least && step.is_finite() && last - first < most as f64 {
+                    return (0..(last - first + 1.0) as usize).map(|i| at(first + i as f64)).collect();
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// Places of round numbers, where the range is one of decadic logarithms.
+    pub fn logarithmic_ticks(&self, most: usize) -> Vec<f64> {
+        let decades = self.low.floor() as i32..=self.high.ceil() as i32;
+        let count = decades.clone().count();
+        let digits: &[f64] = if count > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let decades = decades.step_by(count.div_ceil(most.max(1)).max(1));
+        let ticks = decades.flat_map(|decade| digits.iter().map(move |m| m.log10() + f64::from(decade)));
+        ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
+    }
+}
+
+impl Ranged for Span {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let place = self.share(*value) * f64::from(limit.1 - limit.0);
+        // What a sum misses of a whole pixel by rounding is no pixel.
+        limit.0 + if place < 0.0 { (place - 1e-3).ceil() } else { (place + 1e-3).floor() } as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        self.ticks(hint.max_num_points(), 0.0)
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Span {
+    fn format_ext(&self, value: &f64) -> String {
+        short(*value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Any bits, and more often those that break things.
+    fn number() -> impl Strategy<Value = f64> {
+        let nasty = [
+            0.0,
+            -0.0,
+            1e308,
+            -1e308,
+            f64::MAX,
+            f64::MIN,
+            f64::MIN_POSITIVE,
+            5e-324,
+            f64::INFINITY,
+            f64::NAN,
+        ];
+        let whole = [u64::MAX, u64::MAX - 1, i64::MAX as u64, 1 << 53].map(|n| n as f64);
+        let nasty: Vec<f64> = nasty.into_iter().chain(whole).collect();
+        prop_oneof![any::<f64>(), prop::sample::select(nasty), -1e3..1e3f64, 0.07..0.070_000_000_01f64]
+    }
+
+    proptest! {
+        #[test]
+        fn any_numbers_have_a_range_with_so_many_places_and_pixels(
+            values in prop::collection::vec(number(), 0..5),
+            least in prop::sample::select(vec![0.0, 1e-12, 1.0]),
+            most in 0..70usize,
+        ) {
+            let span = Span::over(values.iter().copied(), least).with_room(0.06, 0.06);
+            prop_assert!(span.low < span.high && span.low.is_finite() && span.high.is_finite(), "{span:?}");
+            prop_assert!(span.half() > 0.0 && span.half().is_finite() && span.digits() <= 9, "{span:?}");
+            for ticks in [span.ticks(most, 0.0), span.ticks(most, 1.0)] {
+                prop_assert!(ticks.len() <= most, "{span:?}: {ticks:?}");
+                prop_assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]), "{span:?}: {ticks:?}");
+                let inside = |tick: &f64| (-1e-9..=1.0 + 1e-9).contains(&span.share(*tick));
+                prop_assert!(ticks.iter().all(inside), "{span:?}: {ticks:?}");
+            }
+            if most >= 6 {
+                prop_assert!(span.ticks(most, 0.0).len() >= 2, "{span:?}: {:?}", span.ticks(most, 0.0));
+            }
+            let logarithms = Span::over(values.iter().map(|v| v.log10()), 1e-12);
+            prop_assert!(logarithms.logarithmic_ticks(most).len() <= 3 * most.max(5), "{logarithms:?}");
+            for value in values.iter().copied().chain([span.low, span.high, f64::NAN, f64::NEG_INFINITY]) {
+                for limit in [(0, 400), (300, 20)] {
+                    let at = span.map(&value, limit);
+                    let inside = (limit.0.min(limit.1) - 1..=limit.0.max(limit.1) + 1).contains(&at);
+                    prop_assert!(inside || !value.is_finite(), "{span:?}: {value} at {at} of {limit:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_round() {
+        let ticks = |low: f64, high: f64, most: usize| Span::between(low, high).ticks(most, 0.0);
+        assert_eq!(ticks(0.0, 1.0, 6), [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
+        assert_eq!(ticks(-0.1, 0.25, 4), [-0.1, 0.0, 0.1, 0.2]);
+        assert_eq!(ticks(990.0, 1310.0, 4), [1000.0, 1100.0, 1200.0, 1300.0]);
+        let texts: Vec<String> = ticks(-1.1e308, 1.1e308, 6).into_iter().map(short).collect();
+        assert_eq!(texts, ["-1e308", "-5e307", "0", "5e307", "1e308"]);
+        let epochs = Span::over([u64::MAX as f64], 1.0);
+        assert!((2..=6).contains(&epochs.ticks(6, 1.0).len()), "{epochs:?}");
+    }
+}
