@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::run_folder::{Kind, REPORT};
-use gputexel_files::{Error, Result, check_own_files};
+use gputexel_files::{Error, Result, check_own_files, escaped};
 use gputexel_report::{ListedRun, Live, Report, RunList, Stage};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
@@ -25,6 +25,8 @@ const ENTRIES: usize = 100_000;
 const RUNS: usize = 500;
 /// Bytes of a report that is shown from its file.
 const REPORT_BYTES: u64 = 64 << 20;
+/// Bytes of a file that is read as a whole.
+const WHOLE_BYTES: u64 = 1 << 30;
 /// What begins the path of a run.
 const PREFIX: &str = "/run/";
 /// What stands for itself in links.
@@ -97,6 +99,34 @@ fn kind(folder: &Path) -> Option<Kind> {
     KINDS.into_iter().find(|kind| kind.record().is_some_and(has))
 }
 
+/// The name of a file from its bytes in a link, which hold all that a name may hold.
+#[cfg(unix)]
+fn name_of(bytes: Vec<u8>) -> Option<OsString> {
+    Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
+}
+
+#[cfg(not(unix))]
+fn name_of(bytes: Vec<u8>) -> Option<OsString> {
+    String::from_utf8(bytes).ok().map(OsString::from)
+}
+
+/// Refuses a folder with files that would have to be read whole for its report and are too large for that: whoever looks at
+/// a list has not asked for any of them in particular.
+fn check_sizes(folder: &Path) -> Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?.flatten().take(ENTRIES);
+    let is_whole =
+        |path: &Path| path.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
+    let large = entries.filter(|entry| entry.metadata().is_ok_and(|about| about.len() > WHOLE_BYTES));
+    match large.map(|entry| entry.path()).filter(|path| is_whole(path)).min() {
+        Some(path) => {
+            let reason =
+                format!("is larger than the {} MiB that are read for a list of runs", WHOLE_BYTES >> 20);
+            Err(Error::input(path, reason))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Whether a path leads to a folder itself, not to a link to one.
 fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
@@ -130,6 +160,7 @@ impl Runs {
         let folders = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?.flatten().take(ENTRIES);
         let below = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         below.map(|entry| entry.path()).try_for_each(|path| check_own_files(&path))?;
+        check_sizes(folder)?;
         (self.read)(folder)
     }
 
@@ -137,9 +168,13 @@ impl Runs {
     fn folder(&self, rest: &str) -> Option<PathBuf> {
         let mut folder = self.root.clone();
         for part in rest.split('/').filter(|part| !part.is_empty()) {
-            let name = percent_decode_str(part).decode_utf8().ok()?;
-            let plain = !["", ".", ".."].contains(&&*name) && !name.contains(['/', '\\', '\0', ':']);
-            folder.push(plain.then_some(&*name)?);
+            let name = name_of(percent_decode_str(part).collect())?;
+            // A single name, wherever it is: no way up, and on Windows no drive and no stream of a file.
+            let mut parts = Path::new(&name).components();
+            let plain =
+                matches!(parts.next(), Some(Component::Normal(one)) if one == name) && parts.next().is_none();
+            let foreign = cfg!(windows) && name.as_encoded_bytes().contains(&b':');
+            folder.push((plain && !foreign).then_some(name)?);
             if !is_folder(&folder) {
                 return None;
             }
@@ -166,7 +201,7 @@ impl Runs {
         let now = SystemTime::now();
         let runs = found.iter().map(|(changed, folder, kind)| self.entry(folder, *kind, *changed, now));
         let list = RunList {
-            title: format!("gputexel: runs in {}", self.root.display()),
+            title: format!("gputexel: runs in {}", escaped(&self.root.display().to_string())),
             runs: runs.collect(),
             note,
         };
@@ -220,7 +255,7 @@ impl Runs {
             link: PREFIX.to_string() + &link.collect::<String>(),
             name: match inside.as_os_str().is_empty() {
                 true => "this folder".to_string(),
-                false => inside.display().to_string(),
+                false => escaped(&inside.display().to_string()).into_owned(),
             },
             kind: kind.name(),
             stage: known.stage,

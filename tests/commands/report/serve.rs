@@ -94,6 +94,57 @@ fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
     assert!(ask(port, "GET /", &own).is_none());
 }
 
+/// A page that never ends, or a file that is read for ever, would keep all that come later waiting.
+#[cfg(unix)]
+#[test]
+fn folders_of_strange_names_and_numbers_are_listed_and_shown() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 1000, 7);
+    bench.tune(&["d.bin", "--out", "runs/plain", "--epochs", "2"]);
+    let copy = |name: &[u8], metrics: &str| {
+        let folder = bench.path("runs").join(OsStr::from_bytes(name));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::copy(bench.path("runs/plain/run.json"), folder.join("run.json")).unwrap();
+        std::fs::write(folder.join("metrics.jsonl"), metrics).unwrap();
+        folder
+    };
+    let line = |epoch: u64, loss: &str| {
+        format!(
+            "{{\"epoch\":{epoch},\"loss\":{loss},\"held_out\":{loss},\"gradient_norm\":1e308,\"seconds\":1e308}}\n"
+        )
+    };
+    copy(b"11:30", &line(1, "0.1"));
+    copy(b"not utf-8 \xff", &line(1, "0.1"));
+    copy(b"con\x1b[31mtrol\n", &line(1, "0.1"));
+    copy(b"back\\slash%41", &line(1, "0.1"));
+    copy(b"far", &["1e308", "-1e308", "1.7976931348623157e308"].map(|loss| line(1, loss)).concat());
+    copy(b"late", &[u64::MAX - 1, u64::MAX].map(|epoch| line(epoch, "0.1")).concat());
+    let endless = copy(b"endless", "");
+    std::fs::File::create(endless.join("metrics.jsonl")).unwrap().set_len(300 << 20).unwrap();
+
+    let mut child = bench.spawn(&["serve", "runs"]);
+    let port = port(&mut child, "serving ");
+    let own = format!("127.0.0.1:{port}");
+    let get = |path: &str| ask(port, &format!("GET {path}"), &own).unwrap();
+    let list = get("/");
+    let links: Vec<&str> =
+        list.split("href=\"/run/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(links.len(), 8, "{list}");
+    assert!(!list.contains('\u{1b}') && list.contains("con\\u{1b}[31mtrol\\n"), "{list}");
+    assert!(list.contains("metrics.jsonl:1: the line is longer than the 64 MiB"), "{list}");
+    for link in links {
+        let page = get(&format!("/run/{link}"));
+        let expected = if link == "endless/" { "HTTP/1.1 503 " } else { "HTTP/1.1 200 OK" };
+        assert!(page.starts_with(expected) && !page.contains('\u{1b}'), "{link}: {page}");
+    }
+    assert!(get("/run/far/").contains("1e308"));
+    bench.shell(&format!("kill -INT {}", child.id()));
+    child.wait().unwrap();
+}
+
 #[test]
 fn what_cannot_be_served_is_told() {
     let bench = Bench::new();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::{MatchReport, Standing, Table, grouped};
-use gputexel_files::Result;
+use gputexel_files::{Result, escaped};
 use gputexel_matches::statistics::Pentanomial;
 use gputexel_matches::{EngineKind, MatchRecord, PlayedPair};
 
@@ -20,7 +20,7 @@ impl MatchReport {
     /// # Errors
     /// Those of [`MatchRecord::read`].
     pub fn of_folder(folder: &Path) -> Result<Self> {
-        Ok(report(&MatchRecord::read(folder)?, &folder.display().to_string()))
+        Ok(report(&MatchRecord::read(folder)?, &escaped(&folder.display().to_string())))
     }
 }
 

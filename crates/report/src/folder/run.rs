@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{CoordinateValue, Parameter, RunReport, grouped};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
-use gputexel_files::{Result, counted};
+use gputexel_files::{Result, counted, escaped};
 use gputexel_model::{Feature, FeatureSet, ParameterFile};
 use gputexel_tuning::{
     Checkpoint, OptimizerConfig, RunConfig, RunRecord, RunScores, diagnose, diagnose_program,
@@ -98,7 +98,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
     });
     let mut report = RunReport {
-        title: format!("gputexel {command}: {}", folder.path().display()),
+        title: format!("gputexel {command}: {}", escaped(&folder.path().display().to_string())),
         status,
         final_: finished.is_some(),
         remaining_seconds,

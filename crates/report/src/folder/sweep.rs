@@ -1,8 +1,8 @@
 //! From the folder of a sweep to what its report shows.
 
 use crate::{RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped};
-use gputexel_files::Result;
 use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_files::{Result, escaped};
 use gputexel_tuning::sweep::{Ranking, SweepConfig, SweepOutcome, SweepRecord, rank, recorded_runs};
 use gputexel_tuning::{Checkpoint, Progress, StopReason};
 
@@ -15,7 +15,7 @@ use super::remaining;
 /// Files that are damaged or cannot be read.
 pub(super) fn of_folder(folder: &RunFolder) -> Result<RunReport> {
     let record: SweepRecord = folder.record(Kind::Sweep)?;
-    let name = folder.path().display().to_string();
+    let name = escaped(&folder.path().display().to_string()).into_owned();
     let Some(checkpoint) = Checkpoint::read_from(folder)? else {
         let none = Standing { epochs: 0, seconds: 0.0, finished: false };
         return Ok(report(&name, &record, &none, &Ranking::default()));

@@ -124,7 +124,7 @@ fn page(
         ));
     }
     SpsaReport {
-        title: format!("gputexel spsa: {}", folder.display()),
+        title: format!("gputexel spsa: {}", gputexel::escaped(&folder.display().to_string())),
         final_: tuner.is_finished(),
         running: false,
         status: format!("{} of {} pairs ({})", grouped(completed), grouped(all), percent(completed, all)),
