@@ -18,7 +18,7 @@ fn benches(criterion: &mut Criterion) {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let theta = Prior::default().theta(&set).expect("the default prior fits");
     let evaluation = TableEvaluation::try_new(&set, &theta).expect("the values are in range");
-    let mut engine = Engine::new(evaluation, 16);
+    let mut engine = Engine::try_new(evaluation, 16).unwrap();
     let positions: Vec<Chess> = BENCH_POSITIONS
         .iter()
         .map(|fen| {

@@ -18,7 +18,7 @@ pub fn classical() -> FeatureSet {
 /// come without a book, and none of them quiet by selection.
 pub fn played(games: u64) -> Vec<Chess> {
     let (set, theta) = named_parameters("material").unwrap();
-    let mut engine = Engine::new(TableEvaluation::try_new(&set, &theta).unwrap(), 1);
+    let mut engine = Engine::try_new(TableEvaluation::try_new(&set, &theta).unwrap(), 1).unwrap();
     let stop = AtomicBool::new(false);
     let mut positions = Vec::new();
     for seed in 0..games {

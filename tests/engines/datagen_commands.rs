@@ -146,11 +146,19 @@ fn spoiled_games_are_not_written() {
                   isready) echo readyok;; 'go '*) echo 'info depth 1 score cp 7'; echo 'bestmove a1a1';; \
                   quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
-    let args = ["--engine", "sh engine.sh", "--games", "3", "-o", "m", "--max-failures", "3"];
-    let report = selfplay(&bench, &args);
+    let args =
+        ["--json", "selfplay", "--engine", "sh engine.sh", "--games", "3", "-o", "m", "--max-failures", "3"];
+    let (code, out, err) = bench.run(&args, "");
+    let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&report["games"], &report["spoiled"]), (&0.into(), &3.into()));
     assert_eq!((&report["engine"], &report["ends"]["illegal-move"]), (&"Mayfly".into(), &3.into()));
-    assert_eq!(text(&bench, "m/games.pgn"), "");
+    // Nothing to work with: no file says otherwise.
+    assert_eq!((code, &bench.names("m")[..]), (1, &["selfplay.jsonl".to_string()][..]));
+    assert_one_line(&err);
+    assert!(
+        err.contains("m: Mayfly: failed in each of 3 games, none of which is written; last: illegal move"),
+        "{err}"
+    );
     let args = ["selfplay", "--engine", "sh engine.sh", "--games", "9", "-o", "n", "--max-failures", "2"];
     let (code, _, err) = bench.run(&[&args[..], &["--concurrency", "1", "--json"]].concat(), "");
     assert_eq!(code, 1);
@@ -331,6 +339,36 @@ fn silence_is_no_score() {
     let error = bench.fails(&[&args[..5], &["other.txt", "--max-unscored", "3"]].concat(), 1);
     assert!(error.contains("Mute: gave no score for 4 positions, such as"), "{error}");
     assert!(!bench.path("other.txt").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn engines_are_started_for_positions_and_their_silence_is_no_label() {
+    let bench = Bench::new();
+    // 100 positions are two blocks; the first start of the engine is the trial.
+    bench.write(
+        "in.txt",
+        POSITIONS.lines().take(2).map(|line| format!("{line}\n")).collect::<String>().repeat(50),
+    );
+    let engine = "echo >>starts; while read line; do case \"$line\" in uci) echo 'id name Mute'; echo uciok;; \
+                  isready) echo readyok;; 'go '*) echo bestmove 0000;; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    let args = [
+        "rescore",
+        "in.txt",
+        "--engine",
+        "cmd:sh engine.sh",
+        "--duplicates",
+        "keep",
+        "--max-unscored",
+        "1000",
+    ];
+    for output in ["out.txt", "out.plain"] {
+        let error = bench.fails(&[&args[..], &["-o", output, "--concurrency", "1000"]].concat(), 1);
+        assert!(!bench.path(output).exists(), "{error}");
+        assert!(error.contains("100") && error.contains("score"), "{error}");
+    }
+    assert_eq!(text(&bench, "starts").lines().count(), 2 * 3);
 }
 
 /// Folder of the tables for KQvK and KRvK.

@@ -48,7 +48,7 @@ fn search_all() -> u64 {
     else {
         return 0;
     };
-    let mut engine = Engine::new(evaluation, HASH_MIB);
+    let Ok(mut engine) = Engine::try_new(evaluation, HASH_MIB) else { return 0 };
     let limits = Limits { depth: Some(DEPTH), ..Limits::default() };
     let stop = AtomicBool::new(false);
     let mut nodes = 0;

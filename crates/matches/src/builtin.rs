@@ -27,14 +27,21 @@ pub struct BuiltinPlayer {
 
 impl BuiltinPlayer {
     /// An engine with a transposition table of so many MiB.
-    pub fn new(name: impl Into<String>, evaluation: TableEvaluation, hash_mib: usize) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Those of [`Engine::try_new`].
+    pub fn try_new(
+        name: impl Into<String>,
+        evaluation: TableEvaluation,
+        hash_mib: usize,
+    ) -> gputexel_files::Result<Self> {
+        Ok(Self {
             name: name.into(),
-            engine: Engine::new(evaluation, hash_mib),
+            engine: Engine::try_new(evaluation, hash_mib)?,
             stop: StopFlag::new(),
             followed: None,
             keys: Vec::new(),
-        }
+        })
     }
 
     /// Ends its searches when `stop` is set, whatever their limits.

@@ -207,7 +207,7 @@ impl Contestant {
         match &self.0 {
             Source::BuiltIn { evaluation, hash_mib, stop, .. } => {
                 let evaluation = TableEvaluation::clone(evaluation);
-                Ok(Box::new(BuiltinPlayer::new(name, evaluation, *hash_mib).with_stop(stop)))
+                Ok(Box::new(BuiltinPlayer::try_new(name, evaluation, *hash_mib)?.with_stop(stop)))
             }
             Source::Uci(command, stop) => {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
@@ -217,6 +217,14 @@ impl Contestant {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
                 Ok(Box::new(XboardPlayer::start_stoppable(command, stop)?))
             }
+        }
+    }
+
+    /// MiB of the transposition table of each player in this process, if there is one.
+    pub fn table_mib(&self) -> Option<usize> {
+        match &self.0 {
+            Source::BuiltIn { hash_mib, .. } => Some(*hash_mib),
+            Source::Uci(..) | Source::Xboard(..) => None,
         }
     }
 

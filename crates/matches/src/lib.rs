@@ -30,7 +30,7 @@ mod time_control;
 mod transcript;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
-pub use builder::{MatchBuilder, check_hash};
+pub use builder::{MatchBuilder, check_hash, check_tables};
 pub use builtin::BuiltinPlayer;
 pub use config::{EngineConfig, EngineKind, MatchConfig, OpeningsConfig, check_checksum};
 pub use contestant::{Contestant, Side};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::builder::check_tables;
 use super::config::{EVENT, EngineKind, MatchConfig};
 use super::contestant::{Contestant, make_names_differ};
 use super::dispatch::Dispatcher;
@@ -206,6 +207,8 @@ impl<'a> Match<'a> {
         let mut recorder = Recorder { journal, games, kept, observe };
         let result = match dispatcher {
             None => {
+                let tables = contestants.iter().filter_map(Contestant::table_mib);
+                check_tables(tables, settings.pairs.min(settings.concurrency as u64))?;
                 let make = |engine: usize| contestants[engine].player(&settings.names[engine]);
                 run_match(&settings, &openings, &make, done, &stop, &mut recorder)
             }

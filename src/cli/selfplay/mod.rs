@@ -177,6 +177,13 @@ pub fn run(args: &SelfPlayArgs, context: &Context) -> anyhow::Result<()> {
     answer(context, &finished.summary(), || output::table(&finished))?;
     let folder = finished.folder.display();
     match &finished.stop {
+        Stop::AllPlayed if finished.tally.games() == 0 => {
+            let (games, tally) = (gputexel::counted(finished.tally.finished(), "game"), &finished.tally);
+            let last = tally.last_failure.as_deref().unwrap_or("unknown");
+            let name = &finished.config.engine.name;
+            let reason = format!("{name}: failed in each of {games}, none of which is written; last: {last}");
+            Err(Error::input(&finished.folder, reason).into())
+        }
         Stop::AllPlayed => Ok(()),
         Stop::Failures(failures) => {
             let limit = finished.config.max_failures;

@@ -95,7 +95,7 @@ fn mates_are_found() {
     use Color::{Black, White};
     use Role::{Bishop, Knight, Pawn, Queen, Rook};
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2026);
-    let mut engine = Engine::new(evaluation(), 4);
+    let mut engine = Engine::try_new(evaluation(), 4).unwrap();
     let light: &[(Color, Role)] = &[(White, Rook), (White, Rook), (Black, Knight)];
     let queen: &[(Color, Role)] = &[(White, Queen), (White, Knight), (Black, Bishop), (Black, Pawn)];
     let full: &[(Color, Role)] = &[
@@ -150,7 +150,7 @@ fn score_of(engine: &mut Engine, position: &Chess, earlier: &[Zobrist64], text: 
 
 #[test]
 fn draws_are_seen() {
-    let mut engine = Engine::new(evaluation(), 1);
+    let mut engine = Engine::try_new(evaluation(), 1).unwrap();
     let draw = Score::Centipawns(0);
     let wins = |score: Score| matches!(score, Score::Centipawns(300..) | Score::Mate(1..));
     // The 50th move without progress, unless it mates.
@@ -184,7 +184,7 @@ fn draws_are_seen() {
 
 #[test]
 fn small_tables_do_no_harm() {
-    let mut engine = Engine::new(evaluation(), 1);
+    let mut engine = Engine::try_new(evaluation(), 1).unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(4);
     let limits = Limits { nodes: Some(30_000), ..Limits::default() };
     let mut position = Chess::default();
@@ -224,7 +224,7 @@ fn greedy(evaluation: &TableEvaluation, position: &Chess, random: &mut impl Rng)
 #[test]
 fn it_beats_a_mover_that_looks_one_ply_ahead() {
     let evaluation = evaluation();
-    let mut engine = Engine::new(evaluation.clone(), 1);
+    let mut engine = Engine::try_new(evaluation.clone(), 1).unwrap();
     let limits = Limits { nodes: Some(500), ..Limits::default() };
     let mut points = 0.0;
     for game in 0..100u64 {

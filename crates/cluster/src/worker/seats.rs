@@ -3,7 +3,7 @@
 use gputexel_engine::Limits;
 use gputexel_files::StopFlag;
 use gputexel_matches::client::{Setting, UciPlayer};
-use gputexel_matches::{BuiltinPlayer, Choice, Failure, GameSoFar, Player};
+use gputexel_matches::{BuiltinPlayer, Choice, Failure, GameSoFar, Player, check_tables};
 use gputexel_model::TableEvaluation;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,7 +101,9 @@ fn fill(
                     Seat::BuiltIn(player, mib)
                 }
                 _ => {
-                    let player = BuiltinPlayer::new(name, evaluation, *hash_mib).with_stop(stop);
+                    let made = check_tables([*hash_mib], 1)
+                        .and_then(|()| BuiltinPlayer::try_new(name, evaluation, *hash_mib));
+                    let player = made.map_err(|e| e.to_string())?.with_stop(stop);
                     Seat::BuiltIn(Box::new(player), *hash_mib)
                 }
             })

@@ -15,7 +15,7 @@ use gputexel_engine::Limits;
 use gputexel_files::{Error, Result, StopFlag};
 use gputexel_matches::{
     Contestant, EngineConfig, Failure, GameSoFar, Player, Side, TimeControl, check_concurrency, check_hash,
-    deadline_from_seconds,
+    check_tables, deadline_from_seconds,
 };
 
 /// Positions of a block.
@@ -79,7 +79,10 @@ pub(super) trait Memory: Send {
 /// Players that score positions.
 pub(super) struct Scorer<'a> {
     pub config: EngineConfig,
+    contestant: Contestant,
+    /// Those that had something to do so far.
     players: Vec<Box<dyn Player>>,
+    concurrency: usize,
     limits: Limits,
     deadline: Duration,
     max_unscored: u64,
@@ -102,7 +105,7 @@ struct Shared<'s, 'a> {
 }
 
 impl<'a> Scorer<'a> {
-    /// Checks the settings and starts the players.
+    /// Checks the settings and tries the engine.
     ///
     /// # Errors
     /// [`Error::Setting`] for settings that make no sense; those of starting engines.
@@ -125,11 +128,12 @@ impl<'a> Scorer<'a> {
         };
         let mut config = options.engine.describe()?;
         let contestant = Contestant::open(&mut config, options.hash_mib, stop, "rescoring")?;
-        let players = (0..concurrency).map(|_| contestant.player(&config.name)).collect::<Result<_>>()?;
         let deadline = options.deadline + limits.move_time.unwrap_or_default();
         Ok(Self {
             config,
-            players,
+            contestant,
+            players: Vec::new(),
+            concurrency,
             limits,
             deadline,
             max_unscored: options.max_unscored,
@@ -141,12 +145,23 @@ impl<'a> Scorer<'a> {
         })
     }
 
+    /// Starts players until there is one for each of so many blocks, or as many as play at a time.
+    fn start_players(&mut self, blocks: usize) -> Result<()> {
+        let missing = blocks.min(self.concurrency).saturating_sub(self.players.len());
+        check_tables(self.contestant.table_mib(), missing as u64)?;
+        for _ in 0..missing {
+            self.players.push(self.contestant.player(&self.config.name)?);
+        }
+        Ok(())
+    }
+
     /// Scores positions, all of them known to have moves, in the side to move's view.
     ///
     /// # Errors
     /// [`Error::Engine`] when too many positions have no score; [`Error::Interrupted`]; those of the memory.
     pub fn score(&mut self, positions: &[&Chess], memory: &mut dyn Memory) -> Result<Vec<Option<i32>>> {
         let blocks: Vec<&[&Chess]> = positions.chunks(BLOCK).collect();
+        self.start_players(blocks.len())?;
         let first = self.position;
         self.position += positions.len() as u64;
         let shared = Mutex::new(Shared {

@@ -14,7 +14,7 @@ use gputexel_chess::sample::{Origin, Sample, position_key};
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::run_folder::Kind;
-use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_target, first_difference};
+use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_target, counted, first_difference};
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, Relabel, convert_with};
 use gputexel_ingest::extraction::Hooks;
 use gputexel_matches::EngineConfig;
@@ -187,6 +187,23 @@ impl Relabel for Labels<'_> {
             origins[i].score_cp = score.map_or(f32::NAN, |cp| turn.fold_wb(cp, -cp) as f32);
         }
         Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let Some(scorer) = &self.scorer else { return Ok(()) };
+        let Progress { scored, ends, unscored, .. } = scorer.progress;
+        match scorer.unscored.first() {
+            Some(one) if scored + ends + self.report.positions() == 0 => Err(Error::Engine {
+                engine: scorer.config.name.clone(),
+                reason: format!(
+                    "gave no score for any of {}, such as {}: {}",
+                    counted(unscored, "position"),
+                    one.fen,
+                    one.reason
+                ),
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use gputexel_files::run_folder::{Kind, check_inputs};
 use gputexel_files::{Error, Recorded, Result, RunFolder, StopFlag};
 use gputexel_matches::openings::{Opening, Openings};
 use gputexel_matches::scheduler::{dispatch_pairs, play_pairs};
-use gputexel_matches::{Contestant, Dispatcher, Rules, check_concurrency, crowding, warnings};
+use gputexel_matches::{Contestant, Dispatcher, Rules, check_concurrency, check_tables, crowding, warnings};
 
 /// The journal in its folder.
 const JOURNAL: &str = "selfplay.jsonl";
@@ -262,7 +262,9 @@ impl<'a> SelfPlay<'a> {
             true => {
                 let threads = missing.min(concurrency as u64);
                 match &dispatcher {
-                    None => play_pairs(&players, &mut schedule, &rules, threads, &stop, &mut |_| ()),
+                    None => check_tables(contestant.table_mib(), 2 * threads).and_then(|()| {
+                        play_pairs(&players, &mut schedule, &rules, threads, &stop, &mut |_| ())
+                    }),
                     Some(dispatcher) => {
                         let side = contestant.remote_side()?;
                         let assign = &|game: &(u64, Opening)| Ok(assignment(game, &side, &rules));
@@ -281,7 +283,11 @@ impl<'a> SelfPlay<'a> {
             date: config.date.clone(),
             time_control: config.limit.parse()?,
         };
-        let written = write_games(place(folder.path()), &labels, &config.formats)?;
+        // A file without games would be taken for a result.
+        let written = match tally.games() {
+            0 => Vec::new(),
+            _ => write_games(place(folder.path()), &labels, &config.formats)?,
+        };
         played?;
         broken.map_or(Ok(()), Err)?;
         let ended = match given_up {

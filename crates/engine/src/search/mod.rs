@@ -31,6 +31,7 @@ use self::table::Table;
 use self::tree::{Buffers, MAX_PLY, Reductions, Tree};
 use super::{Limits, Score};
 use gputexel_chess::evaluation::{Evaluation, MATE_CP};
+use gputexel_files::Result;
 use gputexel_model::TableEvaluation;
 
 /// Scores from here on are mates, within so many plies as centipawns are missing to [`MATE_CP`].
@@ -102,17 +103,20 @@ pub struct Engine {
 
 impl Engine {
     /// An engine with a transposition table of so many MiB, at least one.
-    pub fn new(evaluation: TableEvaluation, hash_mib: usize) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// [`Error::Setting`](gputexel_files::Error::Setting), named `hash`, where there is no memory for the table.
+    pub fn try_new(evaluation: TableEvaluation, hash_mib: usize) -> Result<Self> {
+        Ok(Self {
             evaluation,
             settings: Settings::default(),
-            table: Table::new(hash_mib),
+            table: Table::try_new(hash_mib)?,
             history: History::new(),
             reductions: Reductions::new(),
             buffers: Buffers::new(),
             cache: Cache::default(),
             move_overhead: DEFAULT_MOVE_OVERHEAD,
-        }
+        })
     }
 
     /// Forgets everything about earlier positions.
@@ -134,10 +138,11 @@ impl Engine {
     }
 
     /// Takes an empty transposition table of so many MiB, at least one.
-    pub fn set_hash(&mut self, mib: usize) {
+    pub fn set_hash(&mut self, mib: usize) -> Result<()> {
         // The old table goes first: two large ones may not fit.
-        self.table = Table::new(1);
-        self.table = Table::new(mib);
+        self.table = Table::try_new(1)?;
+        self.table = Table::try_new(mib)?;
+        Ok(())
     }
 
     /// Sets the allowance for the delay between the clock's owner and the search.

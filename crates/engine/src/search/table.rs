@@ -5,6 +5,7 @@ use shakmaty::zobrist::Zobrist64;
 
 use super::MATE_BOUND_CP;
 use super::packed::Packed;
+use gputexel_files::{Error, Result};
 
 /// What a stored score says about the true one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +87,16 @@ const GENERATIONS: u8 = 64;
 
 impl Table {
     /// A table of so many MiB, at least one.
-    pub(super) fn new(mib: usize) -> Self {
-        let count = (mib.max(1) << 20) / size_of::<Bucket>();
-        Self { buckets: vec![Bucket::default(); count], generation: 0 }
+    ///
+    /// # Errors
+    /// [`Error::Setting`] where there is no memory for it.
+    pub(super) fn try_new(mib: usize) -> Result<Self> {
+        let count = mib.max(1).saturating_mul((1 << 20) / size_of::<Bucket>());
+        let mut buckets = Vec::new();
+        let reserved = buckets.try_reserve_exact(count);
+        reserved.map_err(|_| Error::setting("hash", mib, "there is no memory for a table of so many MiB"))?;
+        buckets.resize(count, Bucket::default());
+        Ok(Self { buckets, generation: 0 })
     }
 
     pub(super) fn clear(&mut self) {
@@ -204,5 +212,22 @@ impl Table {
             .filter(|entry| entry.meta != 0 && entry.meta >> 2 == self.generation)
             .count();
         (used * 1000 / (4 * sample)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_beyond_the_memory_are_refused() {
+        for mib in [usize::MAX, usize::MAX >> 20, 1 << 40] {
+            let error = Table::try_new(mib).err().map(|error| error.to_string()).unwrap();
+            assert!(error.contains("no memory for a table"), "{error}");
+        }
+        assert_eq!(
+            Table::try_new(0).map(|table| table.buckets.len() * size_of::<Bucket>()).ok(),
+            Some(1 << 20)
+        );
     }
 }

@@ -237,7 +237,7 @@ impl Minimax<'_> {
 #[test]
 fn without_pruning_the_search_is_minimax() {
     let evaluation = uneven();
-    let mut engine = Engine::new(evaluation.clone(), 1);
+    let mut engine = Engine::try_new(evaluation.clone(), 1).unwrap();
     engine.settings = Settings { selective: false, table_scores: false, extensions: false };
     let stop = AtomicBool::new(false);
     let positions = [
@@ -273,7 +273,7 @@ fn mates_are_told_in_moves() {
 #[test]
 fn nodes_are_obeyed_exactly_and_searches_repeat() {
     let stop = AtomicBool::new(false);
-    let mut engine = Engine::new(uneven(), 1);
+    let mut engine = Engine::try_new(uneven(), 1).unwrap();
     let mut first = Vec::new();
     for round in 0..2 {
         engine.new_game();
@@ -299,7 +299,7 @@ fn nodes_are_obeyed_exactly_and_searches_repeat() {
 #[test]
 fn a_stop_before_the_start_still_gives_a_move() {
     let stop = AtomicBool::new(true);
-    let mut engine = Engine::new(material(), 1);
+    let mut engine = Engine::try_new(material(), 1).unwrap();
     for fen in STARTS {
         let position = position(fen);
         let chosen = engine.search(&position, &[], &Limits::default(), &stop, &mut |_| {}).unwrap();

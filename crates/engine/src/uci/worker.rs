@@ -72,7 +72,7 @@ impl<'a, W: Write> Worker<'a, W> {
         let evaluation = TableEvaluation::try_new(&parameters.set, &parameters.theta)?;
         Ok(Self {
             answers,
-            engine: Engine::new(evaluation, hash_mib),
+            engine: Engine::try_new(evaluation, hash_mib)?,
             parameters,
             stale: false,
             chess960: false,
@@ -130,7 +130,11 @@ impl<'a, W: Write> Worker<'a, W> {
 
     fn set_option(&mut self, name: &str, value: &str) {
         match self.parameters.set(name, value) {
-            Ok(Change::Hash(mib)) => self.engine.set_hash(mib),
+            Ok(Change::Hash(mib)) => {
+                if let Err(error) = self.engine.set_hash(mib) {
+                    self.answers.complain(&error.to_string());
+                }
+            }
             Ok(Change::ClearHash) => self.engine.new_game(),
             Ok(Change::Chess960(on)) => self.chess960 = on,
             Ok(Change::MoveOverhead(ms)) => self.engine.set_move_overhead(Duration::from_millis(ms)),

@@ -97,6 +97,12 @@ pub trait Relabel {
     /// # Errors
     /// Anything that keeps the conversion from its end; nothing is written then.
     fn relabel(&mut self, samples: &mut [Sample], origins: &mut [Origin]) -> Result<()>;
+
+    /// All positions have come.
+    ///
+    /// # Errors
+    /// Anything for which the result is not worth writing.
+    fn finish(&mut self) -> Result<()>;
 }
 
 /// Converts `inputs` to one file.
@@ -347,6 +353,9 @@ impl Assembly<'_> {
                 }
                 None => self.books.nothing_kept(),
             });
+        }
+        if let Some(relabel) = &mut self.relabel {
+            relabel.finish()?;
         }
         let sources = self.books.finish()?;
         self.file.finish().map_err(|e| Error::io(self.output, e))?;

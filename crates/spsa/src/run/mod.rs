@@ -37,7 +37,8 @@ use gputexel_files::{Error, Result};
 use gputexel_matches::openings::{Opening, Openings};
 use gputexel_matches::scheduler::{NextStep, Players, Schedule, Unready, dispatch_pairs, play_pairs};
 use gputexel_matches::{
-    Assignment, Dispatcher, Encounter, GameRecord, GameTags, PairRecord, Player, Rules, TimeControl, to_pgn,
+    Assignment, Dispatcher, Encounter, GameRecord, GameTags, PairRecord, Player, Rules, TimeControl,
+    check_tables, to_pgn,
 };
 
 /// What a run plays with.
@@ -111,7 +112,10 @@ pub fn play(
             let threads = left.min(arena.concurrency as u64);
             let watch = &mut |schedule: &RunSchedule<'_>| watch(schedule.state);
             match arena.dispatcher {
-                None => play_pairs(&players, &mut schedule, &arena.rules, threads, cancel, watch)?,
+                None => {
+                    check_tables(arena.engines.iter().filter_map(|engine| engine.table_mib()), threads)?;
+                    play_pairs(&players, &mut schedule, &arena.rules, threads, cancel, watch)?;
+                }
                 Some(dispatcher) => {
                     let assign = &|pair: &Perturbation| Ok(players.assignment(pair));
                     dispatch_pairs(dispatcher, assign, &mut schedule, threads, cancel, watch)?;

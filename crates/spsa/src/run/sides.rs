@@ -122,6 +122,14 @@ impl TunedEngine {
         Ok(Self { name, checksum, chess960: true, kind: Kind::BuiltIn(Box::new(tables)) })
     }
 
+    /// MiB of the transposition table of each player in this process, if there is one.
+    pub fn table_mib(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::BuiltIn(tables) => Some(tables.hash_mib),
+            Kind::Uci(..) => None,
+        }
+    }
+
     /// Its name in reports.
     pub fn name(&self) -> &str {
         &self.name
@@ -175,7 +183,8 @@ impl TunedEngine {
         Ok(match &self.kind {
             Kind::BuiltIn(tables) => {
                 let evaluation = tables.evaluation(values)?;
-                let player = BuiltinPlayer::new(name, evaluation, tables.hash_mib).with_stop(&tables.stop);
+                let player =
+                    BuiltinPlayer::try_new(name, evaluation, tables.hash_mib)?.with_stop(&tables.stop);
                 TunedPlayer::BuiltIn { player: Box::new(player), tables: tables.clone() }
             }
             Kind::Uci(command, stop) => {

@@ -9,8 +9,8 @@ use gputexel_files::{Advice, Error, Result, StopFlag, check_own_files};
 use gputexel_matches::journal::{self, GamesFile};
 use gputexel_matches::openings::{Openings, Order};
 use gputexel_matches::{
-    Dispatcher, MatchResult, MatchSettings, Observer, PairSummary, Rules, Tally, check_games, crowding,
-    dispatch_match, run_match,
+    Dispatcher, MatchResult, MatchSettings, Observer, PairSummary, Rules, Tally, check_games, check_tables,
+    crowding, dispatch_match, run_match,
 };
 use serde::{Deserialize, Serialize};
 
@@ -196,6 +196,8 @@ impl Verification {
         let engines = self.setup.engines();
         let result = match &self.dispatcher {
             None => {
+                let tables = engines.iter().filter_map(|engine| engine.table_mib());
+                check_tables(tables, settings.pairs.min(settings.concurrency as u64))?;
                 let make = |side: usize| {
                     let player = engines[side].player(&settings.names[side], variables, values[side])?;
                     Ok(player.into_player())
