@@ -78,11 +78,6 @@ pub enum RunEvent<'a> {
         /// How its positions differ from those of the previous round.
         changes: &'a LeafChanges,
     },
-    /// The resumed run had rounds, which are not resumed.
-    RoundsLeftOut {
-        /// Total number of rounds.
-        rounds: u32,
-    },
     /// A round has ended.
     RoundEnded(&'a RoundRecord),
 }

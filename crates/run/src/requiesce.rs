@@ -8,7 +8,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{DATASET, Kind, append_line};
-use gputexel_files::{AppendFile, Error, Result, RunFolder, absolute};
+use gputexel_files::{AppendFile, Error, Result, RunFolder, absolute, counted};
 use gputexel_ingest::extraction::{Leaf, LeafChanges};
 use gputexel_model::Parameterization;
 use gputexel_model::program::TermActivity;
@@ -78,6 +78,11 @@ impl Rounds {
     /// the results of the last completed one.
     pub fn run(mut self, means: Means<'_, '_>, first: First<'_>) -> Result<Tuned> {
         let Means { folder, backend, cancel, overwrite, checkpoint_every, observe } = means;
+        // Only what is not done in rounds can be resumed.
+        let observe: &mut RunObserver<'_> = &mut |event| match event {
+            RunEvent::Resumable { .. } => Ok(()),
+            event => observe(event),
+        };
         let First { mut record, data: first_data, split: first_split, activity, fitted_loss } = first;
         let asked = record.uncertainty;
         // Uncertainty is only estimated for the last result.
@@ -94,7 +99,14 @@ impl Rounds {
             custom: None,
             observe: &mut *observe,
         };
-        let mut tuned = session.carry_out(None, false, fitted_loss)?;
+        let before_all = |error: Error| match error {
+            Error::Interrupted(at) => Error::Interrupted(format!(
+                "{at}, before the first of {}; runs with rounds are not resumed",
+                counted(self.count.into(), "round")
+            )),
+            error => error,
+        };
+        let mut tuned = session.carry_out(None, false, fitted_loss).map_err(before_all)?;
         let mut config = record.config.clone();
         for round in 1..=self.count {
             let started = Instant::now();

@@ -93,14 +93,8 @@ pub fn finish_up(run: &Finished, context: &Context) -> Result<()> {
         report::leave_again(folder, record)?;
         missing.push(REPORT);
     }
-    match (&missing[..], &record.requiesce) {
-        ([], Some(rounds)) if rounds.done.len() < rounds.rounds as usize => {
-            let (done, all) = (rounds.done.len(), rounds.rounds);
-            let text =
-                format!("{finished}, with {done} of {all} rounds, which are not resumed; start a new run");
-            Err(Error::Usage(text))
-        }
-        ([], _) => Err(Error::Usage(finished)),
+    match missing[..] {
+        [] => Err(Error::Usage(finished)),
         _ if context.json => say(&format!("{}\n", json!({ "folder": folder.path(), "written": missing }))),
         _ if context.quiet => Ok(()),
         _ => tell(&format!("{finished}\nwritten     {}\n", missing.join(", "))),

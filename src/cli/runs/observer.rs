@@ -161,9 +161,6 @@ impl<'a> Observer<'a> {
                 }
             }
             RunEvent::Resumable { folder } => self.resumable = Some(folder.to_path_buf()),
-            RunEvent::RoundsLeftOut { rounds } => self.warn(&format!(
-                "the rounds of --requiesce ({rounds}) are not resumed; start a new run to repeat them"
-            )),
             RunEvent::RoundStarted { round, rounds, positions, changes } if talks => {
                 let mut text = format!(
                     "\nround {round} of {rounds}: {} of {} resolved differently ({})",

@@ -46,7 +46,7 @@ pub struct TuneArgs {
     /// Write into a folder that is not empty
     #[arg(long, conflicts_with = "resume")]
     force: bool,
-    /// Resume an interrupted run with bit-identical results
+    /// Resume an interrupted run with bit-identical results; one with --requiesce is refused
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Fresh", "Scale", "Tuned"])]
     resume: Option<PathBuf>,
     // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.

@@ -12,7 +12,8 @@ use crate::cli::trace_command::TraceCommandArgs;
 #[derive(Debug, clap::Args)]
 pub struct RequiesceArgs {
     /// After tuning, resolve the positions again with the tuned parameters, from the dataset's source
-    /// files, and tune again, this many times. Imported positions are resolved by their engine, see --trace-command
+    /// files, and tune again, this many times. Imported positions are resolved by their engine, see --trace-command.
+    /// A run with rounds cannot be resumed
     #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Rounds")]
     requiesce: Option<u32>,
     /// Search for resolving positions: quiescence, or depth1 for one ply with quiescence

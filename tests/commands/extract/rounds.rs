@@ -70,6 +70,17 @@ fn rounds_resolve_with_what_the_round_before_has_tuned() {
     let loss = serde_json::from_str::<serde_json::Value>(&eval.1).unwrap()["loss"].as_f64().unwrap();
     assert!((loss - rounds[1]["loss_before"].as_f64().unwrap()).abs() < 1e-12, "{loss} {report}");
 
+    // Without a round that was asked for, its values are others: it is not resumed to them.
+    let record = String::from_utf8(bench.bytes("r/run.json")).unwrap();
+    let mut cut: serde_json::Value = serde_json::from_str(&record).unwrap();
+    cut["requiesce"]["done"].as_array_mut().unwrap().pop();
+    bench.write("r/run.json", cut.to_string());
+    std::fs::remove_file(bench.path("r/report.html")).unwrap();
+    let error = bench.fails(&["tune", "--resume", "r"], 1);
+    assert!(error.contains("r: stopped before the end of round 2 of 2; runs with rounds"), "{error}");
+    assert!(!bench.path("r/report.html").exists());
+    bench.write("r/run.json", record);
+
     // The folder has the result of the last round.
     assert_eq!(bench.bytes("r/params.json"), bench.bytes("r/round-2/params.json"));
     assert_eq!(report["k"], plain["k"]);
