@@ -17,6 +17,7 @@ mod general {
     mod determinism;
     mod devices;
     mod json;
+    mod limits;
     mod memory;
     mod outputs;
     mod pages;
