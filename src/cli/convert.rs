@@ -123,7 +123,18 @@ pub fn describe(report: &ConversionReport) -> String {
     );
     let lost = report.losses.listed().into_iter().filter(|(count, _)| *count > 0);
     let lost: Vec<_> = lost.map(|(count, what)| format!("  {} {what}\n", grouped(count))).collect();
-    if lost.is_empty() {
+    let more: Vec<_> = report.sources.iter().filter(|source| source.unread_text.count > 0).collect();
+    for source in &more {
+        let first = source.unread_text.first.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "  {} of {} have more than is read; the first: {}",
+            counted(source.unread_text.count, "line"),
+            source.record.path,
+            gputexel::printable(first)
+        );
+    }
+    if lost.is_empty() && more.is_empty() && report.sources.iter().all(|one| one.unread_scores.count == 0) {
         let _ = writeln!(text, "  nothing was lost");
     } else {
         text.extend(lost);

@@ -214,6 +214,10 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
             let scores = scores.map_or(String::new(), |view| format!(", that of scores {view}"));
             format!(", results as {labels}{scale}, point of view {view}{scores}")
         }
+        (Some(labels), None) => {
+            let view = source.score_point_of_view.as_deref().unwrap_or("white");
+            format!(", scores as {labels}, point of view {view}")
+        }
         _ => String::new(),
     };
     let _ = writeln!(

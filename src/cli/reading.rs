@@ -24,8 +24,8 @@ pub struct ReadingArgs {
     /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
     #[arg(long)]
     skip_damaged: bool,
-    /// How results are written: c9, c9-score, ce, brackets, semicolon, score-result, pipe,
-    /// texelutil, bare, games or csv [default: detected]
+    /// How results and scores are written: c9, c9-score, ce, ce-score, brackets, semicolon, score-result, pipe,
+    /// texelutil, bare, games, fields or csv [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
     labels: Option<String>,
     /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if
@@ -141,18 +141,21 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         row(&["  resolved to another position", &grouped(source.resolved), &share]);
     }
     *text += &aligned(&rows, 2);
-    if let (Some(labels), Some(view)) = (&record.labels, &record.point_of_view) {
+    if let Some(labels) = &record.labels {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
         let scale = record.results.as_ref().map_or(String::new(), |scale| {
             let words = scale.parse().is_ok_and(ResultScale::is_words);
             format!(", {} {scale}", if words { "words" } else { "numbers from" })
         });
-        let _ = writeln!(text, "  results as {labels} (such as {example}){scale}");
+        let what = if record.point_of_view.is_some() { "results" } else { "scores" };
+        let _ = writeln!(text, "  {what} as {labels} (such as {example}){scale}");
         let evidence = source.evidence.as_deref().unwrap_or_default();
         let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
-        let _ = writeln!(text, "  point of view {}: {evidence}", in_words(view));
-        if let Some(evidence) = &source.score_evidence {
-            let view = record.score_point_of_view.as_ref().unwrap_or(view);
+        if let Some(view) = &record.point_of_view {
+            let _ = writeln!(text, "  point of view {}: {evidence}", in_words(view));
+        }
+        let view = record.score_point_of_view.as_ref().or(record.point_of_view.as_ref());
+        if let (Some(evidence), Some(view)) = (&source.score_evidence, view) {
             let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
         }
     }

@@ -44,6 +44,7 @@ mod extract {
     mod refusals;
     mod resume;
     mod rounds;
+    mod scores;
     mod selection;
     mod training_text;
 }

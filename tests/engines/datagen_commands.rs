@@ -405,6 +405,18 @@ fn tablebases_decide_endings() {
 }
 
 #[test]
+fn tablebases_know_the_counters_of_epd() {
+    let bench = Bench::new();
+    let syzygy = tables();
+    for (counters, wanted) in [("hmvc 95; fmvn 90;", (0.0, 0.5)), ("hmvc 3; fmvn 90;", (19_971.0, 1.0))] {
+        bench.write("in.epd", format!("8/8/8/8/3k4/8/8/K6R w - - {counters} c9 \"1/2-1/2\";\n"));
+        bench.report(&["rescore", "in.epd", "--syzygy", &syzygy, "-o", "out.txt", "--force"]);
+        let found = labeled(&bench, "out.txt");
+        assert_eq!((found[0].1, found[0].2), wanted, "{counters}");
+    }
+}
+
+#[test]
 fn missing_tables_are_named() {
     let bench = Bench::new();
     let bishop = "7k/8/6K1/8/8/8/8/P7 w - - 0 1 | 5 | 0.0\n".replace("P7", "1B5N");

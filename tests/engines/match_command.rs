@@ -103,6 +103,29 @@ fn files_that_have_changed_are_refused() {
 }
 
 #[test]
+fn counters_of_openings_are_those_of_their_games() {
+    let bench = Bench::new();
+    let opening = "8/5pk1/6p1/8/8/6P1/5PK1/3R4 w - -";
+    let match_of = |book: String, more: &[&str]| {
+        bench.write("book.epd", book);
+        let args =
+            ["material", "material", "--games", "2", "--openings", "book.epd", "--nodes", "50", "--out", "m"];
+        play(&bench, &[&args[..], more].concat());
+        let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+        std::fs::remove_dir_all(bench.path("m")).unwrap();
+        pgn
+    };
+    let pgn = match_of(format!("{opening} hmvc 98; fmvn 80;\n"), &[]);
+    assert_eq!(pgn.matches(&format!("[FEN \"{opening} 98 80\"]")).count(), 2, "{pgn}");
+    assert_eq!(pgn.matches("[PlyCount \"2\"]").count(), 2, "{pgn}");
+    assert!(pgn.to_lowercase().contains("fifty"), "{pgn}");
+    for counters in ["hmvc 0; fmvn 45;", "0 45"] {
+        let pgn = match_of(format!("{opening} {counters}\n"), &["--draw-after", "40"]);
+        assert_eq!(pgn.matches("[PlyCount \"4\"]").count(), 2, "{counters} {pgn}");
+    }
+}
+
+#[test]
 fn bad_usage_is_named() {
     let bench = Bench::new();
     for (args, says) in [

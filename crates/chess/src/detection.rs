@@ -7,22 +7,20 @@
 use std::path::Path;
 
 use serde::Serialize;
-use shakmaty::{CastlingMode, Position};
 
-use super::fen::{legal_position, parse_board, parse_fen};
-use super::labels::{Label, LabelError, LabelSyntax, Outcome, Word, parse_label};
+use super::epd::operations;
+use super::evidence::{are_pawns, as_white, judge, judge_scores, told_view, words_scale};
+use super::fen::{parse_board, parse_fen};
+use super::fields::{Found, Survey};
+use super::header::{find_columns, lacking_column};
+use super::labels::{Label, LabelError, LabelSyntax, parse_label};
 use super::pgn::is_tag_pair;
-use super::sample::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, tendency};
 use super::scale::ResultScale;
-use super::text::{Columns, PointOfView, TextFormat, parse_labeled, read_columns, significant_lines};
-use super::unsupported::{
-    DELIMITERS, PERCENT, POSITIONS, RESULTS, SCORES, instead_of_result, is_json, is_plain, lacking_column,
-    titles,
-};
+use super::text::{Places, PointOfView, TextFormat, parse_labeled, significant_lines};
+use super::unsupported::{instead_of_result, is_json, is_plain};
 use gputexel_files::{Advice, Error, Result};
 
-/// Lines that are looked at.
-pub const DETECTION_LINES: usize = 4000;
+pub use super::evidence::DETECTION_LINES;
 
 /// What kind of input it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,6 +45,8 @@ pub struct TextOptions {
     pub point_of_view: Option<PointOfView>,
     /// Whose view scores take.
     pub score_view: Option<PointOfView>,
+    /// Whether scores are needed, and results are not.
+    pub wants_scores: bool,
 }
 
 /// What was found out about a labeled text.
@@ -74,7 +74,7 @@ pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
         if is_tag_pair(first) {
             return InputKind::Pgn;
         }
-        if is_position(first) || find_columns(first, 1).is_some() || is_json(first) || is_plain(first) {
+        if is_position(first) || find_columns(first, 1, true).is_some() || is_json(first) || is_plain(first) {
             return InputKind::Text;
         }
     }
@@ -102,8 +102,8 @@ fn is_position(line: &[u8]) -> bool {
 /// `head` is its beginning; unless `complete`, its last line may be cut and is not looked at.
 ///
 /// # Errors
-/// [`Error::Input`] with the first line when no line holds a position, positions have no result, or
-/// the results of the first lines clearly run against material.
+/// [`Error::Input`] with the first line when no line holds a position, positions have no result, which of several
+/// numbers is the result cannot be told, or the results of the first lines clearly run against material.
 pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) -> Result<Detection> {
     if let Some(reason) = unsupported_format(head) {
         return Err(Error::input(name, reason));
@@ -115,29 +115,41 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     let Some((first_number, first)) = significant_lines(head, 1).next() else {
         return Err(Error::input(name, "is empty: it contains no positions"));
     };
-    let columns = find_columns(first, first_number);
-    let lacking = || lacking_column(first).filter(|_| !is_position(first));
-    let (syntax, columns) = match (asked.syntax, columns) {
-        (None | Some(LabelSyntax::Csv), Some(columns)) => (LabelSyntax::Csv, Some(columns)),
-        (Some(LabelSyntax::Csv), None) => {
-            let reason = lacking().unwrap_or_else(|| {
-                "no header line with a column fen and a column result, wdl or label".to_string()
-            });
-            return Err(Error::line(name, first_number, reason));
+    let columns = find_columns(first, first_number, asked.wants_scores);
+    let lacking = || match lacking_column(first).filter(|_| !is_position(first)) {
+        Some((reason, true)) => Some(Error::line(name, first_number, reason).advise(scores_instead())),
+        Some((reason, false)) => Some(Error::line(name, first_number, reason)),
+        None => None,
+    };
+    let (syntax, places, columns) = match (asked.syntax, columns) {
+        (None | Some(LabelSyntax::Csv), Some(columns)) => {
+            (LabelSyntax::Csv, Places::default(), Some(columns))
         }
-        (Some(syntax), _) => (syntax, None),
-        (None, None) => match lacking() {
-            Some(reason) => return Err(Error::line(name, first_number, reason)),
-            None => (detect_syntax(name, head)?, None),
-        },
+        (Some(LabelSyntax::Csv), None) => {
+            return Err(lacking().unwrap_or_else(|| {
+                let reason = "no header line with a column fen and a column result, wdl or label";
+                Error::line(name, first_number, reason)
+            }));
+        }
+        (Some(syntax), _) if syntax != LabelSyntax::Fields => (syntax, Places::default(), None),
+        (None, None) if let Some(error) = lacking() => return Err(error),
+        _ => {
+            let (syntax, places) = detect_syntax(name, head, asked)?;
+            (syntax, places, None)
+        }
     };
     let percent = columns.as_ref().is_some_and(|columns| columns.percent);
-    let mut format = TextFormat { columns, ..TextFormat::new(syntax, PointOfView::White) };
+    let mut format = TextFormat { columns, places, ..TextFormat::new(syntax, PointOfView::White) };
+    if !format.has_results() && !asked.wants_scores {
+        let reason = "positions have scores, but no results";
+        return Err(Error::line(name, first_number, reason).advise(scores_instead()));
+    }
     format.scale = match asked.scale {
         Some(scale) => scale,
         None if percent => ResultScale::PERCENT,
         None => words_scale(head, &format),
     };
+    format.pawns = are_pawns(head, &format);
     let reading = as_white(head, &format);
     if percent && asked.scale.is_none() && reading.any_number && reading.highest <= 0.01 {
         let advice = Advice::default().text("extract ").setting("results", "0..1");
@@ -158,12 +170,19 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
         return Err(Error::input(name, reason).advise(advice.text(" says it")));
     }
     format.point_of_view = judged.view;
-    let scores = judge_scores(&reading, asked.score_view, judged.view);
+    let scores = judge_scores(&reading, syntax, asked.score_view, judged.view);
     format.score_view = scores.view;
+    let score_evidence = match (format.pawns, syntax, format.places.result, format.places.score) {
+        (true, ..) => format!("{}; they are pawns, by their decimals and size", scores.evidence),
+        (_, LabelSyntax::Fields, Some(result), Some(score)) => {
+            format!("{}; field {} is the score, {} the result", scores.evidence, score + 1, result + 1)
+        }
+        _ => scores.evidence,
+    };
     Ok(Detection {
         format,
         evidence: judged.evidence,
-        score_evidence: reading.any_score.then_some(scores.evidence),
+        score_evidence: reading.any_score.then_some(score_evidence),
         has_games: reading.any_game_number,
         warning: judged.warning,
         score_warning: scores.warning,
@@ -179,16 +198,24 @@ fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
     }
 }
 
-/// The syntax that most lines follow.
-fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
+/// What helps where positions have scores alone.
+fn scores_instead() -> Advice {
+    Advice::default().setting("target", "score").text(" takes the scores instead")
+}
+
+/// The syntax that most lines follow, and which of several fields is what.
+fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSyntax, Places)> {
     let mut votes = [0u32; LabelSyntax::ALL.len()];
     let mut first_position = None;
     let mut first_error = None;
     let mut instead = None;
+    let mut survey = Survey::default();
+    let mut positions = 0;
     for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
         match parse_fen(line) {
             Err(error) => {
-                if let Ok((_, label)) = parse_labeled(LabelSyntax::Games, line, ResultScale::default()) {
+                let games = TextFormat::new(LabelSyntax::Games, PointOfView::White);
+                if let Ok((_, label)) = parse_labeled(&games, line) {
                     first_position.get_or_insert(number);
                     votes[LabelSyntax::ALL.iter().position(|&own| own == LabelSyntax::Games).unwrap_or(0)] +=
                         vote(label);
@@ -200,232 +227,73 @@ fn detect_syntax(name: &str, head: &[u8]) -> Result<LabelSyntax> {
                 }
             }
             Ok((_, used)) => {
+                let rest = &line[used..];
                 if first_position.is_none() {
                     first_position = Some(number);
-                    instead = instead_of_result(line, Some(&line[used..])).map(|reason| (number, reason));
+                    instead = instead_of_result(line, Some(rest)).map(|reason| (number, reason));
+                }
+                positions += 1;
+                survey.add(rest, asked.scale);
+                let ce = operations(rest).find(|(name, _)| *name == b"ce");
+                if let Some((_, value)) = ce {
+                    survey.ce.add(value, asked.scale);
                 }
                 for (votes, syntax) in votes.iter_mut().zip(LabelSyntax::ALL) {
-                    *votes += vote(parse_label(syntax, b"", &line[used..], ResultScale::default()));
+                    // Without a result, `ce` is a score if its values are.
+                    if syntax != LabelSyntax::CeScore {
+                        *votes += vote(parse_label(syntax, b"", rest, ResultScale::default()));
+                    }
                 }
             }
         }
     }
     let best = votes.iter().copied().max().unwrap_or(0);
-    if let (0, Some((number, reason))) = (best, instead) {
+    let voted = votes.iter().position(|&vote| vote == best && best > 0).map(|index| LabelSyntax::ALL[index]);
+    let line = first_position.unwrap_or(1);
+    let fields = 2 * survey.lines() > positions && voted != Some(LabelSyntax::Games);
+    let mut places = Places::default();
+    if fields {
+        places = match survey.places(asked.wants_scores) {
+            Found::Places(places) => places,
+            Found::Ambiguous(_) if voted == Some(LabelSyntax::Texelutil) => {
+                Places { result: Some(0), score: None }
+            }
+            Found::Ambiguous(reason) => {
+                let reason = format!("{reason}; name them in a header line, such as fen;score;result");
+                return Err(Error::line(name, line, reason));
+            }
+        };
+    }
+    let own = match (voted, places.result, places.score) {
+        (Some(LabelSyntax::Ce), ..) if survey.ce.rank() == 0 => Some(LabelSyntax::CeScore),
+        (Some(LabelSyntax::Texelutil), Some(0), _) | (Some(LabelSyntax::ScoreResult), Some(1), Some(0)) => {
+            voted
+        }
+        // A result alone, in front, is what the other syntaxes are for.
+        (_, Some(0), None) if voted != Some(LabelSyntax::ScoreResult) => voted,
+        (_, None, None) => voted,
+        (_, None, Some(score)) if !asked.wants_scores => {
+            let reason = "positions are followed by a number that is a score rather than a result";
+            let advice = scores_instead();
+            let advice = match survey.is_signed(score) || asked.scale.is_some() {
+                true => advice,
+                false => {
+                    advice.text(", ").setting("results", "LOSS..WIN").text(" reads other scales of results")
+                }
+            };
+            return Err(Error::line(name, line, reason).advise(advice));
+        }
+        _ => Some(LabelSyntax::Fields),
+    };
+    if let (0, None, Some((number, reason))) = (best, own, instead) {
         return Err(Error::line(name, number, reason));
     }
-    match (votes.iter().position(|&vote| vote == best && best > 0), first_position, first_error) {
-        (Some(index), _, _) => Ok(LabelSyntax::ALL[index]),
+    match (own, first_position, first_error) {
+        (Some(syntax), _, _) => Ok((syntax, places)),
         (None, Some(number), _) => Err(Error::line(name, number, "no result after the position")),
         (None, None, Some((number, error))) => Err(Error::line(name, number, error.reason())),
         (None, None, None) => Err(Error::input(name, "is empty: it contains no positions")),
     }
-}
-
-/// Reads a header line: a column for the position, one for the result, perhaps one for a score.
-fn find_columns(line: &[u8], header_line: u64) -> Option<Columns> {
-    DELIMITERS.into_iter().find_map(|delimiter| {
-        let titles = titles(line, delimiter);
-        let find = |names: &[&str]| names.iter().find_map(|name| titles.iter().position(|t| t == name));
-        let result = find(RESULTS);
-        Some(Columns {
-            header_line,
-            delimiter,
-            fen: find(POSITIONS)?,
-            result: result.or_else(|| find(PERCENT))?,
-            percent: result.is_none(),
-            score: find(SCORES),
-            game: find(&["game", "game_id", "game_number"]),
-        })
-    })
-}
-
-/// The scale of a text whose first results are words for the winner: `w` means White where Black has a letter of
-/// its own, and nothing says lost. Else that of numbers, on which words have no meaning.
-fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
-    let (mut winner, mut other) = (false, false);
-    for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
-        let error = match &format.columns {
-            Some(columns) if columns.header_line == number => continue,
-            Some(columns) => read_columns(line, columns, format.scale).err(),
-            None => match parse_labeled(format.syntax, line, format.scale) {
-                Ok((_, label)) => label.err(),
-                Err(_) => continue,
-            },
-        };
-        match error {
-            Some(LabelError::Word(Word::Black | Word::White)) => winner = true,
-            Some(LabelError::Word(Word::Win | Word::Loss)) | None => other = true,
-            _ => {}
-        }
-    }
-    if winner && !other { ResultScale::WINNER } else { format.scale }
-}
-
-/// What the first lines say when their numbers are read as White's view.
-#[derive(Default)]
-struct Reading {
-    /// Numbers held against material.
-    numbers: Agreement,
-    /// Scores, likewise.
-    scores: Agreement,
-    any_score: bool,
-    any_number: bool,
-    /// The highest expected score.
-    highest: f32,
-    any_game_result: bool,
-    any_game_number: bool,
-}
-
-fn as_white(head: &[u8], format: &TextFormat) -> Reading {
-    let mut reading = Reading::default();
-    let header_line = format.columns.as_ref().map(|columns| columns.header_line);
-    for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
-        if header_line == Some(number) {
-            continue;
-        }
-        let read = match &format.columns {
-            Some(columns) => read_columns(line, columns, format.scale)
-                .ok()
-                .and_then(|(fen, label)| Some((parse_fen(&fen).ok()?.0, label))),
-            None => parse_labeled(format.syntax, line, format.scale)
-                .ok()
-                .and_then(|(setup, label)| Some((setup, label.ok()?))),
-        };
-        let Some((setup, label)) = read else { continue };
-        reading.any_game_number |= label.game.is_some();
-        let scored = !label.score_cp.is_nan();
-        reading.any_score |= scored;
-        let number = match label.outcome {
-            Outcome::Game(_) => None,
-            Outcome::Number(value) => Some(value),
-        };
-        reading.any_game_result |= number.is_none();
-        reading.any_number |= number.is_some();
-        reading.highest = number.unwrap_or(0.0).max(reading.highest);
-        if (number.is_some() || scored)
-            && let Ok(position) = legal_position(setup, CastlingMode::Chess960)
-        {
-            if let Some(value) = number {
-                reading.numbers.add(position.board(), position.turn(), value);
-            }
-            if label.score_cp.abs() >= TELLING_SCORE_CP {
-                let balance = material_balance(position.board());
-                reading.scores.add_balance(balance, position.turn(), label.score_cp > 0.0);
-            }
-        }
-    }
-    reading
-}
-
-/// A point of view, why it was chosen, and perhaps a warning.
-struct Judged {
-    view: PointOfView,
-    evidence: String,
-    warning: Option<String>,
-}
-
-/// Which view the counts of numbers that were read as White's speak for, if any.
-///
-/// Lines with Black to move differ between the readings, and decide when at least ten of them are
-/// three standard deviations off a coin's toss; but where those with White to move run against
-/// material, it is the meaning of the numbers that is wrong, and no view mends it.
-fn told_view(counts: &Agreement) -> Option<PointOfView> {
-    let white = tendency(counts.white_to_move_agree, counts.white_to_move);
-    match (white, tendency(counts.black_to_move_agree, counts.black_to_move)) {
-        (-1, _) => None,
-        (_, 1) => Some(PointOfView::White),
-        (_, -1) => Some(PointOfView::Stm),
-        _ => None,
-    }
-}
-
-/// The counts with Black to move in words.
-fn counted(counts: &Agreement, what: &str) -> String {
-    let percent = |agree: u64| 100.0 * agree as f64 / counts.black_to_move.max(1) as f64;
-    format!(
-        "with Black to move, {:.0} % of {} {what} go to the side with more material \
-         when read as White's view, {:.0} % when read as the side to move's",
-        percent(counts.black_to_move_agree),
-        counts.black_to_move,
-        percent(counts.black_to_move - counts.black_to_move_agree),
-    )
-}
-
-/// Why a default is taken.
-fn untold(counts: &Agreement, default: &str, what: &str) -> String {
-    if counts.verdict() == Verdict::Reversed {
-        format!("{default}, {what} contradict material for both sides to move")
-    } else if counts.black_to_move < 10 {
-        format!("{default}; the first lines hold only {} {what} with Black to move", counts.black_to_move)
-    } else {
-        format!("{default}, material does not tell: {}", counted(counts, what))
-    }
-}
-
-/// Decides on the point of view of results.
-fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> Judged {
-    const WHAT: &str = "decisive, imbalanced results";
-    let default = match syntax {
-        LabelSyntax::Ce => PointOfView::Stm,
-        _ => PointOfView::White,
-    };
-    if !reading.any_number && reading.any_game_result {
-        let warning = (asked == Some(PointOfView::Stm)).then(|| {
-            "results such as 1-0 are White's view; the point of view stm applies to numbers only".to_string()
-        });
-        let evidence = "game results are always White's view".to_string();
-        return Judged { view: asked.unwrap_or(PointOfView::White), evidence, warning };
-    }
-    let numbers = &reading.numbers;
-    let counted = counted(numbers, WHAT);
-    let (view, evidence, warning) = match (asked, told_view(numbers)) {
-        (Some(asked), Some(found)) if asked != found => (
-            asked,
-            format!("requested; {counted}"),
-            Some(format!(
-                "point of view {} was requested, but the results look like {}",
-                asked.name(),
-                found.name()
-            )),
-        ),
-        (Some(asked), _) => (asked, "requested".to_string(), None),
-        (None, Some(found)) if found != default => (
-            found,
-            counted,
-            Some(format!(
-                "syntax {} usually has the point of view {}, but these results clearly have {}",
-                syntax.name(),
-                default.name(),
-                found.name()
-            )),
-        ),
-        (None, Some(found)) => (found, counted, None),
-        (None, None) => (default, untold(numbers, "default", WHAT), None),
-    };
-    Judged { view, evidence, warning }
-}
-
-/// Decides on the point of view of scores: engines print the side to move's beside White's results.
-fn judge_scores(reading: &Reading, asked: Option<PointOfView>, results: PointOfView) -> Judged {
-    const WHAT: &str = "imbalanced scores of half a pawn or more";
-    let scores = &reading.scores;
-    let counted = counted(scores, WHAT);
-    let (view, evidence, warning) = match (asked, told_view(scores)) {
-        (Some(asked), Some(found)) if asked != found => (
-            asked,
-            format!("requested; {counted}"),
-            Some(format!(
-                "point of view {} was requested, but the scores look like {}",
-                asked.name(),
-                found.name()
-            )),
-        ),
-        (Some(asked), _) => (asked, "requested".to_string(), None),
-        (None, Some(found)) => (found, counted, None),
-        (None, None) => (results, untold(scores, "that of the results", WHAT), None),
-    };
-    Judged { view, evidence, warning }
 }
 
 #[cfg(test)]

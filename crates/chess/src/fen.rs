@@ -29,6 +29,8 @@ pub enum FenError {
     Pawns,
     /// The side that is not to move is in check.
     OppositeCheck,
+    /// The counter of an operation that cannot be read.
+    Counters,
 }
 
 impl FenError {
@@ -42,6 +44,7 @@ impl FenError {
             Self::Kings => "illegal position: not one king a side",
             Self::Pawns => "illegal position: a pawn on the first or last rank",
             Self::OppositeCheck => "illegal position: the side not to move is in check",
+            Self::Counters => "the operation hmvc or fmvn is not a whole number",
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::str::FromStr;
 
+use super::epd::{is_no_score, operations};
 use super::number::parse_number;
 pub use super::outcome::{Outcome, Word};
 use super::scale::ResultScale;
@@ -19,6 +20,8 @@ pub enum LabelSyntax {
     OpcodeScore,
     /// `ce 0.5`: an expected score, the side to move's unless shown otherwise.
     Ce,
+    /// `ce 35`: centipawns, the side to move's unless shown otherwise, and no result.
+    CeScore,
     /// `[1.0]`, `[1-0]`.
     Brackets,
     /// `; [0.5]`, `;1-0`, `;1.0`.
@@ -34,16 +37,19 @@ pub enum LabelSyntax {
     /// `17 1 FEN 35`: game and result before the position, and perhaps centipawns behind it, as this program writes
     /// positions for engines to trace.
     Games,
+    /// `; 35 ; 0.5`, `[0.5] 35` and the like: fields, of which one is the result or there is none, and one the score.
+    Fields,
     /// Columns with a header line.
     Csv,
 }
 
 impl LabelSyntax {
     /// All syntaxes; where lines fit several, the earlier one is taken.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Opcode,
         Self::OpcodeScore,
         Self::Ce,
+        Self::CeScore,
         Self::Brackets,
         Self::Semicolon,
         Self::ScoreResult,
@@ -51,6 +57,7 @@ impl LabelSyntax {
         Self::Texelutil,
         Self::Bare,
         Self::Games,
+        Self::Fields,
         Self::Csv,
     ];
 
@@ -60,6 +67,7 @@ impl LabelSyntax {
             Self::Opcode => "c9",
             Self::OpcodeScore => "c9-score",
             Self::Ce => "ce",
+            Self::CeScore => "ce-score",
             Self::Brackets => "brackets",
             Self::Semicolon => "semicolon",
             Self::ScoreResult => "score-result",
@@ -67,6 +75,7 @@ impl LabelSyntax {
             Self::Texelutil => "texelutil",
             Self::Bare => "bare",
             Self::Games => "games",
+            Self::Fields => "fields",
             Self::Csv => "csv",
         }
     }
@@ -88,6 +97,7 @@ impl LabelSyntax {
             Self::Opcode => "c9 \"1-0\";",
             Self::OpcodeScore => "c9 \"0.33|1-0\";",
             Self::Ce => "ce 0.5",
+            Self::CeScore => "ce 35",
             Self::Brackets => "[1.0]",
             Self::Semicolon => "; [0.5]",
             Self::ScoreResult => "| 35 | 1.0",
@@ -95,6 +105,7 @@ impl LabelSyntax {
             Self::Texelutil => ": 1 : 35 : 30 : 17",
             Self::Bare => "1-0",
             Self::Games => "17 1 FEN 35",
+            Self::Fields => ";35;0.5",
             Self::Csv => "columns fen,result",
         }
     }
@@ -120,6 +131,41 @@ pub struct Label {
     pub score_cp: f32,
     /// Game number, where the syntax has one.
     pub game: Option<u64>,
+    /// What else the line has.
+    pub unread: Remainder,
+}
+
+/// What a line has beside its position and label that is not read; the higher one counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Remainder {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What is no score.
+    Text,
+    /// What looks like a score.
+    Score,
+}
+
+impl Remainder {
+    /// What a text is that was not understood.
+    pub(super) fn of(text: &[u8]) -> Self {
+        let words = text.split(|byte| separates(*byte)).filter(|word| !word.is_empty());
+        words
+            .map(|word| if looks_like_score(word) { Self::Score } else { Self::Text })
+            .max()
+            .unwrap_or_default()
+    }
+}
+
+fn separates(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'|' | b';' | b':' | b'[' | b']' | b'(' | b')' | b'"')
+}
+
+/// Whether a word is a number or a mate, perhaps with a depth behind it (`+0.35/12`, `23,14`).
+fn looks_like_score(word: &[u8]) -> bool {
+    let end = word.iter().position(|byte| matches!(byte, b'/' | b',')).unwrap_or(word.len());
+    !word.iter().any(|byte| matches!(byte, b'e' | b'E')) && parse_cp(&word[..end]).is_some()
 }
 
 /// Why there is no usable label.
@@ -140,7 +186,7 @@ pub enum LabelError {
 /// Bound of scores: mates and anything beyond are set to it.
 pub const MAX_SCORE_CP: f32 = 30_000.0;
 
-type Parsed<T> = std::result::Result<T, LabelError>;
+pub(super) type Parsed<T> = std::result::Result<T, LabelError>;
 
 /// Parses what precedes a position, in the one syntax in which something does, and what follows it.
 ///
@@ -149,28 +195,20 @@ type Parsed<T> = std::result::Result<T, LabelError>;
 pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let rest = rest.trim_ascii();
     let parse_outcome = |text: &[u8]| parse_outcome(text, scale);
-    let plain = |outcome| Label { outcome, score_cp: f32::NAN, game: None };
+    let plain = |outcome| Label { outcome, score_cp: f32::NAN, game: None, unread: Remainder::Nothing };
     match syntax {
-        LabelSyntax::Opcode => operation(rest, comment_opcode, parse_outcome).map(plain),
-        LabelSyntax::OpcodeScore => operation(rest, comment_opcode, |value| {
-            let value = unquoted(value);
-            // Positions without a score are among those that have one.
-            let Some(at) = memchr::memchr(b'|', value) else { return parse_outcome(value).map(plain) };
-            let outcome = parse_outcome(&value[at + 1..])?;
-            let pawns = parse_number(&value[..at]).ok_or(LabelError::Missing)?;
-            // Pawns have few decimals; what single precision adds to them is not written there.
-            let score_cp = clamp_cp(((1e4 * f64::from(pawns)).round() / 100.0) as f32);
-            Ok(Label { outcome, score_cp, game: None })
-        }),
-        LabelSyntax::Ce => operation(rest, |name| name == b"ce", parse_outcome).map(plain),
-        LabelSyntax::Brackets => bracketed(rest, parse_outcome).map(plain),
+        LabelSyntax::Opcode | LabelSyntax::OpcodeScore | LabelSyntax::Ce | LabelSyntax::CeScore => {
+            parse_operations(syntax, rest, scale)
+        }
+        LabelSyntax::Brackets => bracketed(rest, scale),
         LabelSyntax::Semicolon => {
             let value = rest.strip_prefix(b";").ok_or(LabelError::Missing)?.trim_ascii();
             if value.starts_with(b"[") {
-                return bracketed(value, parse_outcome).map(plain);
+                return bracketed(value, scale);
             }
-            let end = value.iter().position(|b| *b == b';').unwrap_or(value.len());
-            parse_outcome(&value[..end]).map(plain)
+            let end = memchr::memchr(b';', value).unwrap_or(value.len());
+            parse_outcome(&value[..end])
+                .map(|outcome| Label { unread: Remainder::of(&value[end..]), ..plain(outcome) })
         }
         LabelSyntax::ScoreResult => {
             let mut fields = rest.strip_prefix(b"|").ok_or(LabelError::Missing)?.split(|b| *b == b'|');
@@ -178,7 +216,8 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
                 return Err(LabelError::Missing);
             };
             let score_cp = parse_cp(score).ok_or(LabelError::Missing)?;
-            Ok(Label { outcome: parse_outcome(outcome)?, score_cp, game: None })
+            let unread = fields.map(Remainder::of).max().unwrap_or_default();
+            Ok(Label { score_cp, unread, ..plain(parse_outcome(outcome)?) })
         }
         LabelSyntax::Pipe => {
             let value = rest.strip_prefix(b"|").ok_or(LabelError::Missing)?;
@@ -191,9 +230,11 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
                 .split(|b| *b == b':')
                 .map(<[u8]>::trim_ascii);
             let outcome = parse_outcome(fields.next().unwrap_or_default())?;
-            let score_cp = fields.next().and_then(parse_cp).unwrap_or(f32::NAN);
+            let score = fields.next().unwrap_or_default();
+            let score_cp = parse_cp(score).unwrap_or(f32::NAN);
             let game = fields.nth(1).and_then(|field| std::str::from_utf8(field).ok()?.parse().ok());
-            Ok(Label { outcome, score_cp, game })
+            let unread = if score_cp.is_nan() { Remainder::of(score) } else { Remainder::Nothing };
+            Ok(Label { score_cp, game, unread, ..plain(outcome) })
         }
         LabelSyntax::Bare => parse_outcome(rest).map(plain),
         LabelSyntax::Games => {
@@ -207,9 +248,9 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
             if rest.next().is_some() {
                 return Err(LabelError::Weight);
             }
-            Ok(Label { outcome, score_cp, game: Some(game.ok_or(LabelError::Missing)?) })
+            Ok(Label { score_cp, game: Some(game.ok_or(LabelError::Missing)?), ..plain(outcome) })
         }
-        LabelSyntax::Csv => Err(LabelError::Missing),
+        LabelSyntax::Fields | LabelSyntax::Csv => Err(LabelError::Missing),
     }
 }
 
@@ -217,45 +258,75 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-fn comment_opcode(name: &[u8]) -> bool {
-    matches!(name, [b'c', digit] if digit.is_ascii_digit())
-}
-
-/// The first EPD operation of an accepted name whose value can be read.
-fn operation<T>(
-    rest: &[u8],
-    accepts: impl Fn(&[u8]) -> bool,
-    parse: impl Fn(&[u8]) -> Parsed<T>,
-) -> Parsed<T> {
-    let mut error = LabelError::Missing;
-    let mut rest = rest;
-    while !rest.is_empty() {
-        let mut quoted = false;
-        let end = rest
-            .iter()
-            .position(|byte| {
-                quoted ^= *byte == b'"';
-                *byte == b';' && !quoted
-            })
-            .unwrap_or(rest.len());
-        let operation = rest[..end].trim_ascii();
-        rest = rest.get(end + 1..).unwrap_or_default();
-        let name_end = operation.iter().position(u8::is_ascii_whitespace).unwrap_or(operation.len());
-        if accepts(&operation[..name_end]) {
-            match parse(operation[name_end..].trim_ascii()) {
-                Ok(value) => return Ok(value),
-                Err(LabelError::Missing) => {}
-                Err(other) => error = other,
+/// Result and score from EPD operations. Of several comments that can be read as a result, `c9` counts, else the first.
+fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
+    let mut label =
+        Label { outcome: Outcome::Missing, score_cp: f32::NAN, game: None, unread: Remainder::Nothing };
+    let mut error = if syntax == LabelSyntax::CeScore { None } else { Some(LabelError::Missing) };
+    let (mut ce, mut found) = (f32::NAN, false);
+    for (name, value) in operations(rest) {
+        let is_result = match syntax {
+            LabelSyntax::CeScore => false,
+            LabelSyntax::Ce => name == b"ce",
+            _ => matches!(name, [b'c', digit] if digit.is_ascii_digit()),
+        };
+        let unread = if is_result {
+            match parse_operand(syntax, value, scale) {
+                Ok(_) if found && name != b"c9" => Remainder::Nothing,
+                Ok((outcome, score_cp)) => {
+                    (label.outcome, label.score_cp) = (outcome, score_cp);
+                    (found, error) = (true, None);
+                    Remainder::Nothing
+                }
+                Err(reason) => {
+                    if reason != LabelError::Missing && !found {
+                        error = Some(reason);
+                    }
+                    Remainder::of(value)
+                }
             }
-        }
+        } else if name == b"ce" && syntax != LabelSyntax::Ce {
+            // The standard has whole centipawns; anything else is in an unknown unit.
+            let whole = parse_cp(unquoted(value)).filter(|_| !value.contains(&b'.'));
+            ce = whole.unwrap_or(ce);
+            if whole.is_none() { Remainder::of(value) } else { Remainder::Nothing }
+        } else if name == b"hmvc" || name == b"fmvn" {
+            Remainder::Nothing
+        } else if is_no_score(name) {
+            Remainder::Text
+        } else {
+            Remainder::of(value).max(Remainder::Text)
+        };
+        label.unread = label.unread.max(unread);
     }
-    Err(error)
+    if label.score_cp.is_nan() {
+        label.score_cp = ce;
+    }
+    error.map_or(Ok(label), Err)
 }
 
-fn bracketed(text: &[u8], parse: impl Fn(&[u8]) -> Parsed<Outcome>) -> Parsed<Outcome> {
+/// The result, and perhaps the score, that an operation holds.
+fn parse_operand(syntax: LabelSyntax, value: &[u8], scale: ResultScale) -> Parsed<(Outcome, f32)> {
+    if syntax != LabelSyntax::OpcodeScore {
+        return Ok((parse_outcome(value, scale)?, f32::NAN));
+    }
+    let text = unquoted(value);
+    // Positions without a score are among those that have one.
+    let Some(at) = memchr::memchr(b'|', text) else { return Ok((parse_outcome(text, scale)?, f32::NAN)) };
+    let outcome = parse_outcome(&text[at + 1..], scale)?;
+    Ok((outcome, pawns_to_cp(parse_number(&text[..at]).ok_or(LabelError::Missing)?)))
+}
+
+/// Pawns have few decimals; what single precision adds to them is not written there.
+pub(super) fn pawns_to_cp(pawns: f32) -> f32 {
+    clamp_cp(((1e4 * f64::from(pawns)).round() / 100.0) as f32)
+}
+
+fn bracketed(text: &[u8], scale: ResultScale) -> Parsed<Label> {
     let inner = text.strip_prefix(b"[").ok_or(LabelError::Missing)?;
     let end = memchr::memchr(b']', inner).ok_or(LabelError::Missing)?;
-    parse(&inner[..end])
+    let outcome = parse_outcome(&inner[..end], scale)?;
+    Ok(Label { outcome, score_cp: f32::NAN, game: None, unread: Remainder::of(&inner[end + 1..]) })
 }
 
 /// A game result, or a number or word on the scale, with or without quotes. Where losses are the higher
@@ -350,6 +421,12 @@ mod tests {
             (OpcodeScore, " c9 \"-1.5|1/2-1/2\";", Game(0.5), Some(-150.0), None),
             (Ce, " ce 0.5", Number(0.5), None, None),
             (Ce, " ce 0.0;", Number(0.0), None, None),
+            (CeScore, " ce -35; acd 12;", Missing, Some(-35.0), None),
+            (CeScore, " id \"x\";", Missing, None, None),
+            (Opcode, " ce -12; c9 \"1/2-1/2\";", Game(0.5), Some(-12.0), None),
+            (Opcode, " c9 \"0-1\"; ce 32765", Game(0.0), Some(30_000.0), None),
+            (Opcode, " c0 \"0\"; c9 \"1-0\"; c1 \"0-1\";", Game(1.0), None, None),
+            (OpcodeScore, " c9 \"0-1\"; ce 7;", Game(0.0), Some(7.0), None),
             (Brackets, " [1.0]", Number(1.0), None, None),
             (Brackets, " [1-0] 35", Game(1.0), None, None),
             (Brackets, "[0.5]", Number(0.5), None, None),
@@ -378,7 +455,7 @@ mod tests {
 
     #[test]
     fn syntaxes_refuse_each_others_lines() {
-        let others = [LabelSyntax::Csv, LabelSyntax::Games];
+        let others = [LabelSyntax::Csv, LabelSyntax::Games, LabelSyntax::Fields, LabelSyntax::CeScore];
         let strict = LabelSyntax::ALL.into_iter().filter(|s| !others.contains(s));
         for syntax in strict.clone() {
             for other in strict.clone().filter(|other| *other != syntax) {
@@ -417,6 +494,34 @@ mod tests {
         assert_eq!(label(LabelSyntax::Bare, ""), Err(LabelError::Missing));
         assert_eq!(label(LabelSyntax::Ce, " ce -35"), Err(LabelError::OutOfRange(-35.0)));
         assert_eq!(label(LabelSyntax::Pipe, "|Draw"), Err(LabelError::Word(Word::Draw)));
+    }
+
+    #[test]
+    fn what_is_not_read_is_told() {
+        use LabelSyntax::*;
+        for (syntax, rest, unread) in [
+            (Opcode, " hmvc 3; fmvn 9; c9 \"1-0\"; ce 5;", Remainder::Nothing),
+            (Opcode, " c9 \"1-0\"; acd 12; acn 5000; id \"7\";", Remainder::Text),
+            (Opcode, " bm e4; c9 \"1-0\"; c0 \"a book\";", Remainder::Text),
+            (Opcode, " c9 \"1-0\"; ce 0.35;", Remainder::Score),
+            (Opcode, " c9 \"1-0\"; c1 \"-35\";", Remainder::Score),
+            (Opcode, " c9 \"1-0\"; c1 \"eval -0.35/12\";", Remainder::Score),
+            (Opcode, " c9 \"1-0\"; dm 3;", Remainder::Score),
+            (Opcode, " c9 \"1-0\"; eval 35;", Remainder::Score),
+            (Brackets, "[0.5] -12", Remainder::Score),
+            (Brackets, "[0.5] ; e2e4", Remainder::Text),
+            (Brackets, "[0.5];", Remainder::Nothing),
+            (Brackets, "[0.5] ; 1.e4", Remainder::Text),
+            (Semicolon, "; 0.5 ; #3", Remainder::Score),
+            (Semicolon, "; 1-0", Remainder::Nothing),
+            (ScoreResult, "| 35 | 1.0 | 12", Remainder::Score),
+            (ScoreResult, "| 35 | 1.0", Remainder::Nothing),
+            (Texelutil, ": 1 : +0.35/12 : 30", Remainder::Score),
+            (Texelutil, ": 1 : - : 30", Remainder::Text),
+        ] {
+            let label = parse_label(syntax, b"", rest.as_bytes(), ResultScale::default());
+            assert_eq!(label.map(|label| label.unread), Ok(unread), "{syntax:?} {rest}");
+        }
     }
 
     #[test]
@@ -463,8 +568,10 @@ mod tests {
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             for syntax in LabelSyntax::ALL {
                 if let Ok(label) = parse_label(syntax, &bytes, &bytes, ResultScale::default()) {
-                    let (Outcome::Game(value) | Outcome::Number(value)) = label.outcome;
-                    prop_assert!((0.0..=1.0).contains(&value));
+                    match label.outcome {
+                        Outcome::Game(value) | Outcome::Number(value) => prop_assert!((0.0..=1.0).contains(&value)),
+                        Outcome::Missing => prop_assert_eq!(syntax, LabelSyntax::CeScore),
+                    }
                     prop_assert!(label.score_cp.is_nan() || label.score_cp.abs() <= MAX_SCORE_CP);
                 }
             }

@@ -8,8 +8,12 @@
 
 mod bare;
 pub mod detection;
+pub mod epd;
 pub mod evaluation;
+mod evidence;
 pub mod fen;
+mod fields;
+mod header;
 pub mod labels;
 mod number;
 mod outcome;

@@ -8,6 +8,8 @@ pub enum Outcome {
     Game(f32),
     /// A number, as the expected score from 0 to 1 that it means.
     Number(f32),
+    /// None: positions are labeled with scores alone.
+    Missing,
 }
 
 /// A word or letter for a result.

@@ -53,6 +53,23 @@ pub struct Damage {
     pub what: String,
 }
 
+/// What stands beside positions and is not read: on how many of them, and the first, with its line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// How many there are.
+    pub count: u64,
+    /// The line of the first, and its text.
+    pub first: Option<(u64, String)>,
+}
+
+impl Unread {
+    /// Counts one more.
+    pub fn add(&mut self, line: u64, text: impl FnOnce() -> String) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (line, text()));
+    }
+}
+
 /// What one chunk of an input yielded. Serialized, it is without its positions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Batch {
@@ -82,6 +99,12 @@ pub struct Batch {
     pub score_agreement: Agreement,
     /// Results of labeled text as they are written.
     pub tally: ResultTally,
+    /// What looks like a score and was not understood.
+    #[serde(default)]
+    pub unread_scores: Unread,
+    /// What labeled text has beside positions, results and scores.
+    #[serde(default)]
+    pub unread_text: Unread,
     /// Parts of a binary input that cannot be read.
     pub damage: Vec<Damage>,
 }
@@ -116,6 +139,7 @@ impl Batch {
         let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } =
             self.agreement;
         let scores = self.score_agreement;
+        let unread = [self.unread_scores.count, self.unread_text.count];
         let counts = [self.records, self.positions_read, self.plies, self.plies_lost];
         let agreements = [white_to_move, white_to_move_agree, black_to_move, black_to_move_agree];
         let of_scores = [
@@ -127,7 +151,7 @@ impl Batch {
         let damages = self.damage.iter().map(|damage| damage.bytes);
         let games = self.skipped.iter().map(|skipped| skipped.game);
         let left_out = self.left_out.iter().map(|(_, count)| count);
-        let all = counts.into_iter().chain(agreements).chain(of_scores);
+        let all = counts.into_iter().chain(unread).chain(agreements).chain(of_scores);
         let mut all = all.chain(damages).chain(games).chain(left_out).chain(self.tally.counts());
         all.all(|count| count <= MOST)
     }

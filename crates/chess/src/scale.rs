@@ -160,6 +160,9 @@ const MIN_CLASS: u64 = 100;
 pub struct ResultTally {
     /// Lines by [`Sign`], and the first of each.
     signs: [(u64, u64); 6],
+    /// Numbers that no usual scale has: below -1, or above 100.
+    #[serde(default)]
+    beyond: u64,
     /// Numbers that mean a loss or a win.
     extreme: u64,
     /// Numbers between.
@@ -211,7 +214,10 @@ impl ResultTally {
             50.0 | 100.0 => Sign::Percent,
             -0.5 => Sign::MinusHalf,
             n if n > -1.0 && n < 0.0 => Sign::Negative,
-            _ => return,
+            n => {
+                self.beyond += u64::from(!(-1.0..=100.0).contains(&n));
+                return;
+            }
         };
         self.sign(sign, line);
     }
@@ -238,7 +244,8 @@ impl ResultTally {
 
     /// Whatever was counted.
     pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
-        let single = [self.extreme, self.between, self.above, self.below, self.game_draws, self.games];
+        let single =
+            [self.beyond, self.extreme, self.between, self.above, self.below, self.game_draws, self.games];
         let signs = self.signs.into_iter().map(|(count, _)| count);
         signs.chain(self.classes.into_iter().flat_map(|(count, agree)| [count, agree])).chain(single)
     }
@@ -255,6 +262,7 @@ impl ResultTally {
             mine.0 += theirs.0;
             mine.1 += theirs.1;
         }
+        self.beyond += later.beyond;
         self.extreme += later.extreme;
         self.between += later.between;
         self.above += later.above;
@@ -334,6 +342,11 @@ impl ResultTally {
             );
         }
         let (half, negative) = (of(Sign::MinusHalf), of(Sign::Negative));
+        let strange = minus.0 + two.0 + percent.0;
+        if self.beyond > strange + half.0 + negative.0 {
+            // Scores, of which some happen to be numbers of a scale.
+            return None;
+        }
         if half.0 >= MIN_NEGATIVE && negative.0 == 0 && self.above + minus.0 == 0 {
             return say(
                 half,
@@ -351,7 +364,6 @@ impl ResultTally {
                     .text(" reads numbers from -1 (a loss) to 1 (a win)"),
             );
         }
-        let strange = minus.0 + two.0 + percent.0;
         if strange >= MIN_NEGATIVE && self.between > 0 && strange > self.between {
             return say(
                 (

@@ -8,8 +8,14 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Position as _, Setup};
 
-use super::fen::{FenError, legal_position, parse_fen};
-use super::labels::{Label, LabelError, LabelSyntax, Outcome, parse_cp, parse_label, parse_outcome};
+use super::epd::parse_epd;
+use super::fen::{FenError, legal_position};
+pub use super::fields::Places;
+use super::fields::parse_fields;
+use super::labels::{
+    Label, LabelError, LabelSyntax, MAX_SCORE_CP, Outcome, Remainder, parse_cp, parse_label, parse_outcome,
+    pawns_to_cp,
+};
 use super::sample::{Batch, Origin, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
@@ -56,14 +62,16 @@ pub struct Columns {
     pub delimiter: u8,
     /// Index of the position's column.
     pub fen: usize,
-    /// Index of the result's column.
-    pub result: usize,
-    /// Whether its title says percent.
+    /// The columns of results and scores, as far as there are any.
+    pub places: Places,
+    /// Whether the title of results says percent.
     pub percent: bool,
-    /// Index of the column of centipawns, if there is one.
-    pub score: Option<usize>,
+    /// Whether the title of scores says centipawns.
+    pub centipawns: bool,
     /// Index of the column of game numbers, if there is one.
     pub game: Option<usize>,
+    /// What other columns there are, by their titles.
+    pub unread: Remainder,
 }
 
 /// How to read a labeled text.
@@ -73,6 +81,10 @@ pub struct TextFormat {
     pub syntax: LabelSyntax,
     /// The columns, for [`LabelSyntax::Csv`].
     pub columns: Option<Columns>,
+    /// Which field is what, for [`LabelSyntax::Fields`].
+    pub places: Places,
+    /// Whether scores are pawns where the syntax leaves that open, else centipawns.
+    pub pawns: bool,
     /// What numbers stand for a loss and a win.
     pub scale: ResultScale,
     /// Whose view results take that are numbers.
@@ -87,9 +99,21 @@ impl TextFormat {
         Self {
             syntax,
             columns: None,
+            places: Places::default(),
+            pawns: false,
             scale: ResultScale::default(),
             point_of_view,
             score_view: point_of_view,
+        }
+    }
+
+    /// Whether positions have results; else they have scores alone.
+    pub fn has_results(&self) -> bool {
+        match self.syntax {
+            LabelSyntax::CeScore => false,
+            LabelSyntax::Fields => self.places.result.is_some(),
+            LabelSyntax::Csv => self.columns.as_ref().is_some_and(|columns| columns.places.result.is_some()),
+            _ => true,
         }
     }
 }
@@ -112,7 +136,7 @@ fn read_lines(chunk: &[u8], first_line: u64, format: &TextFormat, criteria: Crit
             continue;
         }
         batch.records += 1;
-        match read_line(line, number, format, &criteria, &mut batch.tally) {
+        match read_line(line, number, format, &criteria, &mut batch) {
             Ok((sample, origin)) => {
                 batch.positions_read += 1;
                 batch.push_single(sample, origin);
@@ -197,11 +221,12 @@ fn read_line(
     number: u64,
     format: &TextFormat,
     criteria: &Criteria<'_>,
-    tally: &mut ResultTally,
+    batch: &mut Batch,
 ) -> Result<(Sample, Option<Origin>), Refusal> {
     if line.len() > MAX_LINE_BYTES {
         return Err(Refusal { reason: Reason::LongLine, text: Some("the line is too long".into()) });
     }
+    let tally: &mut ResultTally = &mut batch.tally;
     let (position, label) = read_position(line, format).map_err(|fault| match fault {
         Fault::Position(error) => Refusal::from(error),
         Fault::Label(error) => {
@@ -216,6 +241,12 @@ fn read_line(
     match label.outcome {
         Outcome::Number(value) => tally.number(value),
         Outcome::Game(value) => tally.game(value),
+        Outcome::Missing => {}
+    }
+    match label.unread {
+        Remainder::Nothing => {}
+        Remainder::Text => batch.unread_text.add(number, || unread_text(line, format)),
+        Remainder::Score => batch.unread_scores.add(number, || unread_text(line, format)),
     }
     let black = position.turn().is_black();
     let flipped = format.point_of_view == PointOfView::Stm && black;
@@ -227,6 +258,7 @@ fn read_line(
         result: match label.outcome {
             Outcome::Number(value) if flipped => 1.0 - value,
             Outcome::Number(value) | Outcome::Game(value) => value,
+            Outcome::Missing => f32::NAN,
         },
         game: label.game,
         ..sample
@@ -255,13 +287,13 @@ impl From<LabelError> for Fault {
 fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fault> {
     match &format.columns {
         None => {
-            let (setup, label) = parse_labeled(format.syntax, line, format.scale)?;
+            let (setup, label) = parse_labeled(format, line)?;
             let position = legal_position(setup, CastlingMode::Chess960)?;
             Ok((position, label?))
         }
         Some(columns) => {
-            let (fen, label) = read_columns(line, columns, format.scale)?;
-            let (setup, _) = parse_fen(&fen)?;
+            let (fen, label) = read_columns(line, columns, format)?;
+            let (setup, _) = parse_epd(&fen)?;
             Ok((legal_position(setup, CastlingMode::Chess960)?, label))
         }
     }
@@ -270,31 +302,65 @@ fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fau
 /// The position and the label of a line without columns.
 ///
 /// # Errors
-/// Those of [`parse_fen`]; those of the label are inside.
+/// Those of [`parse_epd`]; those of the label are inside.
 pub(super) fn parse_labeled(
-    syntax: LabelSyntax,
+    format: &TextFormat,
     line: &[u8],
-    scale: ResultScale,
 ) -> Result<(Setup, Result<Label, LabelError>), FenError> {
-    let (before, line) = line.split_at(syntax.position_start(line));
-    let (setup, used) = parse_fen(line)?;
-    Ok((setup, parse_label(syntax, before, &line[used..], scale)))
+    let (before, line) = line.split_at(format.syntax.position_start(line));
+    let (setup, used) = parse_epd(line)?;
+    let label = match format.syntax {
+        LabelSyntax::Fields => parse_fields(format.places, &line[used..], format.scale),
+        syntax => parse_label(syntax, before, &line[used..], format.scale),
+    };
+    Ok((setup, if format.pawns { label.map(in_centipawns) } else { label }))
+}
+
+/// A label whose score was read as centipawns, but is pawns unless it is a mate.
+fn in_centipawns(label: Label) -> Label {
+    match label.score_cp.abs() {
+        MAX_SCORE_CP => label,
+        _ => Label { score_cp: pawns_to_cp(label.score_cp), ..label },
+    }
+}
+
+/// What stands beside the position on a line.
+fn unread_text(line: &[u8], format: &TextFormat) -> String {
+    const SHOWN: usize = 60;
+    let beside = match &format.columns {
+        None => parse_epd(line).map_or(line, |(_, used)| &line[used..]).to_vec(),
+        Some(columns) => {
+            let mut fields = split_columns(line, columns.delimiter);
+            fields.retain(|field| parse_epd(field.trim_ascii()).is_err());
+            fields.join(&columns.delimiter)
+        }
+    };
+    let text = String::from_utf8_lossy(beside.trim_ascii());
+    text.chars().take(SHOWN).collect::<String>().escape_debug().to_string().replace("\\\"", "\"")
 }
 
 /// The text of the position and the label of a line with columns.
 pub(super) fn read_columns(
     line: &[u8],
     columns: &Columns,
-    scale: ResultScale,
+    format: &TextFormat,
 ) -> Result<(Vec<u8>, Label), LabelError> {
     let fields = split_columns(line, columns.delimiter);
     let field = |index: usize| fields.get(index).map(|field| field.trim_ascii());
-    let outcome = parse_outcome(field(columns.result).ok_or(LabelError::Missing)?, scale)?;
+    let outcome = match columns.places.result {
+        Some(index) => parse_outcome(field(index).ok_or(LabelError::Missing)?, format.scale)?,
+        None => Outcome::Missing,
+    };
+    let score = columns.places.score.and_then(field).unwrap_or_default();
+    let score_cp = parse_cp(score).unwrap_or(f32::NAN);
+    let unread = if score_cp.is_nan() { Remainder::of(score) } else { Remainder::Nothing };
     let label = Label {
         outcome,
-        score_cp: columns.score.and_then(field).and_then(parse_cp).unwrap_or(f32::NAN),
+        score_cp,
         game: columns.game.and_then(field).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()),
+        unread: unread.max(columns.unread),
     };
+    let label = if format.pawns { in_centipawns(label) } else { label };
     Ok((field(columns.fen).unwrap_or_default().to_vec(), label))
 }
 
@@ -369,10 +435,11 @@ mod tests {
             header_line: 1,
             delimiter: b',',
             fen: 1,
-            result: 2,
+            places: Places { result: Some(2), score: Some(0) },
             percent: false,
-            score: Some(0),
+            centipawns: true,
             game: None,
+            unread: Remainder::Nothing,
         };
         let format =
             TextFormat { columns: Some(columns), ..TextFormat::new(LabelSyntax::Csv, PointOfView::White) };

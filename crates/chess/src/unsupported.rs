@@ -2,6 +2,7 @@
 //! positions lack.
 
 use super::fen::parse_fen;
+use super::header::DELIMITERS;
 use super::text::{significant_lines, split_columns};
 use gputexel_files::input::is_container;
 
@@ -10,45 +11,6 @@ const BINARY_BYTES: usize = 4096;
 
 /// Characters that are shown of what cannot be read.
 const SHOWN: usize = 40;
-
-/// Separators of columns.
-pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-
-/// Titles of columns of positions.
-pub(super) const POSITIONS: &[&str] = &["fen", "epd", "position", "board"];
-
-/// Titles of columns of results.
-pub(super) const RESULTS: &[&str] =
-    &["result", "wdl", "outcome", "label", "target", "game_result", "white_result"];
-
-/// Titles of columns of results in percent.
-pub(super) const PERCENT: &[&str] = &[
-    "result_percent",
-    "result%",
-    "result_pct",
-    "wdl_percent",
-    "wdl%",
-    "white_percent",
-    "white%",
-    "win_percent",
-    "win%",
-    "win_pct",
-    "score_percent",
-    "percent",
-];
-
-/// Titles of columns of scores.
-pub(super) const SCORES: &[&str] = &["score", "cp", "score_cp", "eval", "evaluation", "centipawns"];
-
-/// The titles of a header line, in lower case.
-pub(super) fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
-    // "Win %" is "win%", "Result percent" is "result_percent".
-    let title = |title: &Vec<u8>| {
-        let title = String::from_utf8_lossy(title).trim().to_ascii_lowercase();
-        title.replace(" %", "%").replace(' ', "_")
-    };
-    split_columns(line, delimiter).iter().map(title).collect()
-}
 
 /// Whether a text is JSON: its first line is an object, or the beginning of a list of them.
 pub(super) fn is_json(first: &[u8]) -> bool {
@@ -90,32 +52,6 @@ pub fn unsupported_format(head: &[u8]) -> Option<String> {
         return Some(reason.to_string());
     }
     None
-}
-
-/// What a header line lacks that names some columns, but not all that are needed.
-pub(super) fn lacking_column(line: &[u8]) -> Option<String> {
-    DELIMITERS.into_iter().find_map(|delimiter| {
-        let titles = titles(line, delimiter);
-        let find = |names: &[&str]| titles.iter().find(|title| names.contains(&title.as_str()));
-        if titles.len() < 2 {
-            return None;
-        }
-        match (find(POSITIONS), find(RESULTS), find(SCORES)) {
-            (Some(fen), None, score) => {
-                let scores =
-                    score.map_or(String::new(), |score| format!("; '{score}' is a score, no result"));
-                Some(format!(
-                    "the header line has a column '{fen}', but none of results ({}){scores}",
-                    RESULTS.join(", ")
-                ))
-            }
-            (None, Some(result), _) => Some(format!(
-                "the header line has a column '{result}', but none of positions ({})",
-                POSITIONS.join(", ")
-            )),
-            _ => None,
-        }
-    })
 }
 
 /// What stands on a line whose position is followed by no result; `rest` is what follows it, if the
@@ -163,13 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
-        let lacking = |line: &str| lacking_column(line.as_bytes()).unwrap_or_default();
-        assert!(lacking("Hash,Ply,GamePly,FEN,Score").contains("'fen', but none of results"));
-        assert!(lacking("FEN,Evaluation").contains("'evaluation' is a score"));
-        assert!(lacking("result;moves").contains("none of positions"));
-        assert_eq!(lacking("fen,result"), "");
-        assert_eq!(lacking("fen"), "");
+    fn what_stands_instead_of_a_result_is_named() {
         let instead = |rest: &str| instead_of_result(b"", Some(rest.as_bytes())).unwrap_or_default();
         assert!(instead(",0.5").contains("header line"));
         assert!(instead(" bm e4;").contains("only 'bm e4;'"));

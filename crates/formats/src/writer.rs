@@ -28,7 +28,7 @@ pub enum OutputFormat {
     Plain,
     /// `FEN | centipawns | result`, White's view.
     Text,
-    /// EPD with `c9 "pawns|result";`, White's view.
+    /// EPD with `c9 "pawns|result";`, White's view, and the counters as `hmvc` and `fmvn`.
     Epd,
     /// `GAME RESULT FEN [centipawns]`, White's view: what an engine that prints its own trace reads. Where positions
     /// have weights, every line ends with score, `-` if it is unknown, and weight.
@@ -102,7 +102,7 @@ impl OutputFormat {
     }
 
     fn has_clocks(self) -> bool {
-        !matches!(self, Self::Bulletformat | Self::Epd)
+        self != Self::Bulletformat
     }
 }
 
@@ -375,7 +375,12 @@ impl Writer {
     fn push_epd(&mut self, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
         self.line.clear();
         let epd = shakmaty::fen::Epd::from_position(&origin.position, EnPassantMode::Legal);
-        let _ = write!(self.line, "{epd} c9 \"");
+        let _ = write!(self.line, "{epd} ");
+        let (half, full) = (origin.position.halfmoves(), origin.position.fullmoves().get());
+        if half > 0 || full > 1 {
+            let _ = write!(self.line, "hmvc {half}; fmvn {full}; ");
+        }
+        self.line.push_str("c9 \"");
         if !origin.score_cp.is_nan() {
             let _ = write!(self.line, "{}|", f64::from(origin.score_cp) / 100.0);
         }

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::{TextOptions, detect_kind, detect_text, unsupported_format};
 use gputexel_chess::fen::{is_stalemate, legal_position, parse_board, parse_fen};
-use gputexel_chess::labels::{LabelSyntax, MAX_SCORE_CP, parse_label};
+use gputexel_chess::labels::{LabelSyntax, MAX_SCORE_CP, Outcome, parse_label};
 use gputexel_chess::pgn::{PieceLetters, comment_scores, last_game_start, read_pgn, read_pgn_with_letters};
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::{Batch, position_key};
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::{Selection, Unit};
-use gputexel_chess::text::{PointOfView, TextFormat, read_text};
+use gputexel_chess::text::{Places, PointOfView, TextFormat, read_text};
 use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, EnPassantMode, Position as _};
@@ -103,7 +103,10 @@ pub(crate) fn detection(data: &[u8]) {
     for name in ["-", "games.pgn", "positions.epd", "data.csv", "a.txt"] {
         let _ = detect_kind(name, data);
         for complete in [false, true] {
-            let _ = detect_text(name, data, complete, TextOptions::default());
+            for wants_scores in [false, true] {
+                let asked = TextOptions { wants_scores, ..TextOptions::default() };
+                let _ = detect_text(name, data, complete, asked);
+            }
             let _ = gputexel_formats::Format::detect(name, data, complete);
         }
     }
@@ -119,6 +122,7 @@ pub(crate) fn labels(data: &[u8]) {
         assert!(start <= data.len());
         for scale in SCALES.into_iter().chain([ResultScale::default()]) {
             if let Ok(label) = parse_label(syntax, before, rest, scale) {
+                assert!(label.outcome != Outcome::Missing || syntax == LabelSyntax::CeScore);
                 assert!(label.score_cp.is_nan() || label.score_cp.abs() <= MAX_SCORE_CP);
             }
         }
@@ -136,13 +140,21 @@ pub(crate) fn text(data: &[u8]) {
         let words = TextFormat::new(LabelSyntax::Semicolon, PointOfView::Stm);
         formats.push(TextFormat { scale, ..words });
     }
-    formats.extend(detect_text("-", data, true, TextOptions::default()).map(|found| found.format));
+    for wants_scores in [false, true] {
+        let asked = TextOptions { wants_scores, ..TextOptions::default() };
+        formats.extend(detect_text("-", data, true, asked).map(|found| found.format));
+    }
+    for (result, score) in [(None, Some(0)), (Some(0), Some(1)), (Some(1), Some(0))] {
+        let fields = TextFormat::new(LabelSyntax::Fields, PointOfView::Stm);
+        formats.push(TextFormat { places: Places { result, score }, pawns: result.is_none(), ..fields });
+    }
     for format in formats {
         let batch = read_text(data, 1, &format, &selection);
         assert_eq!(batch.positions_read + batch.left_out.sum(Unit::Line), batch.records);
         assert_eq!(batch.positions_read, batch.samples.len() as u64 + batch.left_out.sum(Unit::Position));
         for sample in &batch.samples {
-            assert!((0.0..=1.0).contains(&sample.result));
+            assert!(sample.result.is_nan() != format.has_results());
+            assert!(sample.result.is_nan() || (0.0..=1.0).contains(&sample.result));
             assert!(sample.score_cp.is_nan() || sample.score_cp.abs() <= MAX_SCORE_CP);
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::ExtractSettings;
 use super::format::InputFormat;
 use super::plausibility::{can_judge, implausible_labels, scale_mismatch};
-use super::report::{FunnelStep, SourceReport};
+use super::report::{FunnelStep, SourceReport, Unread};
 use super::skipped::SkippedList;
 use super::sources::Detected;
 use crate::contents::Contents;
@@ -82,6 +82,8 @@ impl<'a> Bookkeeping<'a> {
         report.plies_lost += rest.plies_lost;
         report.score_agreement.merge(&rest.score_agreement);
         report.tally.merge(&rest.tally);
+        report.unread_scores.merge(&rest.unread_scores, &input);
+        report.unread_text.merge(&rest.unread_text, &input);
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (place, reason) in rest.complaints.iter().take(room) {
             let text = match report.format.is_binary() {
@@ -133,6 +135,7 @@ impl<'a> Bookkeeping<'a> {
             report.warnings.extend(report.agreement_warning());
             report.warnings.extend(report.losses());
             report.warnings.extend(report.damage_warning());
+            report.warnings.extend(report.unread_scores_warning());
             let scale = self.settings.results;
             report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
             report.record.left_out = report.left_out.by_label();
@@ -219,14 +222,16 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
             path: path.display().to_string(),
             format: input_format.name().to_string(),
             labels: format.map(|format| format.syntax.name().to_string()),
-            point_of_view: format.map(|format| format.point_of_view.name().to_string()),
+            point_of_view: format
+                .filter(|format| format.has_results())
+                .map(|format| format.point_of_view.name().to_string()),
             piece_letters: detected_letters.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
             results: format
                 .map(|format| format.scale)
                 .filter(|s| *s != ResultScale::default())
                 .map(|s| s.to_string()),
             score_point_of_view: format
-                .filter(|format| format.score_view != format.point_of_view)
+                .filter(|format| format.score_view != format.point_of_view || !format.has_results())
                 .map(|format| format.score_view.name().to_string()),
             ..SourceRecord::default()
         },
@@ -245,6 +250,8 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
         complaints: Vec::new(),
         skipped_games: Vec::new(),
         skipped_games_unnamed: 0,
+        unread_scores: Unread::default(),
+        unread_text: Unread::default(),
         damage: Vec::new(),
         damages: 0,
         bytes_lost: 0,

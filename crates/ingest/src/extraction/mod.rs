@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 pub use builder::Extraction;
 pub use format::InputFormat;
 pub use reextraction::{Leaf, LeafChanges};
-pub use report::{FunnelStep, Report, Results, SourceReport};
+pub use report::{FunnelStep, Report, Results, SourceReport, Unread};
 pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
 #[doc(hidden)]
 pub use shards::unfinished;
@@ -123,13 +123,14 @@ impl ExtractSettings {
         }
     }
 
-    /// The user's settings for labeled texts.
+    /// The user's settings for labeled texts alone.
     fn asked(&self) -> TextOptions {
         TextOptions {
             syntax: self.labels,
             scale: self.results,
             point_of_view: self.point_of_view,
             score_view: self.score_view,
+            wants_scores: false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::format::InputFormat;
-use gputexel_chess::sample::{Agreement, Verdict};
+use gputexel_chess::sample::{self, Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
@@ -67,6 +67,30 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// What stands in an input and is not read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    /// How many records have it.
+    pub count: u64,
+    /// The first of them, `file:line: text`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<String>,
+}
+
+impl Unread {
+    fn is_nothing(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds that of the chunk of `input` that follows.
+    pub(super) fn merge(&mut self, later: &sample::Unread, input: &str) {
+        self.count += later.count;
+        if self.first.is_none() {
+            self.first = later.first.as_ref().map(|(line, text)| format!("{input}:{line}: {text}"));
+        }
+    }
+}
+
 /// The report on one input.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
@@ -100,6 +124,12 @@ pub struct SourceReport {
     pub skipped_games: Vec<String>,
     /// Number of further skipped games.
     pub skipped_games_unnamed: u64,
+    /// What looks like a score and was not understood.
+    #[serde(skip_serializing_if = "Unread::is_nothing")]
+    pub unread_scores: Unread,
+    /// What lines have beside positions, results and scores.
+    #[serde(skip_serializing_if = "Unread::is_nothing")]
+    pub unread_text: Unread,
     /// The first parts of a binary input that could not be read, `byte N: reason`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<String>,
@@ -162,6 +192,15 @@ impl SourceReport {
                 Some(format!("lines with different points of view seem to be mixed: {rates}"))
             }
         }
+    }
+
+    /// The warning about scores that were not understood.
+    pub(super) fn unread_scores_warning(&self) -> Option<String> {
+        let first = self.unread_scores.first.as_ref()?;
+        let (count, records) = (self.unread_scores.count, self.format.records());
+        Some(format!(
+            "{count} {records} have what looks like a score and was not understood; the first: {first}"
+        ))
     }
 
     /// The warning about parts that could not be read.

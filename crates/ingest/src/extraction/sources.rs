@@ -72,7 +72,9 @@ impl Detected {
                 None => detect_letters(path, head, complete)?,
             }),
             InputKind::Text => {
-                Self::Positions(Box::new(detect_text(name, head, complete, settings.asked())?))
+                let wants_scores = settings.target != Target::Result;
+                let asked = TextOptions { wants_scores, ..settings.asked() };
+                Self::Positions(Box::new(detect_text(name, head, complete, asked)?))
             }
         })
     }

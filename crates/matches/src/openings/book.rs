@@ -13,7 +13,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Opening;
 use crate::end::playable;
 use gputexel_chess::detection::{InputKind, detect_kind};
-use gputexel_chess::fen::{legal_position, parse_fen};
+use gputexel_chess::epd::parse_epd;
+use gputexel_chess::fen::legal_position;
 use gputexel_chess::sample::position_key;
 use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_files::{Error, Result};
@@ -50,8 +51,8 @@ struct BookEntry {
 impl Book {
     /// Reads a book, plain, compressed or in an archive. Of games, the first `plies` are taken.
     ///
-    /// In lines, everything behind the four or six fields is passed over; empty lines and those
-    /// that begin with `#` are none. Positions whose castling needs it are Chess960.
+    /// In lines, everything behind the four or six fields but the counters `hmvc` and `fmvn` is passed over; empty
+    /// lines and those that begin with `#` are none. Positions whose castling needs it are Chess960.
     ///
     /// # Errors
     /// [`Error::Io`], and [`Error::Input`] when nothing in it can be used.
@@ -132,7 +133,7 @@ impl Book {
 
 /// A position, whether it is one of Chess960, and the bytes it took.
 fn parse_at(text: &[u8]) -> std::result::Result<(Chess, bool, usize), &'static str> {
-    let (setup, used) = parse_fen(text).map_err(|e| e.reason())?;
+    let (setup, used) = parse_epd(text).map_err(|e| e.reason())?;
     let mode = CastlingMode::detect(&setup);
     let position = legal_position(setup, mode).map_err(|e| e.reason())?;
     Ok((position, mode.is_chess960(), used))
@@ -140,6 +141,13 @@ fn parse_at(text: &[u8]) -> std::result::Result<(Chess, bool, usize), &'static s
 
 fn parse(text: &[u8]) -> std::result::Result<(Chess, bool), &'static str> {
     parse_at(text).map(|(position, chess960, _)| (position, chess960))
+}
+
+/// What is kept of a text whose position took `used` bytes: all of it where its counters may be operations.
+fn kept(text: &[u8], used: usize, position: &Chess) -> Box<str> {
+    let counted = position.halfmoves() > 0 || position.fullmoves().get() > 1;
+    let end = if counted { text.len() } else { used };
+    String::from_utf8_lossy(&text[..end]).into_owned().into_boxed_str()
 }
 
 struct Reading {
@@ -195,7 +203,7 @@ impl Reading {
             match parse_at(text) {
                 Err(reason) => self.complain(number, reason),
                 Ok((position, chess960, used)) => {
-                    let fen = String::from_utf8_lossy(&text[..used]).into_owned().into_boxed_str();
+                    let fen = kept(text, used, &position);
                     self.add(
                         number,
                         &position,
@@ -276,7 +284,7 @@ impl Visitor for FirstMoves {
             let text = value.as_bytes().trim_ascii();
             match parse_at(text) {
                 Ok((position, chess960, used)) => {
-                    tags.start = Some(String::from_utf8_lossy(&text[..used]).into_owned().into_boxed_str());
+                    tags.start = Some(kept(text, used, &position));
                     tags.position = position;
                     tags.chess960 = chess960;
                 }
