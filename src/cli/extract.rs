@@ -30,7 +30,8 @@ detected from the content. Results of labeled positions may be written as
   FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
   17 1 FEN 35         (game, result, position, perhaps centipawns)
 
-or as columns under a header line (fen,result,score). The syntax is detected and reported, as is the \
+with a score in any further field (FEN;-12;0.5, FEN [0.5] -12, FEN ce -12; c9 \"1-0\";), \
+or as columns under a header line (fen,result,score). With --target score, no results are needed (fen,eval; FEN;35). The syntax is detected and reported, as is the \
 point of view of results and scores, separately. Numbers other than 0 to 1 \
 (-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
 winner) always, w, d and l (won, drawn, lost) with --results wdl.

@@ -149,6 +149,9 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         });
         let what = if record.point_of_view.is_some() { "results" } else { "scores" };
         let _ = writeln!(text, "  {what} as {labels} (such as {example}){scale}");
+        if let Some(layout) = &source.layout {
+            let _ = writeln!(text, "  {layout}");
+        }
         let evidence = source.evidence.as_deref().unwrap_or_default();
         let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
         if let Some(view) = &record.point_of_view {

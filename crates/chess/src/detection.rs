@@ -54,6 +54,8 @@ pub struct TextOptions {
 pub struct Detection {
     /// How to read it.
     pub format: TextFormat,
+    /// What was found out about fields and units, in words, if anything.
+    pub layout: Option<String>,
     /// On what grounds the point of view of results was chosen, in words.
     pub evidence: String,
     /// On what grounds that of scores was, where the first lines have any.
@@ -172,21 +174,28 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     format.point_of_view = judged.view;
     let scores = judge_scores(&reading, syntax, asked.score_view, judged.view);
     format.score_view = scores.view;
-    let score_evidence = match (format.pawns, syntax, format.places.result, format.places.score) {
-        (true, ..) => format!("{}; they are pawns, by their decimals and size", scores.evidence),
-        (_, LabelSyntax::Fields, Some(result), Some(score)) => {
-            format!("{}; field {} is the score, {} the result", scores.evidence, score + 1, result + 1)
-        }
-        _ => scores.evidence,
-    };
     Ok(Detection {
+        layout: layout(&format, reading.any_score),
         format,
         evidence: judged.evidence,
-        score_evidence: reading.any_score.then_some(score_evidence),
+        score_evidence: reading.any_score.then_some(scores.evidence),
         has_games: reading.any_game_number,
         warning: judged.warning,
         score_warning: scores.warning,
     })
+}
+
+/// Which field behind the position is what, and the unit of scores, where the syntax leaves that open.
+fn layout(format: &TextFormat, any_score: bool) -> Option<String> {
+    let Places { result, score } = format.places;
+    let place = |what: &str, place: Option<usize>| {
+        Some(format!("{what} in field {} behind the position", place? + 1))
+    };
+    let pawns =
+        (format.pawns && any_score).then(|| "scores are pawns, by their decimals and size".to_string());
+    let parts = [place("result", result), place("score", score), pawns];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// How much a line speaks for the syntax in which it was parsed.
@@ -253,11 +262,13 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
     let fields = 2 * survey.lines() > positions && voted != Some(LabelSyntax::Games);
     let mut places = Places::default();
     if fields {
-        places = match survey.places(asked.wants_scores) {
+        let documented = match voted {
+            Some(LabelSyntax::Texelutil) => Places { result: Some(0), score: Some(1) },
+            Some(LabelSyntax::ScoreResult) => Places { result: None, score: Some(0) },
+            _ => Places::default(),
+        };
+        places = match survey.places(asked.wants_scores, documented) {
             Found::Places(places) => places,
-            Found::Ambiguous(_) if voted == Some(LabelSyntax::Texelutil) => {
-                Places { result: Some(0), score: None }
-            }
             Found::Ambiguous(reason) => {
                 let reason = format!("{reason}; name them in a header line, such as fen;score;result");
                 return Err(Error::line(name, line, reason));
@@ -265,7 +276,7 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
         };
     }
     let own = match (voted, places.result, places.score) {
-        (Some(LabelSyntax::Ce), ..) if survey.ce.rank() == 0 => Some(LabelSyntax::CeScore),
+        (None | Some(LabelSyntax::Ce), ..) if survey.ce.has_no_results() => Some(LabelSyntax::CeScore),
         (Some(LabelSyntax::Texelutil), Some(0), _) | (Some(LabelSyntax::ScoreResult), Some(1), Some(0)) => {
             voted
         }
@@ -289,7 +300,8 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
         return Err(Error::line(name, number, reason));
     }
     match (own, first_position, first_error) {
-        (Some(syntax), _, _) => Ok((syntax, places)),
+        (Some(LabelSyntax::Fields), _, _) => Ok((LabelSyntax::Fields, places)),
+        (Some(syntax), _, _) => Ok((syntax, Places::default())),
         (None, Some(number), _) => Err(Error::line(name, number, "no result after the position")),
         (None, None, Some((number, error))) => Err(Error::line(name, number, error.reason())),
         (None, None, None) => Err(Error::input(name, "is empty: it contains no positions")),

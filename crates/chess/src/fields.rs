@@ -118,9 +118,14 @@ impl Column {
     }
 
     /// How much its values look like results: 3 if they are nothing else, 0 if they cannot be.
-    pub fn rank(&self) -> u32 {
+    fn rank(&self) -> u32 {
         let kinds = [self.results, self.on_scale, self.on_some_scale];
         (1..=3).rev().zip(kinds).find(|(_, count)| self.are_most(*count)).map_or(0, |(rank, _)| rank)
+    }
+
+    /// Whether it has values, and they are no results.
+    pub fn has_no_results(&self) -> bool {
+        self.values > 0 && self.rank() == 0
     }
 
     /// Whether its values may be scores. Numbers from 0 to 1 are probabilities rather than pawns.
@@ -181,8 +186,9 @@ impl Survey {
         self.columns.get(field).is_some_and(|column| column.signed > 0)
     }
 
-    /// Which field is the result, and which the score. Where `wants_scores`, no result is needed.
-    pub fn places(&self, wants_scores: bool) -> Found {
+    /// Which field is the result, and which the score; of several, the `documented` ones. Where `wants_scores`, no
+    /// result is needed.
+    pub fn places(&self, wants_scores: bool, documented: Places) -> Found {
         let columns = || self.columns.iter().enumerate();
         let frequent = |column: &Column, part: u32| part * column.values >= self.lines;
         let ranked = || columns().filter(|(_, column)| frequent(column, 2));
@@ -193,7 +199,10 @@ impl Survey {
         };
         if results.len() > 1 {
             let telling = results.iter().copied().filter(|i| self.columns[*i].telling > 0);
-            let telling: Vec<usize> = telling.collect();
+            let mut telling: Vec<usize> = telling.collect();
+            if telling.len() != 1 {
+                telling = documented.result.into_iter().filter(|usual| results.contains(usual)).collect();
+            }
             if telling.len() != 1 {
                 let columns = listed(&results);
                 return Found::Ambiguous(format!(
@@ -208,7 +217,9 @@ impl Survey {
         let mut scores: Vec<usize> = scores.map(|(i, _)| i).collect();
         if scores.len() > 1 {
             let signed: Vec<usize> = scores.iter().copied().filter(|i| self.is_signed(*i)).collect();
-            if let [_] = signed[..] {
+            if let Some(usual) = documented.score.filter(|usual| scores.contains(usual)) {
+                scores = vec![usual];
+            } else if let [_] = signed[..] {
                 scores = signed;
             }
         }
@@ -265,7 +276,7 @@ mod tests {
     fn found(lines: &[&str], wants_scores: bool) -> Found {
         let mut survey = Survey::default();
         lines.iter().for_each(|line| survey.add(line.as_bytes(), None));
-        survey.places(wants_scores)
+        survey.places(wants_scores, Places::default())
     }
 
     #[test]
@@ -302,5 +313,23 @@ mod tests {
         assert!(ambiguous(&[";1;0"], false).starts_with("columns 1 and 2 behind the position all look like"));
         assert!(ambiguous(&[";35;8", ";20;9"], false).contains("1 and 2 behind the position are numbers"));
         assert!(ambiguous(&[";1.0;30;12", ";0.0;50;14"], true).contains("which of them is the score"));
+    }
+
+    #[test]
+    fn documented_places_decide_between_several() {
+        let mut survey = Survey::default();
+        for line in ["| 30 | 1.0 | -5", "| 20 | 0.5 | 7"] {
+            survey.add(line.as_bytes(), None);
+        }
+        let places = |score| Places { result: None, score };
+        let score = |documented| match survey.places(true, documented) {
+            Found::Places(places) => places.score,
+            Found::Ambiguous(_) => None,
+        };
+        assert_eq!([score(places(None)), score(places(Some(0)))], [Some(2), Some(0)]);
+        let mut survey = Survey::default();
+        survey.add(b": 1 : 0", None);
+        let documented = Places { result: Some(0), score: Some(1) };
+        assert_eq!(survey.places(true, documented), Found::Places(documented));
     }
 }

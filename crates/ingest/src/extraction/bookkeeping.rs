@@ -238,6 +238,7 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
         format: input_format,
         positions_read: 0,
         resolved: 0,
+        layout: detection.and_then(|detection| detection.layout.clone()),
         evidence: match detection {
             Some(detection) => Some(detection.evidence.clone()),
             None => detected_letters.and_then(|detected_letters| detected_letters.evidence.clone()),

@@ -104,6 +104,9 @@ pub struct SourceReport {
     pub positions_read: u64,
     /// Kept positions whose features come from another position, the end of a search.
     pub resolved: u64,
+    /// Which field behind the position is what, and the unit of scores, where that was found out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
     /// Why the point of view of results was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
