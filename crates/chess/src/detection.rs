@@ -280,8 +280,9 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
         (Some(LabelSyntax::Texelutil), Some(0), _) | (Some(LabelSyntax::ScoreResult), Some(1), Some(0)) => {
             voted
         }
-        // A result alone, in front, is what the other syntaxes are for.
-        (_, Some(0), None) if voted != Some(LabelSyntax::ScoreResult) => voted,
+        // A result in front and no score is what the other syntaxes are for.
+        (Some(_), Some(0), None) if voted != Some(LabelSyntax::ScoreResult) => voted,
+        (None, Some(0), None) if survey.width() == 1 => None,
         (_, None, None) => voted,
         (_, None, Some(score)) if !asked.wants_scores => {
             let reason = "positions are followed by a number that is a score rather than a result";

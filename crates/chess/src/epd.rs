@@ -5,7 +5,6 @@
 
 use std::num::NonZeroU32;
 
-use memchr::memchr;
 use shakmaty::Setup;
 
 use super::fen::{FenError, parse_fen};
@@ -39,15 +38,12 @@ pub(super) fn operations(mut rest: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])
 /// Those of [`parse_fen`]; [`FenError::Counters`].
 pub fn parse_epd(text: &[u8]) -> Result<(Setup, usize), FenError> {
     let (mut setup, used) = parse_fen(text)?;
-    // Lines come by the hundred million: a letter that results and scores lack tells most of them apart.
-    if memchr(b'v', &text[used..]).is_some() {
-        take_counters(&mut setup, &text[used..])?;
-    }
+    take_counters(&mut setup, &text[used..])?;
     Ok((setup, used))
 }
 
-#[cold]
-fn take_counters(setup: &mut Setup, rest: &[u8]) -> Result<(), FenError> {
+/// Takes over the counters that operations behind a position give.
+pub(super) fn take_counters(setup: &mut Setup, rest: &[u8]) -> Result<(), FenError> {
     let number = |value: &[u8]| {
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
         let digits = std::str::from_utf8(value).ok().filter(|_| digits);

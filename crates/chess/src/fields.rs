@@ -67,7 +67,7 @@ pub(super) fn parse_fields(places: Places, rest: &[u8], scale: ResultScale) -> P
             unread = unread.max(Remainder::Text);
         }
     }
-    outcome.map(|outcome| Label { outcome, score_cp, game: None, unread })
+    outcome.map(|outcome| Label { score_cp, unread, ..Label::of(outcome) })
 }
 
 /// The values of one field over the first lines of a file.
@@ -174,6 +174,11 @@ impl Survey {
             }
             self.columns[i].add(field, scale);
         }
+    }
+
+    /// How many fields there are at most.
+    pub fn width(&self) -> usize {
+        self.columns.len()
     }
 
     /// Lines that were looked at.

@@ -133,6 +133,15 @@ pub struct Label {
     pub game: Option<u64>,
     /// What else the line has.
     pub unread: Remainder,
+    /// Whether the operations `hmvc` or `fmvn` are among it.
+    pub has_counters: bool,
+}
+
+impl Label {
+    /// A result and nothing else.
+    pub(super) fn of(outcome: Outcome) -> Self {
+        Self { outcome, score_cp: f32::NAN, game: None, unread: Remainder::Nothing, has_counters: false }
+    }
 }
 
 /// What a line has beside its position and label that is not read; the higher one counts.
@@ -150,6 +159,9 @@ pub enum Remainder {
 impl Remainder {
     /// What a text is that was not understood.
     pub(super) fn of(text: &[u8]) -> Self {
+        if text.is_empty() {
+            return Self::Nothing;
+        }
         let words = text.split(|byte| separates(*byte)).filter(|word| !word.is_empty());
         words
             .map(|word| if looks_like_score(word) { Self::Score } else { Self::Text })
@@ -195,7 +207,6 @@ pub(super) type Parsed<T> = std::result::Result<T, LabelError>;
 pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let rest = rest.trim_ascii();
     let parse_outcome = |text: &[u8]| parse_outcome(text, scale);
-    let plain = |outcome| Label { outcome, score_cp: f32::NAN, game: None, unread: Remainder::Nothing };
     match syntax {
         LabelSyntax::Opcode | LabelSyntax::OpcodeScore | LabelSyntax::Ce | LabelSyntax::CeScore => {
             parse_operations(syntax, rest, scale)
@@ -208,7 +219,7 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
             }
             let end = memchr::memchr(b';', value).unwrap_or(value.len());
             parse_outcome(&value[..end])
-                .map(|outcome| Label { unread: Remainder::of(&value[end..]), ..plain(outcome) })
+                .map(|outcome| Label { unread: Remainder::of(&value[end..]), ..Label::of(outcome) })
         }
         LabelSyntax::ScoreResult => {
             let mut fields = rest.strip_prefix(b"|").ok_or(LabelError::Missing)?.split(|b| *b == b'|');
@@ -217,11 +228,11 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
             };
             let score_cp = parse_cp(score).ok_or(LabelError::Missing)?;
             let unread = fields.map(Remainder::of).max().unwrap_or_default();
-            Ok(Label { score_cp, unread, ..plain(parse_outcome(outcome)?) })
+            Ok(Label { score_cp, unread, ..Label::of(parse_outcome(outcome)?) })
         }
         LabelSyntax::Pipe => {
             let value = rest.strip_prefix(b"|").ok_or(LabelError::Missing)?;
-            parse_outcome(value).map(plain)
+            parse_outcome(value).map(Label::of)
         }
         LabelSyntax::Texelutil => {
             let mut fields = rest
@@ -234,9 +245,9 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
             let score_cp = parse_cp(score).unwrap_or(f32::NAN);
             let game = fields.nth(1).and_then(|field| std::str::from_utf8(field).ok()?.parse().ok());
             let unread = if score_cp.is_nan() { Remainder::of(score) } else { Remainder::Nothing };
-            Ok(Label { score_cp, game, unread, ..plain(outcome) })
+            Ok(Label { score_cp, game, unread, ..Label::of(outcome) })
         }
-        LabelSyntax::Bare => parse_outcome(rest).map(plain),
+        LabelSyntax::Bare => parse_outcome(rest).map(Label::of),
         LabelSyntax::Games => {
             let (mut before, mut rest) = (words(before), words(rest));
             let game = before.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
@@ -248,7 +259,7 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
             if rest.next().is_some() {
                 return Err(LabelError::Weight);
             }
-            Ok(Label { score_cp, game: Some(game.ok_or(LabelError::Missing)?), ..plain(outcome) })
+            Ok(Label { score_cp, game: Some(game.ok_or(LabelError::Missing)?), ..Label::of(outcome) })
         }
         LabelSyntax::Fields | LabelSyntax::Csv => Err(LabelError::Missing),
     }
@@ -260,8 +271,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Result and score from EPD operations. Of several comments that can be read as a result, `c9` counts, else the first.
 fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
-    let mut label =
-        Label { outcome: Outcome::Missing, score_cp: f32::NAN, game: None, unread: Remainder::Nothing };
+    let mut label = Label::of(Outcome::Missing);
     let mut error = if syntax == LabelSyntax::CeScore { None } else { Some(LabelError::Missing) };
     let (mut ce, mut found) = (f32::NAN, false);
     for (name, value) in operations(rest) {
@@ -291,6 +301,7 @@ fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Par
             ce = whole.unwrap_or(ce);
             if whole.is_none() { Remainder::of(value) } else { Remainder::Nothing }
         } else if name == b"hmvc" || name == b"fmvn" {
+            label.has_counters = true;
             Remainder::Nothing
         } else if is_no_score(name) {
             Remainder::Text
@@ -326,7 +337,7 @@ fn bracketed(text: &[u8], scale: ResultScale) -> Parsed<Label> {
     let inner = text.strip_prefix(b"[").ok_or(LabelError::Missing)?;
     let end = memchr::memchr(b']', inner).ok_or(LabelError::Missing)?;
     let outcome = parse_outcome(&inner[..end], scale)?;
-    Ok(Label { outcome, score_cp: f32::NAN, game: None, unread: Remainder::of(&inner[end + 1..]) })
+    Ok(Label { unread: Remainder::of(&inner[end + 1..]), ..Label::of(outcome) })
 }
 
 /// A game result, or a number or word on the scale, with or without quotes. Where losses are the higher

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Position as _, Setup};
 
-use super::epd::parse_epd;
-use super::fen::{FenError, legal_position};
+use super::epd::{parse_epd, take_counters};
+use super::fen::{FenError, legal_position, parse_fen};
 pub use super::fields::Places;
 use super::fields::parse_fields;
 use super::labels::{
@@ -302,26 +302,32 @@ fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fau
 /// The position and the label of a line without columns.
 ///
 /// # Errors
-/// Those of [`parse_epd`]; those of the label are inside.
+/// Those of [`parse_fen`], [`FenError::Counters`]; those of the label are inside.
 pub(super) fn parse_labeled(
     format: &TextFormat,
     line: &[u8],
 ) -> Result<(Setup, Result<Label, LabelError>), FenError> {
     let (before, line) = line.split_at(format.syntax.position_start(line));
-    let (setup, used) = parse_epd(line)?;
-    let label = match format.syntax {
-        LabelSyntax::Fields => parse_fields(format.places, &line[used..], format.scale),
-        syntax => parse_label(syntax, before, &line[used..], format.scale),
+    let (mut setup, used) = parse_fen(line)?;
+    let rest = &line[used..];
+    let mut label = match format.syntax {
+        LabelSyntax::Fields => parse_fields(format.places, rest, format.scale),
+        syntax => parse_label(syntax, before, rest, format.scale),
     };
-    Ok((setup, if format.pawns { label.map(in_centipawns) } else { label }))
+    if let Ok(label) = &mut label {
+        if label.has_counters {
+            take_counters(&mut setup, rest)?;
+        }
+        if format.pawns {
+            label.score_cp = in_centipawns(label.score_cp);
+        }
+    }
+    Ok((setup, label))
 }
 
-/// A label whose score was read as centipawns, but is pawns unless it is a mate.
-fn in_centipawns(label: Label) -> Label {
-    match label.score_cp.abs() {
-        MAX_SCORE_CP => label,
-        _ => Label { score_cp: pawns_to_cp(label.score_cp), ..label },
-    }
+/// A score that was read as centipawns, but is pawns unless it is a mate.
+fn in_centipawns(score: f32) -> f32 {
+    if score.abs() == MAX_SCORE_CP { score } else { pawns_to_cp(score) }
 }
 
 /// What stands beside the position on a line.
@@ -355,12 +361,11 @@ pub(super) fn read_columns(
     let score_cp = parse_cp(score).unwrap_or(f32::NAN);
     let unread = if score_cp.is_nan() { Remainder::of(score) } else { Remainder::Nothing };
     let label = Label {
-        outcome,
-        score_cp,
+        score_cp: if format.pawns { in_centipawns(score_cp) } else { score_cp },
         game: columns.game.and_then(field).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()),
         unread: unread.max(columns.unread),
+        ..Label::of(outcome)
     };
-    let label = if format.pawns { in_centipawns(label) } else { label };
     Ok((field(columns.fen).unwrap_or_default().to_vec(), label))
 }
 

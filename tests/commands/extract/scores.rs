@@ -59,9 +59,8 @@ fn a_score_before_or_behind_the_result_is_kept() {
         let wanted = SCORES.map(|cp| (1.0 / (1.0 + 10f64.powf(-f64::from(cp) / 400.0))) as f32);
         assert_eq!(scored.results(), wanted, "{text}");
     }
-    let args = ["tune", "x.txt", "--keep-checks", "--blend", "0.5", "--k", "1", "--backend", "cpu"];
-    let (code, _, err) = bench.run(&[&args[..], &["--iterations", "2", "--out", "r"]].concat(), "");
-    assert_eq!(code, 0, "{err}");
+    let tuned = bench.tune(&["x.txt", "--blend", "0.5", "--l2", "1e-4", "--out", "r"]);
+    assert_eq!(tuned["blend"]["share"], 0.5, "{tuned}");
 }
 
 #[test]
@@ -117,7 +116,10 @@ fn scores_need_no_results_where_they_are_the_target() {
         "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
         "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4",
     ];
-    let (scores, wanted) = (["-10", "+56", "#+1"], [0.485_613, 0.579_909, 1.0]);
+    let (scores, wanted) = (
+        ["-10", "+56", "#+1"],
+        [-10.0, 56.0, f64::INFINITY].map(|cp: f64| 1.0 / (1.0 + 10f64.powf(-cp / 400.0))),
+    );
     let text = |header: &str, write: &dyn Fn(&str, &str) -> String| {
         header.to_string() + &(0..3).map(|i| write(fens[i], scores[i]) + "\n").collect::<String>()
     };
@@ -132,7 +134,7 @@ fn scores_need_no_results_where_they_are_the_target() {
         bench.write("x.csv", &text);
         let (source, data) = read(&bench, &["x.csv", "--target", "score"]);
         for (label, wanted) in data.results().iter().zip(wanted) {
-            assert!((label - wanted).abs() < 1e-6, "{text} {label}");
+            assert!((f64::from(*label) - wanted).abs() < 1e-6, "{text} {label}");
         }
         assert_eq!(source["score_point_of_view"], "white");
         assert_eq!(source["point_of_view"], serde_json::Value::Null);
@@ -153,13 +155,10 @@ fn scores_need_no_results_where_they_are_the_target() {
     let (source, data) = read(&bench, &["x.epd", "--target", "score"]);
     assert_eq!(source["score_point_of_view"], "stm");
     assert_eq!(data.search_scores()[..2], [10.0, 56.0]);
-    let engine =
-        ["rescore", "x.csv", "--target", "score", "--engine", "material", "--depth", "1", "-o", "e.plain"];
-    assert_eq!(bench.run(&[&engine[..9], &["e.fens"]].concat(), "").0, 0);
-    let tune =
-        ["tune", "x.csv", "--keep-checks", "--target", "score", "--backend", "cpu", "--iterations", "2"];
-    let (code, _, err) = bench.run(&[&tune[..], &["--k", "1", "--out", "r"]].concat(), "");
-    assert_eq!(code, 0, "{err}");
+    let scored =
+        ["rescore", "x.csv", "--target", "score", "--engine", "material", "--depth", "1", "-o", "e.fens"];
+    assert_eq!(bench.report(&scored)["progress"]["scored"], 3);
+    bench.tune(&["x.csv", "--target", "score", "--l2", "1e-4", "--out", "r"]);
 }
 
 #[test]
