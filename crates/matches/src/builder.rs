@@ -6,22 +6,20 @@ use std::time::Duration;
 use super::adjudication::Adjudication;
 use super::config::{MatchConfig, OpeningsConfig};
 use super::contestant::Side;
+use super::hash::check_hash;
 use super::openings::Order;
 use super::session::deadline_from_seconds;
 use super::session::{FinishedMatch, Match, Observe};
 use super::statistics::Sprt;
 use super::tally::Tally;
 use super::time_control::TimeControl;
-use gputexel_files::{Error, Result, StopFlag, absolute, counted, grouped};
+use gputexel_files::{Error, Result, StopFlag, absolute};
 
 /// Games of a match that is not told how many.
 const GAMES: u64 = 1000;
 
 /// Games at most of a match that a sequential test is to end.
 const GAMES_WITH_SPRT: u64 = 100_000;
-
-/// MiB of transposition tables that can be asked for.
-const HASH_MIB: std::ops::RangeInclusive<u32> = 1..=65_536;
 
 /// Sets a match up; see [`Match::builder`].
 ///
@@ -271,60 +269,5 @@ impl<'a> MatchBuilder<'a> {
             max_failures: self.max_failures.unwrap_or_else(|| (games / 10).clamp(10, 100)),
             ..MatchConfig::new([a.describe()?, b.describe()?], openings)
         })
-    }
-}
-
-/// Refuses the transposition tables of built-in engines, of so many MiB each and all of them so many `times`, if they do
-/// not fit into the memory that is free, as far as the system says how much that is. Tables are written from end to end
-/// before they are used: the system would end a process that has too many.
-///
-/// # Errors
-/// [`Error::Setting`], named `hash`.
-pub fn check_tables(mib: impl IntoIterator<Item = usize>, times: u64) -> Result<()> {
-    check_room(mib, times, gputexel_paging::available())
-}
-
-fn check_room(mib: impl IntoIterator<Item = usize>, times: u64, free: Option<u64>) -> Result<()> {
-    let sizes: Vec<u64> = mib.into_iter().map(|mib| mib as u64).collect();
-    let Some(largest) = sizes.iter().max() else { return Ok(()) };
-    let needed = sizes.iter().fold(0, |sum: u64, mib| sum.saturating_add(*mib)).saturating_mul(times);
-    let free = free.map_or(u64::MAX, |bytes| bytes >> 20);
-    if needed <= free {
-        return Ok(());
-    }
-    let tables = counted(times.saturating_mul(sizes.len() as u64), "table");
-    let (needed, free) = (grouped(needed), grouped(free));
-    let reason = format!("needs {needed} MiB for {tables}, but only {free} MiB of memory are free");
-    Err(Error::setting("hash", largest, reason))
-}
-
-/// Refuses sizes of transposition tables that make no sense.
-///
-/// # Errors
-/// [`Error::Setting`], named `hash`.
-pub fn check_hash(mib: u32) -> Result<()> {
-    let (least, most) = HASH_MIB.into_inner();
-    match HASH_MIB.contains(&mib) {
-        true => Ok(()),
-        false => Err(Error::setting("hash", mib, format!("expected {least} to {most} MiB"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_are_refused_for_what_they_take_together() {
-        let check =
-            |mib: &[usize], times, free: u64| check_room(mib.iter().copied(), times, Some(free << 20));
-        check(&[4, 16], 10, 200).unwrap();
-        let error = check(&[4, 16], 10, 199).unwrap_err().to_string();
-        assert_eq!(error, "hash 16: needs 200 MiB for 20 tables, but only 199 MiB of memory are free");
-        let error = check(&[65_536], 1, 1000).unwrap_err().to_string();
-        assert_eq!(error, "hash 65536: needs 65,536 MiB for 1 table, but only 1,000 MiB of memory are free");
-        check(&[65_536, usize::MAX], u64::MAX, u64::MAX >> 20).unwrap_err();
-        check(&[], u64::MAX, 0).unwrap();
-        check_room([usize::MAX], u64::MAX, None).unwrap();
     }
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::builder::check_tables;
 use super::config::{EVENT, EngineKind, MatchConfig};
 use super::contestant::{Contestant, make_names_differ};
 use super::dispatch::Dispatcher;
 use super::end::End;
 use super::game::Rules;
+use super::hash::check_tables;
 use super::journal::{GamesFile, Journal};
 use super::openings::{Book, Openings};
 use super::runner::{MatchResult, MatchSettings, Observer, dispatch_match, run_match};

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::curve::short;
+use super::number_text::short;
 use super::span::Span;
 use super::svg::{Size, draw};
 use gputexel_files::Result;

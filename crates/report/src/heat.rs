@@ -3,7 +3,7 @@
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
 use plotters::prelude::*;
 
-use super::curve::fixed;
+use super::number_text::fixed;
 use super::svg::{Size, draw};
 use gputexel_files::Result;
 

@@ -10,6 +10,7 @@ mod curve;
 mod folder;
 mod heat;
 mod html;
+mod number_text;
 mod paths;
 mod report;
 mod span;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-use super::curve::short;
+use super::number_text::short;
 
 /// Least width of a range as a share of its larger end. Below, neighboring places would be one number.
 const RESOLUTION: f64 = 1e-9;

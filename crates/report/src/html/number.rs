@@ -1,6 +1,6 @@
 //! Numbers as texts of the page.
 
-use super::super::curve::{fixed, trimmed};
+use super::super::number_text::{fixed, trimmed};
 pub use gputexel_files::grouped;
 
 /// With its sign, without decimals; 0 has none.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::curve::fixed;
+use super::super::number_text::fixed;
 use super::super::span::Span;
 use super::data::{SweepReport, SweepSetting};
 use super::table;

@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
 use plotters::prelude::*;
 
-use super::super::curve::{fixed, short};
+use super::super::number_text::{fixed, short};
 use super::super::span::Span;
 use super::super::svg::{DrawingError, Sheet, Size, draw_clear};
 use super::number::{ordinal, precise};
