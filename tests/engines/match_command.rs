@@ -119,8 +119,11 @@ fn counters_of_openings_are_those_of_their_games() {
     assert_eq!(pgn.matches(&format!("[FEN \"{opening} 98 80\"]")).count(), 2, "{pgn}");
     assert_eq!(pgn.matches("[PlyCount \"2\"]").count(), 2, "{pgn}");
     assert!(pgn.to_lowercase().contains("fifty"), "{pgn}");
+    // Beyond move 40, four plies of small scores are enough.
+    let even = "4k3/8/8/4p3/4P3/8/8/4K3 w - -";
     for counters in ["hmvc 0; fmvn 45;", "0 45"] {
-        let pgn = match_of(format!("{opening} {counters}\n"), &["--draw-after", "40"]);
+        let rules = ["--draw-after", "40", "--draw-plies", "4"];
+        let pgn = match_of(format!("{even} {counters}\n"), &rules);
         assert_eq!(pgn.matches("[PlyCount \"4\"]").count(), 2, "{counters} {pgn}");
     }
 }

@@ -1,10 +1,7 @@
 //! Header lines of columns: which title stands for what.
 
 use super::labels::Remainder;
-use super::text::{Columns, Places, split_columns};
-
-/// Separators of columns.
-pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+use super::text::{Columns, DELIMITERS, Places, split_columns};
 
 /// Titles of columns of positions.
 const POSITIONS: &[&str] = &["fen", "epd", "position", "board"];

@@ -20,6 +20,9 @@ use super::sample::{Batch, Origin, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
 
+/// Separators of columns.
+pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
 /// Longest line that is looked at, in bytes; labeled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
@@ -165,12 +168,19 @@ pub fn significant_lines(chunk: &[u8], first_line: u64) -> impl Iterator<Item = 
             let line = rest[..end].trim_ascii();
             rest = rest.get(end + 1..).unwrap_or_default();
             number += 1;
-            if !line.is_empty() && line[0] != b'#' {
+            if !line.is_empty() && (line[0] != b'#' || begins_with_mate(line)) {
                 return Some((number - 1, line));
             }
         }
         None
     })
+}
+
+/// Whether what looks like a comment is a column of scores: `#-3,FEN`.
+#[cold]
+fn begins_with_mate(line: &[u8]) -> bool {
+    let end = line.iter().position(|byte| DELIMITERS.contains(byte));
+    end.is_some_and(|end| parse_cp(&line[..end]).is_some())
 }
 
 /// Why a line yields no sample: broken lines have a text, positions that the rules of selection
@@ -308,18 +318,21 @@ pub(super) fn parse_labeled(
     line: &[u8],
 ) -> Result<(Setup, Result<Label, LabelError>), FenError> {
     let (before, line) = line.split_at(format.syntax.position_start(line));
-    let (mut setup, used) = parse_fen(line)?;
+    let (setup, used) = parse_fen(line)?;
     let rest = &line[used..];
     let mut label = match format.syntax {
         LabelSyntax::Fields => parse_fields(format.places, rest, format.scale),
         syntax => parse_label(syntax, before, rest, format.scale),
     };
     if let Ok(label) = &mut label {
-        if label.has_counters {
-            take_counters(&mut setup, rest)?;
-        }
         if format.pawns {
             label.score_cp = in_centipawns(label.score_cp);
+        }
+        // A copy here spares all other lines one.
+        if label.has_counters {
+            let mut counted = setup;
+            take_counters(&mut counted, rest)?;
+            return Ok((counted, Ok(*label)));
         }
     }
     Ok((setup, label))

@@ -2,8 +2,7 @@
 //! positions lack.
 
 use super::fen::parse_fen;
-use super::header::DELIMITERS;
-use super::text::{significant_lines, split_columns};
+use super::text::{DELIMITERS, significant_lines, split_columns};
 use gputexel_files::input::is_container;
 
 /// Bytes in which texts hold no zero.
