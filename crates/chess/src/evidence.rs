@@ -73,7 +73,10 @@ fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (
 /// Centipawns above which the middle of all scores lies in any usual file, and below which it lies in pawns.
 const MIDDLE_SCORE: f32 = 20.0;
 
-/// Pawns of imbalance per pawn of score below which scores are pawns.
+/// Lines that are looked at for the unit of scores.
+const UNIT_LINES: usize = 1000;
+
+/// Middle score per pawn of imbalance below which scores are pawns.
 const PER_PAWN: f32 = 10.0;
 
 /// Whether scores that may be centipawns or pawns are pawns: most have decimals, and they are small, if possible
@@ -89,7 +92,7 @@ pub(super) fn are_pawns(head: &[u8], format: &TextFormat) -> bool {
         return false;
     }
     let (mut sizes, mut per_pawn, mut fractions) = (Vec::new(), Vec::new(), 0);
-    for (setup, label) in labeled(head, format) {
+    for (setup, label) in labeled(head, format).take(UNIT_LINES) {
         let size = label.score_cp.abs();
         if size > 0.0 && size < MAX_SCORE_CP {
             fractions += usize::from(size.fract() != 0.0);
