@@ -136,6 +136,7 @@ fn a_good_engine_plays() {
             "setoption name Style value Risky",
             "ucinewgame",
             "isready",
+            "isready",
             "position startpos",
             "go depth 3",
             "setoption name UCI_Chess960 value true",
@@ -143,12 +144,15 @@ fn a_good_engine_plays() {
             "isready",
             "ucinewgame",
             "isready",
+            "isready",
             "position fen rk2nbqr/pp1ppppp/8/8/8/8/PP1PPPPP/RK2NBQR w KQkq - 0 1",
             "go depth 3",
+            "isready",
             "position fen rk2nbqr/pp1ppppp/8/8/8/8/PP1PPPPP/RK2NBQR w KQkq - 0 1 moves b1a1 b8a8",
             "go depth 3",
             "setoption name UCI_Chess960 value false",
             "ucinewgame",
+            "isready",
             "isready",
             "position startpos moves e2e4 e7e5",
             "go wtime 2000 btime 3000 winc 0 binc 1000",
@@ -210,6 +214,20 @@ fn stale_answers_are_dropped_within_a_game() {
         assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+#[test]
+fn answers_that_come_late_are_not_those_of_the_next_search() {
+    // A second answer whose lines only come once the engine is spoken to again.
+    let late = "echo 'info depth 99 score cp 9999'; echo 'bestmove a1a1'; echo readyok";
+    let bench = Bench::new(&Script { options: "echo uciok", ready: late, ..GOOD });
+    let mut player = start_engine(&bench);
+    player.new_game(false).unwrap();
+    for _ in 0..3 {
+        let choice = choose(&mut player, 5.0).unwrap();
+        assert_eq!((choice.m, choice.score, choice.depth), (e2e4(), Some(Score::Centipawns(12)), Some(3)));
+    }
+    assert_eq!(bench.lines("pids").len(), 1);
 }
 
 #[test]

@@ -1,22 +1,30 @@
 //! A piece-square table as a small board for the terminal.
 
 use super::html::{Parameter, Shape, groups};
-use gputexel_model::FeatureSet;
+use gputexel_model::{Arrangement, FeatureSet, FeatureTables};
 
 /// Columns between two boards.
 const GAP: usize = 4;
 
 /// Middlegame and endgame tables of a group, eighth rank first; `None` for a group that is not a table of squares. They
 /// stand side by side where `columns` characters have room for both, and below each other elsewhere.
+///
+/// Squares are those of the features' names, as everywhere; where names say none, those that the schema has declared.
 pub fn board(set: &FeatureSet, theta: &[f64], group: &str, columns: usize) -> Option<String> {
-    let ids: Vec<usize> = (0..set.features.len()).filter(|&id| set.features[id].group == group).collect();
-    let &[first, ..] = &ids[..] else { return None };
-    if ids.len() != 64 {
-        return None;
-    }
-    let value =
-        |phase: usize, square: usize| theta[phase * set.features.len() + first + square].round() as i64;
-    Some(drawn(group, columns, |phase, square| value(phase, square).to_string()))
+    let named = || {
+        let table = FeatureTables::new(&set.features).0.into_iter().find(|table| table.name == group)?;
+        table.is_squares().then(|| table.ids.into_iter().map(Some).collect::<Vec<_>>())
+    };
+    let declared = || {
+        let part = set.structure().parts.into_iter().find(|part| part.name == group)?;
+        let Arrangement::Board(squares) = part.layout else { return None };
+        Some(squares.into_iter().map(|id| Some(id? as usize)).collect())
+    };
+    let places = named().or_else(declared)?;
+    Some(drawn(group, columns, |phase, square| {
+        let id = places.get(square).copied().flatten();
+        id.map_or_else(String::new, |id| (theta[phase * set.features.len() + id].round() as i64).to_string())
+    }))
 }
 
 /// Changes of all tables of squares against their reference, middlegame and endgame as [`board`] arranges them,

@@ -41,10 +41,11 @@ pub(crate) fn engine_list(data: &[u8]) {
     }
 }
 
-/// What an engine says in UCI, behind a position. A choice is a legal move.
+/// What an engine says in UCI, behind a position: at once, and behind an `isready`. A choice is a legal move.
 pub(crate) fn uci_engine(data: &[u8]) {
     let Some((position, lines)) = position_and_lines(data) else { return };
-    let (options, choice) = heard::uci(lines, &position);
+    let (_, late) = heard::uci(lines, &position, true);
+    let (options, choice) = heard::uci(lines, &position, false);
     for option in options {
         for value in ["", "1", "true", "a text", "-7"] {
             if let Ok(line) = heard::setting(&option, value) {
@@ -52,7 +53,7 @@ pub(crate) fn uci_engine(data: &[u8]) {
             }
         }
     }
-    if let Some(Ok(choice)) = choice {
+    for choice in [late, choice].into_iter().flatten().flatten() {
         assert!(position.is_legal(choice.m));
     }
 }

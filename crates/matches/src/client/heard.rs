@@ -4,20 +4,28 @@ use shakmaty::Chess;
 
 use super::features::Features;
 use super::options::EngineOption;
-use super::protocol::{self, Report};
+use super::protocol::{self, Dialog};
 use super::thinking::Thinking;
 use crate::player::{Choice, Failure};
 
-/// Takes in the lines of an engine that speaks UCI: its options, and its answer in a position, if it gives one.
-pub fn uci(text: &str, position: &Chess) -> (Vec<EngineOption>, Option<Result<Choice, Failure>>) {
-    let (mut options, mut report) = (Vec::new(), Report::default());
+/// Takes in the lines of an engine that speaks UCI: its options, and its answer in a position, if it gives one; behind a
+/// `readyok`, if that is to come first.
+pub fn uci(
+    text: &str,
+    position: &Chess,
+    fenced: bool,
+) -> (Vec<EngineOption>, Option<Result<Choice, Failure>>) {
+    let mut dialog = if fenced { Dialog::fenced() } else { Dialog::default() };
+    let mut options = Vec::new();
     for line in text.lines() {
         match line.split_whitespace().next() {
             Some("id") => drop(protocol::engine_name(line)),
             Some("option") => options.extend(EngineOption::parse(line)),
-            Some("info") => report.read(line),
-            Some("bestmove") => return (options, Some(report.choose(line, position))),
-            _ => {}
+            _ => {
+                if let Some(answer) = dialog.read(line, position) {
+                    return (options, Some(answer));
+                }
+            }
         }
     }
     (options, None)

@@ -27,7 +27,7 @@ use super::{Choice, Failure, GameSoFar, Player};
 use gputexel_engine::Limits;
 use gputexel_files::{Error, Result, StopFlag};
 use process::{EngineProcess, ReadError, not_running};
-use protocol::Report;
+use protocol::Dialog;
 
 /// The option by which engines are told how castling is written.
 const CHESS960: &str = "UCI_Chess960";
@@ -115,6 +115,8 @@ impl UciPlayer {
     fn make_ready(&mut self, lines: Vec<String>) -> std::result::Result<(), Failure> {
         let deadline = self.command.start_deadline;
         let process = self.process.as_mut().ok_or_else(not_running)?;
+        // A 'readyok' that nothing has asked for answers nothing.
+        process.forget_lines();
         lines.into_iter().for_each(|line| process.send(line));
         process.send("isready".to_string());
         let until = Instant::now() + deadline;
@@ -226,13 +228,11 @@ impl Player for UciPlayer {
     }
 
     /// By the clock, the engine has the position before its time begins, and has said that it is ready, as
-    /// with fastchess. Fixed nodes and depths need no such thing.
+    /// with fastchess. With fixed nodes and depths that need not be waited for.
     fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> std::result::Result<(), Failure> {
         if limits.clock.is_none() && limits.move_time.is_none() {
             return Ok(());
         }
-        let Some(process) = &mut self.process else { return Err(not_running()) };
-        process.forget_lines();
         self.make_ready(vec![protocol::position(game)])?;
         self.is_prepared = true;
         Ok(())
@@ -247,19 +247,23 @@ impl Player for UciPlayer {
         let process = self.process.as_mut().ok_or_else(not_running)?;
         // What came after the last answer, such as a second one, answers nothing.
         process.forget_lines();
-        if !std::mem::take(&mut self.is_prepared) {
-            process.send(protocol::position(game));
-        }
-        process.send(protocol::go(limits, game.position.turn(), game.clocks));
+        let go = protocol::go(limits, game.position.turn(), game.clocks);
+        let mut dialog = if std::mem::take(&mut self.is_prepared) {
+            process.send(go);
+            Dialog::default()
+        } else {
+            // It may also come only now, but not behind 'readyok'. All lines go at once, so that nothing is waited for.
+            process.send(format!("isready\n{}\n{go}", protocol::position(game)));
+            Dialog::fenced()
+        };
         let until = Instant::now() + deadline;
-        let mut report = Report::default();
         let error = loop {
             match process.next_line(until) {
-                Ok(line) => match line.split_whitespace().next() {
-                    Some("info") => report.read(&line),
-                    Some("bestmove") => return report.choose(&line, &game.position),
-                    _ => {}
-                },
+                Ok(line) => {
+                    if let Some(answer) = dialog.read(&line, &game.position) {
+                        return answer;
+                    }
+                }
                 Err(ReadError::Stopped) => return Err(self.end_search()),
                 Err(error) => break error,
             }

@@ -71,9 +71,36 @@ pub(super) fn engine_name(line: &str) -> Option<String> {
     (!name.is_empty()).then(|| shown(&name))
 }
 
+/// The lines between a `go` and its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dialog {
+    report: Report,
+    /// Whether `readyok` is still to come, so that all before it belongs to a search before.
+    is_fenced: bool,
+}
+
+impl Dialog {
+    /// Of a `go` that was sent behind an `isready` whose answer was not waited for.
+    pub(super) fn fenced() -> Self {
+        Self { is_fenced: true, ..Self::default() }
+    }
+
+    /// Takes in a line; the answer, if it is one.
+    pub(super) fn read(&mut self, line: &str, position: &Chess) -> Option<Result<Choice, Failure>> {
+        match line.split_whitespace().next()? {
+            "readyok" => self.is_fenced = false,
+            _ if self.is_fenced => {}
+            "info" => self.report.read(line),
+            "bestmove" => return Some(self.report.choose(line, position)),
+            _ => {}
+        }
+        None
+    }
+}
+
 /// What a search has said of itself so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Report {
+struct Report {
     score: Option<Score>,
     depth: Option<u32>,
     nodes: Option<u64>,
@@ -83,7 +110,7 @@ impl Report {
     /// Takes in an `info` line, whose tokens may come in any order.
     ///
     /// Scores that are only bounds are left out, and so are lines other than the first of several.
-    pub(super) fn read(&mut self, line: &str) {
+    fn read(&mut self, line: &str) {
         let mut read = Self::default();
         let mut bound = false;
         let mut words = line.split_whitespace().peekable();

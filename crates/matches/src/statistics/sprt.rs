@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::likelihood::{profile, regularized, with_normalized_mean};
+use super::likelihood::{normalized_profile, profile, regularized};
 use super::{MAX_ELO, NORMALIZED_ELO, Pentanomial, Trinomial, as_f64, expected_score};
 use gputexel_files::{Error, Result};
 
@@ -115,7 +115,8 @@ impl Sprt {
     /// The multinomial likelihoods, each at its maximum among the distributions with the mean score that
     /// the hypothesis claims; scores never seen count 10⁻³. The same as fishtest's `LLR_logistic`,
     /// after M. Van den Bergh, "A practical introduction to the GSPRT". In normalized Elo, among those whose
-    /// (mean − ½) / deviation is √2 elo ln 10 / 800, the deviation being that of a pair's mean score: fishtest's `LLR_normalized`.
+    /// (mean − ½) / deviation is √2 elo ln 10 / 800, the deviation being that of a pair's mean score: fishtest's `LLR_normalized`, but
+    /// the greatest of several maxima where hypotheses are hundreds of Elo away.
     pub fn llr(&self, pairs: &Pentanomial) -> f64 {
         self.ratio(&pairs.counts, 2.0)
     }
@@ -130,12 +131,11 @@ impl Sprt {
             return 0.0;
         }
         let counts = regularized(&as_f64(counts));
-        if self.model == EloModel::Logistic {
-            return profile(&counts, expected_score(self.elo1)) - profile(&counts, expected_score(self.elo0));
-        }
-        let [of0, of1] = [self.elo0, self.elo1]
-            .map(|elo| with_normalized_mean(&counts, games_each.sqrt() * elo / NORMALIZED_ELO));
-        counts.iter().zip(of1.iter().zip(&of0)).map(|(n, (p1, p0))| n * (p1 / p0).ln()).sum()
+        let likelihood = |elo: f64| match self.model {
+            EloModel::Logistic => profile(&counts, expected_score(elo)),
+            EloModel::Normalized => normalized_profile(&counts, games_each.sqrt() * elo / NORMALIZED_ELO),
+        };
+        likelihood(self.elo1) - likelihood(self.elo0)
     }
 
     /// Whether a bound is reached.
