@@ -17,6 +17,15 @@ pub(super) enum Bound {
     Size,
 }
 
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Constant(word) => write!(f, "must be known when compiling, in '{word}'"),
+            Self::Size => f.write_str("is a size or an index"),
+        }
+    }
+}
+
 /// A source as tokens, and which of its numbers are bound.
 pub(super) struct Code {
     tokens: Vec<Token>,
@@ -97,6 +106,13 @@ impl Code {
         let first = self.tokens.partition_point(|token| token.start < part.start);
         let tokens = self.tokens[first..].iter().take_while(move |token| token.start < part.end);
         tokens.filter(|token| token.kind == Kind::Number)
+    }
+
+    /// The comments and strings that reach into a part of the text.
+    pub fn prose(&self, part: Range<usize>) -> impl Iterator<Item = &Token> {
+        let is_prose = |token: &&Token| matches!(token.kind, Kind::Comment | Kind::Text);
+        let end = self.tokens.partition_point(|token| token.start < part.end);
+        self.tokens[..end].iter().filter(is_prose).filter(move |token| token.end > part.start)
     }
 
     /// The token that holds a part of the text.

@@ -1,17 +1,17 @@
 //! A first `.tune` block from lines of a source, with its numbers marked.
 //!
-//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables.
-//! Those that the format cannot mark (hexadecimal, with exponents or suffixes) are listed. Lines are added
-//! below until the block matches in one place only.
+//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables;
+//! where nothing else is there, it is said why. Those that the format cannot mark (hexadecimal, with exponents or
+//! suffixes) are listed. Lines are added below until the block matches in one place only.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::blocks::is_name;
 use super::characters::is_word;
-use super::constants::Code;
+use super::constants::{Bound, Code};
 use super::encoding::decode;
-use super::lexer::Language;
+use super::lexer::{Kind, Language};
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
 use super::remedy::Remedy;
@@ -206,9 +206,9 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         push_line(&mut body, &marked);
     }
     if !body.contains('@') {
-        let named =
-            if left.is_empty() { String::new() } else { format!(" ({} cannot be)", shown(&left.join(", "))) };
-        return Err(Error::line(source, first, format!("no number that can be marked{named}")));
+        let lines = &lines[first as usize - 1..last as usize];
+        let reason = format!("no number that can be marked{}", why_none(text, lines, &code, &left));
+        return Err(Error::line(source, first, reason));
     }
     if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {
         return Err(Error::line(source, first, "holds an @, which marks numbers in the format"));
@@ -334,6 +334,46 @@ fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
     }
     body.push_str(&text[done..start + line.len()]);
     (body, left)
+}
+
+/// Why none of the numbers in lines of a text can be marked, as the end of a message.
+fn why_none(text: &str, lines: &[&str], code: &Code, left: &[String]) -> String {
+    let Some((first, last)) = lines.first().zip(lines.last()) else { return String::new() };
+    let offset = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
+    let part = offset(first)..offset(last) + last.len();
+    let mut reasons: Vec<String> = Vec::new();
+    let mut is_constant = false;
+    for token in code.numbers(part.clone()) {
+        let number = shown(&text[token.start..token.end]);
+        match code.bound(token.start) {
+            Some(bound) => {
+                is_constant |= matches!(bound, Bound::Constant(_));
+                reasons.push(format!("{number} {bound}"));
+            }
+            None if is_member(&text[..token.start]) => reasons.push(format!("{number} is a part of a tuple")),
+            None => {}
+        }
+    }
+    if reasons.is_empty() && left.is_empty() {
+        for token in code.prose(part.clone()) {
+            let inside = &text[token.start.max(part.start)..token.end.min(part.end)];
+            let what = if token.kind == Kind::Comment { "a comment" } else { "a string" };
+            let number = inside.split(|c: char| !is_word(c)).find(|word| word.parse::<u64>().is_ok());
+            reasons.extend(number.map(|number| format!("{} is in {what}", shown(number))));
+        }
+    }
+    let mut why =
+        if left.is_empty() { String::new() } else { format!(" ({} cannot be)", shown(&left.join(", "))) };
+    if let Some(first) = reasons.first() {
+        why += &format!(": {first}");
+    }
+    if reasons.len() > 1 {
+        why += &format!(" (and {} more)", reasons.len() - 1);
+    }
+    if is_constant {
+        why += "; a block for 'apply' alone can mark it, with an @ added by hand";
+    }
+    why
 }
 
 /// Whether what follows is the member of a tuple: `t.0`, and not the end of a range.

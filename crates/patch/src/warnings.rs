@@ -65,7 +65,7 @@ pub(super) fn of_block(
             Some(Kind::Text) => Some("is in a string".to_string()),
             _ if p.replacement().is_some() => None,
             _ => match code().bound(unsigned) {
-                Some(Bound::Constant(word)) => Some(format!("must be known when compiling, in '{word}'")),
+                Some(bound @ Bound::Constant(_)) => Some(bound.to_string()),
                 _ => None,
             },
         };

@@ -274,16 +274,43 @@ fn init_marks_what_can_be_a_parameter() {
         let said = report["warnings"].to_string();
         assert!(!said.contains("must be known"), "{source}: {said}");
     }
-    for (file, source) in [
-        ("a.rs", "const X: i32 = 5;\n"),
-        ("a.cpp", "static_assert(N == 5);\n"),
-        ("a.cpp", "char b[256];\n"),
-        ("a.cpp", "x = 5_ms + 10u + 0x1F + 1e3;\n"),
+    for (file, source, why) in [
+        (
+            "a.rs",
+            "const X: i32 = 5;\n",
+            "5 must be known when compiling, in 'const'; a block for 'apply' alone",
+        ),
+        (
+            "a.cpp",
+            "constexpr int M = 140;\n",
+            "140 must be known when compiling, in 'constexpr'; a block for 'apply' alone",
+        ),
+        ("a.cpp", "static_assert(N == 5);\n", "5 must be known when compiling, in 'static_assert'; a block"),
+        (
+            "a.cpp",
+            "enum { A = 1, B = 2 };\n",
+            "1 must be known when compiling, in 'enum' (and 1 more); a block",
+        ),
+        ("a.cpp", "char b[256];\n", "256 is a size or an index"),
+        ("a.rs", "let x = t.0;\n", "0 is a part of a tuple"),
+        ("a.cpp", "f(m); // was 5\n", "5 is in a comment"),
+        ("a.cpp", "f(\"5\");\n", "5 is in a string"),
+        ("a.cpp", "x = 5_ms + 10u + 0x1F + 1e3;\n", "(5_ms, 10u, 0x1F, 1e3 cannot be)"),
+        ("a.cpp", "f(m, m2);\n", ""),
     ] {
         bench.write(&format!("source/{file}"), source);
         let refused = bench.fails(&["patch", "init", &format!("source/{file}:1")], 1);
         assert!(refused.contains("no number that can be marked"), "{source}: {refused}");
+        assert!(refused.contains(why) && refused.lines().count() == 1, "{source}: {refused}");
     }
+    // What is said of a constant is what 'check' says, and the block for 'apply' alone works.
+    bench.write("source/a.cpp", "constexpr int M = 140;\n");
+    bench.write("n.tune", "#set file a.cpp\n#context M\nconstexpr int M = 140@m;\n");
+    let said = object(&bench, &["check", "n.tune", "source"])["warnings"].to_string();
+    assert!(said.contains("140 in line 1 must be known when compiling, in 'constexpr'"), "{said}");
+    bench.write("n.params", "M_m, int, 152, 0, 280, 14, 0.002\n");
+    ok(&bench, &["apply", "n.tune", "source"]);
+    assert_eq!(read(&bench, "source/a.cpp"), "constexpr int M = 152;\n");
 }
 
 #[test]
