@@ -49,6 +49,9 @@ pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
             chosen.iter().map(|&index| listing(&adapters[index])).collect::<serde_json::Result<Vec<_>>>()?;
         return Ok(say(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
     }
+    if ctx.quiet {
+        return Ok(());
+    }
     let mut out = String::new();
     for &index in &chosen {
         describe(&mut out, index, &adapters[index]);

@@ -194,9 +194,10 @@ pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
 Reads the output of `gputexel export`, arrays with markers as used by `gputexel patch tables`, CSV with \
 the columns name, mg and eg, and setoption lines. Anything missing from the file is reported.")]
 pub struct ImportParamsArgs {
-    /// An export: source code, CSV, UCI options or JSON
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// An export: source code, CSV, UCI options, .params or JSON; or several sources that together have the values, with
+    /// --like or --model
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
     /// A parameter file with the same parameters, which supplies what FILE lacks; or a dataset that says which there are
     #[arg(long, value_name = "PARAMS|RUN|DATASET", conflicts_with = "model")]
     like: Option<PathBuf>,
@@ -220,7 +221,7 @@ pub struct ImportParamsArgs {
 /// Files that are no exports or do not belong together, and those that cannot be read or written.
 pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
     check_file_flags(&args.output, &[("--force", args.force)])?;
-    check_outputs(&[or_stdout(&args.output)], args.like.iter().chain([&args.file]), args.force)?;
+    check_outputs(&[or_stdout(&args.output)], args.like.iter().chain(&args.files), args.force)?;
     let file = match &args.like {
         Some(path) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
             Some(LikeSource::Features(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
@@ -228,17 +229,16 @@ pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<
         path => path.clone().map(LikeSource::File),
     };
     let request = ImportRequest {
-        file: args.file.clone(),
+        files: args.files.clone(),
         like: file.or_else(|| args.model.clone().map(LikeSource::Set)),
         trust: args.trust_marker,
     };
-    let imported = tables::import_file(&request)?;
+    let imported = tables::import_files(&request)?;
     let Some(path) = or_stdout(&args.output) else {
-        if !context.quiet {
-            for note in &imported.notes {
-                let line = format!("{}: {note}", args.file.display());
-                note!("gputexel: {}", gputexel::printable(&line));
-            }
+        let files = args.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
+        for note in &imported.notes {
+            let line = format!("{files}: {note}");
+            note!("gputexel: {}", gputexel::printable(&line));
         }
         return Ok(say(&imported.file.to_json())?);
     };

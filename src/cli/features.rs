@@ -48,6 +48,9 @@ pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
         let groups: Vec<FeatureGroup<'_>> = groups.into_iter().map(|(group, _)| group).collect();
         return Ok(say(&format!("{}\n", json!({ "model": set.name(), "groups": groups })))?);
     }
+    if context.quiet {
+        return Ok(());
+    }
     let count: usize = groups.iter().map(|(group, _)| group.features.len()).sum();
     let mut text = format!(
         "{}: {}, {} parameters\n",

@@ -9,12 +9,12 @@ use gputexel::{Error, Recorded, Result};
 
 use super::Context;
 
-/// Warnings of the library on standard error; one of a folder that could not be locked is never left out.
+/// Warnings of the library on standard error; with JSON only one of a folder that could not be locked.
 pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) {
     if let Some(warning) = folder.and_then(RunFolder::warning) {
         note!("gputexel: warning: {warning}");
     }
-    if !context.quiet && !context.json {
+    if !context.json {
         for warning in warnings {
             note!("gputexel: {}", gputexel::printable(warning));
         }
@@ -23,8 +23,8 @@ pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) 
 
 /// Says which programs are run and which files are written that nobody has named but the record in a folder, before they
 /// are: a folder may have come from somebody else.
-pub fn say_recorded(recorded: &Recorded, context: &Context) {
-    if let Some(words) = recorded.words().filter(|_| !context.quiet) {
+pub fn say_recorded(recorded: &Recorded) {
+    if let Some(words) = recorded.words() {
         note!("gputexel: {words}");
     }
 }

@@ -22,9 +22,6 @@ pub fn of(error: &Error) -> Option<String> {
     named.map(str::to_string).or_else(|| of_unfinished(error)).or_else(|| of_missing(error))
 }
 
-/// How alike names must be (Jaro and Winkler's measure, 0 to 1) for one to be taken for the other.
-const ALIKE: f64 = 0.85;
-
 /// The file that was perhaps meant where there is none of a name.
 fn of_missing(error: &Error) -> Option<String> {
     let Error::Io { path, source } = error else { return None };
@@ -37,11 +34,7 @@ fn of_missing(error: &Error) -> Option<String> {
     let others = others.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     // Where parameters are asked for, these stand for some.
     let words = if folder.is_none() { &["material", "schema"][..] } else { &[] };
-    let others = others.chain(words.iter().map(|word| (*word).to_string()));
-    let alike =
-        others.map(|other| (strsim::jaro_winkler(name, &other), other)).filter(|(alike, _)| *alike >= ALIKE);
-    // Of names that are equally alike the first in the alphabet.
-    let (_, best) = alike.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1)))?;
+    let best = gputexel::most_alike(name, others.chain(words.iter().map(|word| (*word).to_string())))?;
     let meant = folder.map_or_else(|| PathBuf::from(&best), |folder| folder.join(&best));
     Some(format!("; did you mean '{}'?", gputexel::printable(&meant.display().to_string())))
 }

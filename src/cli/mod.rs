@@ -237,6 +237,7 @@ pub fn main() -> ExitCode {
     });
     // It is kept in folders that others may read.
     let command_line = typed.iter().map(|word| queue::without_password(word)).collect::<Vec<_>>().join(" ");
+    QUIET.store(cli.quiet, Ordering::Relaxed);
     let context = Context { json: cli.json, quiet: cli.quiet, command_line, cancel: &CANCEL };
     if let Some(memory) = cli.command.memory()
         && let Err(error) = memory.begin()
@@ -324,8 +325,14 @@ fn in_flags(error: gputexel::Error) -> String {
     }
 }
 
+/// Set once the command line says that only errors are to be printed.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
 /// What `note!` does.
 fn print_note(line: &str) {
+    if QUIET.load(Ordering::Relaxed) {
+        return;
+    }
     let _ = std::io::stderr().write_all(format!("{}\n", style::note(line)).as_bytes());
 }
 

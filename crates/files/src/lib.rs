@@ -37,7 +37,10 @@ pub use atomic::{AtomicFile, staging_folder, write_atomically};
 pub use error::{Error, Remedy, Result};
 pub use layers::is_compressed;
 pub use lines::{LINE_BYTES, Lines, Text};
-pub use messages::{counted, escaped, grouped, is_active, printable, shown, shown_number, weight_text};
+pub use messages::{
+    counted, did_you_mean, escaped, grouped, is_active, most_alike, printable, shown, shown_number,
+    weight_text,
+};
 pub use new_folders::NewFolders;
 pub use paths::{absolute, is_one, without_links};
 pub use reading::{

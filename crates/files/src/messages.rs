@@ -47,6 +47,21 @@ pub fn shown(text: &str) -> String {
     shortened(text, MAX_SHOWN)
 }
 
+/// How alike names must be (Jaro and Winkler's measure, 0 to 1) for one to be taken for the other.
+const ALIKE: f64 = 0.85;
+
+/// The name that was perhaps meant by one that is none; of those that are equally alike the first in the alphabet.
+pub fn most_alike(name: &str, others: impl IntoIterator<Item = String>) -> Option<String> {
+    let alike = others.into_iter().map(|other| (strsim::jaro_winkler(name, &other), other));
+    let alike = alike.filter(|(alike, _)| *alike >= ALIKE);
+    alike.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1))).map(|(_, best)| best)
+}
+
+/// The same as the end of a message: `; did you mean 'knight.mg'?`, or nothing.
+pub fn did_you_mean(name: &str, others: impl IntoIterator<Item = String>) -> String {
+    most_alike(name, others).map_or_else(String::new, |best| format!("; did you mean '{}'?", shown(&best)))
+}
+
 /// A number of things: `1 block`, `2 blocks`, `1,234 games`.
 pub fn counted(count: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })

@@ -8,6 +8,6 @@ pub mod sources;
 pub use exports::{
     ArrayCheck, CodeOptions, ExportOptions, ExportRequest, Exported, Format, ImportRequest, Imported,
     Language, Like, LikeSource, NameStyle, Normalization, PhaseValues, Rounding, Target, export, export_file,
-    import, import_as, import_file, tables,
+    import, import_as, import_files, tables,
 };
 pub use remedy::Remedy;

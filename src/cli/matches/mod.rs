@@ -76,7 +76,7 @@ pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
     let here = args.concurrency.filter(|_| !args.queue.is_asked_for());
     if let Some(path) = &args.resume {
         let builder = Match::resume(path)?.stop(context.cancel);
-        say_recorded(builder.recorded(), context);
+        say_recorded(builder.recorded());
         let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
         return play(args, context, args.queue.open(context)?, &args.live.open()?, builder.build()?);
     }

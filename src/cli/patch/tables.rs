@@ -87,6 +87,9 @@ fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {
     if context.json {
         return Ok(say(&format!("{}\n", json!({ "command": "tables", "names": names })))?);
     }
+    if context.quiet {
+        return Ok(());
+    }
     let width = names.iter().map(|name| name.name.len()).max().unwrap_or(0);
     let line = |name: &TableName| {
         let shape: String = name.shape.iter().map(|length| format!("[{length}]")).collect();

@@ -145,7 +145,7 @@ pub fn run(args: &SelfPlayArgs, context: &Context) -> anyhow::Result<()> {
                 formats: args.formats()?,
                 concurrency: here,
             };
-            say_recorded(&SelfPlay::recorded(folder)?, context);
+            say_recorded(&SelfPlay::recorded(folder)?);
             let selfplay = SelfPlay::resume(folder, changes, context.cancel)?;
             (selfplay, args.queue.open(context)?)
         }

@@ -7,14 +7,14 @@ use serde_json::json;
 use super::super::table::{aligned, counted};
 use super::super::{Context, say, tell};
 
-/// Shows all: a JSON list, or a table.
+/// Shows all: a JSON object with a list, or a table.
 ///
 /// # Errors
 /// When standard output cannot be written.
 pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> Result<()> {
     if context.json {
         let list: Vec<_> = finished.iter().map(SimulatedCell::report).collect();
-        return say(&format!("{:#}\n", json!(list)));
+        return say(&format!("{:#}\n", json!({ "settings": list })));
     }
     if context.quiet {
         return Ok(());

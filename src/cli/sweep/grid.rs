@@ -40,7 +40,7 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
 /// As [`start`], and where the folder is not that of a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let files = files(args, context)?;
-    say_recorded(&files.recorded(path)?, context);
+    say_recorded(&files.recorded(path)?);
     let backend = args.backend.open()?;
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }

@@ -196,6 +196,76 @@ fn boards_are_named_by_squares() {
 }
 
 #[test]
+fn boards_are_printed_as_params_json_has_them() {
+    for (first, names) in ["a1", "a8", "h1", "h8"].iter().flat_map(|first| [(first, true), (first, false)]) {
+        // The square of each index, counted from the corner.
+        let square = |i: usize| {
+            let (file, rank) = (i % 8, i / 8);
+            let file = if first.starts_with('h') { 7 - file } else { file };
+            let rank = if first.ends_with('8') { 7 - rank } else { rank };
+            (rank, file)
+        };
+        let priors: Vec<String> = (0..64).map(|i| format!("[{i}, -{i}]")).collect();
+        let names = if names { "\"names\": \"squares\"" } else { "\"count\": 64" };
+        let knights = format!(
+            "{{\"name\": \"knight\", \"index\": 1, {names}, \"board\": \"{first}\", \"frozen\": true, \"priors\": [{}]}}",
+            priors.join(", ")
+        );
+        let schema = format!(
+            "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 66}}, \
+             \"parameters\": [{knights}, {{\"name\": \"tempo\", \"index\": 65}}]}}"
+        );
+        let lines: String =
+            (0..60).map(|i| format!("{} {}:1 65:{} 66:{}\n", i % 2, i + 1, 1 - i % 3, i % 25)).collect();
+        let bench = bench(lines, &schema);
+        import(&bench, &["t.svm"], "");
+        let args = ["tune", "out.bin", "--prior", "schema", "--k", "1", "--l2", "1e-3", "--out", "r"];
+        let (code, out, err) = bench.run(&args, "");
+        assert_eq!(code, 0, "{err}");
+        // Both phases side by side, the eighth rank first.
+        let rows: Vec<Vec<&str>> = out
+            .lines()
+            .skip_while(|line| !line.contains("knight, middlegame"))
+            .skip(1)
+            .map(|line| line.split_whitespace().collect())
+            .take(8)
+            .collect();
+        let html = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
+        let cells = |phase: &str| -> Vec<String> {
+            let Some((_, rest)) = html.split_once(&format!("<caption>knight, {phase}")) else {
+                return Vec::new();
+            };
+            let body = rest.split_once("<tbody>").unwrap().1.split_once("</tbody>").unwrap().0;
+            let cell = |text: &str| {
+                let (_, behind) = text.split_once('>').unwrap();
+                behind.split_once('<').unwrap().0.to_string()
+            };
+            body.split("<td").skip(1).map(cell).collect()
+        };
+        let (mg_cells, eg_cells) = (cells("middlegame"), cells("endgame"));
+        assert_eq!(mg_cells.len(), if names.contains("squares") { 64 } else { 0 }, "{first}");
+        let params = bench.json("r/params.json");
+        for (i, record) in params["parameters"].as_array().unwrap()[..64].iter().enumerate() {
+            let (rank, file) = square(i);
+            let (mg, eg) = (record["mg"].as_f64().unwrap(), record["eg"].as_f64().unwrap());
+            assert_eq!((mg, eg), (i as f64, 0.0 - i as f64), "{record}");
+            let row = &rows[7 - rank];
+            assert_eq!(row.len(), 18, "{out}");
+            assert_eq!(row[0], (rank + 1).to_string());
+            let printed = [row[1 + file], row[10 + file]].map(|text| text.parse::<f64>().unwrap());
+            assert_eq!(printed, [mg, eg], "{first} {record}: {out}");
+            if !mg_cells.is_empty() {
+                let name = format!("knight_{}{}", char::from(b'a' + file as u8), rank + 1);
+                assert_eq!(record["name"], name);
+                let shown =
+                    [&mg_cells, &eg_cells].map(|cells| cells[8 * (7 - rank) + file].parse::<f64>().unwrap());
+                assert_eq!(shown, [mg, eg], "{first} {name}");
+            }
+        }
+    }
+}
+
+#[test]
 fn starting_values_are_read_from_the_source() {
     let names = "\"names\": [\"pawn\", \"knight\", \"bishop\", \"rook\", \"queen\"]";
     let parameters = format!(
@@ -224,4 +294,67 @@ fn starting_values_are_read_from_the_source() {
     bench.write("eval.c", source.replace("int tempo = 14; // gputexel: tempo.both\n", ""));
     let told = bench.fails(&["import-params", "eval.c", "--like", "out.bin", "-o", "s2.json"], 1);
     assert!(told.contains("tempo"), "{told}");
+}
+
+#[test]
+fn sources_together_have_the_starting_values() {
+    let pieces = "\"names\": [\"pawn\", \"knight\", \"bishop\"]";
+    let schema = format!(
+        "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 7}}, \"parameters\": [\
+         {{\"name\": \"PieceValue\", \"index\": 1, {pieces}}}, {{\"name\": \"Tempo\", \"index\": 4, \"phases\": \"untapered\"}}, \
+         {{\"name\": \"ScaleBase\", \"index\": 5, \"phases\": \"eg\", \"prior\": 3}}, {{\"name\": \"Shield\", \"index\": 6, \"phases\": \"mg\"}}]}}"
+    );
+    let lines: String = (0..40).map(|i| format!("{} {}:1 7:{}\n", i % 2, i % 6 + 1, i % 25)).collect();
+    let bench = bench(lines, &schema);
+    import(&bench, &["t.svm"], "");
+    let eval = "// gputexel: PieceValue\nint value[3][2] = {{82, 94}, {337, 281}, {365, 297}};\nint tempo = 14; // gputexel: Tempo\n";
+    bench.write("eval.c", eval);
+    // The group, each of its names, and both together are names of the same.
+    let scale = "int s = 31; // gputexel: ScaleBase.eg\nint k = 337; // gputexel: knight.mg\nint b = 365; // gputexel: PieceValue_bishop.mg\n";
+    bench.write("scale.c", scale);
+    bench.write("shield.c", "int w = -7; // gputexel: Shield.mg\n");
+    let like = ["--like", "out.bin", "-o", "start.json", "--force"];
+    let files = ["import-params", "eval.c", "scale.c", "shield.c"];
+    bench.told(&[&files[..], &like].concat());
+    let values = || -> Vec<[f64; 2]> {
+        let start = bench.json("start.json");
+        let records = start["parameters"].as_array().unwrap().clone();
+        records.iter().map(|own| [own["mg"].as_f64().unwrap(), own["eg"].as_f64().unwrap()]).collect()
+    };
+    // What a parameter does not have keeps its start, 0 in the middlegame of one of the endgame.
+    let expected = vec![[82.0, 94.0], [337.0, 281.0], [365.0, 297.0], [14.0, 14.0], [0.0, 31.0], [-7.0, 0.0]];
+    assert_eq!(values(), expected);
+    bench.told(&["tune", "out.bin", "--prior", "start.json", "--k", "1", "--l2", "1e-3", "--out", "r"]);
+    // The same as options.
+    let options = "pawn.mg 82, pawn.eg 94, PieceValue_knight.mg 337, PieceValue_knight.eg 281, bishop.mg 365, bishop.eg 297, Tempo 14, \
+                   ScaleBase.eg 31, Shield.mg -7";
+    let line = |option: &str| format!("setoption name {}\n", option.trim().replacen(' ', " value ", 1));
+    bench.write("a.uci", options.split(',').map(line).collect::<String>());
+    bench.told(&[&["import-params", "a.uci"][..], &like].concat());
+    assert_eq!(values(), expected);
+    // What does not fit together is said.
+    let refused = |files: &[&str], like: &[&str], expected: &str| {
+        let told = bench.fails(&[&["import-params"], files, like].concat(), 1);
+        assert!(told.contains(expected), "{told}");
+    };
+    refused(&["eval.c", "scale.c"], &like, "eval.c, scale.c: parameter 'Shield.mg' is missing");
+    refused(
+        &["eval.c", "scale.c"],
+        &["-o", "x.json"],
+        "are several files, none of which says which parameters there are; see --like",
+    );
+    bench.write("scale.c", scale.replace("337", "338"));
+    refused(
+        &["eval.c", "scale.c"],
+        &like,
+        "scale.c: parameter 'knight.mg' is 338 here and 337 in a file before",
+    );
+    bench.write("scale.c", scale.replace("ScaleBase", "ScaleBasis"));
+    refused(
+        &["eval.c", "scale.c"],
+        &like,
+        "scale.c:1: 'ScaleBasis.eg' is not the name of a parameter; did you mean 'ScaleBase.eg'?",
+    );
+    bench.write("a.uci", "setoption name bihsop.mg value 5\n");
+    refused(&["a.uci"], &like, "a.uci:1: option 'bihsop.mg' is not a parameter; did you mean 'bishop.mg'?");
 }

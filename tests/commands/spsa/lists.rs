@@ -141,18 +141,19 @@ fn configurations_of_the_scripts_are_simulated() {
     let (code, out, err) = bench.run(&[&flags[..], &["zamar.conf"]].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
     let cells: Value = serde_json::from_str(&out).unwrap();
+    let cells = &cells["settings"];
     assert_eq!(cells.as_array().unwrap().len(), 1);
     assert_eq!((cells[0]["method"].as_str(), cells[0]["a"].as_f64()), (Some("spsa"), Some(300.0)));
     assert!((cells[0]["elo_at_start"].as_f64().unwrap() + 2.0 + 8.0 * 0.805 * 0.805).abs() < 1e-9);
     // Other flags override it.
     let (_, out, _) = bench.run(&[&flags[..], &["zamar.conf", "-A", "7", "-N", "100"]].concat(), "");
     let cells: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(cells[0]["a"].as_f64(), Some(7.0));
+    assert_eq!(cells["settings"][0]["a"].as_f64(), Some(7.0));
     bench.write("bspsa.conf", format!("{main}Tau = 0.6\n"));
     bench.write("x.var", "a,100,-1000,1000,220,200,600,2\n");
     let (code, out, _) = bench.run(&[&flags[..], &["bspsa.conf"]].concat(), "");
     let cells: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((code, cells[0]["method"].as_str()), (0, Some("bspsa")));
+    assert_eq!((code, cells["settings"][0]["method"].as_str()), (0, Some("bspsa")));
     let line = bench.fails(&["spsa", "simulate", "--conf", "zamar.conf"], 1);
     assert!(line.contains("zamar.conf:3: Variables = x.var: has 8 columns"), "{line}");
     let line = bench.fails(&["spsa", "simulate", "--optimum", "5"], 2);

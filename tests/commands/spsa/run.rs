@@ -288,10 +288,10 @@ fn results_are_verified_against_the_start() {
     let (code, out, err) =
         bench.run(&["--json", "spsa", "run", "run.toml", "--out", "r", "--verify", "60"], "");
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("\"pairs_told\": 40") && out.contains("\"games\": 60"), "{out}");
-    let (_, again, _) = bench.run(&["--json", "spsa", "verify", "r", "--games", "60"], "");
-    let last = &out[out.rfind("\n{").unwrap() + 1..];
-    assert_eq!(last, again, "a match that is over is shown again");
+    let run: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(run["pairs_told"] == 40 && run["verification"]["games"] == 60, "{out}");
+    let again = bench.told(&["spsa", "verify", "r", "--games", "60"]);
+    assert_eq!(run["verification"], again, "a match that is over is shown again");
     let verify = std::fs::read_to_string(bench.path("r/verify/games.pgn")).unwrap();
     assert_eq!(verify.matches("[White \"tuned\"]").count(), 30);
     // Rounded, nothing has changed: no failure of a run that ended well.
@@ -299,6 +299,9 @@ fn results_are_verified_against_the_start() {
     bench.write("still.toml", config);
     let (code, _, err) = bench.run(&["spsa", "run", "still.toml", "--out", "still", "--verify", "4"], "");
     assert!(code == 0 && err.contains("there is nothing to verify"), "{err}");
+    let (_, out, _) = bench.run(&["--json", "spsa", "verify", "still", "--games", "4"], "");
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(told["games"] == 0 && told["elo"].is_null() && told["pgn"].is_null(), "{told}");
     assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games are played in pairs"));
     let (code, out, _) = bench.run(&["spsa", "verify", "r", "--games", "80"], "");
     assert!(code == 0 && out.contains("tuned against start, 80 of 80 games"), "{out}");

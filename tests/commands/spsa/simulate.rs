@@ -15,7 +15,7 @@ fn grids_are_simulated_and_drawn() {
     let grid =
         ["--method", "spsa,bspsas", "--grid", "c-end=x0.25,x1", "--grid", "a=10,500", "--svg", "g.svg"];
     let cells = json(&bench, &[&flags[..], &grid[..]].concat());
-    let cells = cells.as_array().unwrap();
+    let cells = cells["settings"].as_array().unwrap();
     assert_eq!(cells.len(), 8);
     assert_eq!((cells[0]["method"].as_str(), cells[7]["method"].as_str()), (Some("spsa"), Some("bspsas")));
     assert_eq!((cells[0]["a"].as_f64(), cells[1]["a"].as_f64()), (Some(10.0), Some(500.0)));
@@ -30,7 +30,8 @@ fn grids_are_simulated_and_drawn() {
     let (code, _, err) = bench.run(&[&["spsa"], &flags[..], &["--svg", "g.svg"]].concat(), "");
     assert!(code == 2 && err.contains("--force"), "{err}");
     let seeded = |seed: &str| {
-        json(&bench, &[&flags[..], &["--method", "spsa", "--seed", seed]].concat())[0]["mean"].clone()
+        json(&bench, &[&flags[..], &["--method", "spsa", "--seed", seed]].concat())["settings"][0]["mean"]
+            .clone()
     };
     assert_eq!(seeded("5"), seeded("5"));
     assert_ne!(seeded("5"), seeded("6"));
@@ -40,7 +41,7 @@ fn grids_are_simulated_and_drawn() {
 fn the_papers_table_is_shown_beside_the_paper() {
     let bench = Bench::new();
     let cells = json(&bench, &["simulate", "--paper", "--repeats", "32"]);
-    let cells = cells.as_array().unwrap();
+    let cells = cells["settings"].as_array().unwrap();
     assert_eq!(cells.len(), 12);
     for cell in cells {
         let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key}: {cell}"));
@@ -55,7 +56,7 @@ fn the_papers_table_is_shown_beside_the_paper() {
 fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
     let bench = Bench::new();
     let flags = ["simulate", "--method", "bspsas", "--parameters", "4", "--repeats", "200"];
-    let one = |more: &[&str]| json(&bench, &[&flags[..], more].concat())[0].clone();
+    let one = |more: &[&str]| json(&bench, &[&flags[..], more].concat())["settings"][0].clone();
     let mean = |cell: &Value| cell["mean"].as_f64().unwrap();
     assert!(mean(&one(&["--c-end", "1760"])) >= 1.999);
     assert!(mean(&one(&["--c-end", "1760", "--as-published"])) < 0.0);
@@ -69,10 +70,11 @@ fn the_backend_is_the_one_asked_for() {
     let bench = Bench::new();
     let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200", "--backend"];
     let means = |cells: &Value| -> Vec<f64> {
-        cells.as_array().unwrap().iter().map(|cell| cell["mean"].as_f64().unwrap()).collect()
+        cells["settings"].as_array().unwrap().iter().map(|cell| cell["mean"].as_f64().unwrap()).collect()
     };
     let cpu = json(&bench, &[&flags[..], &["auto"]].concat()); // too few repeats for a GPU
-    assert_eq!((cpu[0]["backend"].as_str(), &cpu[0]["device"]), (Some("cpu"), &Value::Null));
+    let first = &cpu["settings"][0];
+    assert_eq!((first["backend"].as_str(), &first["device"]), (Some("cpu"), &Value::Null));
     assert_eq!(means(&cpu), means(&json(&bench, &[&flags[..], &["cpu", "--threads", "1"]].concat())));
     let (code, out, err) = bench.run(&[&["--json", "spsa"], &flags[..], &["gpu"]].concat(), "");
     if err.contains("no adapter") {
@@ -80,7 +82,8 @@ fn the_backend_is_the_one_asked_for() {
     }
     assert_eq!(code, 0, "{err}");
     let gpu: Value = serde_json::from_str(&out).unwrap();
-    assert!(gpu[0]["backend"] == "gpu" && gpu[0]["device"].is_string(), "{}", gpu[0]);
+    let first = &gpu["settings"][0];
+    assert!(first["backend"] == "gpu" && first["device"].is_string(), "{first}");
     for (c, g) in means(&cpu).into_iter().zip(means(&gpu)) {
         assert!((c / g - 1.0).abs() < 1e-3 && c != g, "{c} {g}");
     }
@@ -103,7 +106,7 @@ fn lists_integers_and_concurrency_are_simulated() {
         "measured",
     ];
     let cells = json(&bench, &[&flags[..], &more[..]].concat());
-    for cell in cells.as_array().unwrap() {
+    for cell in cells["settings"].as_array().unwrap() {
         let there = -cell["elo_at_start"].as_f64().unwrap();
         assert!((there - (60.0 * 0.04 + 100.0 * 0.0169)).abs() < 1e-9);
         assert!(cell["mean"].as_f64().unwrap() > 0.3 * there, "{cell}");

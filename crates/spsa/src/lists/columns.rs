@@ -15,9 +15,10 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
     lines.map(|(number, line)| (number, columns(line)))
 }
 
-/// The columns of a line.
+/// The columns of a line, which are parted by tabs where there is no comma: tables that come from a page.
 pub(super) fn columns(line: &str) -> Vec<&str> {
-    line.split(',').map(str::trim).collect()
+    let mark = if line.contains(',') { ',' } else { '\t' };
+    line.trim().split(mark).map(str::trim).collect()
 }
 
 /// A finite number; what is wrong otherwise.
@@ -74,11 +75,11 @@ pub(super) fn check_ends(entries: &[ListEntry]) -> Result<()> {
     }
 }
 
-/// Whether a row names columns, other than one of a parameter that is called `Name`: no other column of
+/// Whether a row names columns, other than one of a parameter that is called `Name` or `Param`: no other column of
 /// such a row is a number.
 pub(super) fn is_header(row: &[&str]) -> bool {
     row.len() > 1
-        && row[0].eq_ignore_ascii_case("name")
+        && ["name", "param"].iter().any(|title| row[0].eq_ignore_ascii_case(title))
         && row[1..].iter().all(|column| column.parse::<f64>().is_err() && !column.is_empty())
 }
 

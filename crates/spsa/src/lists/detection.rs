@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::ListFormat;
 use super::columns::{columns, is_header, rows};
+use super::{ListFormat, fishtest, foreign};
 use gputexel_files::{Error, Result};
 
 /// The format of a text that is not blank, by the ending of its file and what it holds. Adds a note
@@ -12,12 +12,11 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     match ending.as_deref() {
         Some("params") => return Ok(ListFormat::Params),
-        Some("json") => return Ok(ListFormat::WeatherFactory),
         Some("toml") => return Ok(ListFormat::Toml),
         _ => {}
     }
-    if text.trim_start().starts_with('{') {
-        return Ok(ListFormat::WeatherFactory);
+    if ending.as_deref() == Some("json") || text.trim_start().starts_with('{') {
+        return Ok(if fishtest::is_test(text) { ListFormat::Fishtest } else { ListFormat::WeatherFactory });
     }
     // Nothing else stands in such a line, other than in one of a parameter that is called like that.
     let is_table = |line: &str| {
@@ -50,6 +49,9 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
         7 => ListFormat::Spsa,
         8 => ListFormat::Bspsa,
         count => {
+            if let Some(what) = foreign::of_text(text) {
+                return Err(Error::input(path, what));
+            }
             let columns = if count == 1 { "column" } else { "columns" };
             let reason = format!(
                 "{count} {columns}: none of the lists that are known (2 name,value; 6 fishtest; 7 spsa or \

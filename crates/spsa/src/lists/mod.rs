@@ -10,6 +10,7 @@ mod detection;
 mod digest;
 mod filling;
 mod fishtest;
+mod foreign;
 mod openbench;
 mod params;
 mod tables;
@@ -38,15 +39,15 @@ pub enum ListFormat {
     Bspsa,
     /// OpenBench: `name, int|float, start, min, max, C_end, R_end`.
     OpenBench,
-    /// fishtest, and what Stockfish's `TUNE` prints: `name,start,min,max,c_end,r_end`.
+    /// fishtest, and what Stockfish's `TUNE` prints: `name,start,min,max,c_end,r_end`; what its API says of a test is read, too.
     Fishtest,
-    /// weather-factory's `config.json`: `{"name": {"value", "min_value", "max_value", "step"}}`.
+    /// weather-factory's `config.json`: `{"name": {"value", "min_value", "max_value", "step"}}`, and its `state.json`.
     WeatherFactory,
     /// YaneuraOu's `.params`: `name, int|float, v, min, max, step, delta //comment [[NOT USED]]`.
     Params,
     /// `setoption name N value V`.
     Uci,
-    /// `name, value`, with or without a header: what OpenBench puts out.
+    /// `name, value`, or columns under a header: what OpenBench puts out, and tables of fishtest's pages.
     Values,
     /// `[[parameter]]` tables, alone or in the configuration of a run.
     Toml,
@@ -319,6 +320,7 @@ pub fn parse_list(
     options: ListOptions,
     gains: Option<&Path>,
 ) -> Result<List> {
+    foreign::check_bytes(bytes, path)?;
     let text = text_of(bytes, path)?;
     if text.trim().is_empty() {
         return Err(Error::input(path, "is empty"));
@@ -331,11 +333,11 @@ pub fn parse_list(
     let lines = match format {
         ListFormat::Spsa | ListFormat::Bspsa => zamar::parse(text, path, format)?,
         ListFormat::OpenBench => openbench::parse(text, path)?,
-        ListFormat::Fishtest => fishtest::parse(text, path)?,
+        ListFormat::Fishtest => fishtest::parse(text, path, &mut notes)?,
         ListFormat::WeatherFactory => weather_factory::parse(text, path, options, gains, &mut notes)?,
         ListFormat::Params => params::parse(text, path, &mut notes)?,
         ListFormat::Uci => uci::parse(text, path)?,
-        ListFormat::Values => values::parse(text, path)?,
+        ListFormat::Values => values::parse(text, path, &mut notes)?,
         ListFormat::Toml => tables::parse(text, path)?,
     };
     let mut first = std::collections::HashMap::new();

@@ -193,7 +193,8 @@ fn bad_lists_are_refused_by_line() {
             "x.params: lists only parameters that are marked",
         ),
         ("{\"a\": {\"value\": 1,\n\"min_value\": 0}}", "x", "x:2: missing field `max_value`"),
-        ("{\"a\": 1}", "x", "x:1: invalid type"),
+        ("{\"a\": 1}", "x", "x:1: integer `1` is not an object of value, min_value, max_value and step"),
+        ("[1]", "x.json", "x.json: is JSON, but no object of parameters"),
         ("{}", "x", "x: lists no parameter"),
         (wf, "x", "x:2: a: is listed twice, first in line 1"),
         ("{", "x", "x:1: EOF"),
@@ -228,6 +229,94 @@ fn unused_params_are_left_out_aloud() {
     assert_eq!((list.entries.len(), list.entries[0].integer, list.entries[0].start), (1, false, 1e-5));
     let again = written(&list.entries, ListFormat::Params).text;
     assert_eq!(again, "b, float, 1e-05, 0.0, 1.0, 0.1, 0.002 // keep, this\n");
+}
+
+#[test]
+fn states_of_other_tuners_are_read() {
+    let state = "{\"t\": 8000, \"spsa_params\": {\"a\": 1.0, \"c\": 1.0, \"A\": 22, \"alpha\": 0.601, \"gamma\": 0.102},\n\
+                 \"uci_params\": [{\"name\": \"Futility\", \"value\": 48.25, \"min_value\": 25, \"max_value\": 250, \"step\": 25},\n\
+                 {\"name\": \"Delta\", \"value\": 951.5, \"min_value\": 800, \"max_value\": 1200, \"step\": 50}]}";
+    let of_state = list(state, "state.json");
+    let [futility, delta] = &of_state.entries[..] else { panic!("{of_state:?}") };
+    assert_eq!(
+        (futility.start, futility.min, futility.max, futility.c_end),
+        (48.25, Some(25.0), Some(250.0), Some(25.0))
+    );
+    assert_eq!((delta.start, delta.min, delta.max, delta.integer), (951.5, Some(800.0), Some(1200.0), true));
+    assert!(of_state.notes.join("\n").contains("values are those after 8000 games"), "{:?}", of_state.notes);
+    // Its gains are its own, whatever is beside it.
+    let options = ListOptions { games: Some(20_000) };
+    let beside = Path::new("none.json");
+    let told = parse_list(state.as_bytes(), Path::new("state.json"), None, options, Some(beside)).unwrap();
+    let c = 1.0 / 20_000f64.powf(0.102);
+    assert!((told.entries[0].c_end.unwrap() - 25.0 * c).abs() < 1e-12);
+    assert!((told.entries[0].r_end.unwrap() * c * c * 20_022f64.powf(0.601) - 1.0).abs() < 1e-12);
+    let error = parsed(&state.replace("951.5", "1951.5"), "state.json").unwrap_err().to_string();
+    assert!(error.starts_with("state.json:3: Delta: start 1951.5 is outside"), "{error}");
+
+    let test = "{\"args\": {\"spsa\": {\"A\": 6000, \"iter\": 10, \"params\": [{\"name\": \"x\", \"start\": 20, \"theta\": 21.5, \
+                \"min\": 0, \"max\": 40, \"c\": 4.5, \"c_end\": 4, \"a\": 1, \"r_end\": 0.002}]}}}";
+    for text in [test.to_string(), test.replacen("{\"args\": ", "", 1).replace("}}}", "}}")] {
+        let of_test = list(&text, "run.json");
+        let x = &of_test.entries[0];
+        assert_eq!(
+            (of_test.format, x.start, x.min, x.max),
+            (ListFormat::Fishtest, 21.5, Some(0.0), Some(40.0))
+        );
+        assert_eq!((x.c_end, x.r_end), (Some(4.0), Some(0.002)));
+    }
+
+    let digest =
+        "Name,Curr,Start,Min,Max,C,C_end,R,R_end\na,33.5,30,0,60,4,3,1,.002\nb,.5,.25,0,1,.04,.03,1,.002\n";
+    for text in [digest.to_string(), digest.replace(',', "\t").replace("Name\tCurr", "param\tvalue")] {
+        let of_digest = list(&text, "x");
+        let [a, b] = &of_digest.entries[..] else { panic!("{of_digest:?}") };
+        assert_eq!(
+            (a.start, a.min, a.max, a.c_end, a.integer),
+            (33.5, Some(0.0), Some(60.0), Some(3.0), true)
+        );
+        assert_eq!((b.r_end, b.integer), (Some(0.002), false));
+        assert!(
+            written(&of_digest.entries, ListFormat::OpenBench)
+                .text
+                .starts_with("a, int, 33.5, 0, 60, 3, 0.002\n")
+        );
+    }
+    let optuna = list("{\"pawn\": {\"default\": 92, \"min\": 90, \"max\": 120, \"step\": 2}}", "x.json");
+    assert_eq!((optuna.entries[0].start, optuna.entries[0].max), (92.0, Some(120.0)));
+}
+
+#[test]
+fn files_of_other_tuners_are_named() {
+    let ctt = "{\"engines\": [{\"command\": \"e\"}], \"parameter_ranges\": {\"CPuct\": \"Real(0.0, 10.0)\", \
+               \"MaxCollisionEvents\": \"Integer(1, 65536)\"}, \"engine1_tc\": \"1+0.1\"}";
+    let clop = "Name x\nScript ./x.py\nIntegerParameter Razor 0 100\nReplications 2\nProcessor a\n";
+    let wf = "{\"engine\": \"e\", \"book\": \"b.epd\", \"games\": 16, \"tc\": 10}";
+    for (text, name, expected) in [
+        (
+            ctt.as_bytes(),
+            "config.json",
+            "is a configuration of chess-tuning-tools, whose parameter_ranges (CPuct, MaxColl",
+        ),
+        (
+            clop.as_bytes(),
+            "x.clop",
+            "is an experiment of CLOP, whose parameters (Razor) have no values to start from",
+        ),
+        (wf.as_bytes(), "cutechess.json", "is weather-factory's cutechess.json"),
+        (
+            b"{\"a\": 1.0, \"c\": 1, \"A\": 22}",
+            "spsa.json",
+            "is weather-factory's spsa.json, which has gains only",
+        ),
+        (b"PK\x03\x04\x00", "data.npz", "is an archive, such as the data.npz of chess-tuning-tools"),
+        (b"\x80\x04\x95", "model.pkl", "is pickled by Python"),
+        (b"{\"a\": {\"value\": {}}}", "x.json", "an object is not a number"),
+    ] {
+        let error =
+            parse_list(text, Path::new(name), None, ListOptions::default(), None).unwrap_err().to_string();
+        assert!(error.starts_with(name) && error.contains(expected) && !error.contains('\n'), "{error}");
+    }
 }
 
 #[test]

@@ -7,20 +7,25 @@ use super::columns::{Numbered, check_names, is_header, number, rows};
 use super::{ListEntry, ListOptions, parse_list, text_of};
 use gputexel_files::{Error, Result};
 
-/// Headers of columns of values, the best first: OpenBench's digest has `Curr` and `Start`.
-const VALUES: [&str; 4] = ["value", "curr", "current", "start"];
+/// Headers of columns of values, the best first: OpenBench's digest has `Curr` and `Start`, fishtest's page `theta` or `value`.
+const VALUES: [&str; 5] = ["value", "theta", "curr", "current", "start"];
 
 /// `name, value` lines, or columns under a header with `name` and one of [`VALUES`]. A parameter may be
-/// called `Name` as well.
-pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
+/// called `Name` as well. Bounds and settings are taken from columns that are called by them.
+pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
     let mut rows = rows(text).peekable();
     let mut places = (0, 1, 2);
+    let mut settings = [None; 5];
     if let Some((line, header)) = rows.next_if(|(_, row)| is_header(row)) {
         let find = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
         let Some(value) = VALUES.iter().find_map(|name| find(name)) else {
             return Err(Error::line(path, line, "has no column 'value'"));
         };
         places = (0, value, header.len());
+        settings = ["min", "max", "c_end", "r_end", "start"].map(find);
+        if settings[..2].iter().all(Option::is_some) {
+            notes.push("types are not in it: taken for int where start and bounds are whole and c_end is not below 0.5".to_string());
+        }
     }
     let (name, value, count) = places;
     let one = |(line, row): (u64, Vec<&str>)| {
@@ -28,9 +33,21 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
             let reason = format!("{} columns; expected {count}, with a name and a value", row.len());
             return Err(Error::line(path, line, reason));
         }
-        let start = number(row[name], "value", row[value]).map_err(|why| Error::line(path, line, why))?;
-        let integer = start.fract() == 0.0;
-        Ok((line, ListEntry { integer, ..ListEntry::new(row[name], start) }))
+        let wrong = |why: String| Error::line(path, line, why);
+        let start = number(row[name], "value", row[value]).map_err(wrong)?;
+        let setting = |at: Option<usize>, what: &str| {
+            at.map(|at| number(row[name], what, row[at])).transpose().map_err(wrong)
+        };
+        let [min, max, c_end, r_end, first] = settings;
+        let (min, max, first) = (setting(min, "min")?, setting(max, "max")?, setting(first, "start")?);
+        let (c_end, r_end) = (setting(c_end, "c_end")?, setting(r_end, "r_end")?);
+        // A value on its way is no whole number, whatever the parameter is.
+        let known = min.and(max).and(first).is_some();
+        let told = [min, max, first];
+        let told = if known { &told[..] } else { &[Some(start)] };
+        let integer =
+            told.iter().flatten().all(|value| value.fract() == 0.0) && c_end.is_none_or(|c| c >= 0.5);
+        Ok((line, ListEntry { integer, min, max, c_end, r_end, ..ListEntry::new(row[name], start) }))
     };
     rows.map(one).collect()
 }

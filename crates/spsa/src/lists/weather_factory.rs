@@ -1,4 +1,4 @@
-//! weather-factory's `config.json`, with the gains of its `spsa.json`.
+//! weather-factory's `config.json`, with the gains of its `spsa.json`, and its `state.json`, which has both.
 //!
 //! Its t counts games: sides are moved by step c_t with c_t = c / t^γ, and values by
 //! (W − L) a_t step / c_t with a_t = a / (A + t)^α. After T games that is, in our terms,
@@ -10,19 +10,41 @@ use std::path::Path;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::columns::Numbered;
-use super::{ListEntry, ListOptions};
+use super::{ListEntry, ListOptions, foreign};
 use crate::numbers::four_digits;
 use crate::toml_text::line_at;
 use crate::variables::positive;
 use gputexel_files::{Error, Result};
 
-/// A parameter.
+/// A parameter; the other names are those of Optuna-Game-Parameter-Tuner and its like.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object of value, min_value, max_value and step")]
 struct Item {
+    #[serde(alias = "default")]
+    value: f64,
+    #[serde(alias = "min")]
+    min_value: f64,
+    #[serde(alias = "max")]
+    max_value: f64,
+    step: f64,
+}
+
+/// Its `tuner/state.json`: where a run is.
+#[derive(Deserialize)]
+struct State {
+    /// Games so far.
+    t: u64,
+    spsa_params: Gains,
+    uci_params: Vec<Named>,
+}
+
+/// A parameter of a state.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
     value: f64,
     min_value: f64,
     max_value: f64,
@@ -72,10 +94,36 @@ impl Default for Gains {
     }
 }
 
-fn json_error(path: &Path, error: &serde_json::Error) -> Error {
+pub(super) fn json_error(path: &Path, error: &serde_json::Error) -> Error {
     let text = error.to_string();
     let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
+    let reason = foreign::of_other_type(reason).unwrap_or_else(|| reason.to_string());
     Error::line(path, error.line().max(1) as u64, reason)
+}
+
+/// Parameters in the order of the text, and the gains if they are among them.
+fn read(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<(Vec<(String, Item)>, Option<Gains>)> {
+    let wrong = |error: &serde_json::Error| json_error(path, error);
+    let whole: Value = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+    let Some(object) = whole.as_object() else {
+        return Err(Error::input(
+            path,
+            "is JSON, but no object of parameters, as weather-factory's config.json is",
+        ));
+    };
+    if let Some(what) = foreign::of_json(object) {
+        return Err(Error::input(path, what));
+    }
+    if !object.contains_key("uci_params") {
+        let Items(items) = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+        return Ok((items, None));
+    }
+    let State { t, spsa_params, uci_params } = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+    notes.push(format!("read as weather-factory's state.json: values are those after {t} games"));
+    let item = |Named { name, value, min_value, max_value, step }: Named| {
+        (name, Item { value, min_value, max_value, step })
+    };
+    Ok((uci_params.into_iter().map(item).collect(), Some(spsa_params)))
 }
 
 pub(super) fn parse(
@@ -85,8 +133,12 @@ pub(super) fn parse(
     gains: Option<&Path>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Numbered>> {
-    let Items(items) = serde_json::from_str(text).map_err(|error| json_error(path, &error))?;
-    let (factor, r_end) = match (gains.map(read_gains).transpose()?, options.games) {
+    let (items, own_gains) = read(text, path, notes)?;
+    let gains = match (own_gains, gains) {
+        (Some(own), _) => Some(own.checked(path)?),
+        (None, beside) => beside.map(read_gains).transpose()?,
+    };
+    let (factor, r_end) = match (gains, options.games) {
         (Some(gains), Some(games)) => {
             let games = games as f64;
             let c = gains.c / games.powf(gains.gamma);
@@ -95,7 +147,7 @@ pub(super) fn parse(
         }
         (Some(_), None) => {
             notes.push(
-                "spsa.json was ignored: where it ends depends on the number of games, which is not known"
+                "its gains were ignored: where they end depends on the number of games, which is not known"
                     .to_string(),
             );
             (1.0, None)
@@ -126,17 +178,22 @@ pub(super) fn parse(
 fn read_gains(path: &Path) -> Result<Gains> {
     let bytes =
         gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
-    let gains: Gains = serde_json::from_slice(&bytes).map_err(|error| json_error(path, &error))?;
-    for (name, value) in [("a", gains.a), ("c", gains.c)] {
-        positive(name, value).map_err(|error| Error::input(path, error.to_string()))?;
-    }
-    for (name, value) in [("A", gains.stability), ("alpha", gains.alpha), ("gamma", gains.gamma)] {
-        if !(value.is_finite() && value >= 0.0) {
-            let reason = format!("{name} {value}: must be a number that is not negative");
-            return Err(Error::input(path, reason));
+    serde_json::from_slice::<Gains>(&bytes).map_err(|error| json_error(path, &error))?.checked(path)
+}
+
+impl Gains {
+    fn checked(self, path: &Path) -> Result<Self> {
+        for (name, value) in [("a", self.a), ("c", self.c)] {
+            positive(name, value).map_err(|error| Error::input(path, error.to_string()))?;
         }
+        for (name, value) in [("A", self.stability), ("alpha", self.alpha), ("gamma", self.gamma)] {
+            if !(value.is_finite() && value >= 0.0) {
+                let reason = format!("{name} {value}: must be a number that is not negative");
+                return Err(Error::input(path, reason));
+            }
+        }
+        Ok(self)
     }
-    Ok(gains)
 }
 
 /// Its `config.json`. Steps are c_end.

@@ -4,6 +4,7 @@
 //! say. What an export has lost is listed in notes.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::header::Header;
@@ -16,38 +17,44 @@ use super::{Format, NameStyle};
 use crate::Remedy;
 use crate::sources::{Precision, ReadAs, ReadTables, SourceLanguage, read, start_of, utf8};
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
 
 /// What [`import_file`] is asked to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportRequest {
-    /// The export.
-    pub file: PathBuf,
+    /// The export, or the sources that together have the values; several need [`like`](Self::like).
+    pub files: Vec<PathBuf>,
     /// Whose parameters it has; what the file says by default.
     pub like: Option<LikeSource>,
     /// Read arrays as their markers say even where known values say that these are wrong.
     pub trust: bool,
 }
 
-/// Reads an export from a file. The start of the run that a [`LikeSource::File`] is the result of is known
+/// Reads exports from files. The start of the run that a [`LikeSource::File`] is the result of is known
 /// to have been in its sources, too.
 ///
 /// # Errors
-/// Those of [`import_as`] and of reading the files.
-pub fn import_file(request: &ImportRequest) -> Result<Imported> {
-    let ImportRequest { file, like, trust } = request;
+/// Those of [`import_as`] and of reading the files; values that two files have differently.
+pub fn import_files(request: &ImportRequest) -> Result<Imported> {
+    let ImportRequest { files, like, trust } = request;
     let reference = like.as_ref().map(LikeSource::read).transpose()?;
-    if file.is_dir() {
-        return Err(Error::input(file, "is a folder; expected an export"));
-    }
-    let bytes = gputexel_files::read_whole(file, gputexel_files::SETTINGS_BYTES)
-        .map_err(|error| Error::io(file, error))?;
     let start = match like {
         Some(LikeSource::File(path)) => start_of(path)?,
         _ => None,
     };
-    import_as(&bytes, file, reference.as_ref(), &ArrayCheck { start, trust: *trust })
+    let check = ArrayCheck { start, trust: *trust };
+    let read = |file: &PathBuf| {
+        if file.is_dir() {
+            return Err(Error::input(file, "is a folder; expected an export"));
+        }
+        gputexel_files::read_whole(file, gputexel_files::SETTINGS_BYTES)
+            .map_err(|error| Error::io(file, error))
+    };
+    let texts: Vec<Vec<u8>> = files.iter().map(read).collect::<Result<_>>()?;
+    let all: Vec<(&[u8], &Path)> =
+        texts.iter().map(Vec::as_slice).zip(files.iter().map(PathBuf::as_path)).collect();
+    import_all(&all, reference.as_ref(), &check)
 }
 
 /// An export that was read.
@@ -62,6 +69,7 @@ pub struct Imported {
 }
 
 /// Values of some parameters; NaN where there is none.
+#[derive(Default)]
 struct Values {
     features: Vec<Feature>,
     theta: Vec<f64>,
@@ -92,6 +100,85 @@ pub struct ArrayCheck {
 /// # Errors
 /// As those of [`import`].
 pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
+    import_all(&[(bytes, path)], like, check)
+}
+
+/// As [`import_as`], of several texts with parts of the values.
+fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
+    let names: Vec<String> = texts.iter().map(|(_, path)| path.display().to_string()).collect();
+    let whole = PathBuf::from(names.join(", "));
+    if texts.len() > 1 && like.is_none() {
+        let reason = "are several files, none of which says which parameters there are";
+        return Err(Error::input(&whole, reason).mended_by(Remedy::Like));
+    }
+    let (mut all, mut notes): (Option<Part>, Vec<String>) = (None, Vec::new());
+    for (bytes, path) in texts {
+        let part = match read_part(bytes, path, like, check, &mut notes)? {
+            Text::Whole(imported) if texts.len() == 1 => return Ok(*imported),
+            Text::Whole(_) => {
+                return Err(Error::input(path, "is a parameter file, which is whole by itself"));
+            }
+            Text::Part(part) => *part,
+        };
+        match &mut all {
+            None => all = Some(part),
+            Some(all) => all.add(part, path)?,
+        }
+    }
+    let Some(Part { header, format, values }) = all else {
+        return Err(Error::Usage("no file to read values from".to_string()));
+    };
+    assembled(&whole, like, header, format, values, notes)
+}
+
+/// What a text is.
+enum Text {
+    /// A parameter file.
+    Whole(Box<Imported>),
+    /// Values of some parameters.
+    Part(Box<Part>),
+}
+
+/// What is known of a text that has values.
+struct Part {
+    header: Option<Header>,
+    format: Format,
+    values: Values,
+}
+
+impl Part {
+    /// Takes in the values of another text, which has the same parameters.
+    fn add(&mut self, other: Self, path: &Path) -> Result<()> {
+        self.header = self.header.take().or(other.header);
+        let count = self.values.features.len();
+        for (index, new) in other.values.theta.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            let own = &mut self.values.theta[index];
+            if !own.is_nan() && own != new {
+                let (name, phase) = (&self.values.features[index % count].name, ["mg", "eg"][index / count]);
+                let reason = format!("parameter '{name}.{phase}' is {new} here and {own} in a file before");
+                return Err(Error::input(path, reason));
+            }
+            *own = *new;
+        }
+        if let Some(theirs) = other.values.precision {
+            let own = self.values.precision.get_or_insert(theirs);
+            own.decimals = own.decimals.max(theirs.decimals);
+            own.scale = own.scale.max(theirs.scale);
+        }
+        let records = self.values.records.get_or_insert_default();
+        records.extend(other.values.records.unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// Reads the values that a text has.
+fn read_part(
+    bytes: &[u8],
+    path: &Path,
+    like: Option<&Like>,
+    check: &ArrayCheck,
+    notes: &mut Vec<String>,
+) -> Result<Text> {
     let text = utf8(bytes, path)?;
     let header = match Header::find(text) {
         Some((line, header)) => Some(header.map_err(|why| Error::line(path, line, why))?),
@@ -99,15 +186,14 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
     };
     let format = format_of(text, path, header.as_ref())?;
     if format == Format::Json {
-        return parameter_file(text, path, like);
+        return Ok(Text::Whole(Box::new(parameter_file(text, path, like)?)));
     }
     let known = match (like, &header) {
         (Some(like), _) => Some(like.features()),
         (None, Some(header)) => known_set(&header.feature_set).map(features_of),
         (None, None) => None,
     };
-    let mut notes = Vec::new();
-    let Values { features, theta, precision, records } = match format {
+    let values = match format {
         Format::Code(language) => {
             let (start, trust) = (check.start.clone(), check.trust);
             let theta = match like {
@@ -119,18 +205,26 @@ pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCh
             };
             // Features that the program computes come in an order of its own.
             let own_order = like.is_some_and(|like| known_set(like.feature_set()).is_none());
-            code(
-                bytes,
-                path,
-                language,
-                ReadAs { features: known, like: theta, start, own_order, trust },
-                &mut notes,
-            )?
+            let untapered = like.map(Like::untapered).unwrap_or_default();
+            let read_as = ReadAs { features: known, like: theta, start, own_order, untapered, trust };
+            code(bytes, path, language, read_as, notes)?
         }
         Format::Csv => rows(text, path, header.as_ref(), known)?,
         Format::Params => params_lines(text, path, header.as_ref(), known)?,
         _ => options(text, path, header.as_ref(), known)?,
     };
+    Ok(Text::Part(Box::new(Part { header, format, values })))
+}
+
+/// The parameters that all values make up.
+fn assembled(
+    path: &Path,
+    like: Option<&Like>,
+    header: Option<Header>,
+    format: Format,
+    Values { features, theta, precision, records }: Values,
+    mut notes: Vec<String>,
+) -> Result<Imported> {
     let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
     if let Some(header) = header.as_ref().filter(|_| like.is_none())
         && header.features > features.len()
@@ -322,18 +416,21 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
         None => named_by_options(&listed, path, prefix)?,
     };
     let names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
-    let mut places = HashMap::new();
+    let mut places = Places::default();
     for (id, pair) in lists::option_names(&names, style, prefix)?.into_iter().enumerate() {
         for (phase, option) in pair.into_iter().enumerate() {
-            places.insert(option.to_lowercase(), (id, phase));
+            places.add(option.to_lowercase(), id, phase..phase + 1);
         }
     }
+    places.add_own(&features, |name| name.to_lowercase());
     let mut values = Assignment::new(features, path);
     for Listed { line, name, value } in &listed {
-        let &(id, phase) = places
-            .get(&name.to_lowercase())
-            .ok_or_else(|| Error::line(path, *line, format!("option '{name}' is not a parameter")))?;
-        values.set(id, phase, value / scale, Some(*line))?;
+        let (id, phases) = places
+            .find(&name.to_lowercase())
+            .map_err(|near| Error::line(path, *line, format!("option '{name}' is not a parameter{near}")))?;
+        for phase in phases {
+            values.set(id, phase, value / scale, Some(*line))?;
+        }
     }
     let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
     Ok(Values { features: values.features, theta: values.theta, precision, records: None })
@@ -354,26 +451,56 @@ fn params_lines(
         let reason = "its names are those of a source, from which those of the parameters cannot be told";
         Error::input(path, reason).mended_by(Remedy::Like)
     })?;
-    let mut places = HashMap::new();
-    for untapered in [true, false] {
+    let mut places = Places::default();
+    for untapered in [false, true] {
         let names = params::Names { style, prefix, untapered };
         for (id, feature) in features.iter().enumerate() {
             for (phase, name) in names.of(&feature.name).into_iter().enumerate() {
-                places.insert(name, (id, if untapered { 0..2 } else { phase..phase + 1 }));
+                places.add(name, id, if untapered { 0..2 } else { phase..phase + 1 });
             }
         }
     }
+    places.add_own(&features, str::to_string);
     let mut values = Assignment::new(features, path);
     for Listed { line, name, value } in &listed {
-        let (id, phases) = places.get(name).ok_or_else(|| {
-            Error::line(path, *line, format!("'{name}' is not a parameter")).mended_by(Remedy::OtherLike)
+        let (id, phases) = places.find(name).map_err(|near| {
+            let error = Error::line(path, *line, format!("'{name}' is not a parameter{near}"));
+            if near.is_empty() { error.mended_by(Remedy::OtherLike) } else { error }
         })?;
-        for phase in phases.clone() {
-            values.set(*id, phase, value / scale, Some(*line))?;
+        for phase in phases {
+            values.set(id, phase, value / scale, Some(*line))?;
         }
     }
     let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
     Ok(Values { features: values.features, theta: values.theta, precision, records: None })
+}
+
+/// Which values names stand for: a parameter, and its phases.
+#[derive(Default)]
+struct Places(HashMap<String, (usize, Range<usize>)>);
+
+impl Places {
+    /// Adds a name, unless it is another's.
+    fn add(&mut self, name: String, id: usize, phases: Range<usize>) {
+        self.0.entry(name).or_insert((id, phases));
+    }
+
+    /// Adds the names that markers and schemas use: `NAME.mg`, `NAME.eg`, and `NAME` for both; also behind that of the
+    /// group. `written` is how they are compared.
+    fn add_own(&mut self, features: &[Feature], written: impl Fn(&str) -> String) {
+        for (id, Feature { name, group }) in features.iter().enumerate() {
+            for name in [name.clone(), format!("{group}_{name}")] {
+                self.add(written(&format!("{name}.mg")), id, 0..1);
+                self.add(written(&format!("{name}.eg")), id, 1..2);
+                self.add(written(&name), id, 0..2);
+            }
+        }
+    }
+
+    /// What a name stands for, or which name was perhaps meant, as the end of a message.
+    fn find(&self, name: &str) -> std::result::Result<(usize, Range<usize>), String> {
+        self.0.get(name).cloned().ok_or_else(|| did_you_mean(name, self.0.keys().cloned()))
+    }
 }
 
 /// The features whose parameters options are called by.
@@ -413,8 +540,10 @@ impl<'a> Assignment<'a> {
 
     fn id(&self, name: &str, line: Option<u64>) -> Result<usize> {
         let none = || {
-            let reason = format!("'{name}' is not a parameter of the reference or the header");
-            self.error(line, reason).mended_by(Remedy::OtherLike)
+            let near = did_you_mean(name, self.ids.keys().cloned());
+            let error =
+                self.error(line, format!("'{name}' is not a parameter of the reference or the header{near}"));
+            if near.is_empty() { error.mended_by(Remedy::OtherLike) } else { error }
         };
         self.ids.get(name).copied().ok_or_else(none)
     }

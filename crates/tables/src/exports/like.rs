@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gputexel_chess::PhaseSettings;
 use gputexel_files::Result;
-use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
+use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases};
 
 /// Whose parameters an export has.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,27 @@ impl Like {
             }
             Self::Set(set) => set.features.clone(),
         }
+    }
+
+    /// For each parameter, whether one number is both of its values: as the schema declares it, or as they are equal in the
+    /// file.
+    pub(super) fn untapered(&self) -> Vec<bool> {
+        match self {
+            Self::File(file) => file.parameters.iter().map(|record| record.mg == record.eg).collect(),
+            Self::Set(set) => {
+                let declared = set.imported.iter().flat_map(|imported| &imported.parameters);
+                declared.map(|own| own.phases == Phases::Untapered).collect()
+            }
+        }
+    }
+
+    /// A value that need not be there, as nothing tunes it: that of the phase which a parameter does not have.
+    pub(super) fn kept(&self, index: usize) -> Option<f64> {
+        let Self::Set(set) = self else { return None };
+        let parameters = &set.imported.as_ref()?.parameters;
+        let own = parameters.get(index % parameters.len().max(1))?;
+        let phase = index / parameters.len();
+        matches!((own.phases, phase), (Phases::Mg, 1) | (Phases::Eg, 0)).then_some(own.prior[phase])
     }
 
     pub(super) fn feature_set(&self) -> &str {

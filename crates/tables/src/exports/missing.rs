@@ -32,7 +32,8 @@ pub(super) fn with_left_out(features: &[Feature], mut theta: Vec<f64>, header: O
     theta
 }
 
-/// All values, those that are missing lent by a parameter file.
+/// All values, those that are missing lent by a parameter file; those of a phase that a parameter does not have, by its
+/// schema.
 pub(super) fn complete(
     features: &[Feature],
     mut theta: Vec<f64>,
@@ -47,6 +48,10 @@ pub(super) fn complete(
     let mut lent = 0;
     for index in 0..theta.len() {
         if !theta[index].is_nan() {
+            continue;
+        }
+        if let Some(kept) = like.and_then(|like| like.kept(index)) {
+            theta[index] = kept;
             continue;
         }
         match like {

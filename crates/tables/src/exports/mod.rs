@@ -24,7 +24,7 @@ use code::{Overflow, Writer};
 use gputexel_files::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
-pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_file};
+pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_files};
 pub use language::Language;
 pub use like::{Like, LikeSource};
 pub use naming::NameStyle;

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use gputexel_files::{Error, Result};
-use gputexel_model::{Feature, FeatureTables, ParameterFile};
+use gputexel_model::{Feature, FeatureTables, ParameterFile, ParameterRecord};
 
 /// What shall be worth how much.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Normalization {
     ///
     /// # Errors
     /// [`Error::Usage`] for names that are none, for a parameter that is 0 or of the other sign, and for
-    /// values that become too large.
+    /// values, errors or a K that become too large.
     pub fn apply(&self, file: &mut ParameterFile) -> Result<f64> {
         let factor = match self {
             Self::Value { name, value } => {
@@ -66,29 +66,30 @@ impl Normalization {
                 return Err(Error::Usage(format!("a pawn of {units} units: must be a positive number")));
             }
         };
-        for record in &mut file.parameters {
-            record.mg *= factor;
-            record.eg *= factor;
-            if !record.mg.is_finite() || !record.eg.is_finite() {
-                return Err(Error::Usage(format!(
-                    "'{}' becomes too large with a factor of {factor}",
-                    record.name
-                )));
+        let too_large =
+            |what: &str| Err(Error::Usage(format!("{what} becomes too large with a factor of {factor}")));
+        for ParameterRecord { name, mg, eg, errors, bootstrap, .. } in &mut file.parameters {
+            let mut all = vec![mg, eg];
+            if let Some(errors) = errors {
+                all.extend([&mut errors.mg, &mut errors.eg].into_iter().flatten());
             }
-            if let Some(errors) = &mut record.errors {
-                errors.mg = errors.mg.map(|error| error * factor);
-                errors.eg = errors.eg.map(|error| error * factor);
-            }
-            if let Some(intervals) = &mut record.bootstrap {
+            if let Some(intervals) = bootstrap {
                 for interval in [&mut intervals.mg, &mut intervals.eg].into_iter().flatten() {
-                    interval.error *= factor;
-                    interval.low *= factor;
-                    interval.high *= factor;
+                    all.extend([&mut interval.error, &mut interval.low, &mut interval.high]);
+                }
+            }
+            for value in all {
+                *value *= factor;
+                if !value.is_finite() {
+                    return too_large(&format!("'{name}' or its error"));
                 }
             }
         }
         file.k = file.k.map(|k| k / factor);
-        Ok(factor)
+        match file.k {
+            Some(k) if !k.is_finite() => too_large("K"),
+            _ => Ok(factor),
+        }
     }
 }
 
@@ -113,10 +114,8 @@ fn find(whole_name: &str, file: &ParameterFile) -> Result<f64> {
     if let Some(id) = file.parameters.iter().position(|record| record.name == name) {
         return Ok(value(id));
     }
-    let feature = |record: &gputexel_model::ParameterRecord| Feature {
-        name: record.name.clone(),
-        group: record.group.clone(),
-    };
+    let feature =
+        |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
     let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
     let piece = name.strip_suffix(".material").unwrap_or(name);
     let tables = FeatureTables::new(&features).0;

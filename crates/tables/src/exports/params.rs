@@ -40,7 +40,7 @@ impl Names<'_> {
 /// [`tune`](ParamEntry::from_source) gives to such a number of a source.
 ///
 /// # Errors
-/// [`Error::Usage`] for values that do not fit 32 bits, names that are the same for two parameters, and values that
+/// [`Error::Usage`] for values that do not fit 32 bits, or whose range no number fits, names that are the same for two parameters, and values that
 /// differ where there shall be one for both phases.
 pub fn write(
     file: &ParameterFile,
@@ -63,7 +63,13 @@ pub fn write(
             }
             let value = rounding.round([record.mg, record.eg][phase] * rounding.scale());
             let value = fit(value, rounding, Overflow::Refuse, || name.clone())?;
-            params.push(ParamEntry::from_source(name, kind, value));
+            let entry = ParamEntry::from_source(name, kind, value);
+            if ![entry.min.value, entry.max.value].into_iter().all(f64::is_finite) {
+                let reason =
+                    format!("{} is {value}: too large for a range of twice that", quote(&entry.name));
+                return Err(Error::Usage(reason));
+            }
+            params.push(entry);
         }
     }
     let header = header.map_or(String::new(), |header| format!("// {}\n", header.machine()));

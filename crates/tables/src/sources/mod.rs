@@ -343,8 +343,10 @@ impl<'a> Survey<'a> {
             }
             let element = ElementType::before(source, &code, array.start, language);
             let mut named = values.resolve(&marking.what).ok_or_else(|| {
-                let why = format!("'{}' is not a name in the parameter file", marking.what);
-                survey.wrong(at, why).mended_by(Remedy::ListNames)
+                let near = values.near(&marking.what);
+                let error =
+                    survey.wrong(at, format!("'{}' is not a name in the parameter file{near}", marking.what));
+                if near.is_empty() { error.mended_by(Remedy::ListNames) } else { error }
             })?;
             take_places(values, &named, &mut marking, &array)
                 .map_err(|why| survey.wrong(array.start, why))?;

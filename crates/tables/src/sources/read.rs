@@ -48,6 +48,8 @@ pub(crate) struct ReadAs {
     pub start: Option<Vec<f64>>,
     /// Whether tables of squares have the order in which the names come, unless markers say otherwise.
     pub own_order: bool,
+    /// For each name, whether one number may be both of its values; empty if that is not known.
+    pub untapered: Vec<bool>,
     /// Read arrays as their markers say even where the values say otherwise.
     pub trust: bool,
 }
@@ -95,25 +97,35 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
         let comments = array.entries.iter().map(|entry| comment(source, &tokens, entry.end)).collect();
         found.push(Found { at, marking, array, comments });
     }
-    let ReadAs { features, like, start, own_order, trust } = read_as;
+    let ReadAs { features, like, start, own_order, untapered, trust } = read_as;
     let features = match features {
         Some(features) => features,
         None => described(&found).map_err(|(at, why)| wrong(at, why).mended_by(Remedy::Like))?,
     };
-    let values = TableValues::names_only(features, own_order);
+    // Untapered are those whose values are equal; unknown ones are equal to nothing.
+    let equal = |id: usize| if untapered.get(id) == Some(&true) { 0.0 } else { f64::NAN };
+    let theta = (0..2 * features.len()).map(|index| equal(index % features.len())).collect();
+    let values = TableValues::names_only(features, own_order).with_theta(theta);
+    // One number is enough for both phases where the values are the same.
+    let resolve = |marking: &Marking, array: &array::Array| {
+        let named = values.resolve(&marking.what)?;
+        let content = Content::new(&values, &named, marking);
+        let single = 2 * array.entries.len() == content.count() && content.is_untapered();
+        Some(if single { Named { phases: vec![0], tied: true, ..named } } else { named })
+    };
     let reference = |compared, theta: Option<Vec<f64>>| {
         theta.map(|theta| Reference { compared, values: values.with_theta(theta) })
     };
     let known = [reference(Compared::Like, like), reference(Compared::Start, start)];
     let known: Vec<Reference> = known.into_iter().flatten().collect();
     for Found { marking, array, .. } in &mut found {
-        if let Some(named) = values.resolve(&marking.what) {
+        if let Some(named) = resolve(marking, array) {
             take_places(&values, &named, marking, array).map_err(|why| wrong(array.start, why))?;
         }
     }
     let (mut taken, mut doubts) = (Taken::default(), Vec::new());
     for Found { at, marking, array, .. } in &found {
-        let Some(named) = values.resolve(&marking.what) else { continue };
+        let Some(named) = resolve(marking, array) else { continue };
         let job =
             Job { at: *at, marking: marking.clone(), named, array: array.clone(), element: None, source };
         let mut confirmed = own_export;
@@ -134,9 +146,11 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
         for Found { at, marking, array, comments } in &found {
             let needs = matches!(marking.offset, Some(Offset::Material));
             if needs == tables_of_offsets {
-                let named = values.resolve(&marking.what).ok_or_else(|| {
-                    let why = format!("'{}' is not the name of a parameter", marking.what);
-                    wrong(*at, why).mended_by(Remedy::OtherLike)
+                let named = resolve(marking, array).ok_or_else(|| {
+                    let near = values.near(&marking.what);
+                    let error =
+                        wrong(*at, format!("'{}' is not the name of a parameter{near}", marking.what));
+                    if near.is_empty() { error.mended_by(Remedy::OtherLike) } else { error }
                 })?;
                 sink.take(&named, marking, array, comments)
                     .map_err(|(place, why)| wrong(if place == 0 { *at } else { place }, why))?;

@@ -192,7 +192,10 @@ fn what_does_not_fit_is_said_with_file_and_line() {
     let error = |values: &TableValues, source: &str| patched(values, "dir/a.cpp", source).unwrap_err();
     for (source, expected) in [
         ("int a;", "dir/a.cpp: has no marker; write '// gputexel: NAME' above an array"),
-        ("\n// gputexel: knght.mg\nint a;", "dir/a.cpp:2: 'knght.mg' is not a name in the parameter file"),
+        (
+            "\n// gputexel: knght.mg\nint a;",
+            "dir/a.cpp:2: 'knght.mg' is not a name in the parameter file; did you mean 'knight.mg'?",
+        ),
         (
             "\n// gputexel: knight.mg\n\nint a[] = {1,2,3};",
             "dir/a.cpp:4: the array has 3 numbers, 'knight.mg' has 64, [64]",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::marker::{quote, quoted};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureTables, ParameterFile};
 
 /// Tuned values by the names that markers call them.
@@ -239,13 +239,23 @@ impl TableValues {
         })
     }
 
-    /// A table or feature by its name, unless there are several.
+    /// The name that was perhaps meant by one that is none, as the end of a message.
+    pub(super) fn near(&self, text: &str) -> String {
+        did_you_mean(text, self.names().into_iter().map(|name| name.name))
+    }
+
+    /// A table or feature by its name, unless there are several; a feature also by that of its group and its own.
     fn place(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
         let mut tables = (0..self.tables.0.len()).filter(|&table| named(&self.tables.0[table].name));
-        let mut features = (0..self.features.len()).filter(|&id| named(&self.features[id].name));
-        match (tables.next(), tables.next(), features.next(), features.next()) {
-            (Some(table), None, ..) => Some(Place::Table(table)),
-            (None, _, Some(id), None) => Some(Place::Feature(id)),
+        let only = |named: &dyn Fn(&Feature) -> bool| {
+            let mut features = (0..self.features.len()).filter(|&id| named(&self.features[id]));
+            features.next().filter(|_| features.next().is_none())
+        };
+        match (tables.next(), tables.next()) {
+            (Some(table), None) => Some(Place::Table(table)),
+            (None, _) => only(&|feature| named(&feature.name))
+                .or_else(|| only(&|feature| named(&format!("{}_{}", feature.group, feature.name))))
+                .map(Place::Feature),
             _ => None,
         }
     }

@@ -16,11 +16,12 @@ use gputexel::spsa::numbers::four_digits;
 use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
 use gputexel::spsa::{BoundRule, MethodKind, Rounding};
 use gputexel::{Error, Result};
+use serde_json::{Value, json};
 
 use super::super::games::{say_recorded, warn};
 use super::super::live::{LiveArgs, LivePage};
 use super::super::queue::{Queue, QueueFlags};
-use super::super::{Context, tell};
+use super::super::{Context, say, tell};
 use live::Live;
 
 pub use report::{ReportArgs, report};
@@ -117,12 +118,19 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(games) = args.verify {
         check_games("verify", games)?;
     }
-    let folder = match &args.resume {
+    let (folder, object) = match &args.resume {
         Some(folder) => resume(args, folder, context)?,
         None => begin(args, context)?,
     };
     if let Some(games) = args.verify {
-        verify::play_folder(&folder, games, args.concurrency, false, &args.queue, context)?;
+        let mut report = None;
+        let played =
+            verify::play_folder(&folder, games, args.concurrency, false, &args.queue, context, &mut report);
+        if let Some(mut object) = object {
+            object["verification"] = report.unwrap_or_default();
+            say(&format!("{object:#}\n"))?;
+        }
+        played?;
     }
     Ok(())
 }
@@ -161,7 +169,7 @@ fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
     Ok(config)
 }
 
-fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
+fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let config = configured(args, args.config.as_deref().unwrap_or(Path::new("")))?;
     if let Some(path) = config.existing_output().filter(|_| !args.force) {
         return Err(Error::Exists(path).into());
@@ -174,7 +182,7 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<PathBuf> {
     play_on(args, run, queue, &page, context)
 }
 
-fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<PathBuf> {
+fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let builder = SpsaRun::resume(folder)?.stop(context.cancel);
     if let Some(path) = &args.config
         && let Some(difference) = configured(args, path)?.difference(builder.config())
@@ -182,7 +190,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<Pa
         let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
-    say_recorded(builder.recorded(), context);
+    say_recorded(builder.recorded());
     let mut run = builder.concurrency(args.concurrency).build()?;
     let now = run.state().tuner.iterations();
     match args.iterations.filter(|asked| *asked != now) {
@@ -221,14 +229,15 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Plays to the end, in the folder that is returned.
+/// Plays to the end, in the folder that is returned, with the JSON object that is still to be shown: that of a run that is
+/// verified has the match in it.
 fn play_on(
     args: &RunArgs,
     mut run: SpsaRun,
     queue: Option<Queue>,
     served: &LivePage,
     context: &Context,
-) -> anyhow::Result<PathBuf> {
+) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     let pairs = args.concurrency.or(run.header().config.games.concurrency);
     let begin = |queue: Queue| queue.begin(folder, run.rules(), pairs, context);
@@ -253,22 +262,21 @@ fn play_on(
     let stop = stop?;
     drawn?;
     let (header, state) = (run.header(), run.state());
-    let text = match context.json {
-        true => {
-            let summary = RunSummary::new(folder, header, state).ended(&stop, seconds);
-            format!("{:#}\n", serde_json::json!(summary))
-        }
-        false if context.quiet => String::new(),
-        false => {
-            let report = folder.join(gputexel::run_folder::REPORT);
-            outputs::table(folder, header, state, seconds) + &format!("report      {}\n", report.display())
-        }
-    };
-    tell(&text)?;
+    let mut object =
+        context.json.then(|| json!(RunSummary::new(folder, header, state).ended(&stop, seconds)));
+    if !context.json && !context.quiet {
+        let report = folder.join(gputexel::run_folder::REPORT);
+        let text = outputs::table(folder, header, state, seconds);
+        tell(&format!("{text}report      {}\n", report.display()))?;
+    } else if (args.verify.is_none() || !matches!(stop, Stop::AllPlayed))
+        && let Some(object) = object.take()
+    {
+        say(&format!("{object:#}\n"))?;
+    }
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
     let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());
     match stop {
-        Stop::AllPlayed => Ok(folder.clone()),
+        Stop::AllPlayed => Ok((folder.clone(), object)),
         Stop::Failures(failures) => {
             let reason = format!("{failures}; aborted after {completed} of {all} pairs, {go_on}");
             Err(Error::input(folder, reason).into())

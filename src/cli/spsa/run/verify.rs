@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::matches::{MatchResult, Stop};
+use gputexel::matches::{MatchResult, Stop, Tally};
 use gputexel::spsa::run::{Verification, VerifyOptions};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::super::games::{say_recorded, warn};
 use super::super::super::queue::QueueFlags;
@@ -42,11 +42,25 @@ pub struct VerifyArgs {
 /// Those of [`play_folder`].
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
     let (header, _) = gputexel::spsa::run::read(&args.folder)?;
-    say_recorded(&header.recorded(&args.folder)?, context);
-    play_folder(&args.folder, args.games, args.concurrency, args.force, &args.queue, context)
+    say_recorded(&header.recorded(&args.folder)?);
+    let mut report = None;
+    let played = play_folder(
+        &args.folder,
+        args.games,
+        args.concurrency,
+        args.force,
+        &args.queue,
+        context,
+        &mut report,
+    );
+    if let Some(report) = report.filter(|_| context.json) {
+        say(&format!("{report:#}\n"))?;
+    }
+    played
 }
 
-/// Lets the values of a run play against its start.
+/// Lets the values of a run play against its start, and leaves what came of it in `report`, which is for JSON: also where
+/// there was nothing to play, or the match was ended.
 ///
 /// # Errors
 /// Runs that cannot be read, engines that cannot be used, files that cannot be written,
@@ -58,22 +72,20 @@ pub fn play_folder(
     force: bool,
     queue: &QueueFlags,
     context: &Context,
+    report: &mut Option<Value>,
 ) -> anyhow::Result<()> {
     // With a queue, this machine plays nothing.
     let here = concurrency.filter(|_| !queue.is_asked_for());
     let options = VerifyOptions { games, concurrency: here, replace: force, stop: context.cancel.into() };
     let mut verification = Verification::open(folder, options)?;
     let tuner = &verification.state().tuner;
-    if !tuner.is_finished() && !context.quiet {
+    if !tuner.is_finished() {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
         note!("gputexel: the run has not finished yet: using the values after {completed} of {all} pairs");
     }
     if !verification.has_changes() {
-        if !context.quiet {
-            note!(
-                "gputexel: after rounding, the values equal the starting values: there is nothing to verify"
-            );
-        }
+        note!("gputexel: after rounding, the values equal the starting values: there is nothing to verify");
+        *report = Some(summary(&Tally::default(), None));
         return Ok(());
     }
     let mut dispatched = None;
@@ -101,6 +113,7 @@ pub fn play_folder(
     let result = result?;
     // The report of the run shows what it has gained.
     super::page::write_page(folder)?;
+    *report = Some(summary(&result.tally, Some(&verification.pgn())));
     show(&result, games, &verification.pgn(), context)?;
     match &result.stop {
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
@@ -115,21 +128,25 @@ pub fn play_folder(
     }
 }
 
+/// The match as JSON; no PGN where none was played, as no value has changed.
+fn summary(tally: &Tally, pgn: Option<&Path>) -> Value {
+    let elo = tally.pairs.elo();
+    let [wins, draws, losses] = tally.wins_draws_losses;
+    let los = tally.pairs.los();
+    json!({
+        "games": tally.games(), "wins": wins, "draws": draws, "losses": losses, "pairs": tally.pairs.counts,
+        "elo": pgn.map(|_| elo.elo), "elo_error95": pgn.map(|_| elo.error95), "los": pgn.map(|_| los),
+        "failures": tally.failures, "time_forfeits": tally.time_forfeits, "pgn": pgn,
+    })
+}
+
 fn show(result: &MatchResult, games: u64, pgn: &Path, context: &Context) -> Result<()> {
+    if context.json || context.quiet {
+        return Ok(());
+    }
     let tally = &result.tally;
     let elo = tally.pairs.elo();
     let [wins, draws, losses] = tally.wins_draws_losses;
-    if context.json {
-        let value = json!({
-            "games": tally.games(), "wins": wins, "draws": draws, "losses": losses, "pairs": tally.pairs.counts,
-            "elo": elo.elo, "elo_error95": elo.error95, "los": tally.pairs.los(),
-            "failures": tally.failures, "time_forfeits": tally.time_forfeits, "pgn": pgn,
-        });
-        return say(&format!("{value:#}\n"));
-    }
-    if context.quiet {
-        return Ok(());
-    }
     let mut text = format!(
         "tuned against start, {} of {games} games: {wins} won, {draws} drawn, {losses} lost, {:+.1} \u{b1} {:.1} Elo, LOS \
          {:.2} %\n",

@@ -397,6 +397,23 @@ fn normalization_keeps_what_k_makes_of_values() {
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains(expected), "{text}: {error}");
     }
+    // Nor do errors or K become infinite.
+    let mut uncertain = file.clone();
+    uncertain.parameters[1].errors = Some(gputexel_model::BothPhases { mg: Some(1e300), eg: None });
+    let mut tiny = file.clone();
+    tiny.k = Some(1e300);
+    for (file, text, expected) in
+        [(&uncertain, "pawn.eg=1e12", "'knight' or its error becomes"), (&tiny, "pawn.eg=1e-12", "K becomes")]
+    {
+        let error = normalize(file, text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+    let mut large = file.clone();
+    large.parameters[0].mg = 1e308;
+    let target = Target::Params { style: NameStyle::Snake, prefix: String::new(), untapered: false };
+    let options = ExportOptions { target, rounding: Rounding::All, normalization: None, header: true };
+    let error = export(&large, &options).unwrap_err().to_string();
+    assert!(error.contains("pawn_mg") && error.contains("too large for a range"), "{error}");
     // A score that wins half of the games, whatever a pawn is worth.
     let options = |units| {
         let request = ExportRequest {
