@@ -122,19 +122,18 @@ pub fn describe(report: &ConversionReport) -> String {
         bytes(report.output_bytes)
     );
     let lost = report.losses.listed().into_iter().filter(|(count, _)| *count > 0);
-    let lost: Vec<_> = lost.map(|(count, what)| format!("  {} {what}\n", grouped(count))).collect();
-    let more: Vec<_> = report.sources.iter().filter(|source| source.unread_text.count > 0).collect();
-    for source in &more {
-        let first = source.unread_text.first.as_deref().unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "  {} of {} have more than is read; the first: {}",
-            counted(source.unread_text.count, "line"),
-            source.record.path,
-            gputexel::printable(first)
-        );
+    let mut lost: Vec<_> = lost.map(|(count, what)| format!("  {} {what}\n", grouped(count))).collect();
+    for source in &report.sources {
+        if source.unread_scores.count > 0 {
+            lost.push(format!("  the scores of {}, which were not understood\n", source.unread_scored()));
+        }
+        if let Some(first) = &source.unread_text.first {
+            let (lines, path) = (counted(source.unread_text.count, "line"), &source.record.path);
+            let first = gputexel::printable(first);
+            lost.push(format!("  {lines} of {path} have more than is read; the first: {first}\n"));
+        }
     }
-    if lost.is_empty() && more.is_empty() && report.sources.iter().all(|one| one.unread_scores.count == 0) {
+    if lost.is_empty() {
         let _ = writeln!(text, "  nothing was lost");
     } else {
         text.extend(lost);

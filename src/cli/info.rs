@@ -218,7 +218,10 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
             let view = source.score_point_of_view.as_deref().unwrap_or("white");
             format!(", scores as {labels}, point of view {view}")
         }
-        _ => String::new(),
+        _ => {
+            let scores = source.score_point_of_view.as_ref();
+            scores.map_or(String::new(), |view| format!(", point of view of scores {view}"))
+        }
     };
     let _ = writeln!(
         text,

@@ -51,8 +51,9 @@ pub struct ReadingArgs {
     /// or of its games, or of their plies
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
-    /// Point of view of scores: white, stm or auto (that of --pov if material is inconclusive)
-    #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
+    /// Point of view of scores, of labeled positions (auto: that of --pov if material is inconclusive) and in comments of games
+    /// (auto: as the games tell): white, stm (the side to move; behind a move, the side that moved) or auto
+    #[arg(long, value_name = "VIEW", default_value = "auto")]
     score_pov: String,
     #[command(flatten)]
     selection: SelectionArgs,
@@ -92,7 +93,7 @@ impl ReadingArgs {
 }
 
 /// A point of view; none for `auto`.
-fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
+pub fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
     match name {
         "auto" => Ok(None),
         _ => name.parse().map(Some).map_err(|error| gputexel::Error::Usage(format!("{error}, or auto"))),
@@ -141,6 +142,7 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         row(&["  resolved to another position", &grouped(source.resolved), &share]);
     }
     *text += &aligned(&rows, 2);
+    let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
     if let Some(labels) = &record.labels {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
         let scale = record.results.as_ref().map_or(String::new(), |scale| {
@@ -153,14 +155,13 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             let _ = writeln!(text, "  {layout}");
         }
         let evidence = source.evidence.as_deref().unwrap_or_default();
-        let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
         if let Some(view) = &record.point_of_view {
             let _ = writeln!(text, "  point of view {}: {evidence}", in_words(view));
         }
-        let view = record.score_point_of_view.as_ref().or(record.point_of_view.as_ref());
-        if let (Some(evidence), Some(view)) = (&source.score_evidence, view) {
-            let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
-        }
+    }
+    let score_view = record.score_point_of_view.as_ref().or(record.point_of_view.as_ref());
+    if let (Some(evidence), Some(view)) = (&source.score_evidence, score_view) {
+        let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
     }
     if let Some(letters) = record.piece_letters.as_ref().and_then(|name| name.parse::<PieceLetters>().ok()) {
         let evidence = source.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {evidence}"));

@@ -8,6 +8,7 @@ use gputexel::wdl::{ConstantsFormat, ScoreUnit, Variable, WdlReport, WdlRequest}
 use gputexel::{Error, Result};
 use serde_json::json;
 
+use super::reading::parse_view;
 use super::reading_progress::with_progress;
 use super::table::{aligned, counted, grouped};
 use super::{Context, answer, parsed, with};
@@ -49,6 +50,9 @@ pub struct WdlArgs {
     /// Leave out positions after this ply of the game, counting moves before a FEN tag
     #[arg(long, value_name = "PLY")]
     max_ply: Option<u32>,
+    /// Point of view of scores: white, stm (the side to move; behind a move, the side that moved) or auto
+    #[arg(long, value_name = "VIEW", default_value = "auto")]
+    score_pov: String,
     /// Print constants as cpp, rust, uci or json, and nothing else
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
@@ -75,6 +79,7 @@ impl WdlArgs {
         request = with(request, unit, WdlRequest::unit);
         request = with(request, parsed::<Termination>(&self.termination)?, WdlRequest::termination);
         request = with(request, self.max_ply, WdlRequest::max_ply);
+        request = with(request, parse_view(&self.score_pov)?, WdlRequest::score_view);
         Ok(with(request, self.threads, WdlRequest::threads))
     }
 

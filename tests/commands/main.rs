@@ -36,6 +36,7 @@ mod extract {
     mod archives;
     mod check;
     mod classical;
+    mod comments;
     mod conversion;
     mod games;
     mod info;

@@ -155,7 +155,7 @@ pub(super) struct Judged {
 /// Lines with Black to move differ between the readings, and decide when at least ten of them are
 /// three standard deviations off a coin's toss; but where those with White to move run against
 /// material, it is the meaning of the numbers that is wrong, and no view mends it.
-pub(super) fn told_view(counts: &Agreement) -> Option<PointOfView> {
+pub(crate) fn told_view(counts: &Agreement) -> Option<PointOfView> {
     let white = tendency(counts.white_to_move_agree, counts.white_to_move);
     match (white, tendency(counts.black_to_move_agree, counts.black_to_move)) {
         (-1, _) => None,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Board, Chess, Color, EnPassantMode, Move, Position, Square};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::pgn::CommentTally;
 use super::reason::{LeftOut, Reason};
 use super::scale::ResultTally;
 
@@ -97,6 +98,8 @@ pub struct Batch {
     pub agreement: Agreement,
     /// How scores of labeled text and material agree.
     pub score_agreement: Agreement,
+    /// What the comments of games say about scores.
+    pub comments: CommentTally,
     /// Results of labeled text as they are written.
     pub tally: ResultTally,
     /// What looks like a score and was not understood.
@@ -152,7 +155,8 @@ impl Batch {
         let games = self.skipped.iter().map(|skipped| skipped.game);
         let left_out = self.left_out.iter().map(|(_, count)| count);
         let all = counts.into_iter().chain(unread).chain(agreements).chain(of_scores);
-        let mut all = all.chain(damages).chain(games).chain(left_out).chain(self.tally.counts());
+        let all = all.chain(damages).chain(games).chain(left_out).chain(self.comments.counts());
+        let mut all = all.chain(self.tally.counts());
         all.all(|count| count <= MOST)
     }
 
@@ -205,7 +209,7 @@ impl Batch {
 }
 
 /// Scores below which nothing is made of their sign, centipawns.
-pub(super) const TELLING_SCORE_CP: f32 = 50.0;
+pub(crate) const TELLING_SCORE_CP: f32 = 50.0;
 
 fn is_decisive(result: f32) -> bool {
     (result - 0.5).abs() >= 0.1
@@ -301,7 +305,7 @@ impl Agreement {
 
     /// Counts one position with its material balance and whom its result or score favors, if the
     /// board is imbalanced; returns whether they agree.
-    pub(super) fn add_balance(&mut self, balance: i32, turn: Color, favors_white: bool) -> Option<bool> {
+    pub(crate) fn add_balance(&mut self, balance: i32, turn: Color, favors_white: bool) -> Option<bool> {
         if balance.abs() < 2 {
             return None;
         }

@@ -26,7 +26,8 @@ pub struct SourceRecord {
     /// For labeled text: the numbers for a loss and a win, if not `0..1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
-    /// For labeled text: the point of view of scores, if it differs from that of results.
+    /// For labeled text: the point of view of scores, if it differs from that of results. For games: that of scores in
+    /// comments, if it was specified or is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_point_of_view: Option<String>,
     /// An earlier input with the same content.

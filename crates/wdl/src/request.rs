@@ -10,6 +10,7 @@ use crate::counts::{Counts, Outcome};
 use crate::fit::{Fit, FitSettings, fit};
 use crate::variable::{Moment, Variable};
 use gputexel_chess::selection::{Selection, Termination};
+use gputexel_chess::text::PointOfView;
 use gputexel_files::{Error, Result};
 use gputexel_ingest::extraction::{
     ExtractSettings, Hooks, ScoredPosition, ScoredVisitor, SourceReport, visit_scored,
@@ -78,6 +79,7 @@ pub struct WdlRequest {
     unit: ScoreUnit,
     termination: Termination,
     max_ply: Option<u32>,
+    score_view: Option<PointOfView>,
     threads: Option<usize>,
 }
 
@@ -133,6 +135,7 @@ impl WdlRequest {
             unit: ScoreUnit::default(),
             termination: Termination::Normal,
             max_ply: None,
+            score_view: None,
             threads: None,
         }
     }
@@ -193,6 +196,13 @@ impl WdlRequest {
         self
     }
 
+    /// Whose view scores take [default: detected].
+    #[must_use]
+    pub fn score_view(mut self, view: PointOfView) -> Self {
+        self.score_view = Some(view);
+        self
+    }
+
     /// Threads that read [default: one for each of the machine].
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
@@ -226,6 +236,7 @@ impl WdlRequest {
         let mut reading = ExtractSettings::default();
         reading.selection =
             Selection { termination: self.termination, max_ply: self.max_ply, ..Selection::everything() };
+        reading.score_view = self.score_view;
         reading.threads = self.threads.unwrap_or(reading.threads);
         let max_score = self.max_score_cp * self.unit.typical() / 100.0;
         let mut reader = Reader {

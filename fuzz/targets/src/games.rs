@@ -6,11 +6,14 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::{TextOptions, detect_kind, detect_text, unsupported_format};
 use gputexel_chess::fen::{is_stalemate, legal_position, parse_board, parse_fen};
 use gputexel_chess::labels::{LabelSyntax, MAX_SCORE_CP, Outcome, parse_label};
-use gputexel_chess::pgn::{PieceLetters, comment_scores, last_game_start, read_pgn, read_pgn_with_letters};
+use gputexel_chess::pgn::{
+    CommentScore, PieceLetters, ScoreConvention, comment_score, evaluation_profile, last_game_start,
+    read_pgn, read_pgn_with_letters,
+};
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::{Batch, position_key};
 use gputexel_chess::scale::ResultScale;
-use gputexel_chess::selection::{Selection, Unit};
+use gputexel_chess::selection::{Criteria, Selection, Unit};
 use gputexel_chess::text::{Places, PointOfView, TextFormat, read_text};
 use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 use shakmaty::fen::Fen;
@@ -39,7 +42,8 @@ fn check_games(batch: &Batch) {
 pub(crate) fn pgn(data: &[u8]) {
     let plain = read_pgn(data, 1, &Selection { skip_plies: 0, ..Selection::default() });
     check_games(&plain);
-    let all = read_pgn(data, 1, &Selection { keep_ends: true, ..Selection::everything() });
+    let everything = Selection { keep_ends: true, ..Selection::everything() };
+    let all = read_pgn(data, 1, &everything);
     check_games(&all);
     assert!(all.samples.len() >= plain.samples.len());
     assert_eq!(all.records, plain.records);
@@ -49,9 +53,19 @@ pub(crate) fn pgn(data: &[u8]) {
         check_games(&read_pgn(&data[..at], 1, &Selection::everything()));
         check_games(&read_pgn(&data[at..], 1, &Selection::everything()));
     }
-    let scores = comment_scores(data);
-    for score in [scores.after, scores.mover].into_iter().flatten() {
-        assert!(score.is_finite());
+    let told = ScoreConvention::detect(&all.comments, None).convention;
+    for convention in [ScoreConvention::default(), told] {
+        if let CommentScore::Found(score) = comment_score(data, &convention) {
+            assert!(score.cp.abs() <= MAX_SCORE_CP);
+        }
+        let criteria = Criteria { scores: convention, ..Criteria::from(&everything) };
+        let again = read_pgn(data, 1, criteria);
+        // Whatever a score means, it stays in its position.
+        assert_eq!(again.positions_read, all.positions_read);
+        assert!(again.samples.iter().all(|sample| !(sample.score_cp.abs() > MAX_SCORE_CP)));
+    }
+    if let Some((_, scores)) = evaluation_profile(data) {
+        assert!(scores.iter().all(|score| score.abs() <= MAX_SCORE_CP));
     }
 }
 

@@ -5,7 +5,8 @@
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::scores::{comment_scores, is_book};
+use super::score_convention::CommentTally;
+use super::scores::{CommentScore, ScoreForm, comment_score, evaluation_profile, has_profile, is_book};
 use super::tags::{GameTags, KnownTag};
 use crate::fen::{legal_position, parse_fen};
 use crate::selection::{Criteria, Ply, Reason, draw};
@@ -39,6 +40,10 @@ pub struct Game {
     pub lost: u64,
     /// Hash of tags and moves, where something is drawn by game.
     pub identity: u64,
+    /// Whether comments have scores whose view is not known by their name.
+    pub has_scores: bool,
+    /// The first ply that a comment before the first move has scores for, and these.
+    profile: Option<(usize, Vec<f32>)>,
 }
 
 /// What ended a game before its time.
@@ -89,6 +94,8 @@ impl Game {
             terminated: false,
             lost: 0,
             identity: 0,
+            has_scores: false,
+            profile: None,
         }
     }
 
@@ -192,22 +199,60 @@ impl Game {
         }
     }
 
-    pub fn comment(&mut self, text: &[u8], criteria: &Criteria<'_>) {
-        let [.., before, current] = &mut self.plies[..] else { return };
+    /// Reads a comment; returns whether something in it looks like a score and was not read.
+    pub fn comment(&mut self, text: &[u8], criteria: &Criteria<'_>, tally: &mut CommentTally) -> bool {
         if self.stopped.is_some() {
-            return;
+            return false;
         }
-        let scores = comment_scores(text);
-        if let Some(after) = scores.after {
-            current.score_cp = after;
-        }
-        if let Some(mover) = scores.mover
-            && before.score_cp.is_nan()
-        {
-            before.score_cp = if before.position.turn().is_white() { mover } else { 0.0 - mover };
-        }
+        let [.., before, current] = &mut self.plies[..] else { return self.opening_comment(text, criteria) };
         // Half of the time that long comments take would go into this.
         before.book |= criteria.selection.no_book && is_book(text);
+        let found = match comment_score(text, &criteria.scores) {
+            CommentScore::Found(found) => Some(found),
+            CommentScore::Missing => None,
+            CommentScore::Unread => {
+                tally.comments += 1;
+                return true;
+            }
+        };
+        tally.add(found.as_ref());
+        let Some(found) = found else { return false };
+        let cp = criteria.scores.for_white(&found, before.position.turn());
+        let form = Some(found.form);
+        self.has_scores |= found.form != ScoreForm::White;
+        if found.form != ScoreForm::Engine {
+            (current.score_cp, current.score_form) = (cp, form);
+        } else if before.score_form != form {
+            // What the search of a position says counts more than what the move that led there was said to be worth.
+            (before.score_cp, before.score_form) = (cp, form);
+        }
+        false
+    }
+
+    /// Reads a comment before the first move, which may have the scores of all positions.
+    fn opening_comment(&mut self, text: &[u8], criteria: &Criteria<'_>) -> bool {
+        if let Some(profile) = evaluation_profile(text) {
+            self.profile = Some(profile);
+            return false;
+        }
+        match comment_score(text, &criteria.scores) {
+            CommentScore::Found(found) if criteria.scores.is_for_white(found.form) => {
+                self.profile.get_or_insert((0, vec![found.cp]));
+                false
+            }
+            CommentScore::Found(_) | CommentScore::Unread => true,
+            CommentScore::Missing => has_profile(text),
+        }
+    }
+
+    /// Gives positions that have no score that of the evaluation profile.
+    pub fn apply_profile(&mut self) {
+        let Some((first, scores)) = self.profile.take() else { return };
+        for (ply, score) in self.plies.iter_mut().skip(first).zip(scores) {
+            if ply.score_cp.is_nan() {
+                (ply.score_cp, ply.score_form) = (score, Some(ScoreForm::White));
+            }
+        }
     }
 }
 

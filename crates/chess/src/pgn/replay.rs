@@ -266,6 +266,13 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// Counts a comment that looks like a score.
+    fn unread_score(&mut self, text: &[u8], offset: usize) {
+        // Lines are counted only for the one that is shown.
+        let line = if self.batch.unread_scores.first.is_none() { self.line_of(offset) } else { 0 };
+        self.batch.unread_scores.add(line, || shown(text.trim_ascii()));
+    }
+
     /// Gives up on the rest of the game, once.
     fn stop(&mut self, reason: Reason, offset: usize, what: &str) {
         let Some(game) = self.game.as_mut().filter(|game| game.stopped.is_none()) else { return };
@@ -323,6 +330,10 @@ impl<'a> Replay<'a> {
                 game.plies.pop();
             }
             let first_sample = self.batch.samples.len();
+            game.apply_profile();
+            if game.has_scores {
+                self.batch.comments.add_game(&game.plies);
+            }
             self.criteria.judge_game(&mut game.plies, game.identity, &mut self.batch);
             self.batch.positions_read += game.plies.len() as u64;
             let number = self.batch.records - 1;
@@ -426,7 +437,10 @@ impl Visitor for Replay<'_> {
         if self.variations == 0
             && let Some(game) = &mut self.game
         {
-            game.comment(self.cursor.since(from), &self.criteria);
+            let text = self.cursor.since(from);
+            if game.comment(text, &self.criteria, &mut self.batch.comments) {
+                self.unread_score(text, from);
+            }
         }
         let nested = self.cursor.offset() > end;
         self.cursor.advance(1);

@@ -1,12 +1,19 @@
 //! Search scores in the comments of games.
 //!
-//! Three forms are known: TCEC's and CCC's `wv=0.35` (White's view), Lichess's `[%eval 0.35]`
-//! (White's view, of the position after the move), and the engine form `+0.35/12 2.0s` of match
-//! programs. Whose view the engine form takes was decided from data: CCC games carry it beside
+//! Three forms are known:
+//!
+//! - the engine form of match programs: pawns or whole centipawns before a depth, `+0.35/12 2.0s`, `27/10 123ms` (c-chess-cli),
+//!   `+0.35 12/20 5 40000` (OpenBench: depth, selective depth, milliseconds, nodes), or pawns alone, `+0.35` (its compact form);
+//! - `[%eval 0.35]` (Lichess), `[%eval 0.35,18]` with a depth, and `[%eval 35,18]` in whole centipawns (ChessBase, Fritz,
+//!   ChessGUI); ChessBase's `[%evp 0,40,...]` is the same for all plies at once;
+//! - TCEC's and CCC's `wv=0.35`.
+//!
+//! The engine form belongs to the position that was searched, before the move; the others belong to the position after
+//! it. Whose view the engine form takes was decided from data: CCC games carry it beside
 //! `wv=`, and for Black's moves the two have opposite signs, and of 258,261 positions
 //! of decided self-play games whose score in that form is beyond three pawns, 99.6 % go to the
-//! better side when it is read as the mover's. So it is the mover's, and it belongs to the position
-//! that was searched, before the move.
+//! better side when it is read as the mover's. So it is the mover's, and `[%eval]` White's, unless a file shows otherwise
+//! ([`ScoreConvention`]).
 //!
 //! Mates become ±30,000 centipawns, the bound of all scores: a sigmoid makes 1 or 0 of them, and a
 //! filter by size takes them for what they are.
@@ -15,50 +22,189 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::labels::parse_pawns;
+use super::score_convention::ScoreConvention;
+use crate::labels::{parse_cp, parse_pawns};
 
-/// Scores found in one comment, centipawns.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CommentScores {
-    /// Of the position after the move, White's view.
-    pub after: Option<f32>,
-    /// Of the position before the move, the mover's view.
-    pub mover: Option<f32>,
+/// How a score is written, which decides which position it is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScoreForm {
+    /// `+0.35/12` and its kin: of the position before the move.
+    Engine,
+    /// `[%eval 0.35]`: of the position after the move.
+    Eval,
+    /// `wv=0.35`: of the position after the move, White's view by its name.
+    White,
+}
+
+/// How the number of a score is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// With a decimal point: pawns.
+    Decimal,
+    /// Without one: centipawns, unless the file shows otherwise.
+    Whole,
+    /// A mate.
+    Mate,
+}
+
+/// A score as it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WrittenScore {
+    /// Centipawns, in the view that the file takes.
+    pub cp: f32,
+    /// Which position it is of.
+    pub form: ScoreForm,
+    /// What its unit was told by.
+    pub spelling: Spelling,
+    /// Whether nothing else is written, neither a depth nor a key.
+    pub alone: bool,
+}
+
+/// What a comment says about scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CommentScore {
+    /// Nothing.
+    Missing,
+    /// Something that looks like a score, but has no form that is known.
+    Unread,
+    /// A score.
+    Found(WrittenScore),
 }
 
 static WHITE_VALUE: LazyLock<Finder> = LazyLock::new(|| Finder::new("wv="));
 static EVAL: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%eval"));
+static PROFILE: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%evp"));
 
-/// Reads the scores of a comment; where there is a score in White's view, the engine form beside
-/// it says the same and is left alone.
-pub fn comment_scores(comment: &[u8]) -> CommentScores {
-    let after = find_value(comment, &WHITE_VALUE).or_else(|| find_value(comment, &EVAL));
-    let mover = if after.is_none() { engine_score(comment) } else { None };
-    CommentScores { after, mover }
+/// Reads the score of a comment. Where it has several, the engine form counts, since it tells which position was searched,
+/// then `wv=`.
+pub fn comment_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
+    let engine = engine_score(comment, convention);
+    if matches!(engine, CommentScore::Found(_)) {
+        return engine;
+    }
+    let found = |form, spelling, cp| CommentScore::Found(WrittenScore { cp, form, spelling, alone: false });
+    let white = value_of(comment, &WHITE_VALUE);
+    if let Some(cp) = white.and_then(parse_pawns) {
+        return found(ScoreForm::White, Spelling::Decimal, cp);
+    }
+    let eval = value_of(comment, &EVAL);
+    if let Some((spelling, text)) = eval.and_then(|text| Some((spelling(text)?, text))) {
+        let in_pawns = spelling != Spelling::Whole || convention.whole_evals_are_pawns;
+        if let Some(cp) = if in_pawns { parse_pawns(text) } else { parse_cp(text) } {
+            return found(ScoreForm::Eval, spelling, cp);
+        }
+    }
+    if white.or(eval).is_some() { CommentScore::Unread } else { engine }
 }
 
-fn find_value(comment: &[u8], key: &Finder) -> Option<f32> {
+/// What stands behind a key.
+fn value_of<'c>(comment: &'c [u8], key: &Finder) -> Option<&'c [u8]> {
     let at = key.find(comment)? + key.needle().len();
     let text = comment[at..].trim_ascii_start();
     let end = text.iter().position(|b| !is_score_byte(*b)).unwrap_or(text.len());
-    parse_pawns(&text[..end])
+    Some(&text[..end])
 }
 
 fn is_score_byte(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'#' | b'M')
 }
 
-/// `+0.35/12`, `-M5/20`, `(0.00/8)` at the start of a comment.
-fn engine_score(comment: &[u8]) -> Option<f32> {
-    let text = comment.trim_ascii_start();
-    let text = text.strip_prefix(b"(").unwrap_or(text);
-    let end = text.iter().position(|b| !is_score_byte(*b))?;
-    let (score, rest) = text.split_at(end);
-    let [b'/', digit, ..] = rest else { return None };
-    // A decimal point or a mate sets a score apart from `1/2`.
-    (digit.is_ascii_digit() && score.iter().any(|b| matches!(b, b'.' | b'M' | b'#')))
-        .then(|| parse_pawns(score))
-        .flatten()
+/// How a number is written; `None` for what is none, such as `12.`, the number of a move.
+fn spelling(number: &[u8]) -> Option<Spelling> {
+    let digits = number.strip_prefix(b"+").or_else(|| number.strip_prefix(b"-")).unwrap_or(number);
+    match digits {
+        [] | [.., b'.'] => None,
+        _ if digits.iter().all(u8::is_ascii_digit) => Some(Spelling::Whole),
+        _ if digits.iter().any(|b| matches!(b, b'M' | b'#')) => Some(Spelling::Mate),
+        _ => Some(Spelling::Decimal),
+    }
+}
+
+/// The engine form, which is at the beginning of a comment.
+fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
+    let mut text = comment.trim_ascii_start();
+    if text.first().is_none_or(|b| !is_score_byte(*b) && *b != b'(') {
+        return CommentScore::Missing;
+    }
+    if let Some(inner) = text.strip_prefix(b"(") {
+        // Either the score is in parentheses, or the moves that were expected, before it (Arena).
+        text = match memchr::memchr(b')', inner) {
+            Some(end) if !inner.first().is_some_and(|b| is_score_byte(*b)) => {
+                inner[end + 1..].trim_ascii_start()
+            }
+            _ => inner,
+        };
+    }
+    let end = text.iter().position(|b| !is_score_byte(*b)).unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    let Some(spelling) = spelling(number) else { return CommentScore::Missing };
+    let is_whole = spelling == Spelling::Whole;
+    let Some(cp) = (if is_whole { parse_cp(number) } else { parse_pawns(number) }) else {
+        return CommentScore::Missing;
+    };
+    let is_signed = matches!(number[0], b'+' | b'-');
+    let found = |alone| CommentScore::Found(WrittenScore { cp, form: ScoreForm::Engine, spelling, alone });
+    let words = rest.trim_ascii_start();
+    if let Some(behind) = rest.strip_prefix(b"/").and_then(after_digits) {
+        // A whole number without a sign may as well be half a point, or a depth before a selective one.
+        let is_plain = is_whole && !is_signed;
+        let is_half = number == b"1" && rest.trim_ascii_end() == b"/2";
+        return match is_plain {
+            true if is_half || !is_time(behind) => CommentScore::Missing,
+            true if !convention.whole_before_depth => CommentScore::Unread,
+            _ => found(false),
+        };
+    }
+    if words.len() < rest.len()
+        && let Some(behind) = after_digits(words).and_then(|rest| after_digits(rest.strip_prefix(b"/")?))
+        && behind.first().is_none_or(u8::is_ascii_whitespace)
+        && (!is_whole || after_digits(behind.trim_ascii_start()).is_some())
+    {
+        return found(false);
+    }
+    let is_alone = matches!(words.trim_ascii_end(), b"" | b")");
+    match spelling {
+        Spelling::Decimal if is_alone && (is_signed || (cp == 0.0 && convention.bare_zeros)) => found(true),
+        Spelling::Mate if is_alone && (is_signed || number[0] == b'M') => found(true),
+        _ if is_signed => CommentScore::Unread,
+        // Not the seconds of `2.5s`, nor a number in a sentence.
+        Spelling::Decimal if is_alone || words.iter().next().is_some_and(|b| !b.is_ascii_alphabetic()) => {
+            CommentScore::Unread
+        }
+        _ => CommentScore::Missing,
+    }
+}
+
+/// What is behind the digits at the beginning of a text, if there are any.
+fn after_digits(text: &[u8]) -> Option<&[u8]> {
+    let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
+    (end > 0).then(|| &text[end..])
+}
+
+/// Whether a text is empty, or a time with its unit.
+fn is_time(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let end = text.iter().position(|b| !(b.is_ascii_digit() || *b == b'.')).unwrap_or(text.len());
+    text.is_empty() || (end > 0 && matches!(&text[end..], b"s" | b"ms"))
+}
+
+/// The scores of all positions of a game, which ChessBase writes before its first move: `[%evp 0,2,14,14,-25]` has the
+/// first ply, the last, and whole centipawns in White's view for each of them. Returns the first ply and the scores.
+pub fn evaluation_profile(comment: &[u8]) -> Option<(usize, Vec<f32>)> {
+    let at = PROFILE.find(comment)? + PROFILE.needle().len();
+    let text = &comment[at..];
+    let end = memchr::memchr(b']', text)?;
+    let mut numbers = text[..end].split(|b| *b == b',').map(<[u8]>::trim_ascii);
+    let mut ply = || std::str::from_utf8(numbers.next()?).ok()?.parse::<usize>().ok();
+    let (first, last) = ply().zip(ply())?;
+    let whole = |text: &[u8]| parse_cp(text).filter(|_| spelling(text) == Some(Spelling::Whole));
+    let scores = numbers.map(whole).collect::<Option<Vec<f32>>>()?;
+    (last.checked_sub(first)?.checked_add(1)? == scores.len()).then_some((first, scores))
+}
+
+/// Whether a comment has such a list, readable or not.
+pub fn has_profile(comment: &[u8]) -> bool {
+    PROFILE.find(comment).is_some()
 }
 
 /// Whether a comment says that its move came from an opening book: `book`, alone or among other
@@ -71,25 +217,154 @@ pub fn is_book(comment: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use CommentScore::{Missing, Unread};
     use proptest::prelude::*;
 
+    fn score(text: &str) -> CommentScore {
+        comment_score(text.as_bytes(), &ScoreConvention::default())
+    }
+
+    /// Centipawns of the engine form, of the others, or neither.
+    fn forms(text: &str) -> (Option<f32>, Option<f32>) {
+        match score(text) {
+            CommentScore::Found(WrittenScore { cp, form: ScoreForm::Engine, .. }) => (Some(cp), None),
+            CommentScore::Found(WrittenScore { cp, .. }) => (None, Some(cp)),
+            _ => (None, None),
+        }
+    }
+
     #[test]
-    fn forms() {
-        let scores = |text: &str| {
-            let found = comment_scores(text.as_bytes());
-            (found.after, found.mover)
-        };
-        assert_eq!(scores("+0.35/12 2000"), (None, Some(35.0)));
-        assert_eq!(scores(" -1.20/9 0.5s, book"), (None, Some(-120.0)));
-        assert_eq!(scores("0.00/10"), (None, Some(0.0)));
-        assert_eq!(scores("(-0.10/7) comment"), (None, Some(-10.0)));
-        assert_eq!(scores("+M5/20 0.1s"), (None, Some(30_000.0)));
-        assert_eq!(scores(" -0.28/25 8.1s, ev=-0.28, wv=0.28 "), (Some(28.0), None));
-        assert_eq!(scores("d=31, tb=0, wv=-M12, mb=+0"), (Some(-30_000.0), None));
-        assert_eq!(scores(" [%eval -0.35] [%clk 0:05:00]"), (Some(-35.0), None));
-        assert_eq!(scores("[%eval #-3,20]"), (Some(-30_000.0), None));
-        for none in ["", "book", "1/2", "12/4 moves", "wv=", "+0.35", "-", "[%eval]", "a +0.35/12"] {
-            assert_eq!(scores(none), (None, None), "{none}");
+    fn scores_before_a_depth_are_the_engines() {
+        for (text, cp) in [
+            ("+0.35/12 2000", 35.0),
+            (" -1.20/9 0.5s, book", -120.0),
+            ("0.00/10", 0.0),
+            ("(-0.10/7) comment", -10.0),
+            ("+M5/20 0.1s", 30_000.0),
+            ("(Nf6 Bb5) -0.34/10 9", -34.0),
+            ("27/10", 27.0),
+            ("-25/11 123ms", -25.0),
+            ("0/1 1.5s", 0.0),
+            ("1/12", 1.0),
+            ("+35/12 5 40000", 35.0),
+            ("-M5/10", -30_000.0),
+            ("+0.57 17/28 583 363004", 57.0),
+            ("-0.28 11/19 8 40000", -28.0),
+            ("0.00 11/19 8 40000", 0.0),
+            ("+35 12/20 5 40000", 35.0),
+            ("+M1 96/2 2 2516, White mates", 30_000.0),
+            ("+0.35", 35.0),
+            ("-1.5 ", -150.0),
+            ("0.00", 0.0),
+            ("+M3", 30_000.0),
+            ("M3", 30_000.0),
+            // It counts beside the others.
+            (" -0.28/25 8.1s, ev=-0.28, wv=0.28 ", -28.0),
+        ] {
+            assert_eq!(forms(text), (Some(cp), None), "{text}");
+        }
+    }
+
+    #[test]
+    fn scores_behind_keys_are_of_the_position_after_the_move() {
+        for (text, cp) in [
+            ("d=31, tb=0, wv=-M12, mb=+0", -30_000.0),
+            ("d=31, wv=0.28", 28.0),
+            ("wv=3, d=31", 300.0),
+            (" [%eval -0.35] [%clk 0:05:00]", -35.0),
+            ("[%eval #-3,20]", -30_000.0),
+            ("[%eval 0.23,14]", 23.0),
+            ("[%eval 23,14] [%emt 0:00:04]", 23.0),
+            ("[%eval -161,20]", -161.0),
+            ("[%eval 23]", 23.0),
+        ] {
+            assert_eq!(forms(text), (None, Some(cp)), "{text}");
+        }
+        let pawns = ScoreConvention { whole_evals_are_pawns: true, ..ScoreConvention::default() };
+        let CommentScore::Found(found) = comment_score(b"[%eval 3,14]", &pawns) else { panic!() };
+        assert_eq!(found.cp, 300.0);
+    }
+
+    #[test]
+    fn times_moves_and_words_are_no_scores() {
+        for text in [
+            "",
+            "book",
+            "unknown",
+            "1/2",
+            "12/4 moves",
+            "-",
+            "a +0.35/12",
+            " 0/1 8 40000",
+            "12/20 5 40000",
+            "12. Nf3 is better",
+            "1.e4",
+            "12...Nf6",
+            "1-0",
+            "1/2-1/2",
+            "0-1",
+            "+-",
+            "-+",
+            "+/-",
+            "=",
+            "2.5s",
+            "0.12 s",
+            "[%clk 0:05:00]",
+            "[%emt 0:00:04]",
+            "0:05:00",
+            "2024.01.05",
+            "#",
+            "#3 is forced",
+            "M",
+            "Mate in 3",
+            "e4 e5",
+            "Sicilian, B22",
+            "10 12",
+            "42",
+            "B01/2",
+        ] {
+            assert_eq!(score(text), Missing, "{text}");
+        }
+        let none =
+            ScoreConvention { whole_before_depth: false, bare_zeros: false, ..ScoreConvention::default() };
+        assert_eq!(comment_score(b"7/10", &none), Unread);
+        assert_eq!(comment_score(b"0.00", &none), Unread);
+    }
+
+    #[test]
+    fn what_looks_like_a_score_is_not_passed_over() {
+        for text in [
+            "+35",
+            "-0.35 d12",
+            "0.35|12",
+            "0.35",
+            "+0.35,12",
+            "wv=",
+            "[%eval]",
+            "[%eval N/A]",
+            "-2 pawns",
+            "+M5: mates",
+        ] {
+            assert_eq!(score(text), Unread, "{text}");
+        }
+    }
+
+    #[test]
+    fn profiles_have_a_score_for_every_ply() {
+        let profile = |text: &str| evaluation_profile(text.as_bytes());
+        assert_eq!(profile("[%evp 0,2,14,-25,\n30] text"), Some((0, vec![14.0, -25.0, 30.0])));
+        assert_eq!(profile("[%evp 9,9,7]"), Some((9, vec![7.0])));
+        assert!(!has_profile(b"[%eval 9,9]"));
+        for text in [
+            "[%evp 9,181,-95,-86]",
+            "[%evp",
+            "[%evp 0]",
+            "[%evp 2,1]",
+            "[%evp 0,0,0.5]",
+            "[%evp 0,0,x]",
+            "[%evp 0,99999999999999999999,1]",
+        ] {
+            assert!(has_profile(text.as_bytes()) && profile(text).is_none(), "{text}");
         }
     }
 
@@ -106,7 +381,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            let _ = comment_scores(&bytes);
+            let _ = comment_score(&bytes, &ScoreConvention::default());
+            let _ = evaluation_profile(&bytes);
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{Reason, Resolve, Selection};
 use crate::bare;
 use crate::fen::FenError;
 use crate::labels::MAX_SCORE_CP;
+use crate::pgn::{ScoreConvention, ScoreForm};
 use crate::sample::{Batch, Origin, Sample, game_ply, position_key};
 
 /// Most positions of one game that are read; under the rule of 75 moves no game is longer than
@@ -26,6 +27,8 @@ pub struct Ply {
     pub next: Option<Move>,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
+    /// How it was written, where it was in a comment.
+    pub score_form: Option<ScoreForm>,
     /// Whether the move played came from a book.
     pub book: bool,
     /// The rule about checks and captures that leaves it out, where such rules look ahead.
@@ -35,7 +38,7 @@ pub struct Ply {
 impl Ply {
     /// A position of which nothing more is known yet.
     pub fn new(position: Chess) -> Self {
-        Self { position, next: None, score_cp: f32::NAN, book: false, event: None }
+        Self { position, next: None, score_cp: f32::NAN, score_form: None, book: false, event: None }
     }
 }
 
@@ -50,11 +53,19 @@ pub struct Criteria<'a> {
     pub named_games: usize,
     /// Whether the whole positions of samples are kept.
     pub origins: bool,
+    /// How scores in the comments of games are read.
+    pub scores: ScoreConvention,
 }
 
 impl<'a> From<&'a Selection> for Criteria<'a> {
     fn from(selection: &'a Selection) -> Self {
-        Self { selection, search: None, named_games: Batch::NAMED_GAMES, origins: false }
+        Self {
+            selection,
+            search: None,
+            named_games: Batch::NAMED_GAMES,
+            origins: false,
+            scores: ScoreConvention::default(),
+        }
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
 use super::format::InputFormat;
-use super::plausibility::{can_judge, implausible_labels, scale_mismatch};
+use super::plausibility::{can_judge, implausible_comments, implausible_labels, scale_mismatch};
 use super::report::{FunnelStep, SourceReport, Unread};
 use super::skipped::SkippedList;
 use super::sources::Detected;
 use crate::contents::Contents;
 use crate::reading::Chunk;
 use crate::refusals::too_many_bad_lines;
+use gputexel_chess::pgn::CommentTally;
 use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
@@ -81,6 +82,7 @@ impl<'a> Bookkeeping<'a> {
         report.plies += rest.plies;
         report.plies_lost += rest.plies_lost;
         report.score_agreement.merge(&rest.score_agreement);
+        report.comments.merge(&rest.comments);
         report.tally.merge(&rest.tally);
         report.unread_scores.merge(&rest.unread_scores, &input);
         report.unread_text.merge(&rest.unread_text, &input);
@@ -118,6 +120,11 @@ impl<'a> Bookkeeping<'a> {
         {
             return Err(refusal);
         }
+        if report.format == InputFormat::Pgn
+            && let Some(refusal) = implausible_comments(report, self.settings, last)
+        {
+            return Err(refusal);
+        }
         let judged = last || report.record.records >= RECORDS_BEFORE_JUDGING;
         if judged && report.bad_share() > self.settings.max_bad_share {
             if let Some(refusal) = scale_mismatch(report, self.settings) {
@@ -135,6 +142,7 @@ impl<'a> Bookkeeping<'a> {
             report.warnings.extend(report.agreement_warning());
             report.warnings.extend(report.losses());
             report.warnings.extend(report.damage_warning());
+            report.warnings.extend(report.unit_warning());
             report.warnings.extend(report.unread_scores_warning());
             let scale = self.settings.results;
             report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
@@ -163,7 +171,9 @@ impl<'a> Bookkeeping<'a> {
             reasons.join(", ")
         };
         let path = self.reports.first().map_or("", |report| report.record.path.as_str());
-        Error::input(path, format!("no position was kept; left out: {reasons}"))
+        let unread = self.reports.iter().find_map(SourceReport::unread_scores_warning);
+        let unread = unread.map_or_else(String::new, |unread| format!("; {unread}"));
+        Error::input(path, format!("no position was kept; left out: {reasons}{unread}"))
     }
 
     /// Writes the list of skipped games and hands over the reports.
@@ -192,14 +202,17 @@ fn damaged(report: &SourceReport, damage: &Damage) -> Error {
 const PGN_RULES: [&str; 6] = ["no_book", "min_elo", "max_elo", "min_time_s", "max_time_s", "termination"];
 
 fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures: bool) -> SourceReport {
-    let (detected_letters, detection) = match detected {
-        Detected::Games(detected_letters) => (detected_letters.as_ref(), None),
+    let (games, detection) = match detected {
+        Detected::Games(games) => (Some(games), None),
         Detected::Positions(detection) => (None, Some(detection)),
         Detected::Training(_) => (None, None),
     };
+    let detected_letters = games.and_then(|games| games.letters.as_ref());
+    let scores = games.map(|games| games.scores.clone()).unwrap_or_default();
     let format = detection.map(|detection| &detection.format);
     let mut warnings: Vec<String> =
         detection.iter().flat_map(|one| [one.warning.clone(), one.score_warning.clone()]).flatten().collect();
+    warnings.extend(scores.warning);
     let input_format = detected.format();
     let (lacking, rules) = match input_format {
         InputFormat::Pgn => ("", Vec::new()),
@@ -232,7 +245,9 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
                 .map(|s| s.to_string()),
             score_point_of_view: format
                 .filter(|format| format.score_view != format.point_of_view || !format.has_results())
-                .map(|format| format.score_view.name().to_string()),
+                .map(|format| format.score_view)
+                .or(scores.view)
+                .map(|view| view.name().to_string()),
             ..SourceRecord::default()
         },
         format: input_format,
@@ -243,7 +258,9 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
             Some(detection) => Some(detection.evidence.clone()),
             None => detected_letters.and_then(|detected_letters| detected_letters.evidence.clone()),
         },
-        score_evidence: detection.and_then(|detection| detection.score_evidence.clone()),
+        score_evidence: detection.and_then(|detection| detection.score_evidence.clone()).or(scores.evidence),
+        comments: CommentTally::default(),
+        convention: scores.convention,
         agreement: Agreement::default(),
         score_agreement: Agreement::default(),
         verdict: Verdict::CannotTell,

@@ -61,7 +61,7 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
 }
 
 /// Complete games from the beginning of a text, or the beginning of the first one.
-fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
+pub(super) fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
     if complete && head.len() <= bytes {
         return head;
     }

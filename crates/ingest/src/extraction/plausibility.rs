@@ -62,6 +62,51 @@ pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) 
     Some(refusal.advise(found.advice))
 }
 
+/// Number of scores of successive moves that are enough to refuse a file.
+const CLEAR_PAIRS: u64 = 100;
+
+/// Why the scores in comments should not be accepted as read, unless the user has specified their view; `last` at the end of
+/// the file.
+pub(super) fn implausible_comments(
+    report: &SourceReport,
+    settings: &ExtractSettings,
+    last: bool,
+) -> Option<Error> {
+    let forms = report.comments.by_form(&report.convention);
+    let pairs: u64 = forms.iter().map(|(tally, _)| tally.pairs()).sum();
+    if settings.score_view.is_some() || !(last || pairs >= JUDGED_EARLY) {
+        return None;
+    }
+    let (reason, advice) = forms.into_iter().find_map(|(tally, view)| {
+        let (pairs, changing) = (tally.pairs(), tally.changing);
+        if pairs < CLEAR_PAIRS || 4 * changing <= pairs {
+            let verdict = tally.material.clear_fault()?;
+            return Some(scores_mismatch(&tally.material, verdict, view));
+        }
+        let set = |view: PointOfView| Advice::default().setting("score-pov", view.name());
+        let counts = format!(
+            "{changing} of {pairs} scores in comments favor another side than that of the move before"
+        );
+        Some(match view {
+            _ if 4 * changing < 3 * pairs => (
+                format!("scores with different points of view seem to be mixed: {counts}"),
+                set(PointOfView::White)
+                    .text(" or ")
+                    .join(set(PointOfView::Stm).text(" reads them all the same way")),
+            ),
+            PointOfView::White => (
+                format!("scores look like the mover's, not White's: {counts}"),
+                set(PointOfView::Stm).text(" reads them that way, ").join(set(view).text(" as they are")),
+            ),
+            PointOfView::Stm => (
+                format!("scores look like White's, not the mover's: {counts}"),
+                set(PointOfView::White).text(" reads them that way, ").join(set(view).text(" as they are")),
+            ),
+        })
+    })?;
+    Some(Error::input(&report.record.path, reason).advise(advice))
+}
+
 fn record_view(report: &SourceReport) -> Option<&String> {
     report.record.point_of_view.as_ref()
 }

@@ -7,7 +7,7 @@ use super::ExtractSettings;
 use super::sources::Detected;
 use super::target::Target;
 use crate::reading::{Chunk, Queue};
-use gputexel_chess::pgn::read_pgn_with_letters;
+use gputexel_chess::pgn::{ScoreConvention, read_pgn_with_letters};
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, NODE_LIMIT, PositionSearch, Selection};
@@ -65,6 +65,7 @@ impl Reader {
             search: search.as_ref().map(|search| search as &dyn PositionSearch),
             named_games: self.named_games,
             origins: self.origins,
+            scores: ScoreConvention::default(),
         };
         queue.process(|chunk| {
             let read = || read_chunk(&self.detected[chunk.source], chunk, criteria, self.target);
@@ -79,8 +80,9 @@ fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<'_>, target
         Detected::Positions(detection) => {
             read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
         }
-        Detected::Games(detected_letters) => {
-            let letters = detected_letters.as_ref().map(|detected_letters| &detected_letters.letters);
+        Detected::Games(games) => {
+            let letters = games.letters.as_ref().map(|detected_letters| &detected_letters.letters);
+            let criteria = Criteria { scores: games.scores.convention, ..criteria };
             read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
         }
         Detected::Training(format) => {

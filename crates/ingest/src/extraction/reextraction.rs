@@ -112,6 +112,12 @@ impl ExtractSettings {
         {
             settings.piece_letters = first.piece_letters.as_deref().map(str::parse).transpose()?;
         }
+        if let Some((first, rest)) = games.split_first()
+            && texts.is_empty()
+            && rest.iter().all(|source| source.score_point_of_view == first.score_point_of_view)
+        {
+            settings.score_view = first.score_point_of_view.as_deref().map(str::parse).transpose()?;
+        }
         Ok((inputs, settings))
     }
 }

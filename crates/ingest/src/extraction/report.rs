@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::format::InputFormat;
+use gputexel_chess::pgn::{CommentTally, ScoreConvention};
 use gputexel_chess::sample::{self, Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
+use gputexel_files::counted;
 
 /// Results of kept positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -158,6 +160,12 @@ pub struct SourceReport {
     /// Counts by reason; in the record they are by name.
     #[serde(skip)]
     pub left_out: LeftOut,
+    /// What the comments of games say about scores.
+    #[serde(skip)]
+    pub(super) comments: CommentTally,
+    /// How these are read.
+    #[serde(skip)]
+    pub(super) convention: ScoreConvention,
     /// The values of results in labeled text.
     #[serde(skip)]
     pub(super) tally: ResultTally,
@@ -200,10 +208,15 @@ impl SourceReport {
     /// The warning about scores that were not understood.
     pub(super) fn unread_scores_warning(&self) -> Option<String> {
         let first = self.unread_scores.first.as_ref()?;
-        let (count, records) = (self.unread_scores.count, self.format.records());
-        Some(format!(
-            "{count} {records} have what looks like a score and was not understood; the first: {first}"
-        ))
+        let have = if self.unread_scores.count == 1 { "has" } else { "have" };
+        let unread = self.unread_scored();
+        Some(format!("{unread} {have} what looks like a score and was not understood; the first: {first}"))
+    }
+
+    /// How many comments or lines have scores that were not understood, in words.
+    pub fn unread_scored(&self) -> String {
+        let noun = if self.format == InputFormat::Pgn { "comment" } else { "line" };
+        counted(self.unread_scores.count, noun)
     }
 
     /// The warning about parts that could not be read.
@@ -214,6 +227,11 @@ impl SourceReport {
             "damaged at {} {places}, {} bytes were left out; the first: {first}",
             self.damages, self.bytes_lost
         ))
+    }
+
+    /// The warning about scores whose size does not go with material.
+    pub(super) fn unit_warning(&self) -> Option<String> {
+        self.comments.by_form(&self.convention).iter().find_map(|(tally, _)| tally.unit_warning())
     }
 
     /// Share of bad lines; for games, the share of faulty games or of lost plies, whichever is larger.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::format::InputFormat;
-use super::piece_letters::{DetectedLetters, detect_letters};
+use super::piece_letters::{DetectedLetters, detect_letters, first_games};
 use super::{ExtractSettings, Target};
 use crate::reading::{self, Records};
 use gputexel_chess::detection::{
     Detection, InputKind, TextOptions, detect_kind, detect_text, unsupported_format,
 };
+use gputexel_chess::pgn::{DetectedScores, ScoreConvention, read_pgn_with_letters};
+use gputexel_chess::selection::Selection;
+use gputexel_chess::text::PointOfView;
 use gputexel_files::input::{Input, is_container};
 use gputexel_files::{Advice, Error, Result};
 use gputexel_formats::Format;
@@ -18,12 +21,38 @@ use gputexel_formats::Format;
 /// The type of an input.
 #[derive(Debug)]
 pub enum Detected {
-    /// Games, with their piece letters if those are not the English ones.
-    Games(Option<DetectedLetters>),
+    /// Games.
+    Games(Box<GameConventions>),
     /// Labeled positions.
     Positions(Box<Detection>),
     /// Binary training data.
     Training(Format),
+}
+
+/// How games are written.
+#[derive(Debug)]
+pub struct GameConventions {
+    /// Their piece letters, if those are not the English ones.
+    pub letters: Option<DetectedLetters>,
+    /// The scores in their comments.
+    pub scores: DetectedScores,
+}
+
+/// Number of bytes of games that are read to see how they write scores.
+const SCORE_BYTES: usize = 1 << 16;
+
+impl GameConventions {
+    fn new(
+        head: &[u8],
+        complete: bool,
+        letters: Option<DetectedLetters>,
+        asked: Option<PointOfView>,
+    ) -> Self {
+        let games = first_games(head, SCORE_BYTES, complete);
+        let own_letters = letters.as_ref().map(|detected| &detected.letters);
+        let batch = read_pgn_with_letters(games, 1, &Selection::everything(), own_letters);
+        Self { scores: ScoreConvention::detect(&batch.comments, asked), letters }
+    }
 }
 
 impl Detected {
@@ -67,10 +96,14 @@ impl Detected {
             InputKind::Pgn if head.trim_ascii().is_empty() => {
                 return Err(Error::input(path, "is empty: it contains no games"));
             }
-            InputKind::Pgn => Self::Games(match &settings.piece_letters {
-                Some(letters) => Some(DetectedLetters { letters: letters.clone(), evidence: None }),
-                None => detect_letters(path, head, complete)?,
-            }),
+            InputKind::Pgn => {
+                let letters = match &settings.piece_letters {
+                    Some(letters) => Some(DetectedLetters { letters: letters.clone(), evidence: None }),
+                    None => detect_letters(path, head, complete)?,
+                };
+                let games = GameConventions::new(head, complete, letters, settings.score_view);
+                Self::Games(Box::new(games))
+            }
             InputKind::Text => {
                 let wants_scores = settings.target != Target::Result;
                 let asked = TextOptions { wants_scores, ..settings.asked() };
@@ -138,13 +171,16 @@ pub fn detect_inputs(
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
     let any_text = detected.iter().any(|one| one.format() == InputFormat::Text);
-    if !any_text && settings.asked() != TextOptions::default() {
+    let any_games = detected.iter().any(Detected::is_pgn);
+    // The view of scores is that of comments, too.
+    let of_texts = TextOptions { score_view: settings.score_view.filter(|_| !any_games), ..settings.asked() };
+    if !any_text && of_texts != TextOptions::default() {
         return Err(Error::Usage(
             "label syntax, scale of results and points of view only apply to labeled positions in text, of which there are none"
                 .to_string(),
         ));
     }
-    if settings.piece_letters.is_some() && !detected.iter().any(Detected::is_pgn) {
+    if settings.piece_letters.is_some() && !any_games {
         return Err(Error::Usage(
             "piece letters only apply to games in PGN, of which there are none".to_string(),
         ));

@@ -1,0 +1,221 @@
+//! Scores in the comments of games, in the spellings of many programs.
+
+use std::fmt::Write as _;
+
+use crate::common::program::{Bench, GAME, pgn};
+
+/// A won game whose moves have comments, of the ply and a score in White's view that grows for White.
+fn commented(comment: impl Fn(usize, i32) -> String) -> String {
+    let mut moves = String::new();
+    for (ply, san) in GAME.split_whitespace().filter(|word| !word.ends_with('.')).enumerate() {
+        // Writing to a string cannot fail.
+        let _ = write!(moves, "{san} {{{}}} ", comment(ply, 60 + 20 * ply as i32));
+    }
+    pgn("", moves.trim_end(), "1-0")
+}
+
+/// A score for the side that moves.
+fn movers(ply: usize, score: i32) -> i32 {
+    if ply.is_multiple_of(2) { score } else { -score }
+}
+
+fn pawns(score: i32) -> String {
+    format!("{:+.2}", f64::from(score) / 100.0)
+}
+
+/// The scores that `convert` writes, and what it says.
+fn scores(bench: &Bench, args: &[&str]) -> (Vec<i32>, String) {
+    let (code, out, err) = bench.run(&[&["convert", "-o", "x.txt", "--force"], args].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    let text = String::from_utf8(bench.bytes("x.txt")).unwrap();
+    let score = |line: &str| line.split(" | ").nth(1).unwrap().parse().unwrap();
+    (text.lines().map(score).collect(), out)
+}
+
+/// The scores of a game of 18 moves, whose first is 60.
+fn wanted(plies: usize) -> Vec<i32> {
+    (0..plies as i32).map(|ply| 60 + 20 * ply).collect()
+}
+
+#[test]
+fn units_and_views_of_evaluations_are_told_by_their_games() {
+    let bench = Bench::new();
+    let plies = wanted(18);
+    let clock = "[%emt 0:00:04]";
+    for (name, text) in [
+        ("centipawns, mover's", commented(|ply, cp| format!("[%eval {},18] {clock}", movers(ply, cp)))),
+        ("centipawns, White's", commented(|_, cp| format!("[%eval {cp},18] {clock}"))),
+        ("pawns, White's", commented(|_, cp| format!("[%eval {},18] {clock}", pawns(cp)))),
+        ("pawns, mover's", commented(|ply, cp| format!("[%eval {}] {clock}", pawns(movers(ply, cp))))),
+        // Whole numbers beside others with a point.
+        (
+            "pawns, some of them whole",
+            commented(|_, cp| match cp % 100 {
+                0 => format!("[%eval {}]", cp / 100),
+                _ => format!("[%eval {}]", pawns(cp)),
+            }),
+        ),
+        ("engines, mover's", commented(|ply, cp| format!("{}/12 1.0s", pawns(movers(ply, cp))))),
+        ("engines, White's", commented(|_, cp| format!("{}/12 1.0s", pawns(cp)))),
+        ("c-chess-cli", commented(|ply, cp| format!("{}/12 100ms", movers(ply, cp)))),
+        ("OpenBench", commented(|ply, cp| format!("{} 12/20 5 40000", pawns(movers(ply, cp))))),
+        ("OpenBench, compact", commented(|ply, cp| pawns(movers(ply, cp)))),
+    ] {
+        bench.write("g.pgn", text);
+        let (found, told) = scores(&bench, &["g.pgn"]);
+        assert_eq!(found, plies, "{name}: {told}");
+        assert!(!told.contains("warning") && told.contains("1 positions left out"), "{name}: {told}");
+    }
+}
+
+#[test]
+fn evaluations_of_one_side_are_held_against_material() {
+    let bench = Bench::new();
+    let mut text = String::new();
+    for game in 0..24 {
+        // A queen more for one side or the other; only Black has an engine.
+        let (board, score) = [("3qk3/8/8/8/8/8/8/4K3", 900), ("4k3/8/8/8/8/8/8/3QK3", -900)][game % 2];
+        let king = if board.starts_with('3') { "Ke7" } else { "Kf7" };
+        let _ = write!(
+            text,
+            "[FEN \"{board} b - - 0 1\"]\n[Result \"*\"]\n\n1... {king} {{[%eval {score},9]}} 1/2-1/2\n\n"
+        );
+    }
+    bench.write("g.pgn", &text);
+    let (found, told) = scores(&bench, &["g.pgn"]);
+    assert_eq!(found, [-900, 900].repeat(12), "{told}");
+    assert!(
+        told.contains("point of view of scores side to move: 24 of 24 scores of Black's moves"),
+        "{told}"
+    );
+    let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+    assert_eq!(found, [900, -900].repeat(12));
+    assert!(
+        told.contains("warning: point of view white was requested, but the scores in comments look like stm"),
+        "{told}"
+    );
+}
+
+#[test]
+fn units_are_held_against_material() {
+    let bench = Bench::new();
+    // A queen more, and scores of nine pawns in several units.
+    let games = |score: &str| {
+        let game = format!("[FEN \"4k3/8/8/8/8/8/8/3QK3 w - - 0 1\"]\n\n1. Kf2 {{{score}}} 1-0\n\n");
+        bench.write("g.pgn", game.repeat(40));
+        scores(&bench, &["g.pgn"])
+    };
+    assert_eq!(games("[%eval 9,12]").0, [900; 40]);
+    assert_eq!(games("[%eval 900,12]").0, [900; 40]);
+    let (found, told) = games("+95.00/12");
+    assert_eq!(found, [9500; 40]);
+    assert!(told.contains("40 of 40 late ones are more than ten times of what"), "{told}");
+}
+
+#[test]
+fn a_view_that_cannot_be_known_is_asked_for() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval -28,19]}", "1-0"));
+    let (found, told) = scores(&bench, &["g.pgn"]);
+    assert_eq!(found, [31, -28]);
+    assert!(
+        told.contains("warning: scores such as [%eval 31,18] are read as centipawns in White's view"),
+        "{told}"
+    );
+    let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "stm"]);
+    assert_eq!(found, [31, 28]);
+    assert!(!told.contains("warning"), "{told}");
+    let error = bench.fails(&["convert", "g.pgn", "-o", "y.txt", "--pov", "stm"], 2);
+    assert!(error.contains("only apply to labeled positions"), "{error}");
+}
+
+#[test]
+fn scores_of_two_views_in_one_file_are_refused() {
+    let bench = Bench::new();
+    let white = commented(|_, cp| format!("{}/12", pawns(cp)));
+    let mover = commented(|ply, cp| format!("{}/12", pawns(movers(ply, cp))));
+    bench.write("g.pgn", format!("{white}{mover}").repeat(4));
+    for args in
+        [&["convert", "g.pgn", "-o", "x.txt"][..], &["wdl", "g.pgn"], &["extract", "g.pgn", "-o", "x.bin"]]
+    {
+        let error = bench.fails(args, 1);
+        assert!(
+            error.contains("g.pgn: scores with different points of view seem to be mixed: 68 of 136 scores"),
+            "{error}"
+        );
+        assert!(
+            error.contains("--score-pov white or --score-pov stm reads them all the same way"),
+            "{error}"
+        );
+    }
+    let (found, _) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+    assert_eq!(found[..18], wanted(18)[..]);
+    // What its beginning says of a file need not be true of the rest.
+    bench.write("h.pgn", white.repeat(480) + &mover.repeat(480));
+    let error = bench.fails(&["convert", "h.pgn", "-o", "y.txt"], 1);
+    assert!(error.contains("8160 of 16320 scores"), "{error}");
+}
+
+#[test]
+fn missing_scores_stay_missing_and_unknown_ones_are_said() {
+    let bench = Bench::new();
+    // As OpenBench wrote them.
+    let moves = "1. e4 {+0.35 12/20 5 40000} e5 {-0.28 11/19 8 40000} 2. Qh5 {+0.41 13/22 16 35602} Ke7 { 0/1 8 40000} \
+                 3. Qxe5# {+M1 96/2 2 2516, White mates}";
+    bench.write("g.pgn", pgn("", moves, "1-0"));
+    let (found, told) = scores(&bench, &["g.pgn"]);
+    assert_eq!(found, [35, 28, 41, 30_000]);
+    assert!(!told.contains("not read"), "{told}");
+    bench.write("h.pgn", pgn("", "1. e4 {+0.35} e5 {unknown} 2. Qh5 {+M3} Ke7 {book}", "1-0"));
+    assert_eq!(scores(&bench, &["h.pgn"]).0, [35, 30_000]);
+
+    bench.write("odd.pgn", pgn("", "1. e4 {+0.35 d12} e5 {0:05:00}\n2. Qh5 {eval: good} Ke7 {-35}", "1-0"));
+    let (code, told, _) = bench.run(&["convert", "odd.pgn", "-o", "x.fens"], "");
+    assert_eq!(code, 0);
+    assert!(told.contains("\n  the scores of 2 comments, which were not understood\n"), "{told}");
+    let unread =
+        "2 comments have what looks like a score and was not understood; the first: odd.pgn:4: +0.35 d12";
+    assert!(told.contains(&format!("warning: {unread}")), "{told}");
+    let report = bench.told(&["convert", "odd.pgn", "-o", "y.fens"]);
+    assert_eq!(report["sources"][0]["unread_scores"]["count"], 2);
+    let error = bench.fails(&["wdl", "odd.pgn"], 1);
+    assert!(error.contains(&format!("left out: positions without a score (5); {unread}")), "{error}");
+    // Everything else of these is kept, the last position being left out by choice.
+    for (comment, said) in
+        [("{book}", "nothing was lost"), ("{+0.35 d12}", "1 comment whose score was not read")]
+    {
+        let moves = format!("1. e4 {{+0.35/12}} {comment} e5 {{-0.28/12}}");
+        bench.write("g.pgn", pgn("", &moves, "1-0"));
+        let args = ["convert", "g.pgn", "-o", "g.binpack", "--max-ply", "1", "--force"];
+        let (_, told, _) = bench.run(&args, "");
+        assert!(told.contains(&format!("\n  {said}\n")), "{told}");
+    }
+}
+
+#[test]
+fn evaluation_profiles_have_the_scores_of_all_positions() {
+    let bench = Bench::new();
+    let moves = "{[%evp 0,3,14,\n20,-25,30]} 1. e4 e5 {[%eval 0.22]} 2. f4";
+    bench.write("g.pgn", pgn("", moves, "1-0"));
+    assert_eq!(scores(&bench, &["g.pgn"]).0, [14, 20, 22, 30]);
+    bench.write("g.pgn", pgn("", &moves.replace("evp 0,3", "evp 1,4"), "1-0"));
+    assert_eq!(scores(&bench, &["g.pgn"]).0, [14, 22, -25]);
+    bench.write("g.pgn", pgn("", &moves.replace("evp 0,3", "evp 0,9"), "1-0"));
+    let (found, told) = scores(&bench, &["g.pgn"]);
+    assert_eq!(found, [22]);
+    assert!(
+        told.contains("1 comment has what looks like a score and was not understood; the first: g.pgn:"),
+        "{told}"
+    );
+}
+
+#[test]
+fn of_two_scores_in_a_comment_that_of_the_searched_position_counts() {
+    let bench = Bench::new();
+    let moves = "1. e4 {+0.39/72 4s, wv=0.39} e5 {-0.28/25 8s, wv=0.28} 2. Nf3 {d=9, wv=0.31}";
+    bench.write("g.pgn", pgn("", moves, "1-0"));
+    let (_, data) = bench.extract(&["g.pgn", "--skip-plies", "0"], "");
+    let scores = data.search_scores();
+    assert_eq!((scores[0], scores[1], scores[3]), (39.0, 28.0, 31.0));
+    assert!(scores[2].is_nan());
+}
