@@ -59,7 +59,7 @@ fn a_score_before_or_behind_the_result_is_kept() {
         let wanted = SCORES.map(|cp| (1.0 / (1.0 + 10f64.powf(-f64::from(cp) / 400.0))) as f32);
         assert_eq!(scored.results(), wanted, "{text}");
     }
-    let tuned = bench.tune(&["x.txt", "--blend", "0.5", "--l2", "1e-4", "--out", "r"]);
+    let tuned = bench.tune(&["x.txt", "--blend", "0.5", "--l2", "1e-4", "--k", "1", "--out", "r"]);
     assert_eq!(tuned["blend"]["share"], 0.5, "{tuned}");
 }
 
@@ -158,7 +158,7 @@ fn scores_need_no_results_where_they_are_the_target() {
     let scored =
         ["rescore", "x.csv", "--target", "score", "--engine", "material", "--depth", "1", "-o", "e.fens"];
     assert_eq!(bench.report(&scored)["progress"]["scored"], 3);
-    bench.tune(&["x.csv", "--target", "score", "--l2", "1e-4", "--out", "r"]);
+    bench.tune(&["x.csv", "--target", "score", "--l2", "1e-4", "--k", "1", "--out", "r"]);
 }
 
 #[test]
