@@ -19,8 +19,8 @@ Formats:\n  \
 spsa             name,start,min,max,c_end,r_end,simul_elo (spsa.pl)\n  \
 bspsa            name,start,min,max,c_end,s,sigma,simul_elo (bspsa.pl)\n  \
 openbench        name, int|float, start, min, max, C_end, R_end\n  \
-fishtest         name,start,min,max,c_end,r_end (also what Stockfish's TUNE prints; reads tests of its API, too)\n  \
-weather-factory  config.json: {\"name\": {\"value\", \"min_value\", \"max_value\", \"step\"}}; reads state.json, too\n  \
+fishtest         name,start,min,max,c_end,r_end (also what Stockfish's TUNE prints)\n  \
+weather-factory  config.json: {\"name\": {\"value\", \"min_value\", \"max_value\", \"step\"}}, or state.json\n  \
 params           name, int|float, v, min, max, step, delta //comment (YaneuraOu's tune.py)\n  \
 uci              setoption name NAME value VALUE\n  \
 values           name, value; reads columns under a header, too, such as OpenBench's digest\n  \

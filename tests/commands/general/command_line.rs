@@ -161,7 +161,7 @@ fn full_disks_and_readers_that_have_gone_are_told_apart() {
     }
     // Warnings that cannot be written do not end a command.
     bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
-    let tune = "\"$GPUTEXEL\" -q tune d.bin -o r --force --prior-folds 100 --epochs 1 --backend cpu";
+    let tune = "\"$GPUTEXEL\" --json tune d.bin -o r --force --prior-folds 100 --epochs 1 --backend cpu";
     let (code, _, err) = bench.shell(tune);
     assert!(code == 0 && err.contains("warning"), "{err}");
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);

@@ -241,7 +241,10 @@ impl TableValues {
 
     /// The name that was perhaps meant by one that is none, as the end of a message.
     pub(super) fn near(&self, text: &str) -> String {
-        did_you_mean(text, self.names().into_iter().map(|name| name.name))
+        // Of the same phase, which is seldom what is wrong.
+        let phase = |name: &str| phases(name).map(|(_, phases)| phases);
+        let names = self.names().into_iter().map(|name| name.name);
+        did_you_mean(text, names.filter(|name| phase(name) == phase(text)))
     }
 
     /// A table or feature by its name, unless there are several; a feature also by that of its group and its own.
