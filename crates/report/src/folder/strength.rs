@@ -351,7 +351,7 @@ mod tests {
         let mut record = record();
         record.config.k = 0.9;
         let mut note = |mode, ratio| {
-            record.scale = Some(ScaleRecord { mode, on_prior: 0.8 });
+            record.scale = Some(ScaleRecord { mode, on_prior: 0.8, joint_failed: false });
             of_record(&record, ratio, None).notes[1].clone()
         };
         assert_eq!(
