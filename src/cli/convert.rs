@@ -124,8 +124,9 @@ pub fn describe(report: &ConversionReport) -> String {
     let lost = report.losses.listed().into_iter().filter(|(count, _)| *count > 0);
     let mut lost: Vec<_> = lost.map(|(count, what)| format!("  {} {what}\n", grouped(count))).collect();
     for source in &report.sources {
+        let whose = if source.unread_scores.count == 1 { "whose score was" } else { "whose scores were" };
         if source.unread_scores.count > 0 {
-            lost.push(format!("  the scores of {}, which were not understood\n", source.unread_scored()));
+            lost.push(format!("  {} {whose} not read\n", source.unread_scored()));
         }
         if let Some(first) = &source.unread_text.first {
             let (lines, path) = (counted(source.unread_text.count, "line"), &source.record.path);

@@ -9,10 +9,10 @@ use gputexel::{Error, Recorded, Result};
 
 use super::Context;
 
-/// Warnings of the library on standard error; with JSON only one of a folder that could not be locked.
+/// Warnings of the library on standard error; one of a folder that could not be locked is never left out.
 pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) {
     if let Some(warning) = folder.and_then(RunFolder::warning) {
-        note!("gputexel: warning: {warning}");
+        alert!("gputexel: warning: {warning}");
     }
     if !context.json {
         for warning in warnings {

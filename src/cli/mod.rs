@@ -7,6 +7,13 @@ macro_rules! note {
     };
 }
 
+/// As `note!`, for what is to be told even where only errors are.
+macro_rules! alert {
+    ($($words:tt)*) => {
+        $crate::cli::print_alert(&format!($($words)*))
+    };
+}
+
 mod backend;
 mod basis;
 mod bench;
@@ -330,9 +337,13 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// What `note!` does.
 fn print_note(line: &str) {
-    if QUIET.load(Ordering::Relaxed) {
-        return;
+    if !QUIET.load(Ordering::Relaxed) {
+        print_alert(line);
     }
+}
+
+/// What `alert!` does.
+fn print_alert(line: &str) {
     let _ = std::io::stderr().write_all(format!("{}\n", style::note(line)).as_bytes());
 }
 

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::agreement::told_view;
 use super::epd::operations;
-use super::evidence::{are_pawns, as_white, judge, judge_scores, told_view, words_scale};
+use super::evidence::{are_pawns, as_white, judge, judge_scores, words_scale};
 use super::fen::{parse_board, parse_fen};
 use super::fields::{Found, Survey};
 use super::header::{find_columns, lacking_column};

@@ -5,10 +5,10 @@
 
 use shakmaty::{CastlingMode, Position, Setup};
 
+use super::agreement::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, told_view};
 use super::epd::parse_epd;
 use super::fen::legal_position;
 use super::labels::{Label, LabelError, LabelSyntax, MAX_SCORE_CP, Outcome, Word};
-use super::sample::{Agreement, TELLING_SCORE_CP, Verdict, material_balance, tendency};
 use super::scale::ResultScale;
 use super::text::{PointOfView, TextFormat, parse_labeled, read_columns, significant_lines};
 
@@ -148,21 +148,6 @@ pub(super) struct Judged {
     pub view: PointOfView,
     pub evidence: String,
     pub warning: Option<String>,
-}
-
-/// Which view the counts of numbers that were read as White's speak for, if any.
-///
-/// Lines with Black to move differ between the readings, and decide when at least ten of them are
-/// three standard deviations off a coin's toss; but where those with White to move run against
-/// material, it is the meaning of the numbers that is wrong, and no view mends it.
-pub(crate) fn told_view(counts: &Agreement) -> Option<PointOfView> {
-    let white = tendency(counts.white_to_move_agree, counts.white_to_move);
-    match (white, tendency(counts.black_to_move_agree, counts.black_to_move)) {
-        (-1, _) => None,
-        (_, 1) => Some(PointOfView::White),
-        (_, -1) => Some(PointOfView::Stm),
-        _ => None,
-    }
 }
 
 /// The counts with Black to move in words.

@@ -6,7 +6,9 @@
 //! [`selection`] names what is left out and why. [`quiescence`] searches captures under any
 //! [`evaluation`].
 
+mod agreement;
 mod bare;
+mod comments;
 pub mod detection;
 pub mod epd;
 pub mod evaluation;
@@ -19,6 +21,7 @@ mod number;
 mod outcome;
 pub mod pgn;
 mod phase;
+mod point_of_view;
 pub mod quiescence;
 mod reason;
 pub mod sample;

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Position as _, Setup};
 
 use super::epd::{parse_epd, take_counters};
@@ -16,6 +15,7 @@ use super::labels::{
     Label, LabelError, LabelSyntax, MAX_SCORE_CP, Outcome, Remainder, parse_cp, parse_label, parse_outcome,
     pawns_to_cp,
 };
+pub use super::point_of_view::PointOfView;
 use super::sample::{Batch, Origin, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
@@ -25,36 +25,6 @@ pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Longest line that is looked at, in bytes; labeled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
-
-/// Whose expected score a number is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PointOfView {
-    /// White's.
-    White,
-    /// The side to move's.
-    Stm,
-}
-
-impl PointOfView {
-    /// The name by which command lines and datasets call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::White => "white",
-            Self::Stm => "stm",
-        }
-    }
-}
-
-impl std::str::FromStr for PointOfView {
-    type Err = gputexel_files::Error;
-
-    fn from_str(text: &str) -> gputexel_files::Result<Self> {
-        [Self::White, Self::Stm].into_iter().find(|view| view.name() == text).ok_or_else(|| {
-            gputexel_files::Error::Usage(format!("point of view '{text}': expected white or stm"))
-        })
-    }
-}
 
 /// The columns of a text with a header line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,6 +17,8 @@ pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
 pub enum RunEvent<'a> {
     /// A one-line warning; the run continues.
     Warning(&'a str),
+    /// A warning that even those are told who want to hear of errors only: a file is not written, or a folder not locked.
+    Alert(&'a str),
     /// Games or positions are being extracted to a file first, and how far that is.
     Extracting(Progress),
     /// Games or positions were extracted to a file first.

@@ -126,7 +126,7 @@ impl Unfinished {
         observe: &mut RunObserver<'_>,
     ) -> Result<Tuned> {
         if let Some(warning) = self.folder.warning() {
-            observe(RunEvent::Warning(&warning))?;
+            observe(RunEvent::Alert(&warning))?;
         }
         let before = self.record.uncertainty;
         let bootstrap = if asked.bootstrap > 0 { asked.bootstrap } else { before.bootstrap };

@@ -345,7 +345,7 @@ pub(crate) fn leave_report(
 ) -> Result<()> {
     let report = RunReport::of_run(folder, in_hand);
     match report.and_then(|report| folder.write(REPORT, &report.to_html(None)?)) {
-        Err(error) => observe(RunEvent::Warning(&format!("no report: {error}"))),
+        Err(error) => observe(RunEvent::Alert(&format!("no report: {error}"))),
         Ok(()) => Ok(()),
     }
 }

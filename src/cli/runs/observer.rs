@@ -118,7 +118,8 @@ impl<'a> Observer<'a> {
     pub fn observe(&mut self, event: RunEvent<'_>) -> Result<()> {
         let talks = !self.context.quiet && !self.context.json;
         match event {
-            RunEvent::Warning(text) => self.warn(text),
+            RunEvent::Warning(text) => self.warn(|| note!("gputexel: warning: {text}")),
+            RunEvent::Alert(text) => self.warn(|| alert!("gputexel: warning: {text}")),
             RunEvent::Extracting(at) => {
                 self.reading.get_or_insert_with(|| Reading::begin(self.context)).show(at);
             }
@@ -144,7 +145,7 @@ impl<'a> Observer<'a> {
                 self.progress.as_mut().map_or(Ok(()), |progress| progress.epoch(record, pairs))?;
             }
             RunEvent::Replaced { error, evaluator } => {
-                self.warn(&format!("{error}; continuing on the {evaluator}"));
+                self.warn(|| note!("gputexel: warning: {error}; continuing on the {evaluator}"));
             }
             RunEvent::Optimized => {
                 if let Some(mut progress) = self.progress.take() {
@@ -219,8 +220,7 @@ impl<'a> Observer<'a> {
         text
     }
 
-    fn warn(&self, text: &str) {
-        let print = || note!("gputexel: warning: {text}");
+    fn warn(&self, print: impl FnOnce()) {
         let bar = self.resamples.as_ref().map(|resamples| &resamples.bar);
         let bar = bar.or(self.progress.as_ref().map(|progress| &progress.bar));
         match bar.or(self.deciding.as_ref().map(|deciding| &deciding.spinner)) {

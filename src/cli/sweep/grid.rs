@@ -161,7 +161,7 @@ fn carry_out(
     observer.finish();
     let end = end?;
     if let Err(error) = &end.report {
-        note!("gputexel: warning: no report: {error}");
+        alert!("gputexel: warning: no report: {error}");
     }
     let unfinished = end.results.unfinished();
     if talks

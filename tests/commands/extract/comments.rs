@@ -172,7 +172,7 @@ fn missing_scores_stay_missing_and_unknown_ones_are_said() {
     bench.write("odd.pgn", pgn("", "1. e4 {+0.35 d12} e5 {0:05:00}\n2. Qh5 {eval: good} Ke7 {-35}", "1-0"));
     let (code, told, _) = bench.run(&["convert", "odd.pgn", "-o", "x.fens"], "");
     assert_eq!(code, 0);
-    assert!(told.contains("\n  the scores of 2 comments, which were not understood\n"), "{told}");
+    assert!(told.contains("\n  2 comments whose scores were not read\n"), "{told}");
     let unread =
         "2 comments have what looks like a score and was not understood; the first: odd.pgn:4: +0.35 d12";
     assert!(told.contains(&format!("warning: {unread}")), "{told}");

@@ -336,7 +336,12 @@ fn portions_change_nothing() {
         let mut sweep = SweepDriver::try_new(&config, &data).unwrap().with_portion(4);
         let cut = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
         assert_eq!((whole.together, cut.together), (18, 4));
-        assert_eq!((whole.epochs, cut.epochs), (18 * 12, 18 * 12));
+        // Runs of Gauss–Newton end when they have converged.
+        let most = 18 * 12;
+        match method {
+            SweepMethod::Adam { .. } => assert_eq!((whole.epochs, cut.epochs), (most, most)),
+            SweepMethod::GaussNewton { .. } => assert!(whole.epochs < most && cut.epochs < most),
+        }
         for (a, b) in whole.runs.iter().zip(&cut.runs) {
             assert_eq!((a.combination, a.fold), (b.combination, b.fold));
             assert!(about(a.result.held_out, b.result.held_out, method), "{a:?} {b:?}");

@@ -5,9 +5,10 @@
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::score_convention::CommentTally;
-use super::scores::{CommentScore, ScoreForm, comment_score, evaluation_profile, has_profile, is_book};
 use super::tags::{GameTags, KnownTag};
+use crate::comments::{
+    CommentScore, CommentTally, ScoreForm, ScoredPly, comment_score, evaluation_profile, has_profile, is_book,
+};
 use crate::fen::{legal_position, parse_fen};
 use crate::selection::{Criteria, Ply, Reason, draw};
 
@@ -243,6 +244,13 @@ impl Game {
             CommentScore::Found(_) | CommentScore::Unread => true,
             CommentScore::Missing => has_profile(text),
         }
+    }
+
+    /// Positions with their scores.
+    pub fn scored_plies(&self) -> Vec<ScoredPly<'_>> {
+        let scored = |ply: &'_ Ply| (ply.score_cp, ply.score_form);
+        let plies = self.plies.iter().map(|ply| (&ply.position, scored(ply)));
+        plies.map(|(position, (score_cp, score_form))| ScoredPly { position, score_cp, score_form }).collect()
     }
 
     /// Gives positions that have no score that of the evaluation profile.

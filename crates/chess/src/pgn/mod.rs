@@ -9,7 +9,7 @@
 //! are played (`replay`, `game`, `moves`), and judged as a whole at their ends. Moves are
 //! found however they are spelled, if only one can be meant (`moves`, `lenient_moves`), and in whatever
 //! letters a language has for the pieces (`piece_letters`). Comments may say
-//! something about scores (`scores`, by the conventions of their file, `score_convention`) and books, tags about players and clocks (`tags`). Files,
+//! something about scores and books (`comments`), tags about players and clocks (`tags`). Files,
 //! decompression and threads are left to callers.
 
 mod game;
@@ -18,16 +18,16 @@ mod lenient_moves;
 mod moves;
 mod piece_letters;
 mod replay;
-mod score_convention;
-mod scores;
 mod split;
 mod tags;
 #[cfg(test)]
 mod tests;
 mod text_cursor;
 
+pub use crate::comments::{
+    CommentScore, CommentTally, DetectedScores, ScoreConvention, ScoreForm, ScoreTally, Spelling,
+    WrittenScore, comment_score, evaluation_profile,
+};
 pub use piece_letters::PieceLetters;
 pub use replay::{read_pgn, read_pgn_with_letters};
-pub use score_convention::{CommentTally, DetectedScores, ScoreConvention, ScoreTally};
-pub use scores::{CommentScore, ScoreForm, Spelling, WrittenScore, comment_score, evaluation_profile};
 pub use split::{is_tag_pair, last_game_start};

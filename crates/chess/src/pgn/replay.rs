@@ -332,7 +332,7 @@ impl<'a> Replay<'a> {
             let first_sample = self.batch.samples.len();
             game.apply_profile();
             if game.has_scores {
-                self.batch.comments.add_game(&game.plies);
+                self.batch.comments.add_game(&game.scored_plies());
             }
             self.criteria.judge_game(&mut game.plies, game.identity, &mut self.batch);
             self.batch.positions_read += game.plies.len() as u64;

@@ -9,9 +9,9 @@ use shakmaty::{Board, Chess, Color, Move, Position};
 use super::search::PositionSearch;
 use super::{Reason, Resolve, Selection};
 use crate::bare;
+use crate::comments::{ScoreConvention, ScoreForm};
 use crate::fen::FenError;
 use crate::labels::MAX_SCORE_CP;
-use crate::pgn::{ScoreConvention, ScoreForm};
 use crate::sample::{Batch, Origin, Sample, game_ply, position_key};
 
 /// Most positions of one game that are read; under the rule of 75 moves no game is longer than

@@ -95,7 +95,7 @@ impl Tuner<'_> {
             None => None,
         };
         if let Some(warning) = folder.as_ref().and_then(RunFolder::warning) {
-            (self.observer)(RunEvent::Warning(&warning))?;
+            (self.observer)(RunEvent::Alert(&warning))?;
         }
         let result = (|| {
             let (positions, prepared) = match (positions, prepared) {

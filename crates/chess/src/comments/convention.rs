@@ -5,14 +5,12 @@
 //! scores, material tells, as it does for labeled positions.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Color, Position as _};
+use shakmaty::{Chess, Color, Position as _};
 
-use super::scores::{ScoreForm, Spelling, WrittenScore};
-use crate::evidence::told_view;
+use super::form::{ScoreForm, Spelling, WrittenScore};
+use crate::agreement::{Agreement, TELLING_SCORE_CP, material_balance, told_view};
 use crate::labels::MAX_SCORE_CP;
-use crate::sample::{Agreement, TELLING_SCORE_CP, material_balance};
-use crate::selection::Ply;
-use crate::text::PointOfView;
+use crate::point_of_view::PointOfView;
 
 /// How the scores in the comments of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +116,15 @@ impl ScoreConvention {
     }
 }
 
+/// A position of a game with the score that a comment gives it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScoredPly<'g> {
+    pub position: &'g Chess,
+    /// Centipawns, White's view; NaN without one.
+    pub score_cp: f32,
+    pub score_form: Option<ScoreForm>,
+}
+
 /// What was found out about the scores of a file.
 #[derive(Clone, Debug, Default)]
 pub struct DetectedScores {
@@ -163,7 +170,7 @@ impl CommentTally {
     }
 
     /// Holds the scores of a game against each other and against material.
-    pub fn add_game(&mut self, plies: &[Ply]) {
+    pub(crate) fn add_game(&mut self, plies: &[ScoredPly<'_>]) {
         self.add_size(plies);
         let mut last = None;
         // Positions of a game are no independent witnesses: the last one a side to move is heard.
@@ -196,7 +203,7 @@ impl CommentTally {
     }
 
     /// Holds the size of a late score against that of the material.
-    fn add_size(&mut self, plies: &[Ply]) {
+    fn add_size(&mut self, plies: &[ScoredPly<'_>]) {
         let scored = plies.iter().rev().filter(|ply| ply.score_cp.abs() < MAX_SCORE_CP);
         let of_forms =
             scored.filter_map(|ply| Some((ply, ply.score_form.filter(|form| *form != ScoreForm::White)?)));

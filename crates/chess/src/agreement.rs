@@ -1,0 +1,227 @@
+//! How labels agree with the material on the board, and whose view they take by that.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, Board, Color};
+
+use super::point_of_view::PointOfView;
+
+/// Scores below which nothing is made of their sign, centipawns.
+pub(crate) const TELLING_SCORE_CP: f32 = 50.0;
+
+/// Whether a result favors a side.
+pub(super) fn is_decisive(result: f32) -> bool {
+    (result - 0.5).abs() >= 0.1
+}
+
+/// Material in pawns, White's less Black's, with the usual 1, 3, 3, 5, 9.
+pub fn material_balance(board: &Board) -> i32 {
+    let white = board.white();
+    let balance = |pieces: Bitboard| 2 * (pieces & white).count() as i32 - pieces.count() as i32;
+    balance(board.pawns())
+        + 3 * balance(board.knights() | board.bishops())
+        + 5 * balance(board.rooks())
+        + 9 * balance(board.queens())
+}
+
+/// Decisive results of positions with at least two pawns of imbalance: how many went to the side
+/// with more material, by side to move.
+///
+/// In real data three in four do or more. Only lines with Black to move tell the points of view
+/// apart: read from the wrong side, they agree in one of four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// White to move: positions that count.
+    pub white_to_move: u64,
+    /// White to move: results that went to the side with more material.
+    pub white_to_move_agree: u64,
+    /// Black to move: positions that count.
+    pub black_to_move: u64,
+    /// Black to move: results that went to the side with more material.
+    pub black_to_move_agree: u64,
+}
+
+/// Positions below which no fault is clear.
+const MIN_CLEAR: u64 = 100;
+
+/// Share of results that go with material below which they clearly run against it.
+const AGAINST: f64 = 1.0 / 3.0;
+
+/// What the final labels say when held against material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Results go with material for both sides to move.
+    Agree,
+    /// Too few decisive, imbalanced positions, or no clear tendency.
+    CannotTell,
+    /// Results contradict material for both sides to move: they are reversed.
+    Reversed,
+    /// Results go against material for one side to move only: they were read from the wrong
+    /// point of view.
+    WrongPointOfView,
+    /// Results go with material much less often for one side to move: lines of both points of
+    /// view are mixed.
+    MixedPointOfView,
+}
+
+impl Agreement {
+    /// Counts one position with a result from White's view, if it is decisive and the board
+    /// imbalanced; returns whether it is.
+    pub fn add(&mut self, board: &Board, turn: Color, result: f32) -> bool {
+        is_decisive(result) && self.add_balance(material_balance(board), turn, result > 0.5).is_some()
+    }
+
+    /// Counts one position with its material balance and whom its result or score favors, if the
+    /// board is imbalanced; returns whether they agree.
+    pub(crate) fn add_balance(&mut self, balance: i32, turn: Color, favors_white: bool) -> Option<bool> {
+        if balance.abs() < 2 {
+            return None;
+        }
+        let agrees = (balance > 0) == favors_white;
+        if turn.is_white() {
+            self.white_to_move += 1;
+            self.white_to_move_agree += u64::from(agrees);
+        } else {
+            self.black_to_move += 1;
+            self.black_to_move_agree += u64::from(agrees);
+        }
+        Some(agrees)
+    }
+
+    /// Adds all counts of another.
+    pub fn merge(&mut self, other: &Self) {
+        self.white_to_move += other.white_to_move;
+        self.white_to_move_agree += other.white_to_move_agree;
+        self.black_to_move += other.black_to_move;
+        self.black_to_move_agree += other.black_to_move_agree;
+    }
+
+    /// Positions that count.
+    pub fn positions(&self) -> u64 {
+        self.white_to_move + self.black_to_move
+    }
+
+    /// Share of results that went to the side with more material.
+    pub fn rate(&self) -> Option<f64> {
+        let agree = self.white_to_move_agree + self.black_to_move_agree;
+        (self.positions() > 0).then(|| agree as f64 / self.positions() as f64)
+    }
+
+    /// The same results read from the other point of view.
+    pub fn flipped(&self) -> Self {
+        Self { black_to_move_agree: self.black_to_move - self.black_to_move_agree, ..*self }
+    }
+
+    /// The verdict, where the counts leave so little doubt that nothing should be written: two of
+    /// three go against material, for one side to move or for both, or one side's go nowhere.
+    pub fn clear_fault(&self) -> Option<Verdict> {
+        let rate = |agree: u64, total: u64| agree as f64 / total.max(1) as f64;
+        let white = rate(self.white_to_move_agree, self.white_to_move);
+        let black = rate(self.black_to_move_agree, self.black_to_move);
+        let (low, high) = (white.min(black), white.max(black));
+        let fewest = self.white_to_move.min(self.black_to_move);
+        let verdict = self.verdict();
+        let clear = match verdict {
+            Verdict::Agree | Verdict::CannotTell => false,
+            Verdict::Reversed => {
+                self.positions() >= MIN_CLEAR && self.rate().is_some_and(|rate| rate < AGAINST)
+            }
+            Verdict::WrongPointOfView => 2 * fewest >= MIN_CLEAR && low < AGAINST,
+            Verdict::MixedPointOfView => 2 * fewest >= MIN_CLEAR && low <= 0.6 && high - low >= 0.15,
+        };
+        clear.then_some(verdict)
+    }
+
+    /// What the counts say. The thresholds are three standard deviations of a fair coin, and a
+    /// tenth between the sides to move (real data differ by a hundredth or two).
+    pub fn verdict(&self) -> Verdict {
+        let white = tendency(self.white_to_move_agree, self.white_to_move);
+        let black = tendency(self.black_to_move_agree, self.black_to_move);
+        let all = tendency(self.white_to_move_agree + self.black_to_move_agree, self.positions());
+        match (white, black) {
+            (-1, -1) => return Verdict::Reversed,
+            (1, -1) | (-1, 1) => return Verdict::WrongPointOfView,
+            _ => {}
+        }
+        if self.white_to_move > 0 && self.black_to_move > 0 {
+            let rates = [
+                self.white_to_move_agree as f64 / self.white_to_move as f64,
+                self.black_to_move_agree as f64 / self.black_to_move as f64,
+            ];
+            let mean = self.rate().unwrap_or(0.5);
+            let variance =
+                mean * (1.0 - mean) * (1.0 / self.white_to_move as f64 + 1.0 / self.black_to_move as f64);
+            let difference = (rates[0] - rates[1]).abs();
+            if difference > 0.1 && difference > 5.0 * variance.sqrt() {
+                return Verdict::MixedPointOfView;
+            }
+        }
+        match all {
+            1 => Verdict::Agree,
+            -1 => Verdict::Reversed,
+            _ => Verdict::CannotTell,
+        }
+    }
+}
+
+/// Whether `agree` of `total` is clearly more (1) or less (−1) than half.
+pub(super) fn tendency(agree: u64, total: u64) -> i32 {
+    let excess = 2.0 * agree as f64 - total as f64;
+    match total {
+        0..10 => 0,
+        _ if excess >= 3.0 * (total as f64).sqrt() => 1,
+        _ if excess <= -3.0 * (total as f64).sqrt() => -1,
+        _ => 0,
+    }
+}
+
+/// Which view the counts of numbers that were read as White's speak for, if any.
+///
+/// Lines with Black to move differ between the readings, and decide when at least ten of them are
+/// three standard deviations off a coin's toss; but where those with White to move run against
+/// material, it is the meaning of the numbers that is wrong, and no view mends it.
+pub(super) fn told_view(counts: &Agreement) -> Option<PointOfView> {
+    let white = tendency(counts.white_to_move_agree, counts.white_to_move);
+    match (white, tendency(counts.black_to_move_agree, counts.black_to_move)) {
+        (-1, _) => None,
+        (_, 1) => Some(PointOfView::White),
+        (_, -1) => Some(PointOfView::Stm),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreement(white: (u64, u64), black: (u64, u64)) -> Agreement {
+        Agreement {
+            white_to_move_agree: white.0,
+            white_to_move: white.1,
+            black_to_move_agree: black.0,
+            black_to_move: black.1,
+        }
+    }
+
+    #[test]
+    fn verdicts() {
+        assert_eq!(agreement((80, 100), (78, 100)).verdict(), Verdict::Agree);
+        assert_eq!(agreement((80, 100), (22, 100)).verdict(), Verdict::WrongPointOfView);
+        assert_eq!(agreement((20, 100), (22, 100)).verdict(), Verdict::Reversed);
+        assert_eq!(agreement((800, 1000), (500, 1000)).verdict(), Verdict::MixedPointOfView);
+        assert_eq!(agreement((3, 4), (3, 4)).verdict(), Verdict::CannotTell);
+        assert_eq!(Agreement::default().verdict(), Verdict::CannotTell);
+        assert_eq!(agreement((80, 100), (22, 100)).flipped().verdict(), Verdict::Agree);
+    }
+
+    #[test]
+    fn only_clear_faults_stop_a_run() {
+        assert_eq!(agreement((12, 100), (13, 100)).clear_fault(), Some(Verdict::Reversed));
+        assert_eq!(agreement((35, 100), (40, 100)).clear_fault(), None);
+        assert_eq!(agreement((4, 40), (4, 40)).clear_fault(), None);
+        assert_eq!(agreement((80, 100), (22, 100)).clear_fault(), Some(Verdict::WrongPointOfView));
+        assert_eq!(agreement((800, 1000), (500, 1000)).clear_fault(), Some(Verdict::MixedPointOfView));
+        assert_eq!(agreement((900, 1000), (780, 1000)).clear_fault(), None);
+        assert_eq!(agreement((80, 100), (78, 100)).clear_fault(), None);
+    }
+}

@@ -1,0 +1,33 @@
+//! Points of view of results and scores.
+
+use serde::{Deserialize, Serialize};
+
+/// Whose expected score a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PointOfView {
+    /// White's.
+    White,
+    /// The side to move's.
+    Stm,
+}
+
+impl PointOfView {
+    /// The name by which command lines and datasets call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::White => "white",
+            Self::Stm => "stm",
+        }
+    }
+}
+
+impl std::str::FromStr for PointOfView {
+    type Err = gputexel_files::Error;
+
+    fn from_str(text: &str) -> gputexel_files::Result<Self> {
+        [Self::White, Self::Stm].into_iter().find(|view| view.name() == text).ok_or_else(|| {
+            gputexel_files::Error::Usage(format!("point of view '{text}': expected white or stm"))
+        })
+    }
+}
