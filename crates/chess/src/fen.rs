@@ -44,7 +44,7 @@ impl FenError {
             Self::Kings => "illegal position: not one king a side",
             Self::Pawns => "illegal position: a pawn on the first or last rank",
             Self::OppositeCheck => "illegal position: the side not to move is in check",
-            Self::Counters => "the operation hmvc or fmvn is not a whole number",
+            Self::Counters => "the operation hmvc or fmvn has no whole number that a FEN could have",
         }
     }
 }

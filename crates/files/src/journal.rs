@@ -97,7 +97,7 @@ pub fn scan<H: DeserializeOwned, E: DeserializeOwned>(
     };
     let (mut header, mut whole) = (None, 0);
     let mut check = Some(check);
-    while let Some(line) = lines.next()?.filter(|line| line.ended) {
+    while let Some(line) = lines.next_line()?.filter(|line| line.ended) {
         let (number, text) = (line.number, line.bytes);
         match (&header, check.take()) {
             (None, Some(check)) => {

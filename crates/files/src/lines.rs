@@ -52,7 +52,7 @@ impl Lines {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] for a line that is longer than [`LINE_BYTES`].
-    pub fn next(&mut self) -> Result<Option<Text<'_>>> {
+    pub fn next_line(&mut self) -> Result<Option<Text<'_>>> {
         self.offset += self.text.len() as u64;
         self.number += 1;
         self.text.clear();
@@ -96,7 +96,7 @@ mod tests {
         std::fs::write(&path, "1234567\n\nab\ncd").unwrap();
         let mut lines = Lines::limited(&path, 8).unwrap();
         let mut found = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             found.push((line.number, line.offset, line.bytes.to_vec(), line.ended));
         }
         let expected = [(1, 0, "1234567", true), (2, 8, "", true), (3, 9, "ab", true), (4, 12, "cd", false)];
@@ -104,8 +104,8 @@ mod tests {
         for text in ["a\n12345678\n", "a\n123456789", "a\n1234567890123456789"] {
             std::fs::write(&path, text).unwrap();
             let mut lines = Lines::limited(&path, 8).unwrap();
-            assert_eq!(lines.next().unwrap().map(|line| line.number), Some(1));
-            let error = lines.next().unwrap_err().to_string();
+            assert_eq!(lines.next_line().unwrap().map(|line| line.number), Some(1));
+            let error = lines.next_line().unwrap_err().to_string();
             assert!(error.contains("lines:2: the line is longer than the 0 MiB"), "{error}");
         }
     }
@@ -117,7 +117,7 @@ mod tests {
         let path = folder.path().join("match.jsonl");
         File::create(&path).unwrap().set_len(8 << 30).unwrap();
         let mut lines = Lines::open(&path).unwrap();
-        let error = lines.next().unwrap_err().to_string();
+        let error = lines.next_line().unwrap_err().to_string();
         assert!(
             error.ends_with("match.jsonl:1: the line is longer than the 64 MiB that are read of one"),
             "{error}"

@@ -320,7 +320,7 @@ impl RunFolder {
             Ok(mut lines) => {
                 for _ in 0..keep {
                     // The last one may have been torn by a crash.
-                    let Some(line) = lines.next()?.filter(|line| line.ended) else { break };
+                    let Some(line) = lines.next_line()?.filter(|line| line.ended) else { break };
                     kept = line.offset + line.bytes.len() as u64 + 1;
                 }
             }

@@ -555,7 +555,7 @@ fn values_of_lines_that_never_occur_part_them() {
     let set = imported();
     let structure = set.structure();
     let line = structure.parts.iter().find_map(|part| match &part.layout {
-        Arrangement::Lines(lines) => lines.iter().find(|line| line.len() >= 3).map(|line| line.clone()),
+        Arrangement::Lines(lines) => lines.iter().find(|line| line.len() >= 3).cloned(),
         _ => None,
     });
     let line = line.unwrap();

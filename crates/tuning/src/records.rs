@@ -58,7 +58,7 @@ pub fn read_metrics(path: &Path) -> Result<Vec<MetricsLine>> {
         Err(error) => return Err(Error::io(path, error)),
     };
     let mut found = Vec::new();
-    while let Some(line) = lines.next()?.filter(|line| line.ended) {
+    while let Some(line) = lines.next_line()?.filter(|line| line.ended) {
         let step = serde_json::from_slice(line.bytes);
         found.push(step.map_err(|e| Error::line(path, line.number, format!("not a step: {e}")))?);
     }

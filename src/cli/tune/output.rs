@@ -195,7 +195,12 @@ fn scale_line(tuned: &Tuned) -> String {
     let Some(ratio) = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio)) else {
         return String::new();
     };
-    let joint = tuned.record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
+    let scale = tuned.record.scale;
+    if scale.is_some_and(|scale| scale.joint_failed) {
+        // There is no scale that margins could follow, as a warning has said.
+        return String::new();
+    }
+    let joint = scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
     let instead = if joint { "" } else { ", or use --k joint" };
     format!(
         "scale       scores are {ratio:.2} times the prior's: multiply search margins in centipawns by that{instead}\n"

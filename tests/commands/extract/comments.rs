@@ -219,3 +219,23 @@ fn of_two_scores_in_a_comment_that_of_the_searched_position_counts() {
     assert_eq!((scores[0], scores[1], scores[3]), (39.0, 28.0, 31.0));
     assert!(scores[2].is_nan());
 }
+
+#[test]
+fn units_of_evaluations_are_those_of_most_games() {
+    let bench = Bench::new();
+    let whole = pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval 28,17]} 2. Nf3 {[%eval 35,19]}", "1-0");
+    let decimal = pgn("", "1. e4 {[%eval 0.25]}", "1-0");
+    // One game of another program does not make pawns of all others, wherever it stands.
+    for games in [whole.repeat(20) + &decimal, decimal.clone() + &whole.repeat(20)] {
+        bench.write("g.pgn", games);
+        let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+        assert!(found.iter().all(|score| [31, 28, 35, 25].contains(score)), "{found:?}");
+        assert!(!told.contains("have a decimal point"), "{told}");
+    }
+    bench.write("g.pgn", whole.repeat(2) + &decimal);
+    let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+    assert!(
+        found.contains(&31) && told.contains("6 have none, which are read as centipawns"),
+        "{found:?} {told}"
+    );
+}

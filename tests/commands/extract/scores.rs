@@ -201,5 +201,8 @@ fn counters_of_epd_are_read_and_written() {
     assert_eq!((bench.bytes("again.epd"), &told["losses"]["clocks"]), (bench.bytes("x.epd"), &0.into()));
     bench.write("bad.epd", "8/8/8/8/3k4/8/8/K6R w - - hmvc many; c9 \"1/2-1/2\";\n");
     let error = bench.refuse(&["bad.epd"], "", 1);
-    assert!(error.contains("bad.epd:1: the operation hmvc or fmvn is not a whole number"), "{error}");
+    assert!(
+        error.contains("bad.epd:1: the operation hmvc or fmvn has no whole number that a FEN could have"),
+        "{error}"
+    );
 }

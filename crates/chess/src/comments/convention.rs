@@ -12,6 +12,9 @@ use crate::agreement::{Agreement, TELLING_SCORE_CP, material_balance, told_view}
 use crate::labels::MAX_SCORE_CP;
 use crate::point_of_view::PointOfView;
 
+/// A spelling that one in so many scores has is no exception.
+const MIXED: u64 = 20;
+
 /// How the scores in the comments of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScoreConvention {
@@ -19,7 +22,7 @@ pub struct ScoreConvention {
     pub engine_view: PointOfView,
     /// Whose view `[%eval]` takes: White's, or that of the side that has moved.
     pub eval_view: PointOfView,
-    /// Whether whole numbers in `[%eval]` are pawns, as they are where others have a decimal point.
+    /// Whether whole numbers in `[%eval]` are pawns, as they are where most have a decimal point.
     pub whole_evals_are_pawns: bool,
     /// Whether `27/10` without a sign is a score before a depth.
     pub whole_before_depth: bool,
@@ -75,12 +78,23 @@ impl ScoreConvention {
         let convention = Self {
             engine_view: asked.unwrap_or(found[0]),
             eval_view: asked.unwrap_or(found[1]),
-            whole_evals_are_pawns: tally.decimal_evals > 0
+            whole_evals_are_pawns: tally.decimal_evals >= tally.whole_evals.max(1)
                 || tally.evals.off_scale().is_some_and(|(part, _)| part == tally.evals.small),
             whole_before_depth: 2 * tally.whole_before_depth >= tally.comments,
             bare_zeros: tally.bare > 0,
         };
         let mut detected = DetectedScores { convention, ..DetectedScores::default() };
+        let [fewer, all] =
+            [tally.decimal_evals.min(tally.whole_evals), tally.decimal_evals + tally.whole_evals];
+        if fewer > 0 && MIXED * fewer >= all {
+            detected.warning = Some(format!(
+                "of the first scores in [%eval], {} have a decimal point and {} have none, which are read as {}: convert \
+                 games of different programs from files of their own",
+                tally.decimal_evals,
+                tally.whole_evals,
+                if convention.whole_evals_are_pawns { "pawns" } else { "centipawns" }
+            ));
+        }
         for (i, form) in forms.into_iter().enumerate() {
             let counts = tally.of(form);
             let (view, default) = (convention.view(form), default.view(form));

@@ -34,7 +34,7 @@ pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> 
         Err(error) => return Err(Error::io(&path, error)),
     };
     let mut thinned = Thinned::default();
-    while let Some(text) = lines.next()? {
+    while let Some(text) = lines.next_line()? {
         match serde_json::from_slice::<Line>(text.bytes) {
             // Other lines tell of rounds.
             Ok(line) => line.epoch.into_iter().for_each(|number| thinned.add(number, &line)),

@@ -101,8 +101,11 @@ pub(super) fn json_error(path: &Path, error: &serde_json::Error) -> Error {
     Error::line(path, error.line().max(1) as u64, reason)
 }
 
+/// Options in order, and the gains that a state has.
+type OptionsAndGains = (Vec<(String, Item)>, Option<Gains>);
+
 /// Parameters in the order of the text, and the gains if they are among them.
-fn read(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<(Vec<(String, Item)>, Option<Gains>)> {
+fn read(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<OptionsAndGains> {
     let wrong = |error: &serde_json::Error| json_error(path, error);
     let whole: Value = serde_json::from_str(text).map_err(|error| wrong(&error))?;
     let Some(object) = whole.as_object() else {
