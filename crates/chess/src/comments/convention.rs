@@ -84,14 +84,18 @@ impl ScoreConvention {
             bare_zeros: tally.bare > 0,
         };
         let mut detected = DetectedScores { convention, ..DetectedScores::default() };
-        let [fewer, all] =
-            [tally.decimal_evals.min(tally.whole_evals), tally.decimal_evals + tally.whole_evals];
-        if fewer > 0 && MIXED * fewer >= all {
+        let (decimal, whole) = (tally.decimal_evals, tally.whole_evals);
+        // Programs that leave out `.00` write some pawns as whole numbers, but none writes some centipawns with a point.
+        let are_mixed = match convention.whole_evals_are_pawns {
+            true => 2 * whole >= decimal,
+            false => MIXED * decimal >= whole,
+        };
+        if are_mixed && decimal.min(whole) > 0 {
             detected.warning = Some(format!(
                 "of the first scores in [%eval], {} have a decimal point and {} have none, which are read as {}: convert \
                  games of different programs from files of their own",
-                tally.decimal_evals,
-                tally.whole_evals,
+                decimal,
+                whole,
                 if convention.whole_evals_are_pawns { "pawns" } else { "centipawns" }
             ));
         }

@@ -20,7 +20,7 @@ use gputexel_chess::PhaseSettings;
 use gputexel_files::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
 
-/// What [`import_file`] is asked to do.
+/// What [`import_files`] is asked to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportRequest {
     /// The export, or the sources that together have the values; several need [`like`](Self::like).
