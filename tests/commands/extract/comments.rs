@@ -181,9 +181,13 @@ fn missing_scores_stay_missing_and_unknown_ones_are_said() {
     let error = bench.fails(&["wdl", "odd.pgn"], 1);
     assert!(error.contains(&format!("left out: positions without a score (5); {unread}")), "{error}");
     // Everything else of these is kept, the last position being left out by choice.
-    for (comment, said) in
-        [("{book}", "nothing was lost"), ("{+0.35 d12}", "1 comment whose score was not read")]
-    {
+    let unread = "1 comment whose score was not read";
+    for (comment, said) in [
+        ("{book}", "nothing was lost"),
+        ("{+0.35 d12}", unread),
+        ("{\u{2212}0.28/12 1s}", unread),
+        ("{#3}", unread),
+    ] {
         let moves = format!("1. e4 {{+0.35/12}} {comment} e5 {{-0.28/12}}");
         bench.write("g.pgn", pgn("", &moves, "1-0"));
         let args = ["convert", "g.pgn", "-o", "g.binpack", "--max-ply", "1", "--force"];

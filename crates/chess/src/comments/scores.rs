@@ -90,7 +90,10 @@ fn spelling(number: &[u8]) -> Option<Spelling> {
 fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     let mut text = comment.trim_ascii_start();
     if text.first().is_none_or(|b| !is_score_byte(*b) && *b != b'(') {
-        return CommentScore::Missing;
+        // A typographer's minus: without a word, scores of one side alone would be missing.
+        let behind = text.strip_prefix("\u{2212}".as_bytes()).and_then(<[u8]>::first);
+        let is_negative = behind.is_some_and(u8::is_ascii_digit);
+        return if is_negative { CommentScore::Unread } else { CommentScore::Missing };
     }
     if let Some(inner) = text.strip_prefix(b"(") {
         // Either the score is in parentheses, or the moves that were expected, before it (Arena).
@@ -133,6 +136,7 @@ fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
         Spelling::Decimal if is_alone && (is_signed || (cp == 0.0 && convention.bare_zeros)) => found(true),
         Spelling::Mate if is_alone && (is_signed || number[0] == b'M') => found(true),
         _ if is_signed => CommentScore::Unread,
+        Spelling::Mate if is_alone => CommentScore::Unread,
         // Not the seconds of `2.5s`, nor a number in a sentence.
         Spelling::Decimal if is_alone || words.iter().next().is_some_and(|b| !b.is_ascii_alphabetic()) => {
             CommentScore::Unread
