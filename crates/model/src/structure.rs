@@ -44,15 +44,6 @@ impl Structure {
         }
         self
     }
-
-    /// By feature, whether anything determines its values; those of features that structures do not tune count as
-    /// determined if they occur.
-    pub fn supported(&self, occurrences: &[u64]) -> Vec<bool> {
-        let mut supported: Vec<bool> = occurrences.iter().map(|&count| count > 0).collect();
-        let features = self.parts.iter().flat_map(|part| &part.features);
-        features.for_each(|&(id, tuned)| supported[id as usize] |= tuned.contains(&true));
-        supported
-    }
 }
 
 /// Whether a square has neighbors that determine it.
