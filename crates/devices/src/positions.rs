@@ -2,7 +2,7 @@
 //! of them.
 //!
 //! `data/positions.bin.zst` holds the first 4,096 positions of the repository's `data/sample.bin`, as a dataset of its
-//! own, compressed. `GPUTEXEL_BLESS=1 cargo test -p gputexel-devices --test positions` makes it anew; the same test
+//! own, compressed. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it anew; the same test
 //! compares it with the sample.
 
 use std::path::Path;

@@ -6,6 +6,8 @@
 mod blocks;
 mod curvature;
 mod instruction_set;
+#[cfg(test)]
+mod kernel_tests;
 mod population;
 mod products;
 mod program;

@@ -1,0 +1,179 @@
+//! `gputexel export` and `import-params` through the real binary: what is written comes back, and what is
+//! wrong is refused.
+
+use crate::common::exports::{export, import, odd, pst};
+use crate::common::program::Bench;
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
+
+#[test]
+fn all_formats_come_back() {
+    let bench = Bench::new();
+    let file = pst(&bench, "p.json", false);
+    std::fs::create_dir(bench.path("run")).unwrap();
+    bench.write("run/params.json", file.to_json());
+    let values =
+        |file: &ParameterFile| -> Vec<(f64, f64)> { file.parameters.iter().map(|r| (r.mg, r.eg)).collect() };
+    for (to, name) in [
+        ("c", "a.h"),
+        ("cpp", "a.cpp"),
+        ("rust", "a.rs"),
+        ("csharp", "a.cs"),
+        ("go", "a.go"),
+        ("python", "a.py"),
+        ("json", "a.json"),
+        ("csv", "a.csv"),
+        ("uci", "a.uci"),
+        ("params", "a.params"),
+        // What it is, is seen.
+        ("python", "python.txt"),
+        ("csv", "csv.txt"),
+        ("uci", "uci.txt"),
+        ("params", "params.txt"),
+        ("json", "json.txt"),
+    ] {
+        export(&bench, &["run", "--to", to, "-o", name, "--decimals", "all"]);
+        let back = import(&bench, &[name]);
+        assert_eq!(
+            (values(&back), back.k, back.feature_set.as_str()),
+            (values(&file), file.k, "pst"),
+            "{name}"
+        );
+        assert_eq!(values(&import(&bench, &[name, "--model", "pst"])), values(&file), "{name}");
+        assert_eq!(values(&import(&bench, &[name, "--like", "run"])), values(&file), "{name}");
+        // Standard output has the same text.
+        let (_, out, _) = bench.run(&["export", "p.json", "--to", to, "--decimals", "all"], "");
+        assert_eq!(out.as_bytes(), bench.bytes(name), "{name}");
+    }
+    let (code, out, err) = bench.run(&["import-params", "a.uci"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(serde_json::from_str::<ParameterFile>(&out).unwrap().parameters, file.parameters);
+    export(&bench, &["p.json", "-o", "whole.h"]);
+    let (_, out, _) = bench.run(&["import-params", "whole.h", "-o", "whole.json"], "");
+    assert!(out.contains("written     whole.json: 768 values (pst)"), "{out}");
+    assert!(out.contains("note        values are whole centipawns"), "{out}");
+    // CRLF, as editors elsewhere write it.
+    for name in ["a.h", "a.py", "a.csv", "a.uci"] {
+        let text = String::from_utf8(bench.bytes(name)).unwrap().replace('\n', "\r\n");
+        bench.write(name, text);
+        assert_eq!(values(&import(&bench, &[name])), values(&file), "{name}");
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn normalized_parameters_have_the_same_loss() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 500, 3);
+    pst(&bench, "p.json", false);
+    let report = export(&bench, &["p.json", "-o", "n.json", "--normalize", "pawn.eg=128"]);
+    let factor = report["factor"].as_f64().unwrap();
+    assert!(
+        (report["k"].as_f64().unwrap() * factor - 0.8).abs() < 1e-12 && (factor - 1.28).abs() < 0.2,
+        "{report}"
+    );
+    let loss = |name: &str| {
+        let (code, out, err) = bench.run(&["--json", "eval", "d.bin", name], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].as_f64().unwrap()
+    };
+    let (before, after) = (loss("p.json"), loss("n.json"));
+    assert!((before - after).abs() < 1e-12, "{before} {after}");
+    let (_, out, _) = bench.run(&["export", "p.json", "-o", "t.h", "--normalize", "pawn.eg=128"], "");
+    assert!(out.contains("scaled      by ") && out.contains("K 0.800000 becomes "), "{out}");
+    let text = String::from_utf8(bench.bytes("t.h")).unwrap();
+    assert!(text.contains("to pawn.eg=128") && text.contains("K 0.6"), "{text}");
+}
+
+#[test]
+fn patch_fills_what_export_writes() {
+    let bench = Bench::new();
+    let old = pst(&bench, "old.json", true);
+    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+    let theta: Vec<f64> =
+        old.parameters.iter().map(|r| r.mg + 3.0).chain(old.parameters.iter().map(|r| r.eg - 4.0)).collect();
+    bench.write("new.json", ParameterFile::new(&set, &theta, None, None).to_json());
+    for name in ["a.h", "a.hpp", "a.rs", "a.cs", "a.go", "a.py"] {
+        for flags in [
+            &["--colors", "both", "--pairs"][..],
+            &["--colors", "negated", "--files", "4", "--split-material", "--separate"],
+            &["--orientation", "h8", "--fixed", "16"],
+        ] {
+            export(&bench, &[&["old.json", "--no-header", "--force", "-o", name], flags].concat());
+            let (code, _, err) =
+                bench.run(&["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"], "");
+            assert_eq!((code, err.as_str()), (0, ""), "{name} {flags:?}");
+            let patched = import(&bench, &[name]);
+            export(&bench, &[&["new.json", "--no-header", "--force", "-o", name], flags].concat());
+            assert_eq!(import(&bench, &[name]).parameters, patched.parameters, "{name} {flags:?}");
+        }
+    }
+    // Of one's own features, too.
+    odd(&bench, "odd.json");
+    export(&bench, &["odd.json", "-o", "odd.h", "--no-header"]);
+    let text = String::from_utf8(bench.bytes("odd.json")).unwrap();
+    bench.write("was.json", &text);
+    bench.write("odd.json", text.replace("-10.25", "77.0"));
+    let (code, out, err) =
+        bench.run(&["patch", "tables", "odd.json", "odd.h", "--start", "was.json", "--no-backup"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("1 changed"), "{out}");
+    assert_eq!(import(&bench, &["odd.h"]).parameters[0].eg, 77.0);
+}
+
+#[test]
+fn bad_requests_are_refused() {
+    let bench = Bench::new();
+    pst(&bench, "p.json", false);
+    bench.write("text.txt", "nothing of ours\n");
+    bench.write("there.h", "keep me\n");
+    let refused = |args: &[&str], code: i32, expected: &str| {
+        let message = bench.fails(args, code);
+        assert!(message.contains(expected), "{args:?}: {message}");
+    };
+    let export = |flags: &[&str], code: i32, expected: &str| {
+        refused(&[&["export", "p.json"], flags].concat(), code, expected);
+    };
+    export(&[], 2, "use --to");
+    export(&["-o", "a.xyz"], 2, "use --to");
+    export(&["--to", "fortran"], 2, "expected one of c, cpp");
+    export(&["-o", "there.h"], 2, "there.h: exists; use --force");
+    export(&["--to", "c", "--orientation", "e4"], 2, "a1, h1, a8 or h8");
+    export(&["--to", "c", "--colors", "red"], 2, "one, both or negated");
+    export(&["--to", "c", "--files", "5"], 2, "8 or 4");
+    export(&["--to", "c", "--files", "4"], 2, "--basis mirrored");
+    export(&["--to", "c", "--decimals", "x"], 2, "0 to 12, or all");
+    export(&["--to", "c", "--style", "kebab"], 2, "snake, pascal or screaming");
+    export(&["--to", "c", "--prefix", "a b"], 2, "letters, digits and underscores");
+    export(&["--to", "c", "--module", "x"], 2, "--module does not apply to c");
+    export(&["--to", "json", "--orientation", "a8"], 2, "--orientation does not apply to json");
+    export(&["--to", "json", "--fixed", "4"], 2, "--fixed does not apply to json");
+    export(&["--to", "csv", "--style", "snake"], 2, "--style does not apply to csv");
+    export(&["--to", "uci", "--pairs"], 2, "--pairs does not apply to uci");
+    export(&["--to", "csv", "--fixed", "4", "--no-header"], 2, "--fixed needs the header");
+    export(&["--to", "c", "--normalize", "nobody.eg=100"], 2, "no parameter");
+    export(&["--to", "c", "--normalize", "pawn.eg=1e9"], 2, "does not fit 32 bits");
+    let text = String::from_utf8(bench.bytes("p.json")).unwrap();
+    let at = text.find("\"mg\": ").unwrap() + 6;
+    let end = at + text[at..].find(',').unwrap();
+    for (value, expected) in [
+        ("1e999", "number out of range"),
+        ("NaN", "expected"),
+        ("null", "invalid type"),
+        ("3e10", "does not fit 32 bits"),
+    ] {
+        bench.write("bad.json", format!("{}{value}{}", &text[..at], &text[end..]));
+        let code = if value == "3e10" { 2 } else { 1 };
+        refused(&["export", "bad.json", "--to", "c"], code, expected);
+    }
+    refused(&["export", "none.json", "--to", "c"], 1, "none.json: ");
+    refused(&["export", ".", "--to", "c"], 1, "params.json: ");
+    refused(&["export", "text.txt", "--to", "c"], 1, "text.txt:1: not a parameter file");
+    refused(&["import-params", "text.txt"], 1, "text.txt: is not an export");
+    refused(&["import-params", "."], 1, "is a folder");
+    refused(&["import-params", "none.h"], 1, "none.h: ");
+    refused(&["import-params", "p.json", "-o", "there.h"], 2, "there.h: exists");
+    refused(&["import-params", "p.json", "--model", "x"], 2, "expected pst, material, classical or full");
+    refused(&["import-params", "p.json", "--model", "material"], 1, "'pawn_a1' is not a parameter of");
+    assert_eq!(bench.bytes("there.h"), b"keep me\n");
+}

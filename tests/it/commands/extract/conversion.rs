@@ -1,0 +1,287 @@
+//! `gputexel convert`, and `gputexel extract` on what it wrote.
+
+use crate::common::program::Bench;
+
+/// The first games of the sample, as PGN.
+fn games(bench: &Bench, count: usize) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
+    let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
+    let end = text.match_indices("[Event ").nth(count).unwrap().0;
+    bench.write("games.pgn", &text[..end]);
+}
+
+const QUIET: [&str; 2] = ["--skip-plies", "12"];
+
+#[test]
+fn a_conversion_changes_no_dataset() {
+    let bench = Bench::new();
+    games(&bench, 60);
+    let (report, direct) = bench.extract(&[&["games.pgn", "--require-score"], &QUIET[..]].concat(), "");
+    let count = report["positions"].as_u64().unwrap();
+    assert!(count > 2000, "{report}");
+    // With moves, every rule of the selection applies as to the games, and folds stay games.
+    for name in ["a.binpack", "a.vf", "a.plain"] {
+        let told = bench.told(&["convert", "games.pgn", "-o", name]);
+        assert_eq!(told["losses"]["rights"], 0, "{told}");
+        let (report, data) = bench.extract(&[&[name, "--require-score"], &QUIET[..]].concat(), "");
+        assert_eq!(
+            (report["positions"].as_u64(), report["games"].as_u64()),
+            (Some(count), Some(60)),
+            "{name}"
+        );
+        assert_eq!(data.results(), direct.results(), "{name}");
+        assert_eq!(data.search_scores(), direct.search_scores(), "{name}");
+    }
+    // The others hold what was selected when they were written.
+    let (_, wanted) = bench.extract(&["games.pgn", "--require-score"], "");
+    for name in ["a.marlin", "a.txt", "a.epd", "a.bf"] {
+        let told = bench.told(&[
+            "convert",
+            "games.pgn",
+            "-o",
+            name,
+            "--require-score",
+            "--skip-plies=8",
+            "--keep-checks=false",
+            "--keep-captures=false",
+            "--keep-promotions=false",
+            "--duplicates=drop",
+        ]);
+        assert_eq!(told["positions"].as_u64(), Some(wanted.len() as u64), "{told}");
+        let (report, data) = bench.extract(&[name, "--duplicates", "keep", "--keep-checks"], "");
+        assert_eq!(data.len(), wanted.len(), "{name}: {report}");
+        let size = |data: &gputexel::Dataset| -> Vec<f32> {
+            data.search_scores().iter().map(|score| score.abs()).collect()
+        };
+        assert_eq!(size(&data), size(&wanted), "{name}");
+        // From the side to move, half of the positions are mirrored.
+        if name != "a.bf" {
+            assert_eq!(data.results(), wanted.results(), "{name}");
+        }
+        // Formats without counters and moves, and back to one that has both.
+        bench.told(&["convert", name, "-o", "back.vf", "--force"]);
+        let (report, data) = bench.extract(&["back.vf", "--duplicates", "keep"], "");
+        assert_eq!(data.len(), wanted.len(), "{name}: {report}");
+    }
+}
+
+#[test]
+fn what_is_lost_is_said() {
+    let bench = Bench::new();
+    games(&bench, 3);
+    let losses = |args: &[&str]| {
+        let told = bench.told(&[&["convert", "games.pgn", "--force"], args].concat());
+        (told["losses"].clone(), told["positions"].as_u64().unwrap())
+    };
+    let (lost, positions) = losses(&["-o", "a.bf"]);
+    assert!(lost["rights"].as_u64() > Some(0) && lost["sides"].as_u64() > Some(0), "{lost}");
+    assert_eq!((lost["moves"].as_u64(), lost["default_scores"].as_u64()), (Some(positions), Some(0)));
+    assert!(lost["without_score"].as_u64() >= Some(3), "{lost}");
+    let (lost, more) = losses(&["-o", "a.bf", "--default-score", "0"]);
+    assert_eq!(lost["default_scores"].as_u64(), Some(more - positions));
+    let error = bench.fails(&["convert", "games.pgn", "-o", "a.xyz"], 2);
+    assert!(error.contains("a.xyz: the ending is none of .binpack"), "{error}");
+    let error = bench.fails(&["convert", "games.pgn", "-o", "b.bf", "--duplicates", "average"], 2);
+    assert!(error.contains("for which bulletformat has no place"), "{error}");
+    assert!(!bench.path("b.bf").exists());
+}
+
+#[test]
+fn damage_is_refused_or_skipped() {
+    let bench = Bench::new();
+    games(&bench, 20);
+    for name in ["a.binpack", "a.vf", "a.bf", "a.marlin"] {
+        bench.told(&["convert", "games.pgn", "-o", name]);
+        let bytes = bench.bytes(name);
+        bench.write("cut", &bytes[..bytes.len() - 5]);
+        let error = bench.refuse(&["cut"], "", 1);
+        assert!(error.contains("cut: damaged at byte "), "{error}");
+        assert!(error.contains("--skip-damaged"), "{error}");
+        let (report, data) = bench.extract(&["cut", "--skip-damaged"], "");
+        assert!(data.len() > 300, "{name} {report}");
+        assert_eq!(report["sources"][0]["damages"], 1, "{report}");
+        bench.refuse(&["cut", "--format", "pgn"], "", 1);
+    }
+    let error = bench.refuse(&["a.bf", "--format", "marlinformat"], "", 1);
+    assert!(error.contains("a.bf: is bulletformat, not marlinformat"), "{error}");
+    // The bytes of numbers in the other order.
+    let mut swapped = bench.bytes("a.bf");
+    for record in swapped.chunks_exact_mut(32) {
+        record[..8].reverse();
+        record[24..26].reverse();
+    }
+    bench.write("swapped", swapped);
+    assert!(bench.refuse(&["swapped"], "", 1).contains("with the high bytes first"));
+    // Results that are none are counted like bad lines.
+    let mut wrong = bench.bytes("a.bf");
+    wrong[64 + 26] = 7;
+    bench.write("wrong", wrong);
+    let (report, _) = bench.extract(&["wrong"], "");
+    let complaint = report["sources"][0]["complaints"][0].as_str().unwrap();
+    assert!(complaint.contains("byte 64: the result is 7"), "{complaint}");
+    let error = bench.refuse(&["wrong", "--max-bad-share", "0"], "", 1);
+    assert!(error.contains("1 of ") && error.contains("records cannot be used"), "{error}");
+}
+
+#[test]
+#[ignore = "full"]
+fn training_data_is_tuned_at_once() {
+    let bench = Bench::new();
+    games(&bench, 60);
+    // Trainers of networks call such files `.bin`, as datasets are called.
+    bench.told(&["convert", "games.pgn", "-o", "train.bin", "--to", "vf"]);
+    let whole = bench.tune(&["train.bin", "--out", "whole"]);
+    assert!(whole["loss"].as_f64() < whole["loss_before"].as_f64(), "{whole}");
+    let bytes = bench.bytes("train.bin");
+    bench.write("cut.vf", &bytes[..bytes.len() - 7]);
+    let tune = |args: &[&'static str]| Bench::tuning("cpu", args);
+    let error = bench.fails(&tune(&["cut.vf", "--out", "cut"]), 1);
+    assert!(error.contains("damaged at byte") && error.contains("--skip-damaged"), "{error}");
+    assert!(!bench.path("cut").exists());
+    let (code, _, err) = bench.run(&tune(&["cut.vf", "--skip-damaged", "--out", "cut"]), "");
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("warning: cut.vf: damaged at 1 place"), "{err}");
+    let scored = bench.tune(&["train.bin", "--target", "score", "--out", "scored"]);
+    assert_ne!(scored["loss"], whole["loss"]);
+    let error = bench.fails(&tune(&["whole/dataset.bin", "--format", "viriformat"]), 2);
+    assert!(error.contains("these are datasets"), "{error}");
+    let error = bench.fails(&tune(&["train.bin", "--format", "bulletformat"]), 1);
+    assert!(error.contains("is viriformat, not bulletformat"), "{error}");
+}
+
+/// What `GAME RESULT FEN [centipawns]` says: game, result, FEN, score.
+fn fields(line: &str) -> (u32, f32, String, Option<f32>) {
+    let words: Vec<&str> = line.split(' ').collect();
+    assert!([8, 9].contains(&words.len()), "{line}");
+    let score = words.get(8).map(|score| score.parse().unwrap());
+    (words[0].parse().unwrap(), words[1].parse().unwrap(), words[2..8].join(" "), score)
+}
+
+#[test]
+fn positions_are_those_of_the_dataset() {
+    let bench = Bench::new();
+    games(&bench, 60);
+    let rules: [&[&str]; 4] = [
+        &[],
+        &["--resolve", "quiescence", "--keep-captures", "--per-game", "7"],
+        &["--no-draws", "--max-score", "300"],
+        &["--preset", "nodraw"],
+    ];
+    for rules in rules {
+        let (report, data) = bench.extract(&[&["games.pgn"], rules].concat(), "");
+        let written = [&["extract", "games.pgn", "--positions", "p.fens", "--force"], rules].concat();
+        let told = bench.told(&written);
+        assert_eq!(told["positions"], report["positions"], "{rules:?}");
+        assert_eq!(told["sources"][0]["resolved"], report["sources"][0]["resolved"], "{rules:?}");
+        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let lines: Vec<_> = text.lines().map(fields).collect();
+        assert_eq!(lines.len(), data.len(), "{rules:?}");
+        let games: Vec<u32> = lines.iter().map(|line| line.0).collect();
+        let wanted: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
+        assert_eq!(games, wanted, "{rules:?}");
+        let results: Vec<f32> = lines.iter().map(|line| line.1).collect();
+        assert_eq!(results, data.results(), "{rules:?}");
+        // The boards are those that features were taken from: the resolved ones.
+        let plain: String = lines.iter().map(|line| format!("{} [{:.1}]\n", line.2, line.1)).collect();
+        bench.write("again.txt", plain);
+        let (_, again) =
+            bench.extract(&["again.txt", "--pov", "white", "--keep-duplicates", "--keep-checks"], "");
+        let rows = |data: &gputexel::Dataset| -> Vec<Vec<(u16, f32)>> {
+            (0..data.len()).map(|n| data.row(n).entries().collect()).collect()
+        };
+        assert!(rows(&again) == rows(&data), "{rules:?}");
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn what_takes_all_positions_is_that_of_the_dataset() {
+    let bench = Bench::new();
+    // Two inputs with many positions in common.
+    games(&bench, 60);
+    let first = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    games(&bench, 90);
+    let all = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    let half = first.match_indices("[Event ").nth(30).unwrap().0;
+    bench.write("more.pgn", &all[half..]);
+    bench.write("games.pgn", &first);
+    let rules: [&[&str]; 6] = [
+        &["--sample", "500"],
+        &["--sample", "400", "--seed", "7", "--keep-duplicates", "--threads", "3"],
+        &["--duplicates", "average"],
+        &["--balance-phases=4", "--resolve", "quiescence"],
+        &["--balance-phases=8", "--duplicates", "average", "--sample", "600", "--no-draws"],
+        &["--sample", "100000"],
+    ];
+    for rules in rules {
+        let inputs = ["games.pgn", "more.pgn"];
+        let (report, data) = bench.extract(&[&inputs, rules].concat(), "");
+        let told =
+            bench.told(&[&["extract"], &inputs[..], &["--positions", "p.fens", "--force"], rules].concat());
+        assert_eq!(told["positions"], report["positions"], "{rules:?}");
+        for source in 0..2 {
+            let (told, report) = (&told["sources"][source], &report["sources"][source]);
+            assert_eq!(told["funnel"], report["funnel"], "{rules:?}");
+            assert_eq!(told["positions"], report["positions"], "{rules:?}");
+        }
+        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+        assert_eq!(lines.len(), data.len(), "{rules:?}");
+        let is_weighted = rules.iter().any(|rule| *rule == "average" || rule.starts_with("--balance-phases"));
+        let mut weights = Vec::new();
+        for (n, words) in lines.iter().enumerate() {
+            assert!(!is_weighted || words.len() == 10, "{words:?}");
+            let number = |at: usize| words.get(at).map(|word| word.parse::<f32>().unwrap());
+            assert_eq!(
+                (number(0), number(1)),
+                (Some(data.game(n) as f32), Some(data.results()[n])),
+                "{rules:?} {n}"
+            );
+            weights.push(number(9).unwrap_or(1.0));
+            let score = words.get(8).filter(|word| **word != "-").map(|word| word.parse::<f32>().unwrap());
+            let wanted = data.search_scores().get(n).copied().filter(|score| !score.is_nan());
+            assert_eq!(score, wanted, "{rules:?} {n}");
+        }
+        let wanted: Vec<f32> = match data.weights() {
+            [] => vec![1.0; data.len()],
+            weights => weights.to_vec(),
+        };
+        assert_eq!(weights, wanted, "{rules:?}");
+        assert_eq!(weights.iter().any(|weight| *weight != 1.0), is_weighted, "{rules:?}");
+        let plain: String =
+            lines.iter().map(|words| format!("{} [{}]\n", words[2..8].join(" "), words[1])).collect();
+        bench.write("again.txt", plain);
+        let keep = ["again.txt", "--pov", "white", "--keep-duplicates", "--keep-checks"];
+        let (_, again) = bench.extract(&keep, "");
+        let rows = |data: &gputexel::Dataset| -> Vec<Vec<(u16, f32)>> {
+            (0..data.len()).map(|n| data.row(n).entries().collect()).collect()
+        };
+        assert!(rows(&again) == rows(&data), "{rules:?}");
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn positions_take_the_format_of_their_ending() {
+    let bench = Bench::new();
+    games(&bench, 20);
+    bench.told(&["extract", "games.pgn", "--positions", "p.epd"]);
+    assert!(String::from_utf8(bench.bytes("p.epd")).unwrap().lines().next().unwrap().contains(" c9 \""));
+    // Resolved positions are not linked by moves, and none is taken for the end of its game.
+    let resolved = ["extract", "games.pgn", "--resolve", "quiescence", "--require-score", "--positions"];
+    let count = bench.told(&[&resolved[..], &["r.fens"]].concat())["positions"].clone();
+    let told = bench.told(&[&resolved[..], &["r.plain"]].concat());
+    assert_eq!((&told["positions"], &told["losses"]["without_move"]), (&count, &0.into()), "{told}");
+    let refuse = |args: &[&str], code| bench.fails(&[&["extract", "games.pgn"], args].concat(), code);
+    let error = refuse(&["--positions", "p.epd"], 2);
+    assert!(error.contains("p.epd"), "{error}");
+    let error = refuse(&["--positions", "q.epd", "--duplicates", "average"], 2);
+    assert!(error.contains("gives positions weights, for which epd has no place; .fens has"), "{error}");
+    refuse(&["--positions", "q.plain", "--balance-phases=4"], 2);
+    let error = bench.fails(&["extract", "-", "--positions", "q.fens", "--sample", "100"], 2);
+    assert!(error.contains("standard input cannot be read twice"), "{error}");
+    refuse(&["--positions", "q.fens", "-o", "q.bin"], 2);
+    refuse(&["--positions", "q.fens", "--model", "material"], 2);
+    refuse(&[], 2);
+    assert!(!bench.path("q.fens").exists() && !bench.path("q.bin").exists());
+}

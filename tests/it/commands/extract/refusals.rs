@@ -1,0 +1,184 @@
+//! What `gputexel extract` refuses, warns of, or leaves as it was.
+
+use std::io::Write as _;
+
+use super::positions::scheme;
+
+use crate::common::program::{Bench, GAME, pgn, tensors};
+use serde_json::Value;
+
+#[test]
+fn foreign_formats_are_named() {
+    let bench = Bench::new();
+    let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+    for (name, text, part) in [
+        (
+            "a.csv",
+            format!("Hash,Ply,GamePly,FEN,Score\n1,2,3,{fen},35\n"),
+            "a.csv:1: the header line has a column 'fen', but none of results",
+        ),
+        (
+            "b.csv",
+            format!("FEN,Evaluation\n{fen},35\n"),
+            "b.csv:1: the header line has a column 'fen', but none of results (result, wdl",
+        ),
+        ("c.csv", format!("{fen},0.5\n"), "c.csv:1: columns need a header line"),
+        ("d.csv", format!("7,{fen},1\n"), "d.csv:1: columns need a header line"),
+        ("d2.csv", format!("\"{fen}\",0.5\n"), "d2.csv:1: columns need a header line"),
+        ("e.csv", "result,moves\n1,e2e4\n".to_string(), "none of positions (fen, epd"),
+        ("f.jsonl", format!("{{\"fen\":\"{fen}\"}}\n"), "f.jsonl: is JSON, but not that of evaluations"),
+        (
+            "g.jsonl",
+            format!("{{\"fen\":\"{fen}\",\"evals\":[]}}\n"),
+            "g.jsonl: holds evaluations, but no results; --target score takes the scores instead",
+        ),
+        ("h.bin", "BINP\0\0\0x".to_string(), "h.bin: damaged at byte 0: a block of impossible size"),
+        ("i.pgn", "ab\0\u{1}".to_string(), "i.pgn: is binary data, but neither games"),
+        ("j.epd", format!("{fen} bm e5; id \"x\";\n"), "j.epd:1: no result after the position, only 'bm e5;"),
+        ("k.epd", format!("{fen}; w\n"), "a word or letter for a result"),
+    ] {
+        bench.write(name, &text);
+        let error = bench.refuse(&[name], "", 1);
+        assert!(error.contains(part), "{error}");
+        let error = bench.refuse(&["-"], text, 1);
+        assert!(error.contains(part.split_once(": ").map_or(part, |(_, what)| what)), "{error}");
+    }
+}
+
+#[test]
+fn inputs_given_twice_are_noticed() {
+    let bench = Bench::new();
+    let text = scheme(300, |_, _, r| format!("[{r:.1}]"));
+    bench.write("a.epd", &text);
+    let error = bench.refuse(&["a.epd", "./a.epd"], "", 2);
+    assert!(error.contains("./a.epd: is given twice"), "{error}");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a.epd", bench.path("link.epd")).unwrap();
+        assert!(bench.refuse(&["link.epd", "a.epd"], "", 2).contains("a.epd: is given twice"));
+    }
+    // Under another name and compressed it is the same all the same.
+    bench.write("b.epd.zst", zstd::encode_all(text.as_bytes(), 3).unwrap());
+    bench.write("c.epd", text.replacen("[1.0]", "[0.5]", 1));
+    for (inputs, duplicates) in [
+        (&["a.epd", "c.epd", "b.epd.zst"], &[][..]),
+        (&["c.epd", "b.epd.zst", "a.epd"], &["--keep-duplicates"]),
+    ] {
+        let (report, _) = bench.extract(&[&inputs[..], duplicates].concat(), "");
+        let sources = report["sources"].as_array().unwrap();
+        let twice: Vec<&Value> = sources.iter().filter(|source| source["same_as"].is_string()).collect();
+        assert_eq!(twice.len(), 1, "{report}");
+        assert_eq!(twice[0]["path"], inputs[2]);
+        let earlier = twice[0]["same_as"].as_str().unwrap();
+        assert!(
+            twice[0]["warnings"].to_string().contains(&format!("has the same content as {earlier}")),
+            "{report}"
+        );
+        let (code, out, _) = bench.run(&["info", "out.bin"], "");
+        assert_eq!(code, 0);
+        assert!(out.contains(&format!("the same content as {earlier}")), "{out}");
+    }
+}
+
+#[test]
+fn bytes_after_gzip_data_are_left_out_with_a_warning() {
+    let bench = Bench::new();
+    let text = scheme(3000, |_, _, r| format!("[{r:.1}]"));
+    bench.write("plain.epd", &text);
+    bench.extract(&["plain.epd"], "");
+    let wanted = tensors(&bench.path("out.bin"));
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(text.as_bytes()).unwrap();
+    let gz = gz.finish().unwrap();
+    for garbage in [&b"\0\0\0\0"[..], b"<html>not found</html>"] {
+        let bytes = [&gz[..], garbage].concat();
+        bench.write("x.epd.gz", &bytes);
+        for (args, stdin) in [(["x.epd.gz"], Vec::new()), (["-"], bytes.clone())] {
+            let (report, _) = bench.extract(&args, stdin);
+            assert_eq!(tensors(&bench.path("out.bin")), wanted);
+            let warnings = report["sources"][0]["warnings"].as_array().unwrap();
+            let told = format!("the gzip data of {} end at byte {};", args[0], gz.len());
+            assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains(&told), "{report}");
+        }
+    }
+    bench.write("cut.epd.gz", &gz[..gz.len() - 3]);
+    assert!(bench.refuse(&["cut.epd.gz"], "", 1).contains("damaged or cut short"));
+    bench.write("cut2.epd.gz", [&gz[..], &gz[..gz.len() / 2]].concat());
+    assert!(bench.refuse(&["cut2.epd.gz"], "", 1).contains("damaged or cut short"));
+}
+
+#[test]
+fn bad_requests_are_refused_in_one_line() {
+    let bench = Bench::new();
+    bench.write("book.epd", "# openings\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n");
+    assert!(bench.refuse(&["book.epd"], "", 1).contains("book.epd:2: no result after the position"));
+    bench.write("empty.epd", "");
+    assert!(bench.refuse(&["empty.epd"], "", 1).contains("empty.epd: is empty"));
+    bench.write("empty.pgn", "\n");
+    assert!(bench.refuse(&["empty.pgn"], "", 1).contains("empty.pgn: is empty"));
+    assert!(bench.refuse(&["-"], "", 1).contains("-: is empty"));
+    assert!(bench.refuse(&["missing.epd"], "", 1).contains("missing.epd: No such file"));
+    assert!(bench.refuse(&["."], "", 1).contains("is a folder"));
+    assert!(bench.refuse(&["book.epd", "--pov", "black"], "", 2).contains("point of view 'black'"));
+    assert!(bench.refuse(&["book.epd", "--labels", "c10"], "", 2).contains("label syntax 'c10'"));
+    assert!(bench.refuse(&["book.epd", "--model", "nnue"], "", 2).contains("model 'nnue'"));
+    assert!(bench.refuse(&["book.epd", "--phase", "1,2"], "", 2).contains("phase '1,2'"));
+    assert!(bench.refuse(&["book.epd", "--threads", "0"], "", 2).contains("0 threads"));
+    assert!(bench.refuse(&["book.epd", "--max-bad-share", "2"], "", 2).contains("bad share 2"));
+    assert!(
+        bench
+            .refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2)
+            .contains("only apply to labeled positions in text")
+    );
+    assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
+    assert_eq!(bench.run(&["extract"], "").0, 2);
+}
+
+#[test]
+fn outputs_are_never_lost() {
+    let bench = Bench::new();
+    bench.write("good.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
+    bench.write("out.bin", "precious");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "out.bin"], "");
+    assert_eq!(code, 2);
+    assert!(err.contains("out.bin: exists; use --force"), "{err}");
+    bench.write("bad.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
+    assert_eq!(bench.run(&["extract", "bad.epd", "-o", "out.bin", "--force"], "").0, 1);
+    assert_eq!(std::fs::read(bench.path("out.bin")).unwrap(), b"precious");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "good.epd", "--force"], "");
+    assert_eq!((code, err.contains("is also an input")), (2, true), "{err}");
+    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "no/such/folder/x.bin"], "");
+    assert_eq!(code, 1);
+    assert!(err.contains("no/such/folder"), "{err}");
+    let (code, out, _) = bench.run(&["extract", "good.epd", "-o", "out.bin", "--force", "--quiet"], "");
+    assert_eq!((code, out.as_str()), (0, ""));
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn an_interrupt_leaves_nothing_behind() {
+    let bench = Bench::new();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_gputexel"))
+        .current_dir(bench.folder.path())
+        .args(["extract", "-", "-o", "x.bin"])
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Enough for the detection, then a pipe that stays open and silent.
+    let mut pipe = child.stdin.take().unwrap();
+    for i in 0..20_000 {
+        writeln!(pipe, "4k3/8/8/8/8/8/4P3/4K3 w - - {} {i} [1.0]", i % 50).unwrap();
+    }
+    pipe.flush().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(error, "gputexel: interrupted: nothing was written\n");
+    assert_eq!(std::fs::read_dir(bench.folder.path()).unwrap().count(), 0);
+    drop(pipe);
+}

@@ -1,0 +1,511 @@
+//! The rules of `gputexel extract`, each on small games of our own.
+
+use crate::common::program::{Bench, GAME, pgn, positions, results};
+use serde_json::Value;
+
+/// Captures are made at plies 6, 8, 9 and 11; White is in check at 12, and mated at 14.
+const MATE: &str = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#";
+
+/// What was left out of the first source, and the number of positions kept.
+fn left_out(bench: &Bench, args: &[&str]) -> (Value, usize) {
+    let (report, data) = bench.extract(args, "");
+    (report["sources"][0]["left_out"].clone(), data.len())
+}
+
+fn count(reasons: &Value, label: &str) -> u64 {
+    reasons[label].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn neighborhoods_reach_back_and_no_further() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", MATE, "0-1"));
+    let run = |args: &[&str]| left_out(&bench, &[&["g.pgn", "--skip-plies", "0"], args].concat());
+    let (reasons, kept) = run(&["--keep-checks", "--keep-captures"]);
+    assert_eq!((kept, count(&reasons, "positions of mate or stalemate")), (14, 1));
+    let (reasons, kept) = run(&["--keep-checks", "--keep-captures", "--before-mates", "3"]);
+    assert_eq!((kept, count(&reasons, "positions shortly before mate")), (11, 3));
+    let (reasons, kept) = run(&["--keep-captures", "--before-checks", "1"]);
+    assert_eq!(count(&reasons, "positions in check"), 1);
+    assert_eq!((kept, count(&reasons, "positions shortly before a check")), (11, 2));
+    let (reasons, kept) = run(&["--keep-checks", "--before-captures", "2"]);
+    assert_eq!(count(&reasons, "positions before a capture or promotion"), 4);
+    assert_eq!((kept, count(&reasons, "positions shortly before a capture or promotion")), (6, 4));
+    let args = ["g.pgn", "--keep-checks", "--keep-captures", "--max-ply", "9", "--skip-plies", "4"];
+    let (reasons, kept) = left_out(&bench, &args);
+    assert_eq!((kept, count(&reasons, "positions of late plies")), (6, 4));
+    assert_eq!(count(&reasons, "positions of the first plies"), 4);
+}
+
+#[test]
+fn promotions_may_pass_for_quiet_moves() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("[FEN \"7k/4P3/8/8/8/8/8/K7 w - - 0 1\"]\n", "1. e8=Q+ Kg7 2. Ka2 Kf6", "1-0"));
+    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0"]).1, 3);
+    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0", "--keep-promotions"]).1, 4);
+    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0", "--keep-captures"]).1, 4);
+}
+
+#[test]
+fn pieces_and_scores_are_counted() {
+    let bench = Bench::new();
+    let lines = [
+        ("4k3/8/8/8/8/8/4P3/4K3", 30),          // 3 pieces, 2 of them no pawns
+        ("4k2r/8/8/8/8/8/4P3/4K2R", -500),      // 5 and 4
+        ("4k2r/7n/8/8/8/8/4P3/4K2R", 1200),     // 6 and 5
+        ("rnbqkbnr/8/8/8/8/8/4P3/RNBQKBNR", 0), // 17 and 16
+    ]
+    .map(|(board, cp)| format!("{board} w - - 0 1 | {cp} | 1.0\n"));
+    bench.write("a.epd", lines.concat());
+    let kept = |args: &[&str]| left_out(&bench, &[&["a.epd"], args].concat()).1;
+    assert_eq!(kept(&[]), 4);
+    assert_eq!([kept(&["--min-non-pawns", "5"]), kept(&["--min-non-pawns", "4"])], [2, 3]);
+    assert_eq!([kept(&["--min-pieces", "7"]), kept(&["--min-pieces", "5"])], [1, 3]);
+    assert_eq!([kept(&["--max-pieces", "6"]), kept(&["--max-pieces", "5"])], [3, 2]);
+    assert_eq!([kept(&["--max-score", "500"]), kept(&["--max-score", "499"])], [3, 2]);
+    let columns: String = lines.iter().map(|line| line.replace(" | ", ",")).collect();
+    let unscored = "4k3/8/8/8/8/4P3/8/4K3 w - - 0 1,,0.5\n";
+    bench.write("b.epd", format!("fen,score,result\n{columns}{unscored}"));
+    let kept = |args: &[&str]| left_out(&bench, &[&["b.epd"], args].concat());
+    assert_eq!(kept(&["--max-score", "499"]).1, 3);
+    let (reasons, number) = kept(&["--max-score", "499", "--require-score"]);
+    assert_eq!((number, count(&reasons, "positions without a score")), (2, 1));
+    assert_eq!(kept(&["--no-draws"]).1, 4);
+}
+
+#[test]
+fn tags_choose_games() {
+    let bench = Bench::new();
+    let tags = |white: &str, black: &str, time: &str, end: &str| {
+        format!(
+            "[WhiteElo \"{white}\"]\n[BlackElo \"{black}\"]\n[TimeControl \"{time}\"]\n[Termination \"{end}\"]\n"
+        )
+    };
+    let text: String = [
+        tags("2500", "2400", "300+3", "Normal"),
+        tags("2500", "2000", "60", "Time forfeit"),
+        tags("2800", "2700", "40/9000", "adjudication"),
+        tags("?", "2700", "-", "abandoned"),
+        String::new(),
+    ]
+    .iter()
+    .map(|tags| pgn(tags, GAME, "1-0"))
+    .collect();
+    bench.write("g.pgn", text);
+    let games = |args: &[&str]| {
+        let (report, _) = bench.extract(&[&["g.pgn", "--duplicates", "keep"], args].concat(), "");
+        (report["games"].as_u64().unwrap(), report["sources"][0]["left_out"].clone())
+    };
+    assert_eq!(games(&[]).0, 5);
+    let (number, reasons) = games(&["--min-elo", "2400"]);
+    assert_eq!(number, 2);
+    assert_eq!(count(&reasons, "games of players outside the Elo range"), 1);
+    assert_eq!(count(&reasons, "games without the Elo of both players"), 2);
+    assert_eq!(games(&["--min-elo", "2000", "--max-elo", "2600"]).0, 2);
+    let (number, reasons) = games(&["--min-time", "420"]);
+    assert_eq!((number, count(&reasons, "games with other time controls")), (2, 1));
+    assert_eq!(count(&reasons, "games without a readable time control"), 2);
+    assert_eq!(games(&["--max-time", "420"]).0, 2);
+    let (number, reasons) = games(&["--termination", "normal"]);
+    assert_eq!((number, count(&reasons, "games that did not end normally")), (3, 2));
+}
+
+#[test]
+fn book_moves_are_left_out() {
+    let bench = Bench::new();
+    bench.write(
+        "g.pgn",
+        pgn("", "1. e4 {book} e5 { book, x=1 } 2. Nf3 {+0.3/9} Nc6 {out of book} 3. Bb5", "1-0"),
+    );
+    let args = ["g.pgn", "--skip-plies", "0", "--no-book"];
+    let (reasons, kept) = left_out(&bench, &args);
+    assert_eq!((kept, count(&reasons, "positions before a book move")), (4, 2));
+    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0", "--no-book=false"]).1, 6);
+}
+
+/// Games of pawn and knight moves, no two of them alike.
+fn walks(count: usize) -> String {
+    (0..count)
+        .map(|i| {
+            let (a, b) = (["a4", "b3", "c3", "g3"][i % 4], ["a5", "b6", "c6", "g6"][(i / 4) % 4]);
+            let (c, d) = (["h3", "h4", "d3", "f3"][(i / 16) % 4], ["h6", "h5", "d6", "f6"][(i / 64) % 4]);
+            let moves = format!("1. {a} {b} 2. {c} {d} 3. Na3 Na6 4. Nb1 Nb8 5. e3 e6 6. Ne2 Ne7 7. Ng1 Ng8");
+            pgn(&format!("[Round \"{i}\"]\n"), &moves, ["1-0", "0-1", "1/2-1/2"][i % 3])
+        })
+        .collect()
+}
+
+/// Game, result, and feature ids with their colors.
+type Row = (u32, f32, Vec<(u16, bool)>);
+
+fn rows(data: &gputexel::dataset::Dataset) -> Vec<Row> {
+    (0..data.len())
+        .map(|n| {
+            (data.game(n), data.results()[n], data.row(n).entries().map(|(id, c)| (id, c > 0.0)).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn samples_by_game_depend_on_seed_and_game_alone() {
+    let bench = Bench::new();
+    bench.write("g.pgn", walks(200));
+    let run = |args: &[&str]| {
+        bench.extract(&[&["g.pgn", "--duplicates=keep", "--skip-plies=0"], args].concat(), "")
+    };
+    let (report, data) = run(&["--per-game", "3"]);
+    assert_eq!((data.len(), report["games"].as_u64()), (600, Some(200)));
+    let removed = count(&report["sources"][0]["left_out"], "positions beyond the sample of a game");
+    assert_eq!(removed, 200 * 12);
+    let again = rows(&run(&["--per-game", "3", "--threads", "7"]).1);
+    assert_eq!(rows(&data), again);
+    assert_ne!(rows(&run(&["--per-game", "3", "--seed", "2"]).1), again);
+    // In another place of another file, a game gives the same positions.
+    let games = walks(200);
+    let at = games.match_indices("[Event").nth(150).unwrap().0;
+    bench.write("tail.pgn", format!("{}{}", "\n".repeat(3), &games[at..]));
+    let (_, tail) = bench.extract(&["tail.pgn", "--duplicates=keep", "--skip-plies=0", "--per-game=3"], "");
+    let boards = |rows: Vec<Row>| rows.into_iter().map(|row| row.2).collect::<Vec<_>>();
+    assert_eq!(boards(rows(&tail)), boards(again[450..].to_vec()));
+    // All plies are drawn, about as often each.
+    let (_, many) = run(&["--per-game", "5"]);
+    let initial = boards(rows(&run(&[]).1))[0].clone();
+    let first = boards(rows(&many)).iter().filter(|board| **board == initial).count();
+    assert!((40..=95).contains(&first), "{first} of 200 at 5 in 15");
+    // A share keeps about its share.
+    let (_, share) = run(&["--share", "0.25"]);
+    assert!((650..=850).contains(&share.len()), "{} of 3000", share.len());
+    assert_eq!(rows(&share), rows(&run(&["--share", "0.25", "--threads", "3"]).1));
+}
+
+#[test]
+#[ignore = "full"]
+fn samples_of_everything_are_exact() {
+    let bench = Bench::new();
+    bench.write("a.pgn", walks(100));
+    bench.write("b.pgn", walks(160));
+    let run = |args: &[&str]| bench.extract(&[&["a.pgn", "b.pgn", "--skip-plies=0"], args].concat(), "");
+    let (whole, all) = run(&[]);
+    let (report, data) = run(&["--sample", "77"]);
+    assert_eq!(data.len(), 77);
+    let kept: Vec<u64> =
+        report["sources"].as_array().unwrap().iter().map(|s| s["positions"].as_u64().unwrap()).collect();
+    assert_eq!(kept.iter().sum::<u64>(), 77);
+    for source in report["sources"].as_array().unwrap() {
+        let steps = source["funnel"].as_array().unwrap();
+        assert_eq!(steps.last().unwrap()["left"], source["positions"]);
+        assert_eq!(steps.last().unwrap()["rule"], "positions not drawn for the sample");
+    }
+    // Rows are those of the whole, in order, and their games are numbered anew.
+    let every = rows(&all);
+    let mut from = 0;
+    for row in rows(&data) {
+        from += 1 + every[from..].iter().position(|other| (other.1, &other.2) == (row.1, &row.2)).unwrap();
+    }
+    let numbers: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
+    assert!(numbers[0] == 0 && numbers.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] + 1));
+    assert_eq!(report["games"].as_u64().unwrap(), u64::from(numbers[76]) + 1);
+    let results = &report["results"];
+    assert_eq!(
+        results["white"].as_u64().unwrap()
+            + results["draws"].as_u64().unwrap()
+            + results["black"].as_u64().unwrap(),
+        77
+    );
+    assert_eq!(rows(&data), rows(&run(&["--sample", "77", "--threads", "5"]).1));
+    assert_ne!(rows(&data), rows(&run(&["--sample", "77", "--seed", "9"]).1));
+    assert_eq!(whole["positions"], run(&["--sample", "1000000"]).0["positions"]);
+}
+
+#[test]
+fn duplicates_are_kept_dropped_or_averaged() {
+    let bench = Bench::new();
+    let long = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6";
+    bench.write(
+        "g.pgn",
+        [pgn("", "1. e4 e5 2. Nf3", "1/2-1/2"), pgn("", long, "1-0"), pgn("", "1. e4 e5 2. Nc3", "0-1")]
+            .concat(),
+    );
+    let run = |args: &[&str]| bench.extract(&[&["g.pgn", "--skip-plies=0"], args].concat(), "");
+    assert_eq!(results(&run(&["--duplicates=keep"]).1).len(), 4 + 7 + 4);
+    assert_eq!(results(&run(&[]).1), [0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 0.0]);
+    let (report, data) = run(&["--duplicates", "average"]);
+    assert_eq!(results(&data), [0.5, 0.5, 0.5, 0.75, 1.0, 1.0, 1.0, 0.0]);
+    let weights: Vec<f32> = (0..data.len()).map(|n| data.row(n).weight).collect();
+    assert_eq!(weights, [3.0, 3.0, 3.0, 2.0, 1.0, 1.0, 1.0, 1.0]);
+    assert_eq!(count(&report["sources"][0]["left_out"], "positions merged with an earlier one"), 7);
+    assert_eq!(report["results"]["other"], 1);
+    // A drawn first occurrence shadows the decided ones behind it; averages forget it.
+    assert_eq!(results(&run(&["--no-draws"]).1), [1.0, 1.0, 1.0, 0.0]);
+    let (_, data) = run(&["--no-draws", "--duplicates=average"]);
+    assert_eq!(results(&data), [0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 0.0]);
+}
+
+#[test]
+fn phases_can_count_alike() {
+    let bench = Bench::new();
+    let text: String = positions(1500)
+        .iter()
+        .enumerate()
+        .map(|(i, (board, turn, result))| {
+            let board = if i % 10 == 0 { board.replace("7k/", "1qr4k/") } else { board.clone() };
+            format!("{board} {turn} - - [{result:.1}]\n")
+        })
+        .collect();
+    bench.write("p.epd", text);
+    for intervals in ["", "=2", "=25"] {
+        let (_, data) =
+            bench.extract(&["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"], "");
+        let mut sums = std::collections::BTreeMap::new();
+        for n in 0..data.len() {
+            *sums.entry(data.phases()[n] > 5).or_insert(0.0) += f64::from(data.row(n).weight);
+        }
+        let total: f64 = sums.values().sum();
+        assert!((total / data.len() as f64 - 1.0).abs() < 1e-4, "{sums:?}");
+        if intervals != "=2" {
+            assert!((sums[&true] / sums[&false] - 1.0).abs() < 1e-4, "{intervals}: {sums:?}");
+        }
+    }
+}
+
+#[test]
+fn broken_games_are_kept_up_to_the_break_or_dropped() {
+    let bench = Bench::new();
+    let text =
+        [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
+    bench.write("games.pgn", text);
+    let args = ["games.pgn", "--duplicates", "keep", "--skip-plies", "0", "--max-bad-share", "0.5"];
+    let (report, data) = bench.extract(&args, "");
+    assert_eq!(data.len(), 19 + 16);
+    assert_eq!(
+        report["sources"][0]["skipped_games"],
+        serde_json::json!([
+            "games.pgn: game 2 (line 9): illegal move 'Qh7'; its first 16 plies are kept",
+            "games.pgn: game 3 (line 11): no result",
+        ])
+    );
+    let (report, data) =
+        bench.extract(&[&args[..], &["--illegal", "drop", "--list-skipped", "s.txt"]].concat(), "");
+    assert_eq!(data.len(), 19);
+    let source = &report["sources"][0];
+    assert_eq!(count(&source["left_out"], "games with a part that cannot be played"), 1);
+    assert_eq!(
+        String::from_utf8(bench.bytes("s.txt")).unwrap(),
+        "games.pgn: game 2 (line 9): illegal move 'Qh7'; left out\ngames.pgn: game 3 (line 11): no result\n"
+    );
+    let err = bench.refuse(&["games.pgn", "--list-skipped", "s.txt"], "", 2);
+    assert!(err.contains("s.txt: exists; use --force"), "{err}");
+    // Many are counted, and all are listed on request, by rules of choice, too.
+    bench.write("many.pgn", pgn("", GAME, "1-0") + &pgn("[WhiteElo \"100\"]\n", GAME, "*").repeat(50));
+    let (report, _) = bench.extract(&["many.pgn"], "");
+    let source = &report["sources"][0];
+    assert_eq!(source["skipped_games"].as_array().unwrap().len(), 20);
+    assert_eq!(source["skipped_games_unnamed"], 30);
+    bench.extract(&["many.pgn", "--list-skipped", "s.txt"], "");
+    assert_eq!(String::from_utf8(bench.bytes("s.txt")).unwrap().lines().count(), 50);
+    let (_, text, _) = bench.run(&["extract", "many.pgn", "-o", "t.bin"], "");
+    assert!(text.contains("and 30 more games left out or truncated; --list-skipped lists all"), "{text}");
+}
+
+#[test]
+fn funnels_add_up() {
+    let bench = Bench::new();
+    bench.write("g.pgn", walks(50) + &pgn("", MATE, "0-1"));
+    let (report, data) =
+        bench.extract(&["g.pgn", "--share", "0.7", "--no-draws", "--before-captures", "2"], "");
+    let source = &report["sources"][0];
+    let mut left = source["positions_read"].as_u64().unwrap();
+    for step in source["funnel"].as_array().unwrap() {
+        left -= step["removed"].as_u64().unwrap();
+        assert_eq!(step["left"], left);
+    }
+    assert_eq!(left as usize, data.len());
+    let rules: Vec<&str> =
+        source["funnel"].as_array().unwrap().iter().map(|s| s["rule"].as_str().unwrap()).collect();
+    let place =
+        |rule: &str| rules.iter().position(|r| *r == rule).unwrap_or_else(|| panic!("{rule}: {rules:?}"));
+    assert!(place("positions of the first plies") < place("positions before a capture or promotion"));
+    assert!(place("positions not drawn for the share") < place("duplicate positions"));
+    assert!(place("duplicate positions") < place("positions of drawn games"));
+}
+
+#[test]
+fn presets_are_recorded_and_can_be_overridden() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", MATE, "0-1") + &pgn("", GAME, "1-0"));
+    let recorded = |args: &[&str]| bench.extract(&[&["g.pgn"], args].concat(), "").0["selection"].clone();
+    let common = serde_json::json!({
+        "preset": "capt", "skip_plies": "0", "keep_checks": "false", "before_checks": "5", "before_mates": "5",
+        "keep_captures": "true", "keep_promotions": "true", "keep_duplicates": "true", "resolve": "depth1",
+        "params": "material",
+    });
+    let with = |changes: Value| {
+        let mut all = common.clone();
+        for (name, value) in changes.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        all
+    };
+    let unique = |name: &str| with(serde_json::json!({ "preset": name, "keep_duplicates": "false" }));
+    assert_eq!(recorded(&["--preset", "capt"]), common);
+    assert_eq!(
+        recorded(&["--preset", "quiet"]),
+        with(serde_json::json!({ "preset": "quiet", "keep_captures": "false", "before_captures": "5" }))
+    );
+    assert_eq!(recorded(&["--preset", "unique"]), unique("unique"));
+    for (name, setting, value) in
+        [("nodraw", "no_draws", "true"), ("drop4", "min_non_pawns", "5"), ("drop30", "max_pieces", "30")]
+    {
+        let mut wanted = unique(name);
+        wanted[setting] = value.into();
+        // Neither game gets down to 30 pieces and stays quiet, so drop30 has to be relaxed.
+        let overriding = ["--preset", name, "--min-non-pawns", "3", "--max-pieces", "32"];
+        if name != "drop30" {
+            assert_eq!(recorded(&["--preset", name]), wanted);
+        }
+        let overridden = recorded(&overriding);
+        assert_eq!(
+            (overridden["min_non_pawns"].as_str(), overridden["max_pieces"].as_str()),
+            (Some("3"), Some("32"))
+        );
+    }
+    let changed = recorded(&[
+        "--preset",
+        "nodraw",
+        "--no-draws=false",
+        "--duplicates",
+        "average",
+        "--before-checks",
+        "2",
+        "--resolve",
+        "none",
+        "--skip-plies",
+        "6",
+        "--keep-captures=false",
+    ]);
+    for (name, value) in [
+        ("before_checks", "2"),
+        ("skip_plies", "6"),
+        ("average_duplicates", "true"),
+        ("keep_captures", "false"),
+    ] {
+        assert_eq!(changed[name], value, "{name}");
+    }
+    assert!(changed.get("no_draws").is_none() && changed.get("resolve").is_none());
+    let (_, out, _) = bench.run(&["info", "out.bin"], "");
+    assert!(out.contains("preset nodraw"), "{out}");
+}
+
+#[test]
+fn lines_are_told_which_rules_need_games() {
+    let bench = Bench::new();
+    bench.write("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
+    let (report, data) = bench.extract(&["a.epd", "--preset", "unique"], "");
+    assert_eq!(data.len(), 1);
+    let warnings = report["sources"][0]["warnings"].to_string();
+    assert!(warnings.contains("these rules do not apply: before_checks, before_mates"), "{warnings}");
+    assert!(!bench.extract(&["a.epd"], "").0["sources"][0]["warnings"].to_string().contains("do not apply"));
+}
+
+#[test]
+fn quiescence_filters_and_resolves() {
+    let bench = Bench::new();
+    // A hanging queen, a protected one, and nothing to take.
+    bench.write(
+        "q.epd",
+        "4k3/8/8/3q4/4P3/8/8/4K3 w - - [1.0]\n4k3/8/2p5/3p4/4P3/8/8/4K3 w - - [1.0]\n4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n",
+    );
+    let kept = |args: &[&str]| left_out(&bench, &[&["q.epd"], args].concat()).1;
+    assert_eq!([kept(&["--quiescence-margin", "0"]), kept(&["--quiescence-margin", "899"])], [2, 2]);
+    assert_eq!(kept(&["--quiescence-margin", "900"]), 3);
+    let (_, data) = bench.extract(&["q.epd", "--resolve", "quiescence"], "");
+    let pieces: Vec<usize> = (0..3).map(|n| data.row(n).entry_count()).collect();
+    assert_eq!(pieces, [3, 5, 3]);
+    let (_, data) = bench.extract(&["q.epd", "--resolve", "depth1"], "");
+    assert_eq!(data.row(0).entry_count(), 3);
+    assert_eq!(kept(&["--quiescence-margin", "0", "--params", "material:100,1,1,1,1"]), 2);
+}
+
+#[test]
+fn contradictions_are_refused_in_one_line() {
+    let bench = Bench::new();
+    bench.write("g.pgn", pgn("", GAME, "1-0"));
+    for (args, text) in [
+        (&["--preset", "best"][..], "preset 'best': expected one of capt, quiet"),
+        (&["--duplicates", "some"], "duplicates 'some': expected one of keep, drop, average"),
+        (&["--share", "0"], "share 0"),
+        (&["--share", "nan"], "share NaN"),
+        (&["--share", "1.5"], "share 1.5"),
+        (&["--per-game", "0"], "keeps nothing"),
+        (&["--sample", "0"], "keeps nothing"),
+        (&["--seed", "3"], "--seed is only used with"),
+        (&["--params", "material"], "--params is only used with"),
+        (&["--resolve", "depth1", "--params", "material:1,2"], "material:1,2"),
+        (&["--skip-plies", "9", "--max-ply", "8"], "plies from 9 to 8"),
+        (&["--min-pieces", "33"], "pieces from 33 to 32"),
+        (&["--min-pieces", "9", "--max-pieces", "8"], "pieces from 9 to 8"),
+        (&["--max-pieces", "1"], "pieces from 2 to 1"),
+        (&["--min-elo", "2", "--max-elo", "1"], "Elo from 2 to 1"),
+        (&["--min-time", "2", "--max-time", "1"], "seconds for 40 moves from 2 to 1"),
+        (&["--before-checks", "1001"], "1001 positions before checks"),
+        (&["--balance-phases=1"], "1 phase intervals"),
+        (&["--termination", "odd"], "termination 'odd'"),
+        (&["--illegal", "maybe"], "illegal 'maybe'"),
+        (&["--resolve", "deep"], "resolve 'deep'"),
+    ] {
+        let err = bench.refuse(&[&["g.pgn"], args].concat(), "", 2);
+        assert!(err.contains(text), "{args:?}: {err}");
+    }
+    let (code, _, _) =
+        bench.run(&["extract", "g.pgn", "-o", "x", "--keep-checks", "--before-checks", "3"], "");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn foreign_files_are_named_for_what_they_are() {
+    let bench = Bench::new();
+    bench.write("games.pgn", b"PK\x03\x04\x14\x00\x00\x00\x08\x00rest of an archive".as_slice());
+    let err = bench.refuse(&["games.pgn"], "", 1);
+    assert!(err.contains("the zip archive has no directory at its end"), "{err}");
+}
+
+/// The most memory that the program takes for arguments, in MiB; it may fail, but not panic.
+#[cfg(target_os = "linux")]
+fn peak_mib(bench: &Bench, args: &[&str]) -> (u64, String) {
+    let mut child = bench.spawn(args);
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or("");
+        let kib = line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        peak = peak.max(kib / 1024);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(!err.contains("panicked"), "{err}");
+    (peak, err)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "full"]
+fn endless_lines_and_games_take_bounded_memory() {
+    let bench = Bench::new();
+    let mut one_game = "[Result \"1-0\"]\n\n".to_string();
+    one_game += &"Nf3 Nf6 Ng1 Ng8 ".repeat((64 << 20) / 16);
+    let many_games = format!("{GAME} 1-0 ").repeat((64 << 20) / (GAME.len() + 5));
+    for (name, text) in [
+        ("game.pgn", one_game),
+        ("games.pgn", many_games),
+        ("x.pgn", "x".repeat(64 << 20)),
+        ("x.epd", "8/".repeat(32 << 20)),
+    ] {
+        bench.write(name, text);
+        let args = ["extract", name, "-o", "o.bin", "--force", "--threads", "2", "--duplicates", "keep"];
+        let (peak, err) = peak_mib(&bench, &args);
+        eprintln!("{name}: {peak} MiB, {err}");
+        assert!(peak < 700, "{name}: {peak} MiB");
+    }
+}

@@ -1,0 +1,130 @@
+//! `gputexel extract` on training data in text: Stockfish's plain format and evaluations of Lichess.
+
+use serde_json::json;
+
+use crate::common::program::{Bench, positions, results, shared, tensors};
+
+/// Games of two plies, each with its result for White, as plain text.
+fn plain(games: usize) -> String {
+    let mut text = String::new();
+    for (board, _, result) in positions(games) {
+        // The king steps from its second rank to the first.
+        let ranks: Vec<&str> = board.split('/').collect();
+        let file = ranks[6].find('K').map_or(0, |at| ranks[6][..at].parse().unwrap_or(0));
+        let file = char::from(b'a' + file);
+        let moved = [&ranks[..6], &["8", ranks[6]]].concat().join("/");
+        let white = (2.0 * result - 1.0) as i32;
+        text +=
+            &format!("fen {board} w - - 0 20\nmove {file}2{file}1\nscore 12\nply 38\nresult {white}\ne\n");
+        text += &format!("fen {moved} b - - 1 20\nmove 0000\nscore -15\nply 39\nresult {}\ne\n", -white);
+    }
+    text
+}
+
+#[test]
+fn plain_text_is_read_as_games() {
+    let bench = Bench::new();
+    let games = 400;
+    let text = plain(games);
+    bench.write("x.plain", &text);
+    let all = ["--keep-checks", "--keep-captures", "--skip-plies", "0", "--keep-duplicates"];
+    let (report, data) = bench.extract(&[&["x.plain"], &all[..]].concat(), "");
+    let source = &report["sources"][0];
+    assert_eq!((&source["format"], &source["verdict"]), (&"plain".into(), &"agree".into()), "{source}");
+    assert_eq!((report["games"].as_u64(), data.len()), (Some(games as u64), 2 * games));
+    assert!(data.search_scores().iter().all(|score| [12.0, 15.0].contains(score)));
+    let wanted = tensors(&bench.path("out.bin"));
+    // Through standard input, compressed and as a member of an archive, with any number of threads.
+    let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    bench.extract(&[&["-", "--threads", "3"], &all[..]].concat(), packed);
+    assert_eq!(tensors(&bench.path("out.bin")), wanted);
+    // Chunks end between games, however the bytes fall.
+    bench.write("long.plain", text.repeat(15));
+    let (report, _) = bench.extract(&[&["long.plain"], &all[..]].concat(), "");
+    assert_eq!(report["games"].as_u64(), Some(15 * games as u64));
+    // Cut short, it is one record that is left out, and named.
+    bench.write("cut.plain", &text[..text.len() - 2]);
+    let (report, data) = bench.extract(&[&["cut.plain"], &all[..]].concat(), "");
+    let last = text.matches('\n').count() - 5;
+    let told = format!("cut.plain:{last}: the last record does not end with e");
+    assert!(report["sources"][0]["complaints"][0].as_str().unwrap().starts_with(&told), "{report}");
+    assert_eq!(data.len(), 2 * games - 1);
+    bench.write("bad.plain", text.replace("score 12", "score twelve"));
+    let error = bench.refuse(&["bad.plain"], "", 1);
+    assert!(error.contains("the score 'twelve' cannot be read"), "{error}");
+}
+
+fn evaluations(count: usize) -> String {
+    let line = |(i, (board, turn, result)): (usize, (String, &str, f32))| {
+        let cp =
+            if i % 7 == 0 { json!({"mate": 3, "line": "a"}) } else { json!({"cp": 400.0 * (result - 0.5)}) };
+        let evals =
+            json!([{"pvs": [cp], "depth": 30, "knodes": 5}, {"pvs": [{"cp": 1}], "depth": 29, "knodes": 9}]);
+        format!("{}\n", json!({"fen": format!("{board} {turn} - -"), "evals": evals}))
+    };
+    positions(count).into_iter().enumerate().map(line).collect()
+}
+
+#[test]
+#[ignore = "full"]
+fn evaluations_of_lichess_are_targets() {
+    let bench = Bench::new();
+    bench.write("x.jsonl", evaluations(700));
+    assert!(
+        bench.refuse(&["x.jsonl"], "", 1).contains("no results; --target score takes the scores instead")
+    );
+    let (report, data) = bench.extract(&["x.jsonl", "--target", "score"], "");
+    assert_eq!(
+        (&report["selection"]["target"], &report["selection"]["target_k"]),
+        (&"score".into(), &"1".into())
+    );
+    let wanted = |i: usize, result: f32, k: f64| {
+        let cp = if i.is_multiple_of(7) { 30_000.0 } else { f64::from(400.0 * (result - 0.5)) };
+        (1.0 / (1.0 + 10f64.powf(-k * cp / 400.0))) as f32
+    };
+    let close = |data: &[f32], k: f64| {
+        data.iter()
+            .zip(positions(700))
+            .enumerate()
+            .all(|(i, (got, (_, _, r)))| (got - wanted(i, r, k)).abs() < 1e-6)
+    };
+    assert!(data.len() == 700 && close(&results(&data), 1.0));
+    let (_, data) = bench.extract(&["x.jsonl", "--target", "score", "--target-k", "0.5"], "");
+    assert!(close(&results(&data), 0.5));
+    let (code, out, _) = bench.run(&["info", "out.bin"], "");
+    assert!(code == 0 && out.contains("target score, target_k 0.5"), "{out}");
+    // Positions without a score are counted; broken lines are named.
+    let line = "{\"fen\": \"4k3/8/8/8/8/8/4P3/4K3 w - -\", \"evals\": []}\n{\"fen\": 1}\n";
+    bench.write("y.jsonl", evaluations(100) + line);
+    let (report, data) = bench.extract(&["y.jsonl", "--target", "score"], "");
+    let source = &report["sources"][0];
+    assert_eq!((data.len(), &source["left_out"]["positions without a score"]), (100, &1.into()));
+    assert!(
+        source["complaints"][0].as_str().unwrap().starts_with("y.jsonl:102: no JSON of an evaluation"),
+        "{source}"
+    );
+    for (args, part) in [
+        (&["--target", "points"][..], "--target points: expected result or score"),
+        (&["--target-k", "2"], "--target-k 2: is only for the target score"),
+        (&["--target", "score", "--target-k", "0"], "--target-k 0: must be a positive number"),
+        (&["--target", "score", "--no-draws"], "--no-draws: leaves out drawn games"),
+    ] {
+        let error = bench.refuse(&[&["x.jsonl"], args].concat(), "", 2);
+        assert!(error.contains(part), "{error}");
+    }
+    if let Some(path) = shared("training/lichess-eval.jsonl") {
+        let (report, _) = bench.extract(&[path.to_str().unwrap(), "--target", "score"], "");
+        assert_eq!(report["positions"], 1);
+    }
+}
+
+#[test]
+fn scores_of_other_inputs_are_targets_too() {
+    let bench = Bench::new();
+    let text: String =
+        positions(300).iter().map(|(b, t, r)| format!("{b} {t} - - | 100 | {r:.1}\n")).collect();
+    bench.write("x.epd", text);
+    let (_, data) = bench.extract(&["x.epd", "--target", "score", "--score-pov", "white"], "");
+    let wanted = (1.0 / (1.0 + 10f64.powf(-0.25))) as f32;
+    assert!(data.len() == 300 && results(&data).iter().all(|result| (result - wanted).abs() < 1e-6));
+}

@@ -1,0 +1,226 @@
+//! `gputexel bench`, and the document that collects its reports.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use gputexel::devices::bench::{BenchReport, MEMBERS};
+
+use crate::common::program::Bench;
+use crate::common::requirement;
+
+/// Standard error without what is said of a busy machine, which ours may be.
+fn calm(err: &str) -> String {
+    let is_busy = |line: &str| {
+        let warning = line.strip_prefix("gputexel: warning: ").unwrap_or_default();
+        warning.starts_with("the load of this machine was ") || warning.contains(" scatter by more than ")
+    };
+    err.split_inclusive('\n').filter(|line| !is_busy(line)).collect()
+}
+
+/// Runs `bench` with `--json`; returns the report, and all of standard error.
+fn measured(bench: &Bench, args: &[&str]) -> (serde_json::Value, String) {
+    let (code, out, err) = bench.run(&[&["--json", "bench"], args].concat(), "");
+    assert_eq!((code, calm(&err).as_str()), (0, ""), "{args:?}");
+    (serde_json::from_str(&out).unwrap(), err)
+}
+
+#[test]
+#[ignore = "full"]
+fn the_cpu_is_measured_in_every_cell() {
+    let bench = Bench::with_positions(3000, 1);
+    let (report, err) = measured(&bench, &["d.bin", "--device", "cpu", "--seconds", "0.01", "-o", "r.json"]);
+    assert_eq!(bench.json("r.json"), report);
+    let report: BenchReport = serde_json::from_value(report).unwrap();
+    let warnings: String =
+        report.warnings().iter().map(|warning| format!("gputexel: warning: {warning}\n")).collect();
+    assert_eq!(err, warnings);
+    assert_eq!((report.positions, report.features), (3000, 384));
+    assert!(!report.devices.is_empty() && report.crossovers.is_empty());
+    for device in &report.devices {
+        assert_eq!((&device.kind[..], &device.error), ("CPU", &None));
+        let cells: Vec<_> = device.cells.iter().map(|cell| (cell.members, cell.gradients)).collect();
+        let wanted: Vec<_> =
+            MEMBERS.into_iter().flat_map(|members| [(members, false), (members, true)]).collect();
+        assert_eq!(cells, wanted);
+        for cell in &device.cells {
+            assert!(cell.positions >= 2 && cell.positions <= 3000 && cell.evaluations >= 3, "{cell:?}");
+            let rate = (cell.positions * cell.members) as f64 / cell.seconds;
+            assert!((cell.pairs_per_second / rate - 1.0).abs() < 1e-9, "{cell:?}");
+            assert!(cell.device_seconds.is_none() && cell.share_of_limit.unwrap() > 0.0, "{cell:?}");
+        }
+    }
+    // A hyphen is no file.
+    let (code, out, err) =
+        bench.run(&["bench", "d.bin", "-q", "--device", "cpu", "--seconds", "0.01", "-o", "-"], "");
+    assert_eq!((code, calm(&err).as_str()), (0, ""));
+    assert_eq!(serde_json::from_str::<BenchReport>(&out).unwrap().devices.len(), report.devices.len());
+    assert!(!bench.path("-").exists());
+    let err = bench.fails(&["bench", "d.bin", "-o", "r.json"], 2);
+    assert!(err.contains("r.json: exists; use --force"), "{err}");
+    let err = bench.fails(&["bench", "d.bin", "-o", "d.bin", "--force"], 2);
+    assert!(err.contains("is also an input"), "{err}");
+    let err = bench.fails(&["bench", "--seconds", "0"], 2);
+    assert!(err.contains("--seconds 0: must be positive"), "{err}");
+    bench.dataset("few.bin", gputexel::model::FeatureKind::Pst, 1000, 1);
+    let err = bench.fails(&["bench", "few.bin", "--device", "cpu"], 2);
+    assert!(err.contains("1000 positions: a benchmark needs at least 1024"), "{err}");
+    let err = bench.fails(&["bench", "d.bin", "--device", "no such card"], 2);
+    assert!(err.contains("no such adapter"), "{err}");
+}
+
+#[test]
+#[ignore = "full"]
+fn adapters_are_measured_by_their_own_clocks() {
+    if gputexel::evaluator::gpu::list_adapters().iter().all(|adapter| adapter.unusable.is_some()) {
+        return requirement::lack("gpu", "there is no adapter");
+    }
+    let bench = Bench::with_positions(1100, 2);
+    let (code, text, err) = bench.run(&["bench", "d.bin", "--seconds", "0.01"], "");
+    assert_eq!(code, 0, "{err}");
+    assert!(calm(&err).lines().all(|line| line.starts_with("measuring ")), "{err}");
+    assert!(text.contains("loss, gradient") && text.contains("faster than all threads of the CPU"), "{text}");
+    let (report, _) = measured(&bench, &["d.bin", "--seconds", "0.01", "--device", "0"]);
+    let report: BenchReport = serde_json::from_value(report).unwrap();
+    let device = &report.devices[0];
+    assert_eq!((report.devices.len(), device.threads, &device.error), (1, None, &None));
+    for cell in &device.cells {
+        // Kernels take some of the time, and no more than all of it.
+        if let Some(kernels) = cell.device_seconds {
+            assert!(kernels > 0.0 && kernels < 1.05 * cell.seconds + 1e-4, "{cell:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn the_fastest_tiles_are_kept_and_used() {
+    let adapters = gputexel::evaluator::gpu::list_adapters();
+    if adapters.first().is_none_or(|adapter| adapter.unusable.is_some()) {
+        return requirement::lack("gpu", "there is no adapter");
+    }
+    let bench = Bench::with_positions(1100, 2);
+    let run = |state: &str, args: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
+        command.current_dir(bench.path("")).env("XDG_STATE_HOME", bench.path(state)).args(args);
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let json = |state: &str, args: &[&str]| -> serde_json::Value {
+        let (code, out, err) = run(state, &[&["--json"], args].concat());
+        assert_eq!((code, &calm(&err)[..]), (0, ""), "{args:?}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let measure = ["bench", "d.bin", "--tiles", "--seconds", "0.001", "--device", "0"];
+    let report = json("state", &measure);
+    let device = &report["devices"][0];
+    assert_eq!(device["error"], serde_json::Value::Null, "{report}");
+    let members: std::collections::BTreeSet<_> =
+        device["cells"].as_array().unwrap().iter().map(|cell| cell["members"].as_u64().unwrap()).collect();
+    assert_eq!(members, [16, 64, 1024].into());
+    let mut stored = serde_json::Value::Null;
+    if device["kept"] == "stored" {
+        stored = device["fastest"].clone();
+        stored.as_object_mut().unwrap().remove("gain");
+    }
+    assert_eq!(json("state", &["devices"])["adapters"][0]["tiles"], stored);
+    // One that is there is used, and told of; damaged ones are not.
+    let adapter = &adapters[0];
+    let choice = |loss: usize, memory: u32| {
+        serde_json::json!([{
+            "device": {
+                "adapter": adapter.name,
+                "interface": adapter.backend,
+                "driver": adapter.driver,
+                "gputexel": env!("CARGO_PKG_VERSION"),
+            },
+            "workgroup_memory": memory,
+            "loss": loss,
+            "gradient": 8,
+            "staged": false,
+        }])
+        .to_string()
+    };
+    // What kernels need at least, and more than any device has.
+    let (memory, too_much) = (16 << 10, 1 << 30);
+    std::fs::create_dir_all(bench.path("own/gputexel")).unwrap();
+    let good = choice(4, memory);
+    let cases =
+        [(&good[..], true), (&choice(5, memory), false), (&choice(4, too_much), false), ("[{", false)];
+    let tune = ["tune", "d.bin", "--backend", "gpu", "--epochs", "1", "--prior-strength", "none"];
+    for (text, used) in cases {
+        bench.write("own/gputexel/tiles.json", text);
+        let (code, out, _) = run("own", &["devices"]);
+        assert_eq!((code, out.contains("losses 4, gradients 8, not staged")), (0, used), "{out}");
+        let (code, out, err) = run("own", &tune);
+        assert_eq!((code, (out + &err).contains("measured tiles")), (0, used), "{text}: {err}");
+    }
+    // Without a place for it, measuring is no error.
+    bench.write("no-folder", "");
+    let (code, out, err) = run("no-folder", &measure);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("fastest: tiles of") && out.contains("* estimated"), "{out}");
+    assert!(out.contains("kept"), "{out}");
+    let err = bench.fails(&["bench", "d.bin", "--tiles", "--device", "cpu"], 2);
+    assert!(err.contains("--device cpu: only adapters have tiles"), "{err}");
+}
+
+/// The tables of the reports in `docs/benchmarks`, by the name of the file.
+fn tables() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");
+    let mut reports = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let report: BenchReport =
+                serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            reports.insert(path.file_stem().unwrap().to_string_lossy().into_owned(), report);
+        }
+    }
+    let mut out = String::new();
+    for (name, report) in reports {
+        let _ = writeln!(
+            out,
+            "\n### {name}\n\n{}, {}, gputexel {}; {} positions of {:.1} entries, {} features. M pairs/s (share of the limit):\n",
+            report.processor,
+            report.system,
+            report.version,
+            report.positions,
+            report.entries_per_position,
+            report.features
+        );
+        let members: String = MEMBERS.iter().map(|members| format!(" {members} |")).collect();
+        let _ =
+            writeln!(out, "| device | computed |{members}\n| --- | --- |{}", " --- |".repeat(MEMBERS.len()));
+        for device in &report.devices {
+            let name = gputexel::devices::bench::name_of(device);
+            for gradients in [false, true] {
+                let _ = write!(out, "| {name} | {} |", if gradients { "loss, gradient" } else { "loss" });
+                for cell in device.cells.iter().filter(|cell| cell.gradients == gradients) {
+                    let share = cell
+                        .share_of_limit
+                        .map_or(String::new(), |share| format!(" ({:.0} %)", 100.0 * share));
+                    let _ = write!(out, " {:.0}{share} |", cell.pairs_per_second * 1e-6);
+                }
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn the_document_has_the_tables_of_all_reports() {
+    const MARK: &str = "<!-- tables -->\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (head, _) = text.split_once(MARK).expect("the tables have a mark");
+    let wanted = format!("{head}{MARK}{}", tables());
+    if std::env::var("GPUTEXEL_BLESS").is_ok_and(|value| value == "1") {
+        std::fs::write(&path, &wanted).unwrap();
+    } else {
+        assert!(text == wanted, "GPUTEXEL_BLESS=1 writes the tables of docs/benchmarks.md anew");
+    }
+}

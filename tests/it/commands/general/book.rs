@@ -1,0 +1,199 @@
+//! README and the pages of `docs`: links that lead somewhere, commands that exist, and the page of all commands.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use regex::Regex;
+
+/// Bytes that README may have: it is to be read, not searched.
+const README_BYTES: usize = 7 * 1024;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// README and the pages of the book, by their paths.
+pub(super) fn pages() -> BTreeMap<PathBuf, String> {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let others =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md"].map(|name| root().join(name));
+    docs.chain(others).map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+/// Lines of code, in fences or indented, and the others.
+pub(super) fn code_and_text(page: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut code, mut text) = (Vec::new(), Vec::new());
+    let (mut fenced, mut blank_before) = (false, true);
+    let mut indented = false;
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        indented = !fenced && line.starts_with("    ") && (blank_before || indented);
+        blank_before = line.trim().is_empty();
+        if fenced || indented { code.push(line) } else { text.push(line) }
+    }
+    (code, text)
+}
+
+/// How a heading is named in links.
+fn anchor(heading: &str) -> String {
+    let plain = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = plain.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
+    let pages = pages();
+    let mut seen = 0;
+    for (path, page) in &pages {
+        for line in code_and_text(page).1 {
+            for target in link.captures_iter(line).map(|found| found.get(1).unwrap().as_str()) {
+                if target.contains("://") {
+                    continue;
+                }
+                seen += 1;
+                let (file, place) = target.split_once('#').unwrap_or((target, ""));
+                let file = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+                let file = file.canonicalize().unwrap_or_else(|_| panic!("{}: {target}", path.display()));
+                if !place.is_empty() {
+                    let text = std::fs::read_to_string(&file).unwrap();
+                    let headings = code_and_text(&text).1.into_iter().filter(|line| line.starts_with('#'));
+                    assert!(headings.map(anchor).any(|own| own == place), "{}: {target}", path.display());
+                }
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} links were found");
+}
+
+#[test]
+fn the_contents_list_every_page_once() {
+    let contents = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    for path in pages().keys().filter(|path| path.parent().unwrap().ends_with("docs")) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let count = contents.matches(&format!("({name})")).count();
+        assert_eq!(count, usize::from(name != "SUMMARY.md"), "{name}");
+    }
+}
+
+#[test]
+fn readme_is_short_and_has_a_picture() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(text.len() <= README_BYTES, "{} bytes", text.len());
+    assert!(text.contains("!["));
+}
+
+#[test]
+#[ignore = "full"]
+#[cfg(target_os = "linux")]
+fn the_three_commands_of_readme_work() {
+    let mut page = super::tutorial::Page::open("README.md");
+    page.replace("xdg-open", "#!/bin/sh\necho \"$1\" > opened.tmp && mv opened.tmp opened\n");
+    let (_, section) = page.text.split_once("## Three commands").unwrap();
+    let section = section.split("\n## ").next().unwrap().to_string();
+    let commands: Vec<&str> = code_and_text(&section).0.into_iter().filter(|line| !line.is_empty()).collect();
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    let printed = page.run(commands[0]);
+    assert!(printed.lines().last().unwrap().contains("report.html"), "{printed}");
+    page.run(commands[1]);
+    let start = std::time::Instant::now();
+    while !page.path_of("opened").exists() {
+        assert!(start.elapsed().as_secs() < 30, "no browser was asked for");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let opened = std::fs::read_to_string(page.path_of("opened")).unwrap();
+    assert!(opened.trim().ends_with("/first/report.html"), "{opened}");
+    let printed = page.run(commands[2]);
+    let elo =
+        Regex::new(r"(?m)^Elo +\+(\d+)").unwrap().captures(&printed).unwrap()[1].parse::<i32>().unwrap();
+    assert!(elo > 100, "{printed}");
+}
+
+/// The words of a command of this program; `None` for lines that are none or leave something out.
+pub(super) fn words(line: &str) -> Option<Vec<String>> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("$ ").unwrap_or(line);
+    let line = line.strip_prefix("gputexel ")?;
+    // Comments, explanations in a second column, and what a shell would do with the output.
+    let end =
+        ["   ", "  #", " | ", " > ", " < ", " && ", " # "].iter().filter_map(|mark| line.find(mark)).min();
+    let line = line[..end.unwrap_or(line.len())].trim_end();
+    let is_example = ["...", "…", " COMMAND", "\\", "["].iter().any(|mark| line.contains(mark));
+    if is_example { None } else { Some(shlex::split(line).unwrap_or_else(|| panic!("{line}: quotes"))) }
+}
+
+#[test]
+fn commands_of_all_pages_exist() {
+    let mut seen = 0;
+    for (path, page) in pages() {
+        if path.ends_with("docs/commands.md") {
+            continue;
+        }
+        for line in code_and_text(&page).0 {
+            let Some(words) = words(line) else { continue };
+            seen += 1;
+            // Flags are read until help is asked for; nothing is run.
+            let mut program = Command::new(env!("CARGO_BIN_EXE_gputexel"));
+            let out = program.args(&words).arg("--help").output().unwrap();
+            let error = String::from_utf8_lossy(&out.stderr);
+            assert!(out.status.success(), "{}: {line}: {error}", path.display());
+        }
+    }
+    assert!(seen > 150, "only {seen} commands were found");
+}
+
+/// What a command says of itself.
+fn help(path: &[String]) -> String {
+    let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(path).arg("--help").output().unwrap();
+    assert!(out.status.success(), "{path:?}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// The commands below one, as its help lists them.
+fn commands_in(help: &str) -> Vec<String> {
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = list.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next());
+    names.filter(|name| *name != "help").map(str::to_string).collect()
+}
+
+fn describe(path: &[String], text: &mut String) {
+    let help = help(path);
+    let depth = "#".repeat(path.len() + 1);
+    if !path.is_empty() {
+        *text += &format!("{depth} gputexel {}\n\n", path.join(" "));
+    }
+    let blank = Regex::new(r"(?m) +$").unwrap();
+    *text += &format!("```text\n{}\n```\n\n", blank.replace_all(help.trim_end(), ""));
+    for name in commands_in(&help) {
+        describe(&[path, &[name]].concat(), text);
+    }
+}
+
+/// With `GPUTEXEL_BLESS=1`, writes the page.
+#[test]
+fn the_page_of_commands_is_what_they_say() {
+    if !cfg!(feature = "cluster") {
+        eprintln!(
+            "SKIPPED: the page of commands has those of builds with --features cluster, which this is not"
+        );
+        return;
+    }
+    let mut text = String::from(
+        "# Commands\n\nWhat `gputexel --help` and `gputexel COMMAND --help` say, in a build with `--features cluster`.\n\n",
+    );
+    describe(&[], &mut text);
+    let text = text.trim_end().to_string() + "\n";
+    let path = root().join("docs/commands.md");
+    if std::env::var_os("GPUTEXEL_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == text, "docs/commands.md is not what the commands say; GPUTEXEL_BLESS=1 rewrites it");
+}

@@ -1,0 +1,32 @@
+//! `gputexel demo`: the road that a newcomer sees first.
+
+use crate::common::program::Bench;
+
+#[test]
+#[ignore = "full"]
+fn the_road_is_shown_and_leaves_what_it_says() {
+    let bench = Bench::new();
+    let (code, out, err) = bench.run(&["demo", "d"], "");
+    assert_eq!(code, 0, "{err}");
+    for line in [
+        "$ gputexel tune d/sample.pgn.zst --holdout 0.1 --errors --out d/tuned",
+        "$ gputexel compare material d/tuned",
+        "$ gputexel match d/tuned material",
+        "$ gputexel export d/tuned --to c --output d/tables.h",
+        "$ gputexel report d/tuned --open",
+    ] {
+        assert!(out.contains(&format!("\n{line}")), "{line}: {out}");
+    }
+    for file in ["d/tuned/report.html", "d/changes.html", "d/match/report.html", "d/tables.h"] {
+        assert!(bench.bytes(file).len() > 1000, "{file}");
+    }
+    // What is tuned beats plain piece values.
+    let found = bench.told(&["match", "--resume", "d/match"]);
+    assert!(found["elo"].as_f64().unwrap() > 50.0, "{found}");
+    assert!(bench.fails(&["demo", "d"], 1).contains("d: holds something already"));
+    bench.write("file", "x");
+    assert!(bench.fails(&["demo", "file"], 1).starts_with("gputexel: file: "));
+    let told = bench.told(&["demo", "e"]);
+    assert_eq!(told["commands"].as_array().unwrap().len(), 4);
+    assert!(bench.path(told["reports"][0].as_str().unwrap()).exists());
+}

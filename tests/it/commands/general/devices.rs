@@ -1,0 +1,112 @@
+//! `gputexel devices` through the real binary.
+
+use predicates::prelude::*;
+
+use crate::common::program::{Bench, assert_one_line};
+use crate::common::requirement;
+
+#[test]
+fn devices_says_what_each_choice_takes() {
+    let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
+    let says =
+        predicate::str::contains("--backend auto uses").and(predicate::str::contains("--backend gpu uses"));
+    command.arg("devices").assert().success().stdout(says);
+}
+
+#[test]
+fn devices_prints_json() {
+    let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
+    let output = command.args(["devices", "--json"]).assert().success().get_output().stdout.clone();
+    let value: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    let adapters = value["adapters"].as_array().unwrap();
+    // A software adapter is never what `auto` takes.
+    match value["choices"]["auto"]["adapter"].as_u64() {
+        Some(index) => assert_eq!(adapters[index as usize]["software"], false),
+        None => {
+            let useless =
+                |adapter: &serde_json::Value| adapter["software"] == true || adapter["unusable"].is_string();
+            assert!(adapters.iter().all(useless));
+        }
+    }
+    assert!(value["choices"]["gpu"]["reason"].is_string());
+}
+
+/// Every variant on a software adapter takes minutes, so this is only what a check leaves behind.
+#[test]
+#[ignore = "full"]
+fn a_device_that_a_check_found_wrong_is_refused() {
+    let bench = Bench::with_positions(300, 1);
+    let summaries = gputexel::evaluator::gpu::list_adapters();
+    let Some(adapter) = summaries.first() else {
+        return requirement::lack("gpu", "there is no adapter");
+    };
+    let verdict = |version: &str| {
+        serde_json::json!([{
+            "device": {
+                "adapter": adapter.name,
+                "interface": adapter.backend,
+                "driver": adapter.driver,
+                "gputexel": version,
+            },
+            "depth": "thorough",
+            "fault": "gradients: squared, tiles of 8: relative error 1.2e-3, at most 5e-5",
+        }])
+    };
+    let run = |args: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
+        let state = bench.path("state");
+        let output =
+            command.current_dir(bench.path("")).env("XDG_STATE_HOME", state).args(args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let tune = ["tune", "d.bin", "--backend", "gpu", "--epochs", "1", "--prior-strength", "none"];
+    // Nothing is known, as on another version: software adapters are not checked of themselves.
+    assert_eq!(run(&tune).0, 0);
+    std::fs::create_dir_all(bench.path("state/gputexel")).unwrap();
+    bench.write("state/gputexel/devices.json", verdict("0.0.1").to_string());
+    assert_eq!(run(&tune).0, 0);
+    let warned = |args: &[&str]| {
+        // Anew each time: a GPU that is checked leaves a list.
+        bench.write("state/gputexel/devices.json", "no list");
+        let (code, _, err) = run(args);
+        let lines: Vec<&str> = err.lines().filter(|line| line.contains("devices.json")).collect();
+        assert!(code == 0 && lines.len() == 1, "{args:?}: {err}");
+        assert!(lines[0].contains("not a list of devices") && lines[0].contains("counts as empty"), "{err}");
+    };
+    warned(&tune);
+    warned(&["devices"]);
+    warned(&["bench", "--device", "0", "--tiles", "--seconds", "0.001"]);
+    bench.write("state/gputexel/devices.json", verdict(env!("CARGO_PKG_VERSION")).to_string());
+    for args in [&["bench", "--device", "0"][..], &["bench", "--device", "0", "--tiles"]] {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert_one_line(&err);
+        assert!(err.contains("is not measured") && err.contains("devices --check --device 0"), "{err}");
+    }
+    let (code, out, _) = run(&["devices", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let taken = &listed["choices"]["gpu"];
+    assert!(code == 0 && taken["adapter"].is_null(), "{out}");
+    assert!(taken["reason"].as_str().unwrap().contains("computes wrongly"), "{out}");
+    let simulate = ["spsa", "simulate", "--backend", "gpu", "--repeats", "2", "-N", "2000"];
+    for args in [&tune[..], &simulate] {
+        let (code, _, err) = run(args);
+        assert_eq!(code, 1, "{err}");
+        assert_one_line(&err);
+        for part in
+            [&adapter.name[..], "computes wrongly", "gradients: squared", "devices --check", "--backend cpu"]
+        {
+            assert!(err.contains(part), "{part}: {err}");
+        }
+    }
+    // The CPU does not mind.
+    assert_eq!(run(&["tune", "d.bin", "--backend", "cpu", "--epochs", "1", "--prior-strength", "none"]).0, 0);
+}
+
+#[test]
+fn a_device_that_is_not_there_is_named() {
+    let bench = Bench::new();
+    let err = bench.fails(&["devices", "--check", "--device", "no such card"], 2);
+    assert!(err.contains("--device no such card: no "), "{err}");
+}

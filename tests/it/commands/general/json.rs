@@ -1,0 +1,149 @@
+//! `--json` and `--quiet`: every command answers with one object, or with nothing, and a new one cannot be forgotten here.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::program::{Bench, pgn};
+use crate::common::spsa::built_in;
+use gputexel::model::FeatureKind;
+
+/// Commands that speak to somebody else, and why there is no object.
+const OTHERS: [(&str, &str); 2] = [
+    ("uci", "speaks UCI, and says that --json makes no sense"),
+    ("worker", "plays until it is stopped, for a server"),
+];
+
+/// The commands below one, as its help lists them.
+fn commands_in(path: &[&str]) -> Vec<String> {
+    let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(path).arg("--help").output().unwrap();
+    let help = String::from_utf8(out.stdout).unwrap();
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = list.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
+    let names = names.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next());
+    names.filter(|name| *name != "help").map(str::to_string).collect()
+}
+
+/// Every command with small inputs, in an order in which each finds what it needs.
+const LINES: &[&[&str]] = &[
+    &["tune", "d.bin", "--out", "r", "--backend", "cpu"],
+    &["demo", "demo"],
+    &["sweep", "d.bin", "--grid", "l2=0,1e-4", "--epochs", "2", "--backend", "cpu"],
+    &["sweep", "d.bin", "--scale", "0.5:1.5:5", "--backend", "cpu"],
+    &["pso", "d.bin", "--iterations", "3", "--out", "p", "--backend", "cpu"],
+    &["extract", "g.pgn", "-o", "e.bin"],
+    &["convert", "g.pgn", "-o", "c.fens"],
+    &["trace", "d.bin", "-o", "t.csv", "--schema", "t.json"],
+    &["import", "t.csv", "--schema", "t.json", "-o", "i.bin"],
+    &["check", "d.bin"],
+    &["info", "d.bin"],
+    &["eval", "d.bin", "r"],
+    &["compare", "r", "material"],
+    &["report", "r"],
+    &["export", "r", "--to", "c"],
+    &["export", "r", "--to", "json"],
+    &["export", "r", "-o", "t.h"],
+    &["import-params", "t.h", "-o", "back.json"],
+    &["match", "r", "material", "--nodes", "20", "--games", "4", "--out", "m"],
+    &["selfplay", "--nodes", "20", "--games", "2", "-o", "s.pgn"],
+    &["rescore", "p.fens", "--engine", "material", "--nodes", "20", "-o", "s.plain"],
+    &["features"],
+    &["basis", "mirrored"],
+    &["wdl", "scored.pgn", "--degree", "0", "--target", "78"],
+    &["wdl", "scored.pgn", "--degree", "0", "--target", "78", "--to", "cpp"],
+    &["devices"],
+    &["bench", "--seconds", "0.01", "--device", "cpu"],
+    &["completions", "bash"],
+    &["man"],
+    &["spsa", "init", "--params", "material", "-o", "new.toml"],
+    &["spsa", "convert", "new.toml", "--to", "toml"],
+    &["spsa", "plan", "--games", "4000", "--draw-rate", "0.5", "-p", "x,1,0,9,1,2", "--repeats", "2"],
+    &["spsa", "simulate", "-N", "2000", "--elo", "50", "--repeats", "2"],
+    &["spsa", "run", "run.toml", "--out", "g", "--verify", "2"],
+    &["spsa", "report", "g"],
+    &["spsa", "verify", "g", "--games", "2"],
+    &["patch", "init", "source/t.c:2", "-o", "x.tune"],
+    &["patch", "init", "source/t.c:2"],
+    &["patch", "check", "x.tune", "source"],
+    &["patch", "tune", "x.tune", "source"],
+    &["patch", "apply", "x.tune", "source", "-n"],
+    &["patch", "undo", "source"],
+    &["patch", "tables", "r", "--list"],
+    &["patch", "tables", "r", "source/t.c", "--trust-marker"],
+];
+
+/// Those that write a file to standard output.
+const FILES: [&[&str]; 8] = [
+    &["export", "r", "--to", "c"],
+    &["export", "r", "--to", "json"],
+    &["basis", "mirrored"],
+    &["wdl", "scored.pgn", "--degree", "0", "--target", "78", "--to", "cpp"],
+    &["completions", "bash"],
+    &["man"],
+    &["spsa", "convert", "new.toml", "--to", "toml"],
+    &["patch", "init", "source/t.c:2"],
+];
+
+/// What the commands need to be there.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
+    bench.write(
+        "g.pgn",
+        pgn("", "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O", "1-0"),
+    );
+    bench.write("p.fens", "1 1-0 rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n");
+    bench.write("run.toml", built_in("spsa", 6, 1));
+    std::fs::create_dir(bench.path("source")).unwrap();
+    let zeros = ["0"; 64].join(", ");
+    bench.write("source/t.c", format!("int mg[64] = {{{zeros}}}; // gputexel: knight.mg\nint x = 5;\n"));
+    let mut scored = String::new();
+    for i in 0..300 {
+        let (score, result) =
+            [(-2.5, "0-1"), (0.1, "1/2-1/2"), (2.0, "1-0"), (1.0, "1/2-1/2"), (0.9, "1-0")][i % 5];
+        scored += &format!(
+            "[Result \"{result}\"]\n\n1. e4 {{{score:+.2}/8 0.1s}} e5 {{{:+.2}/8 0.1s}} {result}\n\n",
+            -score
+        );
+    }
+    bench.write("scored.pgn", scored);
+    bench
+}
+
+#[test]
+#[ignore = "full"]
+fn every_command_answers_with_one_object() {
+    let bench = bench();
+    for args in LINES {
+        let (code, out, err) = bench.run(&[&["--json"], *args].concat(), "");
+        assert_eq!(code, 0, "{args:?}: {err}");
+        let value: Value =
+            serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error}: {out}"));
+        assert!(value.is_object(), "{args:?}: {out}");
+    }
+    // What is tested elsewhere, with engines, sources and servers of its own.
+    let mut seen: BTreeSet<&str> = ["serve", "verify"].into();
+    seen.extend(OTHERS.map(|(name, _)| name));
+    seen.extend(LINES.iter().map(|args| args[0]));
+    let below = |command: &str| -> BTreeSet<&str> {
+        LINES.iter().filter(|args| args[0] == command).map(|args| args[1]).collect()
+    };
+    for (path, seen) in [(&[][..], seen), (&["spsa"], below("spsa")), (&["patch"], below("patch"))] {
+        let missing: Vec<String> =
+            commands_in(path).into_iter().filter(|name| !seen.contains(name.as_str())).collect();
+        assert!(missing.is_empty(), "not tried of {path:?}: {missing:?}");
+    }
+    assert!(bench.fails(&["--json", "uci"], 2).contains("--json: uci speaks"));
+}
+
+#[test]
+#[ignore = "full"]
+fn quiet_commands_print_nothing_but_files() {
+    let bench = bench();
+    for args in LINES {
+        let (code, out, err) = bench.run(&[&["--quiet"], *args].concat(), "");
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        assert_eq!(out.is_empty(), !FILES.contains(args), "{args:?}: {out}");
+    }
+}

@@ -1,0 +1,329 @@
+//! No flag makes a command write over what it reads, or write one file twice.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use crate::common;
+use crate::common::program::Bench;
+use crate::common::requirement;
+use gputexel::model::FeatureKind;
+
+#[test]
+fn inputs_are_not_written_over() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
+    bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
+    let (code, _, err) = bench.run(&["trace", "d.bin", "-o", "t.svm", "--schema", "s.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    std::fs::copy(bench.path("run/params.json"), bench.path("p.json")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("d.bin", bench.path("link.bin")).unwrap();
+    #[cfg(not(unix))]
+    std::fs::hard_link(bench.path("d.bin"), bench.path("link.bin")).unwrap();
+    let cases: [(&[&str], &str); 16] = [
+        (&["import", "t.svm", "--schema", "s.json", "-o", "s.json"], "is also an input"),
+        (&["import", "t.svm", "--schema", "s.json", "-o", "t.svm"], "is also an input"),
+        (&["import", "--schema-from", "t.svm", "-o", "t.svm"], "is also an input"),
+        (&["trace", "d.bin", "-o", "d.bin", "--schema", "new.json"], "is also an input"),
+        (&["trace", "d.bin", "-o", "new.svm", "--schema", "./d.bin"], "is also an input"),
+        (&["trace", "d.bin", "-o", "new.svm", "--schema", "run/../new.svm"], "would be written twice"),
+        (&["report", "run", "-o", "d.bin"], "is also an input"),
+        (&["report", "run", "-o", "run/params.json"], "is part of the run"),
+        (&["compare", "p.json", "run", "--html", "p.json"], "is also an input"),
+        (&["compare", "p.json", "run", "--dataset", "d.bin", "--html", "d.bin"], "is also an input"),
+        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "link.bin"], "is also an input"),
+        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "x", "--csv", "x"], "would be written twice"),
+        (&["export", "p.json", "--to", "c", "-o", "p.json"], "is also an input"),
+        (&["export", "run", "--to", "c", "-o", "run/params.json"], "is also an input"),
+        (&["compare", "p.json", "run", "--html", "run/params.json"], "is also an input"),
+        (&["import-params", "t.svm", "--like", "run", "-o", "run/params.json"], "is also an input"),
+    ];
+    let contents = || -> Vec<Vec<u8>> {
+        ["d.bin", "t.svm", "s.json", "p.json", "run/params.json"].map(|name| bench.bytes(name)).to_vec()
+    };
+    let before = contents();
+    for (args, said) in cases {
+        let message = bench.fails(&[args, &["--force"]].concat(), 2);
+        assert!(message.contains(said), "{args:?}: {message}");
+        assert!(contents() == before, "{args:?} wrote over an input");
+    }
+    assert!(!bench.path("x").exists() && !bench.path("new.svm").exists());
+}
+
+#[test]
+fn the_folder_of_a_run_stands_for_its_parameters() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
+    bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
+    let loss = |params: &str| {
+        let (code, out, err) = bench.run(&["--json", "eval", "d.bin", params], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].as_f64().unwrap()
+    };
+    assert_eq!(loss("run"), loss("run/params.json"));
+    bench.tune(&["d.bin", "--prior", "run", "--out", "again", "--epochs", "1"]);
+    bench.dataset("m.bin", FeatureKind::Material, 400, 3);
+    bench.tune(&["m.bin", "--out", "pieces", "--epochs", "5", "--l2", "1e-4"]);
+    bench.write("games.pgn", common::program::pgn("", common::program::GAME, "1-0"));
+    bench.write("psqt.cpp", "int knight[64] = {};\n");
+    let limit = ["--nodes", "5", "--games", "2"];
+    let commands: [&[&str]; 9] = [
+        &["export", "run", "--to", "c"],
+        &["compare", "run", "again"],
+        &["check", "d.bin", "--params", "run"],
+        &["sweep", "d.bin", "--scale", "0.5:1:2", "--prior", "run"],
+        &["pso", "d.bin", "--prior", "run", "--iterations", "1"],
+        &["extract", "games.pgn", "-o", "q.bin", "--resolve", "quiescence", "--params", "run"],
+        &["uci", "--params", "run"],
+        &["spsa", "init", "--params", "run", "-o", "run.toml"],
+        &["patch", "tables", "run", "--list"],
+    ];
+    for args in commands {
+        let (code, out, err) = bench.run(args, "");
+        assert_eq!(code, 0, "{args:?}: {out}{err}");
+    }
+    let (code, _, err) =
+        bench.run(&["spsa", "run", "run.toml", "-N", "2", "--limit", "nodes=5", "--out", "s"], "");
+    assert_eq!((code, err.contains("params.json")), (0, false), "{err}");
+    // Played, by the name of the folder, and the same after a resumption.
+    let (code, out, err) = bench.run(&[&["match", "run", "pieces/", "--out", "m"][..], &limit].concat(), "");
+    assert_eq!((code, out.contains("run") && out.contains("pieces")), (0, true), "{out}{err}");
+    let (code, out, err) = bench.run(&["match", "--resume", "m"], "");
+    assert_eq!((code, out.contains("run") && out.contains("pieces")), (0, true), "{out}{err}");
+
+    // What is missing is said.
+    assert!(
+        bench
+            .fails(&["eval", "d.bin", "."], 1)
+            .contains(".: has no params.json: it is not the folder of a finished run")
+    );
+    std::fs::remove_file(bench.path("again/params.json")).unwrap();
+    for args in [&["match", "again", "zero"][..], &["eval", "d.bin", "again"], &["compare", "again", "run"]] {
+        let message = bench.fails(args, 1);
+        let said = "again: has no params.json: the run has not finished; resume it with 'gputexel tune --resume again'";
+        assert!(message.contains(said), "{args:?}: {message}");
+    }
+    assert!(
+        bench
+            .fails(&["eval", "d.bin", "m"], 1)
+            .contains("m: has no params.json: it is the folder of a match")
+    );
+}
+
+/// Waits until a file of a run under way has so many lines.
+fn wait_for_lines(bench: &Bench, child: &mut Child, name: &str, lines: usize) {
+    let begun = Instant::now();
+    while std::fs::read_to_string(bench.path(name)).unwrap_or_default().matches('\n').count() < lines {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{name} does not grow");
+        assert!(child.try_wait().unwrap().is_none(), "{name}: ended before it was looked at");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Runs that take long, by what shows that they are under way.
+const LONG: [(&str, &[&str]); 5] = [
+    (
+        "metrics.jsonl",
+        &["tune", "d.bin", "--l2=0", "--optimizer", "adam", "--epochs", "1000000", "--backend", "cpu"],
+    ),
+    ("metrics.jsonl", &["pso", "d.bin", "--iterations", "100000", "--backend", "cpu"]),
+    ("sweep.json", &["sweep", "d.bin", "--grid", "learning-rate=1:20:50", "--epochs", "100000"]),
+    ("match.jsonl", &["match", "material", "zero", "--nodes", "20", "--games", "100000"]),
+    ("spsa.jsonl", &["spsa", "run", "run.toml", "-N", "1000000"]),
+];
+
+fn long_runs() -> Bench {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 2000, 3);
+    let (code, out, err) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
+    assert_eq!(code, 0, "{err}");
+    bench.write("run.toml", out);
+    bench
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn a_folder_has_one_writer() {
+    let bench = long_runs();
+    for (i, (file, args)) in LONG.into_iter().enumerate() {
+        let out = format!("r{i}");
+        let again = [args, &["--out", &out]].concat();
+        let mut child = bench.spawn(&again);
+        wait_for_lines(&bench, &mut child, &format!("{out}/{file}"), 2);
+        let busy = format!("{out}: is being written by another gputexel (process {})", child.id());
+        let command: Vec<&str> = if args[0] == "spsa" { vec!["spsa", "run"] } else { vec![args[0]] };
+        for second in [[&again[..], &["--force"]].concat(), [&command[..], &["--resume", &out]].concat()] {
+            let names = bench.names(&out);
+            let message = bench.fails(&second, 1);
+            assert!(message.contains(&busy), "{second:?}: {message}");
+            let lost =
+                names.iter().find(|name| !name.starts_with('.') && !bench.path(&out).join(name).exists());
+            assert!(lost.is_none(), "{second:?}: took {lost:?} away");
+        }
+        // Readers are welcome.
+        if file == "metrics.jsonl" {
+            assert_eq!(bench.run(&["-q", "report", &out, "-o", "page.html", "--force"], "").0, 0);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // The lock of a killed process holds nobody up.
+        let mut child = bench.spawn(&[&again[..], &["--force"]].concat());
+        wait_for_lines(&bench, &mut child, &format!("{out}/{file}"), 2);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn a_folder_that_is_removed_ends_its_run() {
+    let bench = long_runs();
+    for (file, args) in LONG {
+        for back in [false, true] {
+            let mut child = bench.spawn(&[args, &["--out", "r", "-q"], &checkpoints(args)].concat());
+            wait_for_lines(&bench, &mut child, &format!("r/{file}"), 2);
+            // A process that makes a file meanwhile keeps a folder from going.
+            while std::fs::remove_dir_all(bench.path("r")).is_err() {}
+            if back {
+                std::fs::create_dir(bench.path("r")).unwrap();
+            }
+            let output = child.wait_with_output().unwrap();
+            let err = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{args:?}: {err}");
+            common::program::assert_one_line(&err);
+            assert!(
+                err.contains("was removed, moved or replaced while it was being written"),
+                "{args:?}: {err}"
+            );
+            if back {
+                assert_eq!(bench.names("r"), [""; 0], "{args:?}");
+                std::fs::remove_dir(bench.path("r")).unwrap();
+            }
+            assert!(!bench.path("r").exists(), "{args:?}: half a folder is back");
+        }
+    }
+}
+
+/// What makes a run look after its folder at every step.
+fn checkpoints(args: &[&str]) -> Vec<&'static str> {
+    match args[0] {
+        "tune" | "pso" | "sweep" => vec!["--checkpoint-every", "0"],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_keep_modes_and_the_umask() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
+    let mode = |name: &str| std::fs::metadata(bench.path(name)).unwrap().mode() & 0o7777;
+    let run = "$GPUTEXEL -q tune d.bin --epochs 1 --backend cpu --prior-strength none --out";
+    for (umask, file) in [("077", 0o600), ("022", 0o644), ("002", 0o664), ("027", 0o640)] {
+        let (code, _, err) = bench.shell(&format!("umask {umask} && {run} r{umask}"));
+        assert_eq!((code, err.as_str()), (0, ""));
+        for name in bench.names(&format!("r{umask}")) {
+            assert_eq!(mode(&format!("r{umask}/{name}")), file, "{name} with umask {umask}");
+        }
+        let (code, _, err) = bench.shell(&format!(
+            "umask {umask} && $GPUTEXEL -q trace d.bin -o t{umask} --schema s{umask} && \
+             $GPUTEXEL -q import t{umask} --schema s{umask} -o i{umask}.bin && \
+             $GPUTEXEL -q match material zero --nodes 1 --games 2 --out m{umask}"
+        ));
+        assert_eq!((code, err.as_str()), (0, ""));
+        for name in
+            ["t", "s", "i"].map(|name| format!("{name}{umask}{}", if name == "i" { ".bin" } else { "" }))
+        {
+            assert_eq!(mode(&name), file, "{name}");
+        }
+        for name in bench.names(&format!("m{umask}")) {
+            assert_eq!(mode(&format!("m{umask}/{name}")), file, "{name} with umask {umask}");
+        }
+    }
+    // What is replaced keeps what it had.
+    for kept in [0o600, 0o640, 0o604] {
+        let files = ["r022/params.json", "r022/tables.h", "r022/report.html", "e.h"];
+        bench.write("e.h", "old");
+        for name in files {
+            let permissions = std::fs::Permissions::from_mode(kept);
+            std::fs::set_permissions(bench.path(name), permissions).unwrap();
+        }
+        let (code, _, err) = bench.shell(
+            "umask 022 && $GPUTEXEL export r022 --to c -o e.h --force -q && \
+             $GPUTEXEL -q report r022",
+        );
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert_ne!(bench.bytes("e.h"), b"old");
+        assert_eq!([mode("e.h"), mode("r022/report.html")], [kept; 2]);
+    }
+    // A run that takes the place of a private one is as private.
+    for folder in ["r022", "m022"] {
+        for name in bench.names(folder) {
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(bench.path(&format!("{folder}/{name}")), private).unwrap();
+        }
+    }
+    let (code, _, err) = bench.shell(&format!(
+        "umask 022 && {run} r022 --force && \
+         $GPUTEXEL -q match material zero --nodes 1 --games 2 --out m022 --force"
+    ));
+    assert_eq!((code, err.as_str()), (0, ""));
+    for folder in ["r022", "m022"] {
+        for name in bench.names(folder) {
+            assert_eq!(mode(&format!("{folder}/{name}")), 0o600, "{folder}/{name}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn only_locks_are_taken_for_locks() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
+    std::fs::create_dir(bench.path("r")).unwrap();
+    bench.write("precious", "kept");
+    std::os::unix::fs::symlink("../precious", bench.path("r/.gputexel.lock")).unwrap();
+    let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
+    assert!(message.contains("r/.gputexel.lock: is not a lock of this program"), "{message}");
+    assert_eq!(bench.bytes("precious"), b"kept");
+    assert_eq!(bench.names("r"), [".gputexel.lock"]);
+    // What never begins, or never ends, is not read, either.
+    std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", bench.path("r/.gputexel.lock")).unwrap();
+    let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
+    assert!(message.contains("is not a lock of this program"), "{message}");
+    std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
+    if requirement::program("mkfifo") {
+        let made = std::process::Command::new("mkfifo").arg(bench.path("r/.gputexel.lock")).status();
+        assert!(made.unwrap().success());
+        for args in [&["tune", "d.bin", "--out", "r", "--backend", "cpu"][..], &["match", "--resume", "r"]] {
+            bench.fails(args, 1);
+        }
+    }
+}
+
+#[test]
+fn runs_of_other_kinds_are_not_written_over() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
+    let play = ["match", "material", "zero", "--nodes", "1", "--games", "2", "--out", "m"];
+    assert_eq!(bench.run(&play, "").0, 0);
+    let journal = bench.bytes("m/match.jsonl");
+    let message = bench.fails(&["tune", "d.bin", "--out", "m", "--force", "--backend", "cpu"], 2);
+    assert!(
+        message.contains("m: holds a match (match.jsonl), which --force does not overwrite"),
+        "{message}"
+    );
+    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
+    assert!(bench.bytes("m/match.jsonl") == journal);
+    // Nor does a match begin where its players are to go.
+    bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
+    std::fs::remove_file(bench.path("r/run.json")).unwrap();
+    let message =
+        bench.fails(&["match", "r", "zero", "--nodes", "1", "--games", "2", "--out", "r", "--force"], 2);
+    assert!(message.contains("r/params.json: is also an input"), "{message}");
+    assert!(bench.path("r/params.json").exists());
+}

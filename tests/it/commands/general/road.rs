@@ -1,0 +1,46 @@
+//! `docs/road.md`, run as it is written: engines from games to tuned sources that play better.
+
+use serde_json::Value;
+
+use super::tutorial::{Page, commands};
+use crate::common::requirement;
+
+/// Engines that the page takes along the road.
+const ENGINES: usize = 2;
+/// Elo that tuning must be worth at least.
+const GAIN: f64 = 50.0;
+
+#[test]
+#[ignore = "full"]
+#[cfg(unix)]
+fn engines_get_stronger_along_the_road() {
+    if !["g++", "gcc"].iter().all(|compiler| requirement::program(compiler)) {
+        return;
+    }
+    let page = Page::open("docs/road.md");
+    let (mut verified, mut matches) = (0, 0);
+    for command in commands(&page.text) {
+        let command = match command.strip_prefix("gputexel match") {
+            Some(rest) => format!("gputexel --json match{rest}"),
+            None => command.to_string(),
+        };
+        let printed = page.run(&command);
+        if command.starts_with("gputexel verify") {
+            assert!(
+                printed.contains("verified    the engine now evaluates with the tuned values"),
+                "{printed}"
+            );
+            verified += 1;
+        }
+        if command.starts_with("gputexel --json match") {
+            let found: Value = serde_json::from_str(&printed).unwrap();
+            assert!(found["elo"].as_f64().unwrap() >= GAIN, "{command}: {printed}");
+            assert!(
+                found["engines"].as_array().unwrap().iter().all(|engine| engine["failures"] == 0),
+                "{printed}"
+            );
+            matches += 1;
+        }
+    }
+    assert_eq!((verified, matches), (ENGINES, ENGINES));
+}

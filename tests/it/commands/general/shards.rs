@@ -1,0 +1,92 @@
+//! Datasets in several files, and in folders.
+
+use gputexel::model::FeatureKind;
+
+use crate::common::program::Bench;
+
+#[test]
+fn a_folder_is_the_datasets_in_it() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("data")).unwrap();
+    bench.write("data/notes.txt", "not a dataset");
+    for (name, seed) in [("data/b.bin", 2), ("data/a.bin", 1), ("c.bin", 3)] {
+        bench.dataset(name, FeatureKind::Material, 400, seed);
+    }
+    let tune = |inputs: &[&str], out: &str| {
+        let args = [&["tune"], inputs, &["--backend", "cpu", "--out", out]].concat();
+        let (code, _, told) = bench.run(&args, "");
+        assert_eq!(code, 0, "{told}");
+        bench.bytes(&format!("{out}/params.json"))
+    };
+    let named = tune(&["data/a.bin", "data/b.bin", "c.bin"], "named");
+    assert!(tune(&["data", "c.bin"], "folder") == named);
+    let eval = |inputs: &[&str]| bench.told(&[&["eval"], inputs, &["named", "--json"]].concat());
+    assert_eq!(eval(&["data", "c.bin"]), eval(&["data/a.bin", "data/b.bin", "c.bin"]));
+    let checked = bench.told(&["check", "data", "--json"]);
+    assert_eq!(checked["positions"], 800);
+    let (code, _, told) = bench.run(&["sweep", "data", "--scale", "0.5:1:3"], "");
+    assert_eq!(code, 0, "{told}");
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    for command in [&["tune", "empty", "--out", "none"][..], &["eval", "empty", "named"], &["check", "empty"]]
+    {
+        let (code, _, told) = bench.run(command, "");
+        assert!(code == 1 && told == "gputexel: empty: is a folder without datasets (*.bin)\n", "{told}");
+    }
+    // Twice the same positions would count twice.
+    let (code, _, told) = bench.run(&["eval", "data", "data/a.bin", "named"], "");
+    assert!(code == 2 && told.contains("data/a.bin: is given twice"), "{told}");
+}
+
+#[test]
+#[ignore = "full"]
+fn shards_are_the_dataset_they_were_made_of() {
+    let bench = Bench::new();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
+    for model in ["pst", "classical"] {
+        let (whole, folder) = (format!("{model}.bin"), format!("{model}-shards"));
+        let extract = |to: &str, more: &[&str]| {
+            bench.told(
+                &[&["extract", sample, "-o", to, "--model", model, "--sample", "9000", "--json"], more]
+                    .concat(),
+            )
+        };
+        let told = extract(&whole, &[]);
+        let cut = extract(&folder, &["--shard-size", "4000"]);
+        assert_eq!(
+            (&cut["positions"], &cut["games"], cut["shards"].as_u64()),
+            (&told["positions"], &told["games"], Some(3))
+        );
+        assert_eq!(bench.names(&folder), ["0001.bin", "0002.bin", "0003.bin"]);
+        let whole = gputexel::dataset::read(&bench.path(&whole)).unwrap();
+        let shards = gputexel::dataset::read_many(&[bench.path(&folder)]).unwrap();
+        assert_eq!(whole.len(), shards.len());
+        for n in 0..whole.len() {
+            let (a, b) = (whole.row(n), shards.row(n));
+            assert!(
+                a.entries().eq(b.entries()) && (a.phase, a.result, a.weight) == (b.phase, b.result, b.weight)
+            );
+            assert_eq!(a.ids_by_sign(), b.ids_by_sign());
+            let same = |data: &gputexel::dataset::Dataset| n > 0 && data.game(n) == data.game(n - 1);
+            assert_eq!(same(&whole), same(&shards), "games are whole, position {n}");
+        }
+        let counts = |data: &gputexel::dataset::Dataset| -> (u64, u64) {
+            let sources = &data.metadata().sources;
+            (sources.iter().map(|s| s.positions).sum(), sources.iter().map(|s| s.records).sum())
+        };
+        assert_eq!(counts(&whole), counts(&shards));
+    }
+    let refused = |args: &[&str], code: i32, words: &str| {
+        let (got, _, told) = bench.run(&[&["extract", sample], args].concat(), "");
+        assert!(got == code && told.contains(words), "{got} {told}");
+    };
+    refused(&["-o", "none", "--shard-size", "0"], 2, "--shard-size 0: must be at least 1");
+    refused(
+        &["-o", "pst-shards", "--shard-size", "9"],
+        2,
+        "pst-shards/0001.bin: the folder has a dataset already",
+    );
+    refused(&["-o", "pst.bin", "--shard-size", "9"], 2, "pst.bin: is a file; shards need a folder");
+    bench.write("bad.epd", "no position\n");
+    let (code, _, _) = bench.run(&["extract", "bad.epd", "-o", "none", "--shard-size", "9"], "");
+    assert!(code == 1 && !bench.path("none").exists());
+}

@@ -1,0 +1,126 @@
+//! What a terminal shows: colors where it has them, and lines that fit.
+#![cfg(unix)]
+
+use crate::common::program::Bench;
+use crate::common::requirement;
+
+/// Runs a command with its standard output on a terminal of some columns, and nothing else.
+const ON_A_TERMINAL: &str = r"
+import fcntl, os, pty, struct, subprocess, sys, termios
+columns, command = int(sys.argv[1]), sys.argv[2:]
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 40, columns, 0, 0))
+program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE)
+os.close(slave)
+shown = b''
+while True:
+    try:
+        part = os.read(master, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    shown += part
+errors = program.stderr.read()
+if program.wait() != 0:
+    sys.exit(errors.decode())
+sys.stdout.write(shown.decode().replace('\r\n', '\n'))
+";
+
+/// What a command shows on a terminal of some columns, with variables of the environment.
+fn shown(bench: &Bench, columns: usize, environment: &[(&str, &str)], args: &[&str]) -> String {
+    let mut python = std::process::Command::new("python3");
+    python.args(["-c", ON_A_TERMINAL, &columns.to_string(), env!("CARGO_BIN_EXE_gputexel")]).args(args);
+    python.env_remove("NO_COLOR").env("TERM", "xterm-256color").envs(environment.iter().copied());
+    let output = python.current_dir(bench.folder.path()).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Without what colors a text.
+fn plain(text: &str) -> String {
+    regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap().replace_all(text, "").into_owned()
+}
+
+#[test]
+#[ignore = "full"]
+fn results_have_colors_and_fit_in_sixty_columns() {
+    if !requirement::program("python3") {
+        return;
+    }
+    let bench = Bench::with_positions(4000, 7);
+    let tune = ["tune", "d.bin", "--out", "r", "--l2", "1e-6", "--errors", "--threads", "1"];
+    let told = shown(&bench, 60, &[], &tune);
+    assert!(told.contains("\u{1b}[1mfinished\u{1b}[0m    "), "{told}");
+    assert!(told.contains("\u{1b}[1mloss\u{1b}[0m        \u{1b}[32m"), "{told}");
+    let play = ["match", "r", "zero", "--nodes", "50", "--games", "40", "--out", "m"];
+    let played = shown(&bench, 60, &[], &play);
+    assert!(played.contains("\u{1b}[1mElo\u{1b}[0m         \u{1b}[32m+"), "{played}");
+    let commands: [&[&str]; 7] = [
+        &["info", "d.bin"],
+        &["eval", "d.bin", "r"],
+        &["compare", "r", "material", "--dataset", "d.bin"],
+        &["check", "d.bin"],
+        &["sweep", "d.bin", "--scale=0.5:1:5", "--threads", "1"],
+        &["devices"],
+        &["report", "r"],
+    ];
+    let others = commands.map(|command| (command.join(" "), shown(&bench, 60, &[], command)));
+    let all = [("tune".to_string(), told), ("match".to_string(), played)].into_iter().chain(others);
+    let mut too_long = Vec::new();
+    for (command, text) in all {
+        for line in plain(&text).lines().filter(|line| line.chars().count() > 60) {
+            // A word that is longer than its line stays whole; progress is for logs, here as on standard error.
+            if line.split_whitespace().count() > 2 && !line.starts_with("epoch ") {
+                too_long.push(format!("{command}: {line}"));
+            }
+        }
+    }
+    assert!(too_long.is_empty(), "{}", too_long.join("\n"));
+}
+
+#[test]
+fn those_who_want_no_colors_get_none() {
+    if !requirement::program("python3") {
+        return;
+    }
+    let bench = Bench::with_positions(3000, 7);
+    bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4"]);
+    let eval = ["eval", "d.bin", "r"];
+    let colored = shown(&bench, 200, &[], &eval);
+    assert!(colored.contains('\u{1b}'), "{colored}");
+    for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let told = shown(&bench, 200, &[(name, value)], &eval);
+        assert_eq!(told, plain(&colored), "{name}");
+    }
+    // Neither do files and pipes, nor readers of JSON.
+    let (_, piped, _) = bench.run(&eval, "");
+    assert_eq!(piped, plain(&colored));
+    let json = shown(&bench, 20, &[], &["--json", "eval", "d.bin", "r"]);
+    assert!(json.starts_with('{') && json.lines().count() == 1, "{json}");
+}
+
+/// A name of a file comes from whoever made it.
+#[test]
+fn names_of_files_do_nothing_to_a_terminal() {
+    let bench = Bench::new();
+    let name = "trap\u{1b}]0;title\u{7}\u{9b}2J.epd";
+    bench.write(
+        name,
+        "Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";\nq7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";\nnonsense\n",
+    );
+    let commands: [&[&str]; 4] = [
+        &["extract", name, "-o", "trap.bin", "--max-bad-share", "1"],
+        &["info", "trap.bin"],
+        &["check", "trap.bin"],
+        &["tune", "trap.bin", "--k", "1", "--out", "r"],
+    ];
+    for command in commands {
+        let (code, out, err) = bench.run(command, "");
+        assert!(code == 0 || command[0] == "check", "{command:?}: {err}");
+        for text in [out, err] {
+            assert!(!text.contains(|c: char| c != '\n' && c.is_control()), "{command:?}: {text:?}");
+        }
+    }
+    assert!(bench.run(&["info", "trap.bin"], "").1.contains("trap\\u{1b}]0;title\\u{7}\\u{9b}2J.epd"));
+}

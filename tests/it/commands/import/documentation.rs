@@ -1,0 +1,56 @@
+//! The programs and the schema of `docs/import.md`, compiled and run as they stand there.
+
+use std::process::Command;
+
+use crate::common::program::{Bench, positions};
+use crate::common::requirement;
+use gputexel::dataset;
+
+/// The first block of the page in a language.
+fn block(language: &str) -> String {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/import.md"));
+    let start = format!("```{language}\n");
+    let from = page.find(&start).unwrap() + start.len();
+    page[from..from + page[from..].find("```").unwrap()].to_string()
+}
+
+/// Compiles and runs one, whose trace must import and pass the check; `None` without a compiler.
+fn run(language: &str, compiler: &str, args: &[&str]) -> Option<String> {
+    let bench = Bench::new();
+    bench.write("schema.json", block("json"));
+    bench.write(args[0], block(language));
+    if !requirement::program(compiler) {
+        return None;
+    }
+    let output = Command::new(compiler).args(args).current_dir(bench.folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.is_empty(), "{told}");
+    let lines: String = positions(600)
+        .iter()
+        .enumerate()
+        .map(|(n, (board, turn, result))| format!("{} {result} {board} {turn} - - 0 1\n", n / 20))
+        .collect();
+    bench.write("lines.txt", lines);
+    let (code, _, err) = bench.shell("./printer < lines.txt > trace.svm");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let (code, out, err) = bench.run(&["check", "trace.svm", "--schema", "schema.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("0 of 600 differ"), "{out}");
+    let (code, _, err) = bench
+        .run(&["import", "trace.svm", "--schema", "schema.json", "-o", "d.bin", "--max-bad-share", "0"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let data = dataset::read(&bench.path("d.bin")).unwrap();
+    assert_eq!((data.len(), data.metadata().games), (600, 30));
+    bench.tune(&["d.bin", "--out", "run", "--l2", "0.01"]);
+    Some(String::from_utf8(bench.bytes("trace.svm")).unwrap())
+}
+
+#[test]
+#[ignore = "full"]
+fn both_programs_print_the_same_trace() {
+    let cpp = run("cpp", "g++", &["printer.cpp", "-std=c++17", "-Wall", "-Wextra", "-o", "printer"]);
+    let rust = run("rust", "rustc", &["printer.rs", "--edition", "2024", "-o", "printer"]);
+    if let (Some(cpp), Some(rust)) = (cpp, rust) {
+        assert!(cpp == rust);
+    }
+}

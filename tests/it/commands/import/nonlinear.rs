@@ -1,0 +1,239 @@
+//! Evaluations that are not linear: from a schema and a trace to a check, a dataset and back.
+
+use super::{HEAD, bench, import, refuse};
+use gputexel::dataset;
+
+/// An engine with danger, complexity and a factor.
+fn schema() -> String {
+    format!(
+        r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}},
+  "columns": {{"phase": 1, "eval": 2, "game": "qid"}}, "division": "truncate",
+  "parameters": [
+    {{"name": "pawn", "index": 3, "prior": [80, 110]}},
+    {{"name": "rook", "index": 4, "prior": [480, 520]}}],
+  "accumulators": [
+    {{"name": "danger", "sides": {{"white": 10, "black": 20}}, "sign": -1,
+      "mg": {{"op": "relu2", "divide": 720}}, "eg": {{"op": "relu", "divide": 20}},
+      "parameters": [{{"name": "attack", "at": 0, "prior": [48, 41]}}, {{"name": "base", "at": 1, "prior": [-74, -26]}}]}},
+    {{"name": "complexity", "index": 30,
+      "parameters": [{{"name": "pawns", "at": 0, "prior": 9}}, {{"name": "start", "at": 1, "prior": -100}}]}},
+    {{"name": "factor", "sides": {{"white": 40, "black": 50}},
+      "parameters": [{{"name": "few", "at": 0, "prior": 36}}, {{"name": "each", "at": 1, "prior": 7}}]}}],
+  "adjust": [{{"target": "eg", "op": "bounded", "by": "complexity"}}],
+  "factor": {{"target": "eg", "by": "factor", "max": 64, "one": 64}}}}"#
+    )
+}
+
+/// Lines of that engine, in integers.
+fn trace(lines: i64) -> String {
+    let line = |n: i64| {
+        let mixed = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let digit = |place: u32, count: i64| (mixed >> (20 + place)).rem_euclid(count);
+        let (phase, pawn, rook) = (digit(0, 25), digit(3, 7) - 3, digit(7, 3) - 1);
+        let attacks = [digit(11, 6), digit(15, 6)];
+        let (open, pawns, own) = (digit(19, 4) > 0, digit(23, 17), [digit(27, 9), digit(31, 9)]);
+        let (mut mg, mut eg) = (80 * pawn + 480 * rook, 110 * pawn + 520 * rook);
+        let mut text = String::new();
+        for (side, sign) in [(0, -1), (1, 1)] {
+            let attacks = attacks[side];
+            if attacks > 1 {
+                let (danger, late) = ((48 * attacks - 74).max(0), (41 * attacks - 26).max(0));
+                mg += sign * (danger * danger / 720);
+                eg += sign * (late / 20);
+                text += &format!(" {}:{attacks} {}:1", 10 + 10 * side, 11 + 10 * side);
+            }
+        }
+        if open {
+            eg += eg.signum() * (9 * pawns - 100).max(-eg.abs());
+            text += &format!(" 30:{pawns} 31:1");
+        }
+        text += &format!(" 40:1 41:{} 50:1 51:{}", own[0], own[1]);
+        let factor = (36 + 7 * own[usize::from(eg < 0)]).min(64);
+        let eval = (mg * phase + eg * (24 - phase) * factor / 64) / 24;
+        // Results follow the evaluation, but for every fifth.
+        let wins = (eval > 0) != (n % 5 == 0);
+        let result = if eval.abs() < 40 {
+            "0.5"
+        } else if wins {
+            "1"
+        } else {
+            "0"
+        };
+        format!("{result} qid:{} 1:{phase} 2:{eval} 3:{pawn} 4:{rook}{text}\n", n / 8)
+    };
+    (0..lines).map(line).collect()
+}
+
+#[test]
+fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
+    let bench = bench(trace(6000), &schema());
+    let (code, out, err) = bench.run(&["check", "t.svm", "--schema", "s.json", "--tolerance", "0"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
+    assert!(out.contains("of all positions are near a kink or jump and left out"), "{out}");
+    let report = bench.told(&["check", "t.svm", "--schema", "s.json"]);
+    assert!(report["gradient"]["near_kinks"].as_f64().unwrap() < 0.7, "{report}");
+    assert!(report["gradient"]["largest_difference"].as_f64().unwrap() < 1e-4, "{report}");
+    assert!(report["gradient"]["parameters"].as_u64().unwrap() >= 10, "{report}");
+    assert_eq!(report["evaluation"]["near_kinks"], 0);
+
+    // The dataset knows how the engine divides, and so does a trace of it.
+    import(&bench, &["t.svm"], "");
+    bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
+    for input in [&["out.bin"][..], &["again.svm", "--schema", "again.json"]] {
+        let (code, out, err) = bench.run(&[&["check", "--tolerance", "0"], input].concat(), "");
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
+    }
+    // Computed with real numbers, what crosses a jump by rounding is told apart.
+    bench.write("s.json", schema().replace("\"division\": \"truncate\",", ""));
+    let report = bench.told(&["check", "t.svm", "--schema", "s.json", "--tolerance", "3"]);
+    assert_eq!(report["evaluation"]["differing"], 0);
+    let found = import(&bench, &["t.svm"], "");
+    assert_eq!((found["positions"].as_u64(), found["features"].as_u64()), (Some(6000), Some(8)));
+    let report = bench.told(&["check", "out.bin", "--tolerance", "3"]);
+    assert_eq!(report["evaluation"]["differing"], 0);
+    // As before divisions were stored, which datasets without one look like.
+    assert!(!String::from_utf8_lossy(&bench.bytes("out.bin")).contains("division"));
+
+    // A divisor that is not the engine's is found.
+    bench.write("wrong.json", schema().replace("\"divide\": 720", "\"divide\": 512"));
+    let (code, out, err) = bench.run(&["check", "t.svm", "--schema", "wrong.json"], "");
+    assert!(code == 1 && err.contains("of 6000 evaluations differ by more than 1 cp"), "{out} {err}");
+}
+
+#[test]
+fn a_trace_of_the_dataset_is_the_same_dataset() {
+    let bench = bench(trace(500), &schema());
+    import(&bench, &["t.svm"], "");
+    let first = dataset::read(&bench.path("out.bin")).unwrap();
+    bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
+    bench.write("s.json", bench.bytes("again.json"));
+    import(&bench, &["again.svm"], "");
+    let second = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(second.metadata().feature_set, first.metadata().feature_set);
+    for n in 0..first.len() {
+        let row = |data: &dataset::Dataset| data.row(n).entries().collect::<Vec<_>>();
+        assert_eq!(row(&second), row(&first), "{n}");
+    }
+}
+
+/// The source of that engine. Of some parameters only the endgame value counts.
+const SOURCE: &str = r#"// gputexel: rook
+const int Rook = S(480, 520);
+// gputexel: attack
+const int Attack = S(48, 41000);
+// gputexel: pawns
+const int Pawns = S(0, 9);
+enum {
+    FEW = 36, // gputexel: few.eg
+    ONE = 64,
+};
+"#;
+
+#[test]
+#[ignore = "full"]
+fn parameters_of_accumulators_are_tuned_and_written_back() {
+    // The endgame's danger has a unit of its own, a thousandth of what it was.
+    let schema = schema()
+        .replace("[48, 41]", "[48, 41000]")
+        .replace("[-74, -26]", "[-74, -26000]")
+        .replace("\"divide\": 20}", "\"divide\": 20000}");
+    let bench = bench(trace(3000), &schema);
+    import(&bench, &["t.svm"], "");
+    let args =
+        ["tune", "out.bin", "--backend", "cpu", "--l2", "0", "--k", "1", "--round", "naive", "-o", "run"];
+    let (code, out, err) = bench.run(&args, "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let tuned: serde_json::Value = serde_json::from_slice(&bench.bytes("run/params.json")).unwrap();
+    let value = |name: &str, phase: &str| {
+        let all = tuned["parameters"].as_array().unwrap();
+        let found = all.iter().find(|parameter| parameter["name"] == name).unwrap();
+        found[phase].as_f64().unwrap()
+    };
+    // It went far in its unit, but not in centipawns.
+    assert!((value("attack", "eg") - 41000.0).abs() > 1000.0, "{}", value("attack", "eg"));
+    assert!(!out.contains("centipawns from the prior"), "{out}");
+
+    bench.write("half.c", SOURCE.replace("few.eg", "few"));
+    let (code, _, err) = bench.run(&["patch", "tables", "run", "half.c", "--no-backup"], "");
+    assert!(
+        code == 1 && err.contains("half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'"),
+        "{err}"
+    );
+    bench.write("engine.c", SOURCE);
+    let (code, out, err) = bench.run(&["patch", "tables", "run", "engine.c", "--no-backup"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let source = String::from_utf8(bench.bytes("engine.c")).unwrap();
+    for expected in [
+        format!("Rook = S({}, {});", value("rook", "mg"), value("rook", "eg")),
+        format!("Attack = S({}, {});", value("attack", "mg"), value("attack", "eg")),
+        format!("Pawns = S(0, {});", value("pawns", "eg")),
+        format!("FEW = {}, // gputexel: few.eg\n    ONE = 64,", value("few", "eg")),
+    ] {
+        assert!(source.contains(&expected), "{expected} in\n{source}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let cases = [
+        ("\"relu2\"", "\"cube\"", "s.json:8: not a schema: unknown variant `cube`"),
+        ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: \"adjust\": there is no accumulator 'c'"),
+        ("\"divide\": 20", "\"divide\": 0", "s.json: the relu of 'danger' in eg is divided by 0"),
+        (
+            "\"black\": 20",
+            "\"black\": 11",
+            "s.json: accumulator 'danger' (black), 'attack': index 11 is taken already by accumulator 'danger' (white), ",
+        ),
+        ("\"max\": 64, ", "", "s.json: factor 'factor': its scale is not determined"),
+        ("\"at\": 1, \"prior\": 7", "\"prior\": 7", "s.json: parameter 'each': is one of an accumulator"),
+    ];
+    for (from, to, expected) in cases {
+        let bench = bench(trace(3), &schema().replacen(from, to, 1));
+        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{to}: {told}");
+    }
+    let bench = bench(format!("{}1 qid:9 1:4 10:1e38\n", trace(3)), &schema());
+    let told = refuse(&bench, &["t.svm", "--schema", "s.json", "--max-bad-share", "0"], 1);
+    assert!(told.contains("t.svm:4: the sum of 'danger.white' is"), "{told}");
+    // A schema whose danger is never above 0.
+    bench.write("t.svm", trace(300));
+    bench.write("s.json", schema().replace("[48, 41]", "0"));
+    let report = import(&bench, &["t.svm"], "");
+    let warning = report["sources"][0]["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.starts_with(
+            "the relu2 in mg and the relu in eg of 'danger' are never switched on in 300 positions"
+        ),
+        "{warning}"
+    );
+}
+
+#[test]
+fn a_product_whose_scale_is_open_is_warned_of_when_it_is_imported_and_tuned() {
+    let schema = format!(
+        r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}}, "columns": {{"phase": 1}},
+  "parameters": [{{"name": "pawn", "index": 2, "prior": [80, 110]}}],
+  "accumulators": [
+    {{"name": "power", "sides": {{"white": 10, "black": 20}}, "mg": {{"divide": 100, "times": "modifier"}},
+      "parameters": [{{"name": "attack", "at": 0, "count": 2, "prior": 30}}]}},
+    {{"name": "modifier", "sides": {{"white": 30, "black": 40}},
+      "parameters": [{{"name": "number", "at": 0, "prior": 90}}]}}]}}"#
+    );
+    let line = |n: i64| {
+        let (pawns, attacks) = (n % 5 - 2, [n % 3, n % 4]);
+        let result = ["0", "0.5", "1"][(n * 7 + pawns + 2).rem_euclid(3) as usize];
+        format!("{result} 1:{} 2:{pawns} 10:{} 11:1 20:{} 21:2 30:1 40:1\n", n % 25, attacks[0], attacks[1])
+    };
+    let bench = bench((0..500).map(line).collect::<String>(), &schema);
+    let report = import(&bench, &["t.svm"], "");
+    let warning = "the scale of 'power' times 'modifier' in mg is not determined, because one can grow while the other \
+                   shrinks; freeze a parameter of either";
+    assert_eq!(report["sources"][0]["warnings"], serde_json::json!([warning]));
+    let args = ["tune", "out.bin", "--backend", "cpu", "--k", "1", "--epochs", "1", "-o"];
+    let (code, _, err) = bench.run(&[&args[..], &["run"]].concat(), "");
+    assert!(code == 0 && err.matches(warning).count() == 1, "{err}");
+    let (code, _, err) = bench.run(&[&args[..], &["frozen", "--freeze", "number"]].concat(), "");
+    assert!(code == 0 && !err.contains("is not determined"), "{err}");
+}

@@ -1,0 +1,417 @@
+//! Formats, points of view and indices of traces, and the way to tuned parameters and back.
+
+use std::io::Write as _;
+
+use super::{HEAD, bench, import, refuse};
+use crate::common::program::{Bench, tensors};
+use crate::common::requirement;
+use crate::common::traces::{PARAMETERS, make, schema, text};
+use gputexel::dataset;
+use gputexel::model::FeatureKind;
+
+#[test]
+fn compression_line_ends_and_threads_change_nothing() {
+    let plain = text(&make(4000, 1, false));
+    let bench = bench(&plain, &schema());
+    let report = import(&bench, &["t.svm", "--threads", "1"], "");
+    assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(4000), Some(500)));
+    assert_eq!((report["coefficients"].as_str(), report["scales"].as_u64()), (Some("f16"), Some(5)));
+    let wanted = tensors(&bench.path("out.bin"));
+    let crlf = format!("\u{feff}# made up\r\n\r\n{}", plain.replace('\n', "\r\n"));
+    let unended = plain.trim_end().to_string();
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(plain.as_bytes()).unwrap();
+    let tabs = plain.replace(' ', "\t ");
+    for (name, bytes) in [
+        ("crlf.svm", crlf.into_bytes()),
+        ("unended.svm", unended.into_bytes()),
+        ("t.svm.gz", gz.finish().unwrap()),
+        ("t.svm.zst", zstd::encode_all(plain.as_bytes(), 3).unwrap()),
+        ("tabs.svm", tabs.into_bytes()),
+    ] {
+        bench.write(name, bytes);
+        import(&bench, &[name, "--threads", "3"], "");
+        assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
+    }
+    import(&bench, &["-"], plain.as_bytes());
+    assert!(tensors(&bench.path("out.bin")) == wanted, "standard input");
+    // Two traces are one dataset; their games are others, even of the same number.
+    let report = import(&bench, &["t.svm", "tabs.svm"], "");
+    assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(8000), Some(1000)));
+}
+
+#[test]
+fn coefficients_that_half_precision_changes_are_kept() {
+    let mut made = make(3000, 2, false);
+    let bench = bench(text(&made), &schema());
+    import(&bench, &["t.svm"], "");
+    std::fs::rename(bench.path("out.bin"), bench.path("half.bin")).unwrap();
+    // One at the end makes all of them f32, those before it included. 2049 needs 12 bits.
+    made[2990].row = vec![(3, 2049.0)];
+    bench.write("t.svm", text(&made));
+    let report = import(&bench, &["t.svm"], "");
+    assert_eq!(report["coefficients"], "f32");
+    assert_eq!(report["first_inexact"], "t.svm: 2049 of 'p 3'");
+    let (half, single) =
+        (dataset::read(&bench.path("half.bin")).unwrap(), dataset::read(&bench.path("out.bin")).unwrap());
+    assert!(single.has_single_precision() && !half.has_single_precision());
+    let row = |data: &dataset::Dataset, n: usize| data.row(n).entries().collect::<Vec<_>>();
+    (0..2990).for_each(|n| assert_eq!(row(&half, n), row(&single, n)));
+    assert_eq!(row(&single, 2990), [(3, 2049.0)]);
+    // Shards of both kinds are one dataset.
+    let paths = [bench.path("half.bin"), bench.path("out.bin")];
+    let joined = dataset::read_many(&paths).unwrap();
+    assert_eq!((row(&joined, 17), row(&joined, 5990)), (row(&half, 17), vec![(3, 2049.0)]));
+    let (_, told, _) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "again.bin"], "");
+    assert!(
+        told.contains("coefficients stored in f32: some are not exact in f16, the first t.svm: 2049"),
+        "{told}"
+    );
+}
+
+/// Positions of both sides to move, their material, and results.
+fn positions() -> Vec<(&'static str, f64, f64)> {
+    vec![
+        ("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", 0.0, 0.5),
+        ("4k3/8/8/8/8/8/PPPP4/4K3 w - - 0 1", 4.0, 1.0),
+        ("4k3/8/8/8/8/8/PPPP4/4K3 b - - 0 1", 4.0, 1.0),
+        ("3qk3/8/8/8/8/8/8/4K3 b - - 0 1", -9.0, 0.0),
+        ("3qk3/8/8/8/8/8/8/4K3 w - - 0 1", -9.0, 0.25),
+    ]
+}
+
+#[test]
+fn points_of_view_and_phases_come_from_the_position() {
+    let schema = |view: &str, results: &str| {
+        format!(
+            "{HEAD}\"index_base\": 0, \"comment\": \"fen\", \"phase\": {{\"fen\": \"1,1,2,4/24\"}},
+             \"results\": \"{results}\", \"point_of_view\": {view},
+             \"columns\": {{\"offset\": 1, \"score\": 2, \"eval\": 3}},
+             \"parameters\": [{{\"name\": \"material\", \"index\": 0, \"prior\": 100}}]}}"
+        )
+    };
+    let lines = |turned: bool, minus: bool| -> String {
+        let mut text = String::new();
+        for (fen, material, result) in positions() {
+            let sign = if turned && fen.contains(" b ") { -1.0 } else { 1.0 };
+            let result = if sign < 0.0 { 1.0 - result } else { result };
+            let result = if minus { 2.0 * result - 1.0 } else { result };
+            let values = [material, 7.0, 50.0 * material, 100.0 * material + 7.0].map(|v| v * sign);
+            let entries: Vec<String> = values
+                .iter()
+                .enumerate()
+                .filter(|(_, v)| **v != 0.0)
+                .map(|(i, v)| format!("{i}:{v}"))
+                .collect();
+            text += &format!("{result} {} # {fen}\n", entries.join(" "));
+        }
+        text
+    };
+    let bench = bench(lines(false, false), &schema("\"white\"", "0..1"));
+    import(&bench, &["t.svm"], "");
+    let wanted = tensors(&bench.path("out.bin"));
+    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(data.phases(), [24, 0, 0, 4, 4]);
+    assert_eq!(data.results(), [0.5, 1.0, 1.0, 0.0, 0.25]);
+    assert_eq!(data.static_evaluations(), [7.0, 407.0, 407.0, -893.0, -893.0]);
+    assert_eq!(data.row(2).offset, 7.0);
+    let each = "{\"result\": \"stm\", \"coefficients\": \"stm\", \"offset\": \"stm\", \"score\": \"stm\", \"eval\": \"stm\"}";
+    for (view, results, text) in [
+        ("\"stm\"", "0..1", lines(true, false)),
+        (each, "0..1", lines(true, false)),
+        ("\"stm\"", "-1..1", lines(true, true)),
+        ("\"white\"", "-1..1", lines(false, true)),
+    ] {
+        bench.write("s.json", schema(view, results));
+        bench.write("t.svm", &text);
+        import(&bench, &["t.svm"], "");
+        assert!(tensors(&bench.path("out.bin")) == wanted, "{view} {results}");
+    }
+    // Without a side to move nothing is turned, as long as everything is seen from the same side.
+    let blind =
+        schema("\"stm\"", "0..1").replace("\"comment\": \"fen\", \"phase\": {\"fen\": \"1,1,2,4/24\"},", "");
+    bench.write("s.json", blind);
+    bench.write("t.svm", lines(true, false));
+    assert_eq!(import(&bench, &["t.svm"], "")["relative"], true);
+    assert_eq!(dataset::read(&bench.path("out.bin")).unwrap().row(2).offset, -7.0);
+}
+
+/// Results in the side to move's view, where the schema says White's, or of Black.
+#[test]
+fn results_that_run_against_material_are_refused() {
+    let schema = format!(
+        "{HEAD}\"index_base\": 0, \"comment\": \"fen\",
+         \"parameters\": [{{\"name\": \"material\", \"index\": 0, \"prior\": 100}}]}}"
+    );
+    let lines = |turned: bool, black: bool| -> String {
+        (0..2000)
+            .map(|n| {
+                let (white_up, turn) = (n % 2 == 0, if n % 4 < 2 { 'w' } else { 'b' });
+                // Four of five go to the side with more.
+                let white_wins = white_up != (n % 5 == 0);
+                let board = if white_up { "4k3/8/8/8/8/8/PPPP4/4K3" } else { "4k3/pppp4/8/8/8/8/8/4K3" };
+                let result = u8::from(white_wins != ((turned && turn == 'b') || black));
+                let material = if white_up { 4 } else { -4 };
+                format!("{result} 0:{material} # {board} {turn} - - 0 1\n")
+            })
+            .collect()
+    };
+    let bench = bench(lines(false, false), &schema);
+    import(&bench, &["t.svm"], "");
+    for (turned, black, part) in [
+        (true, false, "as if they were from the other point of view: of 2000"),
+        (false, true, "as if Black's wins were 1: of 2000"),
+    ] {
+        bench.write("t.svm", lines(turned, black));
+        let error = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        assert!(error.contains(part) && error.contains("\"point_of_view\""), "{error}");
+        import(&bench, &["t.svm", "--trust-results"], "");
+    }
+    // Nothing is turned where all is the side to move's.
+    bench.write("t.svm", lines(true, false));
+    bench.write("s.json", schema.replace("\"comment\": \"fen\"", "\"point_of_view\": \"stm\""));
+    assert_eq!(import(&bench, &["t.svm"], "")["relative"], true);
+}
+
+#[test]
+fn tables_of_one_kind_of_index_become_features() {
+    let schema = format!(
+        "{HEAD}\"index_base\": 0, \"ignore\": [9], \"phase\": {{\"middlegame\": 24, \"endgame\": 0}},
+         \"columns\": {{\"phase\": 8}}, \"parameters\": [
+          {{\"name\": \"mobility\", \"index\": 5, \"count\": 3, \"priors\": [1, [2, 3], 4]}},
+          {{\"name\": \"sum\", \"indices\": [0, 2]}},
+          {{\"name\": \"named\", \"index\": 3, \"names\": [\"x\", \"y z\"], \"group\": \"g\"}}]}}"
+    );
+    let bench = bench("1 0:1 2:2 4:5 6:-1 8:24 9:77\n0 0:1 2:-1 7:1\n", &schema);
+    import(&bench, &["t.svm"], "");
+    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    let set = &data.metadata().feature_set;
+    let names: Vec<(&str, &str)> = set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
+    let wanted = [
+        ("mobility_0", "mobility"),
+        ("mobility_1", "mobility"),
+        ("mobility_2", "mobility"),
+        ("sum", "parameters"),
+        ("x", "g"),
+        ("y z", "g"),
+    ];
+    assert_eq!(names, wanted);
+    assert_eq!(set.imported_prior().unwrap()[..3], [1.0, 2.0, 4.0]);
+    assert_eq!(set.imported_prior().unwrap()[7], 3.0);
+    let row = |n: usize| data.row(n).entries().collect::<Vec<_>>();
+    assert_eq!(row(0), [(1, -1.0), (3, 3.0), (5, 5.0)]);
+    // Coefficients of shared indices that cancel are gone; an absent phase is 0.
+    assert_eq!((row(1), data.row(1).phase), (vec![(2, 1.0)], 0));
+}
+
+#[test]
+#[ignore = "full"]
+fn tuning_follows_the_schema() {
+    let made = make(6000, 3, false);
+    let special = schema()
+        .replace("\"name\": \"p 1\",", "\"name\": \"p \\\"1\\\" <b>\", \"frozen\": true,")
+        .replace("\"index\": 7, \"prior\": [20, 19]", "\"index\": 7, \"prior\": 5, \"phases\": \"untapered\"")
+        .replace(
+            "\"index\": 8, \"prior\": [30, 27]",
+            "\"index\": 8, \"prior\": [30, 27], \"min\": 29, \"max\": 31",
+        )
+        .replace("\"index\": 8, \"prior\": [30, 27], \"min\": 29", "\"index\": 8, \"prior\": 30, \"min\": 29")
+        .replace("\"index\": 9, \"prior\": [40, 35]", "\"index\": 9, \"prior\": [40, 35], \"phases\": \"mg\"")
+        .replace("\"group 1\"", "\"2nd \\\"group\\\"\"");
+    let bench = bench(text(&made), &special);
+    import(&bench, &["t.svm"], "");
+    let mut first: Option<Vec<f64>> = None;
+    for optimizer in ["gauss-newton", "adam"] {
+        let run = format!("run-{optimizer}");
+        let report = bench.tune(&["out.bin", "--out", &run, "--optimizer", optimizer, "--k", "0.8"]);
+        assert!(report["loss"].as_f64().unwrap() < report["loss_before"].as_f64().unwrap(), "{report}");
+        let params = bench.json(&format!("{run}/params.json"));
+        let list = params["parameters"].as_array().unwrap();
+        let of = |i: usize| (list[i]["mg"].as_f64().unwrap(), list[i]["eg"].as_f64().unwrap());
+        assert_eq!((list[1]["name"].as_str().unwrap(), of(1)), ("p \"1\" <b>", (10.0, 11.0)));
+        assert_eq!(of(2).0, of(2).1);
+        assert_ne!(of(2).0, 5.0);
+        let near = |value: f64| (28.999..=31.001).contains(&value);
+        assert!(near(of(3).0) && near(of(3).1), "{:?}", of(3));
+        assert_eq!(of(4).1, 35.0);
+        assert_ne!(of(4).0, 40.0);
+        let all: Vec<f64> =
+            list.iter().flat_map(|p| [p["mg"].as_f64().unwrap(), p["eg"].as_f64().unwrap()]).collect();
+        let first = first.get_or_insert_with(|| all.clone());
+        assert_eq!(first.len(), 2 * PARAMETERS);
+    }
+    // What is asked for on the command line comes before what the schema says.
+    bench.tune(&["out.bin", "--out", "free", "--basis", "identity", "--prior", "zero", "--k", "0.8"]);
+    assert_ne!(bench.json("free/params.json")["parameters"][1]["mg"], 10.0);
+    let (code, out, err) = bench.run(&["--json", "eval", "out.bin", "run-adam/params.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let (code, out, err) = bench.run(&["info", "out.bin"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("2nd \"group\""), "{out}");
+    for args in [
+        &[
+            "pso",
+            "out.bin",
+            "--out",
+            "swarm",
+            "--particles",
+            "8",
+            "--iterations",
+            "3",
+            "--k",
+            "0.8",
+            "--radius",
+            "50",
+            "--backend",
+            "cpu",
+        ][..],
+        &[
+            "sweep",
+            "out.bin",
+            "--folds",
+            "2",
+            "--grid",
+            "learning-rate=1,3",
+            "--epochs",
+            "3",
+            "--k",
+            "0.8",
+            "--backend",
+            "cpu",
+        ],
+        &["sweep", "out.bin", "--scale", "0.5:1.5:3", "--backend", "cpu"],
+        &["basis", "schema", "--dataset", "out.bin"],
+    ] {
+        let (code, _, err) = bench.run(args, "");
+        assert_eq!(code, 0, "{args:?}: {err}");
+    }
+    // Tables compile whatever groups are called.
+    for (compiler, args) in [
+        ("cc", ["-fsyntax-only", "-xc", "run-adam/tables.h"]),
+        ("c++", ["-fsyntax-only", "-xc++", "run-adam/tables.hpp"]),
+    ] {
+        match std::process::Command::new(compiler).args(args).current_dir(bench.folder.path()).output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            }
+            Err(error) => eprintln!("skipped: {compiler}: {error}"),
+        }
+    }
+    let told = bench.fails(&["tune", "out.bin", "--prior", "material", "--out", "no"], 2);
+    assert!(told.contains("imported features are not pieces"), "{told}");
+    let told = bench.fails(&["uci", "--params", "run-adam/params.json"], 1);
+    assert!(told.contains("another engine"), "{told}");
+}
+
+#[test]
+fn a_dataset_becomes_a_trace_and_a_dataset_again() {
+    let bench = Bench::new();
+    let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
+    let (code, _, err) = bench.run(&["trace", "pst.bin", "-o", "t.svm", "--schema", "s.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    import(&bench, &["t.svm"], "");
+    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(again.len(), data.len());
+    let prior = gputexel::model::Prior::default();
+    let theta = prior.theta(&data.metadata().feature_set).unwrap();
+    assert_eq!(again.metadata().feature_set.imported_prior().unwrap(), theta);
+    for n in 0..data.len() {
+        let (a, b) = (data.row(n), again.row(n));
+        assert_eq!((a.phase, a.result, data.game(n)), (b.phase, b.result, again.game(n)));
+        let sum = |row: dataset::RowView<'_>| {
+            let mut sums = std::collections::BTreeMap::new();
+            row.entries().for_each(|(id, c)| *sums.entry(id).or_insert(0.0) += c);
+            sums.retain(|_, c| *c != 0.0);
+            sums
+        };
+        assert_eq!(sum(a), sum(b), "{n}");
+    }
+    // Imported ones keep everything, bounds and phases included.
+    bench.write("t.svm", text(&make(500, 6, true)));
+    bench.write(
+        "s.json",
+        schema().replace("\"prior\": [0, 3]", "\"prior\": [0, 3], \"phases\": \"eg\", \"max\": 9"),
+    );
+    import(&bench, &["t.svm"], "");
+    let (first, set) = (tensors(&bench.path("out.bin")), dataset::read(&bench.path("out.bin")).unwrap());
+    let (code, _, err) = bench.run(&["trace", "out.bin", "-o", "t.svm", "--schema", "s.json", "--force"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    import(&bench, &["t.svm"], "");
+    assert!(tensors(&bench.path("out.bin")) == first);
+    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    assert_eq!(again.metadata().feature_set, set.metadata().feature_set);
+}
+
+#[test]
+fn a_first_schema_fits_its_trace() {
+    let bench = Bench::new();
+    let fens: String = positions()
+        .iter()
+        .enumerate()
+        .map(|(i, (fen, ..))| format!("{} qid:{i} {}:2 7:1 # {fen}\n", if i == 2 { -1 } else { 1 }, i + 1))
+        .collect();
+    for (text, base, count) in [(fens.as_str(), 1, 7), ("1 0:1 3:2\n0 1:1\n", 0, 4)] {
+        bench.write("t.svm", text);
+        let (code, out, err) =
+            bench.run(&["import", "--schema-from", "t.svm", "-o", "s.json", "--force"], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert!(out.contains(&format!("{count} numbered parameters")), "{out}");
+        let schema = bench.json("s.json");
+        assert_eq!(schema["index_base"], base);
+        let report = import(&bench, &["t.svm"], "");
+        assert_eq!(report["features"], count);
+    }
+    bench.write("t.svm", "no trace at all\n");
+    let told = bench.fails(&["import", "--schema-from", "t.svm", "-o", "x.json"], 1);
+    assert!(told.contains("is not a trace"), "{told}");
+}
+
+/// Runs a script where Python has scikit-learn.
+fn sklearn(bench: &Bench, script: &str) -> bool {
+    let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        requirement::lack("scikit-learn", "python3 cannot import sklearn.datasets");
+        return false;
+    }
+    bench.write("script.py", script);
+    let output = std::process::Command::new("python3")
+        .arg("script.py")
+        .current_dir(bench.folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
+#[test]
+#[ignore = "full"]
+fn scikit_learn_reads_and_writes_the_same_traces() {
+    let made = make(400, 9, true);
+    let bench = bench(text(&made), &schema());
+    import(&bench, &["t.svm"], "");
+    let wanted = tensors(&bench.path("out.bin"));
+    let script = "
+from sklearn.datasets import load_svmlight_file, dump_svmlight_file
+x, y, q = load_svmlight_file('t.svm', query_id=True, zero_based=False)
+assert x.shape == (400, 16), x.shape
+dump_svmlight_file(x, y, 'again.svm', query_id=q, zero_based=False)
+dump_svmlight_file(x.toarray(), y, 'dense.svm', query_id=q, zero_based=False)
+";
+    if !sklearn(&bench, script) {
+        return;
+    }
+    for name in ["again.svm", "dense.svm"] {
+        assert_ne!(bench.bytes(name), bench.bytes("t.svm"));
+        import(&bench, &[name], "");
+        assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
+    }
+    // Its default counts from 0.
+    let script = "
+from sklearn.datasets import load_svmlight_file, dump_svmlight_file
+x, y = load_svmlight_file('t.svm', zero_based=False)
+dump_svmlight_file(x, y, 't.svm')
+";
+    sklearn(&bench, script);
+    let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+    assert!(told.contains("index 0: the file counts from 0"), "{told}");
+}

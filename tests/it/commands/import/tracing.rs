@@ -1,0 +1,209 @@
+//! `gputexel import --trace-command` and the rounds that trace again, with an engine that is compiled here.
+
+use std::time::{Duration, Instant};
+
+use super::{HEAD, refuse};
+use crate::common::program::{Bench, tensors};
+use serde_json::Value;
+
+const SOURCE: &str = include_str!("tracer.c");
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
+
+/// A folder with the engine, its schema, and positions of real games; `None` without a compiler.
+fn bench() -> Option<Bench> {
+    let bench = Bench::new();
+    bench.write("tracer.c", SOURCE);
+    if !crate::common::requirement::program("cc") {
+        return None;
+    }
+    let built = std::process::Command::new("cc")
+        .args(["-O1", "-Wall", "-Wextra", "-o", "tracer", "tracer.c"])
+        .current_dir(bench.folder.path())
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    bench.write(
+        "s.json",
+        format!(
+            "{HEAD} \"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}},
+             \"columns\": {{\"phase\": 1, \"game\": \"qid\"}}, \"parameters\": [
+             {{\"name\": \"piece\", \"index\": 2, \"names\": [\"pawn\", \"knight\", \"bishop\", \"rook\", \"queen\"],
+               \"priors\": [[100, 100], [300, 300], [0, 0], [500, 500], [900, 900]]}},
+             {{\"name\": \"tempo\", \"index\": 7, \"prior\": 0, \"phases\": \"untapered\"}}]}}"
+        ),
+    );
+    let keep = ["--keep-captures", "--keep-checks", "--keep-duplicates", "--share", "0.05"];
+    bench.told(&[&["extract", SAMPLE, "--positions", "p.fens"], &keep[..]].concat());
+    Some(bench)
+}
+
+/// The command that runs the engine in a mode.
+fn command(bench: &Bench, mode: &str) -> String {
+    format!("{} {mode}", bench.path("tracer").display())
+}
+
+fn import(bench: &Bench, input: &str, command: &str, output: &str) -> Value {
+    bench.told(&["import", input, "--trace-command", command, "--schema", "s.json", "-o", output])
+}
+
+/// What the engine prints for the positions of a file, with values from another.
+fn traced(bench: &Bench, positions: &str, values: &[&str]) -> Vec<u8> {
+    let stdin = std::fs::File::open(bench.path(positions)).unwrap();
+    let mut call = std::process::Command::new(bench.path("tracer"));
+    call.current_dir(bench.folder.path()).arg("ok").args(values).stdin(stdin).output().unwrap().stdout
+}
+
+#[test]
+#[ignore = "full"]
+fn a_command_gives_the_dataset_of_its_trace() {
+    let Some(bench) = bench() else { return };
+    bench.write("t.svm", traced(&bench, "p.fens", &[]));
+    bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "wanted.bin"]);
+    let wanted = tensors(&bench.path("wanted.bin"));
+    // Whether it answers at once or when it has read everything, which is more than a pipe holds.
+    assert!(bench.bytes("p.fens").len() > 200_000);
+    for (mode, output) in [("ok", "a.bin"), ("at-the-end", "b.bin"), ("ok {params}", "c.bin")] {
+        let report = import(&bench, "p.fens", &command(&bench, mode), output);
+        assert!(tensors(&bench.path(output)) == wanted, "{mode}");
+        assert_eq!(report["sources"][0]["path"], "p.fens");
+    }
+    let (_, text, _) = bench.run(&["info", "a.bin"], "");
+    assert!(text.contains(&format!("  traced by {}", command(&bench, "ok"))), "{text}");
+    // Positions in other formats are handed over in the same lines.
+    bench.told(&["convert", SAMPLE, "-o", "all.plain", "--share", "0.02"]);
+    bench.told(&["convert", "all.plain", "-o", "all.fens"]);
+    import(&bench, "all.fens", &command(&bench, "ok"), "d.bin");
+    let report = import(&bench, "all.plain", &command(&bench, "ok"), "e.bin");
+    assert!(tensors(&bench.path("d.bin")) == tensors(&bench.path("e.bin")));
+    assert_eq!(report["sources"][0]["path"], "all.plain");
+    let lines = String::from_utf8(bench.bytes("all.fens")).unwrap();
+    let fens: Vec<String> = lines
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>())
+        .map(|words| format!("{} [{}]\n", words[2..8].join(" "), words[1]))
+        .collect();
+    bench.write("some.txt", format!("{}nonsense [1]\n", fens.concat()));
+    let report = import(&bench, "some.txt", &command(&bench, "ok"), "g.bin");
+    assert_eq!(report["positions"].as_u64(), Some(fens.len() as u64));
+    assert!(report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("1 not traced: "), "{report}");
+    // What the engine leaves out is missing, and nothing else.
+    let count = wanted_count(&bench);
+    let fewer = import(&bench, "p.fens", &command(&bench, "leave-out"), "f.bin");
+    assert_eq!(fewer["positions"].as_u64(), Some(count - 1));
+}
+
+fn wanted_count(bench: &Bench) -> u64 {
+    bench.bytes("p.fens").iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+#[test]
+#[ignore = "full"]
+fn rounds_trace_with_the_tuned_values() {
+    let Some(bench) = bench() else { return };
+    let command = command(&bench, "ok {params}");
+    import(&bench, "p.fens", &command, "d.bin");
+    let rounds = ["--requiesce", "2", "--trace-command", &command, "--l2", "1e-6"];
+    let report = bench.tune(&[&["d.bin", "--out", "r"], &rounds[..]].concat());
+    let done = report["rounds"].as_array().unwrap();
+    assert_eq!(done.len(), 2, "{report}");
+    assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "the trace command");
+    // A bishop was worth nothing, and is taken once it is worth something.
+    assert!(done[0]["changed"].as_u64().unwrap() > 10, "{report}");
+    assert!(done[1]["changed"].as_u64() < done[0]["changed"].as_u64(), "{report}");
+    // The positions of a round are those of the engine with the values that the round before has found.
+    bench.tune(&["d.bin", "--out", "plain", "--l2", "1e-6"]);
+    for (before, after) in [("plain", "r/round-1"), ("r/round-1", "r/round-2")] {
+        let parameters = bench.json(&format!("{before}/params.json"));
+        let line = |p: &Value| format!("{} {} {}\n", p["mg"], p["eg"], p["name"].as_str().unwrap());
+        let lines: String = parameters["parameters"].as_array().unwrap().iter().map(line).collect();
+        bench.write("values.txt", lines);
+        bench.write("t.svm", traced(&bench, "p.fens", &["values.txt"]));
+        bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "wanted.bin", "--force"]);
+        let got = tensors(&bench.path(&format!("{after}/dataset.bin")));
+        assert!(got == tensors(&bench.path("wanted.bin")), "{after}");
+    }
+    assert!(bench.names("r").iter().all(|name| !name.starts_with('.')));
+}
+
+#[test]
+#[ignore = "full"]
+fn rounds_without_a_command_that_can_trace_again_are_refused() {
+    let Some(bench) = bench() else { return };
+    let known = command(&bench, "ok {params}");
+    import(&bench, "p.fens", &known, "d.bin");
+    let tune = |data: &str, more: &[&str], code: i32| {
+        let common = ["tune", data, "--l2=0", "--backend", "cpu", "--k", "1", "--out", "none", "--quiet"];
+        bench.fails(&[&common[..], more].concat(), code)
+    };
+    let asked = tune("d.bin", &["--requiesce", "1"], 1);
+    assert!(asked.contains("tracer ok {params}'") && asked.contains("--trace-command COMMAND"), "{asked}");
+    let deaf = command(&bench, "ok");
+    let deaf = tune("d.bin", &["--requiesce", "1", "--trace-command", &deaf], 2);
+    assert!(deaf.contains("without {params} it is not told the tuned values"), "{deaf}");
+    assert!(tune("d.bin", &["--trace-command", &known], 2).contains("needs --requiesce"));
+    // The engine is another than before: its traces are, too.
+    let other = format!("{known} unused");
+    let leaves_out = command(&bench, "leave-out {params}");
+    let changed = tune("d.bin", &["--requiesce", "1", "--trace-command", &leaves_out], 1);
+    assert!(changed.contains("does not trace its positions (p.fens) as they are in it"), "{changed}");
+    bench.tune(&["d.bin", "--out", "same", "--requiesce", "1", "--trace-command", &other]);
+    // A trace from a file names no positions; extracted positions have no engine.
+    bench.write("t.svm", traced(&bench, "p.fens", &[]));
+    bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "t.bin"]);
+    let once = ["--requiesce", "1", "--trace-command", &known];
+    assert!(tune("t.bin", &once, 1).contains("does not name the positions that were traced"));
+    assert!(tune("t.bin", &once[..2], 1).contains("only the engine that printed them computes"));
+    bench.told(&["extract", SAMPLE, "-o", "x.bin", "--share", "0.01"]);
+    assert!(tune("x.bin", &once, 1).contains("was extracted"));
+    std::fs::remove_file(bench.path("p.fens")).unwrap();
+    assert!(tune("d.bin", &once, 1).contains("its source 'p.fens' is not there"));
+}
+
+#[test]
+#[ignore = "full"]
+fn commands_that_fail_are_refused_in_one_line() {
+    let Some(bench) = bench() else { return };
+    let fails = |input: &str, command: &str, more: &[&str], code: i32| {
+        let args = [input, "--trace-command", command, "--schema", "s.json"];
+        refuse(&bench, &[&args[..], more].concat(), code)
+    };
+    let count = wanted_count(&bench);
+    for (mode, words) in [
+        ("fail", "failed after 29 answers: exit status: 3; its last words: table 7 is not there"),
+        ("crash", "failed after 0 answers: signal: 6"),
+        ("early", "answers 29 of "),
+        ("short", "must print one line for each position"),
+        ("twice", "must print one line for each position, in their order"),
+        ("banner", "one line for each position"),
+        ("more", "prints more than one line for each position"),
+        ("other-game", "in their order: position 1 is of game 0, answer 1 of game 77777"),
+        (
+            "uci",
+            "does not print traces of this schema: none of 100 lines can be used; the first, of position 1:",
+        ),
+        ("other-features", "index 9 is past the last of the schema, 7"),
+        ("endless", "prints a line longer than 4 MiB"),
+    ] {
+        let error = fails("p.fens", &command(&bench, mode), &[], 1);
+        assert!(error.starts_with("gputexel: p.fens: the trace command '"), "{error}");
+        assert!(error.contains(words), "{mode}: {error}");
+    }
+    assert!(count > 1000);
+    let start = Instant::now();
+    let hung = fails("p.fens", &command(&bench, "hang"), &["--trace-deadline", "1.5"], 1);
+    assert!(hung.contains("has neither read nor written for 1.5 s after"), "{hung}");
+    assert!(hung.contains("--trace-deadline SECONDS"), "{hung}");
+    assert!(start.elapsed() < Duration::from_secs(30));
+    assert!(fails("p.fens", "/no/such/engine", &[], 1).contains("cannot be started: No such file"));
+    assert!(fails("p.fens", "'unclosed", &[], 2).contains("a quote is not closed"));
+    let ok = command(&bench, "ok");
+    assert!(fails("p.fens", &ok, &["--trace-deadline", "0"], 2).contains("must be from above 0"));
+    assert!(fails("-", &ok, &[], 2).contains("read from files"));
+    let lines = String::from_utf8(bench.bytes("p.fens")).unwrap();
+    bench.write("bad.fens", lines.replacen("\n2 ", "\nx ", 1));
+    let bad = fails("bad.fens", &ok, &[], 1);
+    assert!(bad.contains("is no line 'GAME RESULT FEN [SCORE]'"), "{bad}");
+    assert!(fails("none.fens", &ok, &[], 1).contains("none.fens"));
+    bench.write("empty.fens", "");
+    fails("empty.fens", &ok, &[], 1);
+}

@@ -1,0 +1,83 @@
+//! The program `gputexel` as its users meet it: started as a process, and judged by what it prints,
+//! writes and leaves behind.
+
+mod import;
+mod patch;
+mod wdl;
+
+mod general {
+    mod bad_input;
+    mod bench;
+    mod book;
+    mod command_line;
+    mod demo;
+    mod determinism;
+    mod devices;
+    mod json;
+    mod limits;
+    mod memory;
+    mod outputs;
+    mod pages;
+    mod road;
+    mod shards;
+    mod terminal;
+    mod tutorial;
+}
+
+mod export {
+    mod compiled;
+    mod round_trip;
+}
+
+mod extract {
+    mod archives;
+    mod check;
+    mod classical;
+    mod comments;
+    mod conversion;
+    mod games;
+    mod info;
+    mod king_buckets;
+    mod positions;
+    mod refusals;
+    mod resume;
+    mod rounds;
+    mod scores;
+    mod selection;
+    mod training_text;
+}
+
+mod report {
+    mod compare;
+    mod live;
+    mod matches;
+    mod pictures;
+    mod program;
+    mod run;
+    mod serve;
+    mod strength;
+}
+
+mod spsa {
+    mod lists;
+    mod run;
+    mod simulate;
+}
+
+mod tune {
+    mod basis;
+    mod blend;
+    mod constraints;
+    mod endings;
+    mod kills;
+    mod pso;
+    mod resume;
+    mod rounding;
+    mod runs;
+    mod so_far;
+    mod strength;
+    mod sweep;
+    mod sweep_parts;
+    mod tables;
+    mod uncertainty;
+}

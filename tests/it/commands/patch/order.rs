@@ -1,0 +1,182 @@
+//! Blocks that meet: what is refused, what builds on each other, and that `check` says what `tune` does.
+
+use std::fmt::Write as _;
+
+use super::{bench, read, tune_of};
+
+const SOURCE: &str = "// %%D%%\n// %%O%%\nint f(int d) {\n  a = 1;\n  b = 2;\n  c = 3;\n  return a;\n}\n";
+
+/// The blocks on the source: what `tune` says, or nothing; `check` must agree, and `apply` must bring
+/// the source back.
+fn outcome(blocks: &str) -> String {
+    let bench = bench();
+    bench.write("source/s.cpp", SOURCE);
+    bench.write("x.tune", tune_of(blocks));
+    let (checked, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    let (code, out, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+    assert_eq!(checked, code, "{blocks}\n{report}\n{out}{err}");
+    if code != 0 {
+        assert_eq!(read(&bench, "source/s.cpp"), SOURCE, "{blocks}");
+        let reason = err.trim_end().strip_prefix("gputexel: ").unwrap().to_string();
+        let reason = reason.split(" (and ").next().unwrap().to_string();
+        assert!(
+            report.contains("no match") || report.contains("matches in") || report.contains(&reason),
+            "{report}\n{err}"
+        );
+        return reason;
+    }
+    let (code, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    assert_eq!(code, 0, "{blocks}\n{report}\n{}", read(&bench, "source/s.cpp"));
+    let (code, _, err) = bench.run(&["patch", "apply", "x.tune", "source"], "");
+    assert_eq!(code, 0, "{blocks}\n{err}\n{}", read(&bench, "source/s.cpp"));
+    let applied = read(&bench, "source/s.cpp");
+    if !blocks.contains("#add") {
+        assert_eq!(applied, SOURCE, "{blocks}");
+    }
+    let (code, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    assert_eq!(code, 0, "{blocks}\n{report}\n{applied}");
+    let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+    assert_eq!(code, 0, "{blocks}\n{err}\n{applied}");
+    String::new()
+}
+
+#[test]
+fn contexts_that_overlap_are_refused_at_once() {
+    let b = "x.tune:7: context q: overlaps context p in line 4: ";
+    // A number of the first lies in the second, and the other way round.
+    let first = outcome("#context p\na = 1@;\nb = 2;\n#context q\nb = 2@;\nc = 3@;\n");
+    assert_eq!(first, format!("{b}what it changes in line 5 of source/s.cpp belongs to that context"));
+    let second = outcome("#context p\na = 1;\nb = 2@;\n#context q\nb = 2;\nc = 3@;\n");
+    assert_eq!(second, format!("{b}line 5 of source/s.cpp is changed by that context"));
+    // One within the other.
+    let within = outcome("#context p\na = 1;\nb = 2;\n#context q\nb = 2@;\n");
+    assert!(within.starts_with(b), "{within}");
+    let around = outcome("#context p\nb = 2@;\n\n#context q\na = 1;\nb = 2;\nc = 3@;\n");
+    assert!(around.starts_with(b), "{around}");
+    let again = outcome("#context p\nb = 2@;\n\n#context q\nb = 2@;\n");
+    assert!(again.starts_with(b), "{again}");
+    // What an #add puts there belongs to its context.
+    let added = outcome("#context p\na = 1@;\n#add\na = @; x = 9;\n#context q\nx = 9@;\n");
+    assert!(added.contains("context q: "), "{added}");
+    // A plain patch, before and behind.
+    let plain = outcome("#context p\na = 1@;\nb = 2;\n#context\nb = 2;\n#add\nb = 4;\n");
+    assert!(plain.contains("x.tune:7: unnamed context: overlaps context p in line 4: "), "{plain}");
+    let plain = outcome("#context\na = 1;\n#add\na = 5;\n#context q\na = 5@;\n");
+    assert!(plain.contains("x.tune:8: context q: "), "{plain}");
+    // Markers within contexts: the declaration would part its lines.
+    let marker = outcome("#context p\n// %%D%%\n// %%O%%\nint f(int d) {\na = 1@;\n");
+    assert_eq!(
+        marker,
+        "x.tune:4: context p: holds the line with marker %%D%%, below which 'tune' puts lines: 'apply' could not find it again"
+    );
+    let marker = outcome("#context p\na = 1@;\n\n#context q\n// %%O%%\nint f(int d) {\na = 1;\nb = 2@;\n");
+    assert!(marker.contains("context q: "), "{marker}");
+}
+
+#[test]
+fn contexts_that_share_unchanged_lines_are_none_the_worse() {
+    for blocks in [
+        "#context p\na = 1@;\nb = 2;\n#context q\nb = 2;\nc = 3@;\n",
+        "#context q\nb = 2;\nc = 3@;\n#context p\na = 1@;\nb = 2;\n",
+        "#context p\na = 1@;\n#context q\nb = 2@;\n#context r\nc = 3@;\n",
+        "#context p\na = 1@;\n#add\na = 2 * @;\n#context q\nb = 2@;\n",
+        "#set declaration\n#set options\n#context p\na = 1@;\n#context q\nb = 2@;\n#add %%D%%\nint @;\n",
+    ] {
+        assert_eq!(outcome(blocks), "", "{blocks}");
+    }
+}
+
+#[test]
+fn patches_are_checked_in_order() {
+    for blocks in [
+        // The first brings the line that the second is about, which brings a marker for the third.
+        "#context\nint f(int d) {\n#add\nint g(int x);\nint f(int d) {\n#context\nint g(int x);\n#add\nint g(int x, int y);\n// %%E%%\n#set declaration %%E%%\n#context p\na = 1@;\n",
+        // A marker that a patch brings for itself.
+        "#context\nint f(int d) {\n#add\n// %%E%%\nint f(int d) {\n#add %%E%%\nint helper;\n#context p\na = 1@;\n",
+        // Three in a row on one line, and a context beside them.
+        "#context\nc = 3;\n#add\nc = 4;\n#context\nc = 4;\n#add\nc = 5;\n#context\nc = 5;\n#add\nc = 6;\n#context p\na = 1@;\n",
+        // A second place with the same words goes before it is looked for.
+        "#context\nreturn a;\n#add\nreturn b;\n#context\nreturn b;\n}\n#add\nreturn b + 1;\n}\n#context p\na = 1@;\n",
+    ] {
+        assert_eq!(outcome(blocks), "", "{blocks}");
+    }
+    // A patch that takes away what a later one is about is told by both, with the reason.
+    let gone = outcome("#context\nc = 3;\n#add\nc = 4;\n#context\nc = 3;\n#add\nc = 5;\n");
+    assert!(gone.starts_with("x.tune:8: unnamed context: "), "{gone}");
+}
+
+/// What makes the lists of YaneuraOu what they are: patches for a tree that knows nothing of tuning
+/// come first, and most of what follows stands on them.
+#[test]
+fn a_list_that_prepares_its_own_tree_passes() {
+    let bench = bench();
+    let mut source = "#include \"search.h\"\r\nnamespace {\r\n".to_string();
+    for i in 0..12 {
+        let _ = write!(
+            source,
+            "int margin{i}(Depth d) {{ // 枝刈り{i}\r\n\treturn {} * d - {};\r\n}}\r\n",
+            i + 40,
+            i
+        );
+    }
+    source += "}\r\nvoid init() {\r\n}\r\n";
+    let mut tune = "#set file s.cpp\n\n#context // the header\n #include \"search.h\"\n#add\n #include \"search.h\"\n #include \"tune.h\"\n\n\
+        #context\n #include \"tune.h\"\nnamespace {\n#add\n #include \"tune.h\"\n// %%DECLARATION%%\nnamespace {\n\n\
+        #context\nvoid init() {\n}\n#add\nvoid init() {\n// %%OPTIONS%%\n}\n\n\
+        #set declaration %%DECLARATION%%\n#set options %%OPTIONS%%\n"
+        .to_string();
+    for i in 0..12 {
+        let _ = writeln!(
+            tune,
+            "#context margin{i}\nint margin{i}(Depth d) {{ // 枝刈り{i}\n return 1@ * d - 1@base;\n}}\n"
+        );
+    }
+    bench.write("source/s.cpp", &source);
+    bench.write("x.tune", &tune);
+    let check = || bench.run(&["patch", "check", "x.tune", "source"], "");
+    let (code, out, _) = check();
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("source/s.cpp:1: unnamed (block in line 3): matches"), "{out}");
+    assert!(
+        out.contains("source/s.cpp:3: margin0 (block in line 27): matches, margin0_1 = 40, margin0_base = 0"),
+        "{out}"
+    );
+    let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+    assert_eq!(code, 0, "{err}");
+    let (code, out, _) = check();
+    assert_eq!(code, 0, "{out}");
+    bench.write("x.params", read(&bench, "x.params").replace("margin3_1, int, 43.0", "margin3_1, int, 44.0"));
+    let (code, _, err) = bench.run(&["patch", "apply", "x.tune", "source"], "");
+    assert_eq!(code, 0, "{err}");
+    let prepared = source
+        .replace(
+            "#include \"search.h\"\r\n",
+            "#include \"search.h\"\r\n#include \"tune.h\"\r\n// %%DECLARATION%%\r\n",
+        )
+        .replace("init() {\r\n", "init() {\r\n// %%OPTIONS%%\r\n");
+    let applied = read(&bench, "source/s.cpp");
+    assert_eq!(applied.replace(" #include", "#include"), prepared.replace("return 43 * d", "return 44 * d"));
+    assert_eq!(check().0, 0);
+    assert_eq!(bench.run(&["patch", "tune", "x.tune", "source"], "").0, 0);
+}
+
+#[test]
+#[ignore = "full"]
+fn many_missing_contexts_are_looked_for_in_bounded_time() {
+    let bench = bench();
+    let mut source = String::new();
+    for i in 0..2000 {
+        let _ = writeln!(source, "int margin(Depth d) {{ return {i} * d - improving; }}");
+    }
+    let mut tune = "#set file s.cpp\n".to_string();
+    for i in 0..300 {
+        let _ = writeln!(tune, "#context c{i}\nint margin(Depth d) {{ return 1@ * d - declining; }}");
+    }
+    bench.write("source/s.cpp", &source);
+    bench.write("x.tune", &tune);
+    let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    assert_eq!(code, 1);
+    assert_eq!(out.matches("no match").count(), 300);
+    // All are answered, the last like the first.
+    assert_eq!(out.matches("closest").count(), 300, "{out}");
+}

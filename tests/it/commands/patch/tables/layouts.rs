@@ -1,0 +1,400 @@
+//! Layouts of arrays in engines, as docs/patch-recipes.md shows them: each of its examples is filled here, with
+//! numbers whose places are computed index by index, and each layout that is named wrongly is refused.
+
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
+
+use super::text;
+use crate::common::program::Bench;
+
+/// Values of the built-in tables, of which no two squares and no two pieces are alike enough to be taken for each
+/// other; the same in both phases if `tied`.
+fn values(change: f64, tied: bool) -> Vec<f64> {
+    let piece = [90.0, 310.0, 330.0, 480.0, 950.0, 0.0];
+    (0..768)
+        .map(|i| {
+            let (phase, role, rank, file) = (if tied { 0 } else { i / 384 }, i / 64 % 6, i / 8 % 8, i % 8);
+            let shape = (7 * rank + 3 * file + rank * file * (role + 1) + 11 * phase * rank) % 41;
+            piece[role] + shape as f64 - 20.0 + change * ((i % 384 * (i % 384)) % 13) as f64
+        })
+        .collect()
+}
+
+fn write_values(bench: &Bench, name: &str, theta: &[f64]) {
+    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+    bench.write(name, ParameterFile::new(&set, theta, None, None).to_json());
+}
+
+/// The middlegame's number of a role on a square from its own side.
+fn at(theta: &[f64], role: usize, square: usize) -> i64 {
+    theta[64 * role + square].round() as i64
+}
+
+/// The middlegame's piece value: the mean of a table, for pawns of ranks 2 to 7.
+fn piece(theta: &[f64], role: usize) -> i64 {
+    let squares = if role == 0 { 8..56 } else { 0..64 };
+    let count = squares.len() as f64;
+    (squares.map(|square| theta[64 * role + square]).sum::<f64>() / count).round() as i64
+}
+
+fn list(numbers: impl IntoIterator<Item = i64>) -> String {
+    format!("{{{}}}", numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", "))
+}
+
+/// What an array holds.
+type Numbers = fn(&[f64]) -> String;
+
+/// Examples of the page, with what stands for `{ ... }` there.
+const TABLES: [(&str, Numbers); 12] = [
+    ("// gputexel: knight.mg orientation a8\nconst int knight_mg[8][8] = { ... };", |theta| {
+        let rank = |rank: usize| list((0..8).map(|file| at(theta, 1, 8 * (7 - rank) + file)));
+        format!("{{{}}}", (0..8).map(rank).collect::<Vec<_>>().join(", "))
+    }),
+    ("// gputexel: pawn.mg ranks 2-7 orientation a8\nconst int pawn_mg[48] = { ... };", |theta| {
+        list((0..48).map(|i| at(theta, 0, 8 * (6 - i / 8) + i % 8)))
+    }),
+    ("// gputexel: bishop.mg board 0x88\nconst int bishop_mg[128] = { ... };", |theta| {
+        list((0..128).map(|i| if i & 0x88 == 0 { at(theta, 2, 8 * (i >> 4) + (i & 7)) } else { 77 }))
+    }),
+    ("// gputexel: rook.mg board 10x12 orientation a8\nconst int rook_mg[120] = { ... };", |theta| {
+        let entry = |i: usize| match (i / 10, i % 10) {
+            (line @ 2..=9, file @ 1..=8) => at(theta, 3, 8 * (9 - line) + file - 1).to_string(),
+            _ => "OFF".to_string(),
+        };
+        format!("{{{}}}", (0..120).map(entry).collect::<Vec<_>>().join(", "))
+    }),
+    ("// gputexel: pst.mg colors both\nconst int pst_mg[2][6][64] = { ... };", |theta| {
+        let table =
+            |i: usize| list((0..64).map(|square| at(theta, i % 6, if i < 6 { square } else { square ^ 56 })));
+        let color =
+            |of: usize| format!("{{{}}}", (6 * of..6 * of + 6).map(table).collect::<Vec<_>>().join(", "));
+        format!("{{{}, {}}}", color(0), color(1))
+    }),
+    (
+        "// gputexel: pst.mg pieces -PNBRQKpnbrqk colors negated\nconst int pst_mg[13][64] = { ... };",
+        |theta| {
+            let row = |i: usize| match i {
+                0 => list([5; 64]),
+                1..=6 => list((0..64).map(|square| at(theta, i - 1, square))),
+                _ => list((0..64).map(|square| -at(theta, i - 7, square ^ 56))),
+            };
+            format!("{{{}}}", (0..13).map(row).collect::<Vec<_>>().join(", "))
+        },
+    ),
+    ("// gputexel: material.mg pieces -pnbrqk\nconst int value_mg[7] = { ... };", |theta| {
+        list((0..7).map(|i| if i == 0 { 0 } else { piece(theta, i - 1) }))
+    }),
+    ("// gputexel: material.mg\nconst int value_mg[7] = { ... };", |theta| {
+        // Entries are in an order of their own.
+        let name = |role: usize| ["PAWN", "KNIGHT", "BISHOP", "ROOK", "QUEEN", "KING"][role];
+        let entry = |role: usize| format!("[{}] = {}", name(role), piece(theta, role));
+        format!("{{ [EMPTY] = 0, {} }}", [5, 4, 0, 1, 2, 3].map(entry).join(", "))
+    }),
+    (
+        "// gputexel: material.mg pieces -pnbrq-pnbrq colors negated\nconst int value_mg[12] = { ... };",
+        |theta| {
+            list((0..12).map(|i| match i % 6 {
+                0 => 0,
+                role => piece(theta, role - 1) * if i < 6 { 1 } else { -1 },
+            }))
+        },
+    ),
+    ("// gputexel: material.mg colors both\nconst int value_mg[2][6] = { ... };", |theta| {
+        let row = || list((0..6).map(|role| piece(theta, role)));
+        format!("{{{}, {}}}", row(), row())
+    }),
+    ("// gputexel: material.mg colors both by piece\nconst int value_mg[6][2] = { ... };", |theta| {
+        let pair = |role: usize| list([piece(theta, role); 2]);
+        format!("{{{}}}", (0..6).map(pair).collect::<Vec<_>>().join(", "))
+    }),
+    ("// gputexel: material.mg colors negated\nconst int value_mg[] = { ... };", |theta| {
+        let entry =
+            |(name, sign, role): (&str, i64, usize)| format!("[{name}] = {}", sign * piece(theta, role));
+        let all =
+            [("W_PAWN", 1, 0), ("B_PAWN", -1, 0), ("W_QUEEN", 1, 4), ("B_QUEEN", -1, 4), ("NO_PIECE", 0, 5)];
+        format!("{{ {} }}", all.map(entry).join(", ").replace("NO_PIECE] = 0", "NO_PIECE] = 7"))
+    }),
+];
+
+/// The page's text.
+fn page() -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/patch-recipes.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Fills a source, which must give another one; then again, which must change nothing.
+#[track_caller]
+fn fills(bench: &Bench, before: &str, after: &str) {
+    bench.write("a.c", before);
+    let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{before}: {out}");
+    assert_eq!(text(bench, "a.c"), after, "{before}");
+    let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
+    assert_eq!((code, err.as_str()), (0, ""), "{before}");
+    assert!(out.contains("nothing to write"), "{out}");
+}
+
+#[test]
+#[ignore = "full"]
+fn tables_of_the_page_are_filled() {
+    let bench = Bench::new();
+    let (start, tuned) = (values(0.0, false), values(1.0, false));
+    write_values(&bench, "start.json", &start);
+    write_values(&bench, "tuned.json", &tuned);
+    let page = page();
+    for (example, numbers) in TABLES {
+        assert!(page.contains(example), "the page lacks {example}");
+        let source = |theta: &[f64]| example.replace("{ ... }", &numbers(theta)) + "\n";
+        fills(&bench, &source(&start), &source(&tuned));
+        // The same array in another order, or with another sign, is refused, and so is one of another table.
+        let other = |from: &str, to: &str| source(&start).replacen(from, to, 1);
+        for wrong in [
+            other(" orientation a8", ""),
+            other("board 0x88", "board 0x88 orientation a8"),
+            other("colors both\nconst int pst", "colors negated\nconst int pst"),
+            other("PNBRQKpnbrqk", "pnbrqkPNBRQK"),
+            other("-pnbrq-pnbrq", "-pbnrq-pbnrq"),
+            other("-pnbrq-pnbrq colors negated", "-pnbrq-pnbrq"),
+            other("pieces -pnbrqk\n", "pieces -kqrbnp\n"),
+            other("material.mg\n", "material.mg pieces -pnbrqk\n"),
+            other("colors both by piece\n", "colors both\n"),
+            other("colors negated\nconst int value_mg[]", "colors both\nconst int value_mg[]"),
+        ] {
+            if wrong == source(&start) {
+                continue;
+            }
+            bench.write("a.c", &wrong);
+            bench.fails(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], 1);
+            assert_eq!(text(&bench, "a.c"), wrong);
+        }
+    }
+}
+
+#[test]
+fn one_number_for_both_phases_needs_values_without_phases() {
+    let bench = Bench::new();
+    let (start, tied) = (values(0.0, true), values(1.0, true));
+    write_values(&bench, "start.json", &start);
+    write_values(&bench, "tuned.json", &tied);
+    let example = "// gputexel: knight.both orientation a8\nconst int knight[64] = { ... };";
+    assert!(page().contains(example));
+    let source =
+        |theta: &[f64]| example.replace("{ ... }", &list((0..64).map(|i| at(theta, 1, i ^ 56)))) + "\n";
+    fills(&bench, &source(&start), &source(&tied));
+    // Read back, a number is the value of both.
+    let (code, _, err) = bench.run(&["import-params", "a.c", "--like", "start.json", "-o", "back.json"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let back: ParameterFile = serde_json::from_slice(&bench.bytes("back.json")).unwrap();
+    for (id, record) in back.parameters.iter().enumerate() {
+        let expected = if id / 64 == 1 { tied[id].round() } else { start[id] };
+        assert_eq!((record.mg, record.eg), (expected, expected), "{}", record.name);
+    }
+    // An export of such values has no pairs, and comes back, too.
+    for (to, name) in
+        [("c", "t.h"), ("cpp", "t.hpp"), ("rust", "t.rs"), ("python", "t.py"), ("params", "t.params")]
+    {
+        let export = ["export", "tuned.json", "--to", to, "-o", name, "--untapered", "--decimals", "all"];
+        let (code, _, err) = bench.run(&export, "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        let exported = text(&bench, name);
+        assert!(!exported.contains("S(") && !exported.contains("_eg"), "{exported}");
+        let (code, _, err) = bench.run(&["import-params", name, "-o", "b.json", "--force"], "");
+        assert_eq!((code, err.as_str()), (0, ""), "{name}");
+        let back: ParameterFile = serde_json::from_slice(&bench.bytes("b.json")).unwrap();
+        let values: Vec<f64> = back.parameters.iter().flat_map(|record| [record.mg, record.eg]).collect();
+        let expected: Vec<f64> = (0..384).flat_map(|id| [tied[id]; 2]).collect();
+        assert_eq!(values, expected, "{name}");
+    }
+    write_values(&bench, "tapered.json", &values(1.0, false));
+    let message = bench.fails(&["patch", "tables", "tapered.json", "a.c"], 1);
+    assert!(
+        message.contains("a.c:1: 'knight.both' is one number for both phases, but 'knight_"),
+        "{message}"
+    );
+    assert!(message.contains("--basis tied"), "{message}");
+    let message = bench.fails(&["export", "tapered.json", "--to", "c", "--untapered"], 2);
+    assert!(message.contains("in the endgame") && message.contains("--basis tied"), "{message}");
+}
+
+/// A parameter file of lists: mobility of three pieces in one group, and a bonus.
+fn lists(bench: &Bench, name: &str, change: f64) -> Vec<f64> {
+    let mut parameters = Vec::new();
+    for (piece, count) in [("knight", 3), ("bishop", 4), ("rook", 2)] {
+        for i in 0..count {
+            let value = f64::from(i * i) * 7.0 - 20.0 + piece.len() as f64 * 3.0 + change * f64::from(i + 1);
+            parameters.push(ParameterRecord {
+                name: format!("{piece}_mobility_{i}"),
+                group: "mobility".to_string(),
+                mg: value,
+                eg: value + 100.0,
+                occurrences: None,
+                errors: None,
+                bootstrap: None,
+            });
+        }
+    }
+    let bonus = ParameterRecord {
+        name: "step".into(),
+        group: String::new(),
+        mg: 9.0 + change,
+        eg: 3.0 - change,
+        ..parameters[0].clone()
+    };
+    parameters.push(bonus);
+    let values = parameters.iter().map(|record| record.mg).collect();
+    bench.write(name, ParameterFile::of("imported", PhaseSettings::default(), None, parameters).to_json());
+    values
+}
+
+#[test]
+fn lists_and_numbers_of_lines_are_filled() {
+    let bench = Bench::new();
+    let (start, tuned) = (lists(&bench, "start.json", 0.0), lists(&bench, "tuned.json", 2.0));
+    let page = page();
+    let numbers = |values: &[f64]| values.iter().map(|value| value.round() as i64).collect::<Vec<_>>();
+    let pairs = |values: &[f64]| {
+        let pair = |value: &f64| format!("S({0}, {1})", value, value + 100.0);
+        format!("{{{}}}", values.iter().map(pair).collect::<Vec<_>>().join(", "))
+    };
+    let rows = |theta: &[f64], of: &dyn Fn(&[f64]) -> String| {
+        format!("{{{}, {}, {}}}", of(&theta[..3]), of(&theta[3..7]), of(&theta[7..9]))
+    };
+    /// How an array is written that holds some values.
+    type Written<'a> = &'a dyn Fn(&[f64]) -> String;
+    let cases: [(&str, Written); 3] = [
+        ("// gputexel: mobility.mg\nconst int mobility_mg[3][4] = { ... };", &|theta| {
+            rows(theta, &|row| list(numbers(row)))
+        }),
+        ("// gputexel: mobility\nconst Score mobility[3][4] = { ... };", &|theta| rows(theta, &pairs)),
+        ("// gputexel: mobility.mg rows 3/4/2\nconst int mobility_mg[3][4] = { ... };", &|theta| {
+            rows(theta, &|row| {
+                let mut padded = numbers(row);
+                padded.resize(4, 55);
+                list(padded)
+            })
+        }),
+    ];
+    for (example, array) in cases {
+        assert!(page.contains(example), "the page lacks {example}");
+        let source = |theta: &[f64]| example.replace("{ ... }", &array(theta)) + "\n";
+        fills(&bench, &source(&start), &source(&tuned));
+    }
+    let line = "score += 9 * (mobility - 3);";
+    let both = format!("{line} // gputexel: step number 1/2");
+    let one = format!("{line} // gputexel: step.mg number 1");
+    assert!(page.contains(&one) && page.contains(&both), "{page}");
+    // The tuned values are 11 and 1.
+    fills(&bench, &format!("{one}\n"), &format!("{}\n", one.replace("9 *", "11 *")));
+    fills(
+        &bench,
+        &format!("{both}\n"),
+        &format!("{}\n", both.replace("9 * (mobility - 3)", "11 * (mobility - 1)")),
+    );
+    for (source, expected) in [
+        (one.replace("number 1", "number 3"), "a.c:1: the line has 2 numbers; the marker asks for number 3"),
+        (one.replace("number 1", "number 2"), "(step.mg: 3, expected 9)"),
+        (both.replace("1/2", "2/1"), "with the endgame's numbers before the middlegame's"),
+        (both.replace("1/2", "1/1"), "expected a place on the line"),
+        (
+            "// gputexel: mobility.mg rows 3/4/2\nint a[] = {1,2,3,4,1,2,3,4,1,2,3};".into(),
+            "a.c:2: the array's 11 numbers are not 3 rows",
+        ),
+        (
+            "// gputexel: mobility.mg rows 3/4/1\nint a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}};".into(),
+            "counts 8",
+        ),
+        (
+            "// gputexel: mobility.mg rows 2/5/2\nint a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}};".into(),
+            "counts 5",
+        ),
+        (
+            "// gputexel: mobility.mg\nint a[9] = { [0] = 1, [2] = 3 };".into(),
+            "a.c:2: the entries are placed with holes",
+        ),
+        (
+            "// gputexel: mobility.mg\nint a[9] = { [LAZY] = 1, [OTHER] = 3 };".into(),
+            "a.c:2: '[LAZY] =' places an entry",
+        ),
+        ("// gputexel: step.mg pieces pn\nint a = 9;".into(), "option 'pieces' is for all pieces"),
+        (
+            "// gputexel: mobility.mg colors both\nint a[9] = {0};".into(),
+            "option 'colors' is for values of pieces",
+        ),
+    ] {
+        bench.write("a.c", &source);
+        let message = bench.fails(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], 1);
+        assert!(message.contains(expected), "{source}: {message}");
+        assert_eq!(text(&bench, "a.c"), source);
+    }
+}
+
+#[test]
+fn layouts_that_mean_nothing_are_refused() {
+    let bench = Bench::new();
+    write_values(&bench, "p.json", &values(0.0, false));
+    for (source, expected) in [
+        ("// gputexel: knight.mg ranks 2-7\nint a[48] = {0};", "is for tables of pawns"),
+        ("// gputexel: pawn.mg ranks 1-8\nint a[48] = {0};", "expected 2-7"),
+        ("// gputexel: pawn.mg board 8x8\nint a[48] = {0};", "expected 0x88 or 10x12"),
+        ("// gputexel: pawn.mg board 0x88 files 4\nint a[48] = {0};", "option 'files 4'"),
+        ("// gputexel: pawn.mg board 0x88 ranks 2-7\nint a[48] = {0};", "option 'ranks 2-7'"),
+        ("// gputexel: pawn.mg board 0x88\nint a[64] = {0};", "'pawn.mg' has 128"),
+        ("// gputexel: material.mg board 0x88\nint a[6] = {0};", "is for tables of squares"),
+        ("// gputexel: material.mg pieces pnbrqkpnbrqk by color\nint a[12] = {0};", "says already whose"),
+        (
+            "// gputexel: material.mg colors both\nint a[6][2] = {{1,2},{3,4},{5,6},{7,8},{9,1},{2,3}};",
+            "not by color",
+        ),
+        ("// gputexel: material.mg\nint a[] = { [PAWN] = 1, 2, 3, 4, 5 };", "'[PAWN] =' places an entry"),
+        (
+            "// gputexel: material.mg pieces kq\nint a[] = { [PAWN] = 1, [KNIGHT] = 2 };",
+            "are 'pieces pn', the marker",
+        ),
+        ("// gputexel: pst.mg rows 3/4\nint a[] = {0};", "option 'rows' is for lists"),
+    ] {
+        bench.write("a.c", source);
+        let message = bench.fails(&["patch", "tables", "p.json", "a.c"], 1);
+        assert!(message.contains("a.c:") && message.contains(expected), "{source}: {message}");
+        assert_eq!(text(&bench, "a.c"), source);
+    }
+}
+
+#[test]
+fn kings_without_a_value_fit_no_number() {
+    let bench = Bench::new();
+    let write = |name: &str, change: f64| {
+        let piece = |(name, value): (&str, f64)| ParameterRecord {
+            name: name.to_string(),
+            group: "material".to_string(),
+            mg: value + change,
+            eg: value + change,
+            occurrences: None,
+            errors: None,
+            bootstrap: None,
+        };
+        let values =
+            [("pawn", 100.0), ("knight", 300.0), ("bishop", 320.0), ("rook", 500.0), ("queen", 900.0)];
+        let values = values.map(piece).to_vec();
+        bench.write(name, ParameterFile::of("imported", PhaseSettings::default(), None, values).to_json());
+    };
+    write("start.json", 0.0);
+    write("tuned.json", 7.0);
+    let run = |source: &str| {
+        bench.write("a.c", source);
+        bench.run(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "")
+    };
+    let source = |marker: &str, numbers: &str| format!("// gputexel: {marker}\nint a[] = {numbers};\n");
+    let marker = "material.both pieces -PNBRQ---pnbrq-- colors negated";
+    let numbers = "{0, 100, 300, 320, 500, 900, 0, 0, 0, -100, -300, -320, -500, -900, 0, 0}";
+    let (code, _, err) = run(&source(marker, numbers));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let tuned = "{0, 107, 307, 327, 507, 907, 0, 0, 0, -107, -307, -327, -507, -907, 0, 0}";
+    assert_eq!(String::from_utf8(bench.bytes("a.c")).unwrap(), source(marker, tuned));
+    // Another number than those of any piece is told as what it is.
+    let (code, _, err) = run(&source(marker, &numbers.replace("320", "333")));
+    assert_eq!(code, 1);
+    assert!(err.contains("(bishop.mg: 333, expected 320)") && !err.contains("K"), "{err}");
+    // Pieces exchanged by the marker are told by their numbers.
+    let (code, _, err) = run(&source("material.both pieces PBNRQ", "{100, 300, 320, 500, 900}"));
+    assert!(code == 1 && err.contains("'gputexel: material.both pieces pnbrq'"), "{err}");
+}

@@ -1,0 +1,393 @@
+//! `gputexel patch tables` through the real binary, on sources as engines have them; compilers say what
+//! the results are worth.
+
+mod layouts;
+mod orders;
+
+use crate::common::program::Bench;
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
+
+/// A parameter file of six tables with values such as -103.7 and 512.4; returns θ.
+fn pst(bench: &Bench, name: &str, seed: f64) -> Vec<f64> {
+    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+    let piece = [100.0, 300.0, 320.0, 500.0, 900.0, 0.0];
+    let theta: Vec<f64> = (0..768)
+        .map(|i| piece[i / 64 % 6] + ((i as f64 + 1.0) * seed).sin() * 90.0 + (i / 384) as f64 * 7.0)
+        .collect();
+    bench.write(name, ParameterFile::new(&set, &theta, None, None).to_json());
+    theta
+}
+
+fn material(bench: &Bench, name: &str) {
+    let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    let theta = [82.0, 337.4, 364.5, 477.0, 1025.0, 0.0, 94.0, 281.0, 297.0, 512.0, 936.0, 0.0];
+    bench.write(name, ParameterFile::new(&set, &theta, None, None).to_json());
+}
+
+/// The numbers that a source prints; `None` where there is no compiler for it.
+fn output(bench: &Bench, compiler: &str, flags: &[&str], name: &str) -> Option<Vec<i64>> {
+    let (_, text) = bench.built(compiler, flags, name)?;
+    Some(text.split_whitespace().map(|number| number.parse().unwrap()).collect())
+}
+
+fn text(bench: &Bench, name: &str) -> String {
+    String::from_utf8(bench.bytes(name)).unwrap()
+}
+
+/// Runs on sources, which must work; twice, for the second run must change nothing.
+#[track_caller]
+fn patch(bench: &Bench, args: &[&str], changed: &[&str]) {
+    let all = [&["--json", "patch", "tables"], args].concat();
+    for again in [false, true] {
+        let (code, out, err) = bench.run(&all, "");
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let files: Vec<&str> =
+            report["files"].as_array().unwrap().iter().map(|f| f.as_str().unwrap()).collect();
+        assert_eq!(files, if again { &[] } else { changed });
+    }
+}
+
+fn rounded(theta: &[f64], phase: usize, role: usize, square: usize) -> i64 {
+    theta[384 * phase + 64 * role + square].round() as i64
+}
+
+const ZEROS_8X8: &str = "    0, 0, 0, 0, 0, 0, 0, 0,\n    0, 0, 0, 0, 0, 0, 0, 0,\n    0, 0, 0, 0, 0, 0, 0, 0,\n    0, 0, 0, 0, 0, 0, 0, 0,\n    0, 0, 0, 0, 0, 0, 0, 0,\n    0, 0, 0, 0, 0, 0, 0, 0,\n    0, 0, 0, 0, 0, 0, 0, 0,\n    0, 0, 0, 0, 0, 0, 0, 0\n";
+
+#[test]
+#[ignore = "full"]
+fn c_sources_hold_the_values() {
+    let bench = Bench::new();
+    let theta = pst(&bench, "p.json", 1.3);
+    let source = format!(
+        "#include <stdio.h>\n\
+         /* gputexel: knight.mg orientation a8 */\n\
+         static const int knight_mg[64] = {{\n{ZEROS_8X8}}};\n\
+         #define QUEEN_MG 1 // gputexel: queen.material.mg\n\
+         // gputexel: queen.mg, offset material\n\
+         static const short queen_mg[8][8] = {{\n{}}};\n\
+         // gputexel: pst\n\
+         static const int both[2][6][64] = {{\n{}}};\n\
+         int main(void) {{\n\
+         \tfor (int i = 0; i < 64; i++) printf(\"%d %d\\n\", knight_mg[i], QUEEN_MG + queen_mg[i / 8][i % 8]);\n\
+         \tfor (int i = 0; i < 768; i++) printf(\"%d\\n\", both[i / 384][i / 64 % 6][i % 64]);\n\
+         \treturn 0;\n}}\n",
+        "\t{ 0, 0, 0, 0, 0, 0, 0, 0 },\n".repeat(8),
+        format!("  {{\n{}  }},\n", format!("  {{ {}0 }},\n", "0,".repeat(63)).repeat(6)).repeat(2),
+    );
+    bench.write("eval.c", &source);
+    patch(&bench, &["p.json", "eval.c"], &["eval.c"]);
+    let mut wanted = Vec::new();
+    for i in 0..64 {
+        wanted.extend([rounded(&theta, 0, 1, i ^ 56), rounded(&theta, 0, 4, i)]);
+    }
+    for phase in 0..2 {
+        wanted.extend((0..384).map(|i| rounded(&theta, phase, i / 64, i % 64)));
+    }
+    if let Some(got) = output(&bench, "gcc", &["-std=c99", "-Wall", "-Werror"], "eval.c") {
+        assert_eq!(got, wanted);
+    }
+    // Lines are as many and as long as each other.
+    let text = text(&bench, "eval.c");
+    assert_eq!(text.lines().count(), source.lines().count());
+    let rows: Vec<usize> = text.lines().skip(3).take(7).map(str::len).collect();
+    assert!(rows.iter().all(|&length| length == rows[0]), "{text}");
+}
+
+#[test]
+#[ignore = "full"]
+fn cpp_sources_hold_the_values() {
+    let bench = Bench::new();
+    let theta = pst(&bench, "p.json", 2.9);
+    material(&bench, "m.json");
+    let half = "    { S(-175, -96), S(-92,-65), S(-74,-49), S(-73,-21) },\n".repeat(8);
+    let source = format!(
+        "#include <array>\n#include <cstdio>\n#include <cstdint>\n\
+         struct Score {{ int mg, eg; }};\n#define S(mg, eg) Score{{mg, eg}}\n\
+         constexpr Score make_score(int mg, int eg) {{ return S(mg, eg); }}\n\
+         // gputexel: pst pieces nbrqk files 4\n\
+         constexpr Score Bonus[][8][4] = {{\n  {{ }},\n{}}};\n\
+         // gputexel: pawn\n\
+         [[maybe_unused]] constexpr std::array<std::array<Score, 8>, 8> Pawn = {{{{\n{}}}}};\n\
+         enum Value : int {{\n\
+         \x20 ZERO = 0,\n\
+         \x20 KnightE5 = make_score(1, 2).eg, // a macro is none of ours\n\
+         \x20 RookF7 = 5, // gputexel: rook.f7.eg\n\
+         }};\n\
+         int main() {{\n\
+         \tfor (int p = 0; p < 5; p++) for (int i = 0; i < 32; i++) std::printf(\"%d %d\\n\", Bonus[p + 1][i / 4][i % 4].mg, Bonus[p + 1][i / 4][i % 4].eg);\n\
+         \tfor (auto &row : Pawn) for (auto &s : row) std::printf(\"%d %d\\n\", s.mg, s.eg);\n\
+         \tstd::printf(\"%d\\n\", RookF7);\n}}\n",
+        format!("  {{ // piece 1\n{half}  }},\n").repeat(5),
+        format!("  {{{{ {} }}}},\n", "{0, -1}, ".repeat(7) + "{ 2, 3 }").repeat(8),
+    );
+    bench.write("psqt.cpp", source.replace('\n', "\r\n"));
+    patch(&bench, &["--trust-marker", "p.json", "psqt.cpp"], &["psqt.cpp"]);
+    let mut wanted = Vec::new();
+    for role in 1..6 {
+        for i in 0..32 {
+            let (one, other) = (8 * (i / 4) + i % 4, 8 * (i / 4) + 7 - i % 4);
+            wanted.extend([0, 1].map(|phase| {
+                let at = 384 * phase + 64 * role;
+                ((theta[at + one] + theta[at + other]) / 2.0).round() as i64
+            }));
+        }
+    }
+    for i in 0..64 {
+        wanted.extend([rounded(&theta, 0, 0, i), rounded(&theta, 1, 0, i)]);
+    }
+    wanted.push(rounded(&theta, 1, 3, 53));
+    if let Some(got) = output(&bench, "g++", &["-std=c++17", "-Wall"], "psqt.cpp") {
+        assert_eq!(got, wanted);
+    }
+    let text = text(&bench, "psqt.cpp");
+    assert_eq!(text.matches("\r\n").count(), text.matches('\n').count());
+
+    let values = "\u{feff}// gputexel: material.mg\nconst int Value[] = {100, 300, 320, 500, 900};\n\
+                  // gputexel: material pieces -pnbrqk\n\
+                  const Score V[7] = { S(0, 0), S( 82,  94), S(337, 281), S(365, 297), S(  1,   2), S(  3,   4), S(  0,   5) };\n\
+                  const int PawnMg = 1, Other = 7;   // gputexel: king.mg\n\
+                  float  f = +1.50f;   // gputexel: queen.mg scale 0.01\n";
+    bench.write("values.h", values);
+    let message = bench.fails(&["patch", "tables", "m.json", "values.h"], 1);
+    assert!(message.contains("values.h:5: the marker's declaration goes on with 'Other'"), "{message}");
+    bench.write("values.h", values.replace(", Other = 7", ""));
+    patch(&bench, &["--trust-marker", "m.json", "values.h"], &["values.h"]);
+    let expected = values
+        .replace(", Other = 7", "")
+        .replace("100, 300, 320, 500, 900", "82, 337, 365, 477, 1025")
+        .replace("S( 82,  94), S(337, 281), S(365, 297)", "S(  82,  94), S( 337, 281), S( 365, 297)")
+        .replace("S(  1,   2), S(  3,   4), S(  0,   5)", "S( 477, 512), S(1025, 936), S(   0,   0)")
+        .replace("PawnMg = 1", "PawnMg = 0")
+        .replace("+1.50f", "+10.25f");
+    assert_eq!(self::text(&bench, "values.h"), expected);
+}
+
+#[test]
+#[ignore = "full"]
+fn rust_sources_hold_the_values() {
+    let bench = Bench::new();
+    let theta = pst(&bench, "p.json", 0.7);
+    let source = format!(
+        "// gputexel: bishop flip\n#[rustfmt::skip]\npub const BISHOP: [[i32; 2]; 64] = [\n{}];\n\
+         struct Score {{ mg: i16, eg: i16 }}\n\
+         // gputexel: king.g1\n\
+         const KING: Score = Score {{ mg: 1_i16, eg: -2 }};\n\
+         // gputexel: rook.eg orientation h8\n\
+         static ROOK: &[i32] = &[\n{}];\n\
+         fn main() {{\n    for [mg, eg] in BISHOP {{ println!(\"{{mg}} {{eg}}\"); }}\n\
+         \x20   println!(\"{{}} {{}}\", KING.mg, KING.eg);\n    for r in ROOK {{ println!(\"{{r}}\"); }}\n}}\n",
+        "    [ 10,  -5], [  0,   0], [  0,   0], [  0,   0],\n".repeat(16),
+        "    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,\n".repeat(4),
+    );
+    bench.write("psqt.rs", &source);
+    patch(&bench, &["--trust-marker", "p.json", "psqt.rs"], &["psqt.rs"]);
+    let mut wanted: Vec<i64> =
+        (0..64).flat_map(|i| [0, 1].map(|phase| rounded(&theta, phase, 2, i ^ 56))).collect();
+    wanted.extend([0, 1].map(|phase| rounded(&theta, phase, 5, 6)));
+    wanted.extend((0..64).map(|i| rounded(&theta, 1, 3, 63 - i)));
+    if let Some(got) = output(&bench, "rustc", &["--edition", "2021"], "psqt.rs") {
+        assert_eq!(got, wanted);
+    }
+    let text = text(&bench, "psqt.rs");
+    assert!(text.contains(&format!("mg: {}_i16, eg: {} }}", wanted[128], wanted[129])), "{text}");
+    let rows: Vec<usize> = text.lines().skip(3).take(16).map(str::len).collect();
+    assert!(rows.iter().all(|&length| length == rows[0]), "{text}");
+}
+
+#[test]
+fn csharp_sources_hold_the_values() {
+    let bench = Bench::new();
+    material(&bench, "m.json");
+    let source = "namespace Engine {\n\tinternal static class Values {\n\
+        \t\t// gputexel: material.mg\n\t\tprivate static readonly int[] Mg = { 1, 2, 3, 4, 5, 6 };\n\
+        \t\t// gputexel: material\n\t\t[Obsolete(\"{\")] static Score[] Both = new Score[] {\n\
+        \t\t\tnew Score(1, 2), new(3, 4),\n\t\t\tnew(mg: 5, eg: 6), new(7, 8), new(9, 10) };\n\
+        \t\tconst string Path = @\"C:\\\"; // \"\n\
+        \t\t/// gputexel: queen.eg\n\t\tconst decimal Queen = 1m;\n\t}\n}\n";
+    bench.write("Values.cs", source);
+    patch(&bench, &["--trust-marker", "m.json", "Values.cs"], &["Values.cs"]);
+    let expected = source
+        .replace("{ 1, 2, 3, 4, 5, 6 }", "{ 82, 337, 365, 477, 1025, 0 }")
+        .replace("Score(1, 2), new(3, 4)", "Score(82, 94), new(337, 281)")
+        .replace("mg: 5, eg: 6), new(7, 8), new(9, 10)", "mg: 365, eg: 297), new(477, 512), new(1025, 936)")
+        .replace("1m", "936m");
+    assert_eq!(text(&bench, "Values.cs"), expected);
+}
+
+#[test]
+fn markers_are_selected_and_diffs_write_nothing() {
+    let bench = Bench::new();
+    material(&bench, "m.json");
+    let a = "// gputexel: pawn.mg\nint a = 1;\n// gputexel: nonsense\nint b = 2;\n// gputexel: rook.eg name R\nint c = 3;\n";
+    bench.write("a.c", a);
+    bench.write("b.c", "// gputexel: rook.eg, name r\nint c = 512;\n");
+    let (code, out, _) = bench.run(&["patch", "tables", "m.json", "a.c", "b.c", "--marker", "r", "-n"], "");
+    assert_eq!(code, 0);
+    assert_eq!(
+        out,
+        "--- a/a.c\n+++ b/a.c\n@@ -3,4 +3,4 @@\n // gputexel: nonsense\n int b = 2;\n // gputexel: rook.eg name R\n-int c = 3;\n+int c = 512;\n"
+    );
+    assert_eq!(text(&bench, "a.c"), a);
+    let (code, out, _) =
+        bench.run(&["patch", "tables", "m.json", "a.c", "--marker", "r", "--marker", "PAWN.mg"], "");
+    assert_eq!(code, 0, "{out}");
+    assert!(out.starts_with("a.c:1: pawn.mg: 1 number, 1 changed\na.c:5: R: 1 number, 1 changed\n"), "{out}");
+    assert!(out.ends_with("restores the old files\n") && out.contains("gputexel patch undo"), "{out}");
+    assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
+    let (code, out, _) = bench.run(&["patch", "undo", "."], "");
+    assert!(code == 0 && out.contains("a.c: restored"), "{out}");
+    assert_eq!(text(&bench, "a.c"), a);
+    let again = ["patch", "tables", "m.json", "a.c", "--marker", "r", "--marker", "PAWN.mg", "--no-backup"];
+    let (code, out, _) = bench.run(&again, "");
+    assert!(code == 0 && !out.contains("undo"), "{out}");
+    assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
+    let (_, out, _) = bench.run(&["patch", "tables", "m.json", "b.c"], "");
+    let unmarked = "not written, because no marker names them: pawn, knight, bishop, queen, king";
+    assert_eq!(
+        out,
+        format!("b.c:1: r: 1 number, 0 changed\n{unmarked}\nnothing to write: all files are up to date\n")
+    );
+    bench.write("typo.c", "// gputexel: rook.eg\nint a = 1;\n// gputexel pawn.mg\nint b = 2;\n");
+    let told = bench.fails(&["patch", "tables", "m.json", "typo.c", "--trust-marker"], 1);
+    assert!(told.contains("typo.c:3: looks like a marker without a colon: 'gputexel: pawn.mg'"), "{told}");
+
+    let (code, out, _) = bench.run(&["patch", "tables", "--list", "m.json"], "");
+    assert_eq!(code, 0);
+    assert!(out.starts_with("material      12  [6][2]\nmaterial.mg    6  [6]\n"), "{out}");
+    assert!(out.contains("\nqueen.eg       1\n"), "{out}");
+    pst(&bench, "p.json", 1.0);
+    let (_, out, _) = bench.run(&["patch", "tables", "p.json", "--list", "--json"], "");
+    let list: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(list["names"][0], serde_json::json!({ "name": "pst", "shape": [6, 64, 2], "numbers": 768 }));
+}
+
+#[test]
+fn sources_in_other_encodings_keep_their_bytes() {
+    let bench = Bench::new();
+    material(&bench, "m.json");
+    for comment in [&b"caf\xe9"[..], b"\x8b\xee", "caf\u{e9}".as_bytes()] {
+        let source = |number: &str| {
+            [
+                b"// ",
+                comment,
+                b"\nint a = ",
+                number.as_bytes(),
+                b"; // gputexel: pawn.mg\n// ",
+                comment,
+                b"\n",
+            ]
+            .concat()
+        };
+        bench.write("a.c", source("82"));
+        let moved = bench.path("new.json");
+        std::fs::write(&moved, text(&bench, "m.json").replacen("82.0", "91.0", 1)).unwrap();
+        patch(&bench, &["new.json", "a.c", "--start", "m.json"], &["a.c"]);
+        assert_eq!(bench.bytes("a.c"), source("91"));
+    }
+}
+
+#[test]
+fn nothing_is_written_unless_all_fits() {
+    let bench = Bench::new();
+    material(&bench, "m.json");
+    let good = "int a = 1; // gputexel: pawn.mg\n";
+    bench.write("good.c", good);
+    let fails = |args: &[&str], code: i32, expected: &str| {
+        let message = bench.fails(&[&["patch", "tables"], args].concat(), code);
+        assert!(message.contains(expected), "{args:?}: {message}");
+        assert_eq!(text(&bench, "good.c"), good);
+    };
+    bench.write("bad.c", "// gputexel: material.mg\nint a[] = {\n 1, 2, 3 };\n");
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c:2: the array has 3 numbers, 'material.mg' has 6");
+    bench.write("bad.c", "int a[] = {\n 1, 2, 3 };\n");
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: has no marker");
+    fails(&["m.json", "good.c", "bad.c", "--marker", "rook"], 2, "the sources: no marker 'gputexel: rook'");
+    bench.write("bad.c", b"\xff\xfe/\0/\0 ");
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: ends within a letter of UTF-16");
+    bench.write("bad.c", b"\x7fELF // gputexel: rook.mg\nint a = 1;\0");
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: is a binary file");
+    bench.write("bad.c", "// gputexel: material.mg\nint a[] = {\n 1, 2, 3\n");
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c:2: '{' is not closed before the end of the file");
+    std::fs::create_dir(bench.path("folder")).unwrap();
+    fails(&["m.json", "good.c", "folder"], 1, "folder: is a folder; expected a source");
+    fails(&["m.json", "good.c", "none.c"], 1, "none.c: ");
+    fails(&["none.json", "good.c"], 1, "none.json: ");
+    fails(&["folder", "good.c"], 1, "folder: ");
+    fails(&["good.c", "good.c"], 1, "good.c:1: not a parameter file");
+    let json = text(&bench, "m.json");
+    bench.write("null.json", json.replacen("82.0", "null", 1));
+    fails(&["null.json", "good.c"], 1, "null.json:");
+    bench.write("few.json", json.replace("\"name\": \"pawn\"", "\"name\": \"pawnn\""));
+    fails(&["few.json", "good.c"], 1, "parameter 'pawnn' is not in feature set 'material'");
+    let (code, _, err) = bench.run(&["patch", "tables", "m.json"], "");
+    assert!(code == 2 && err.contains("SOURCE"), "{err}");
+
+    bench.write("bad.c", "int a = 1; // gputexel: pawn.eg\n");
+    let mut permissions = std::fs::metadata(bench.path("bad.c")).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(bench.path("bad.c"), permissions).unwrap();
+    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: is read-only");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_rights_are_kept() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    material(&bench, "m.json");
+    bench.write("real.c", "int a = 1; // gputexel: pawn.mg\n");
+    std::fs::set_permissions(bench.path("real.c"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("real.c", bench.path("link.c")).unwrap();
+    // The same file twice is one file.
+    let (code, out, _) = bench.run(&["patch", "tables", "m.json", "link.c", "real.c"], "");
+    assert_eq!((code, out.matches("1 changed").count()), (0, 1), "{out}");
+    assert_eq!(text(&bench, "real.c"), "int a = 82; // gputexel: pawn.mg\n");
+    assert!(std::fs::symlink_metadata(bench.path("link.c")).unwrap().is_symlink());
+    assert_eq!(std::fs::metadata(bench.path("real.c")).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn tables_that_are_relative_to_piece_values_are_noticed() {
+    let bench = Bench::new();
+    std::fs::copy(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin"),
+        bench.path("d.bin"),
+    )
+    .unwrap();
+    let table = |piece: usize| -> String {
+        let pawnless = |square: usize| piece == 0 && matches!(square, 0..8 | 56..64);
+        let value = |square: usize| if pawnless(square) { 0 } else { (square * 7 + piece * 13) % 41 } as i64;
+        let list: Vec<String> =
+            (0..64).map(|s| (value(s) - if pawnless(s) { 0 } else { 20 }).to_string()).collect();
+        format!("  {{ {} }},\n", list.join(", "))
+    };
+    let tables: String = (0..6).map(table).collect();
+    let source =
+        |marker: &str| format!("// gputexel: pst.both{marker}\nconst int psqt[6][64] = {{\n{tables}}};\n");
+    bench.write("psqt.c", source(""));
+    bench.told(&["import-params", "psqt.c", "--model", "pst", "-o", "start.json"]);
+    let tune = ["tune", "d.bin", "--prior", "start.json", "--basis", "tied", "--backend", "cpu", "--out"];
+    let (code, _, err) = bench.run(&[&tune[..], &["run"]].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("the prior's tables hold no piece values") && err.contains("'offset material'"),
+        "{err}"
+    );
+    let (code, out, _) = bench.run(&["patch", "tables", "run", "psqt.c", "--dry-run"], "");
+    let notes = bench.run(&["patch", "tables", "run", "psqt.c"], "");
+    assert_eq!((code, notes.0), (0, 0), "{out} {notes:?}");
+    assert!(notes.1.contains("every piece will count twice"), "{notes:?}");
+    // With the engine's own piece values, nothing is to be said, and the values are those of the marker.
+    let piece = " offset 100/100";
+    bench.write("knight.c", source(piece));
+    let (code, _, err) = bench.run(&["import-params", "knight.c", "--model", "pst", "-o", "own.json"], "");
+    assert_eq!(code, 0, "{err}");
+    let tune =
+        ["tune", "d.bin", "--prior", "own.json", "--basis", "tied", "--backend", "cpu", "--out", "own"];
+    let (code, _, err) = bench.run(&tune, "");
+    assert!(code == 0 && !err.contains("hold no piece values"), "{err}");
+    let (code, out, err) = bench.run(&["patch", "tables", "own", "knight.c"], "");
+    assert!(code == 0 && !out.contains("count twice"), "{out} {err}");
+}

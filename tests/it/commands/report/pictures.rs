@@ -1,0 +1,158 @@
+//! The report as a browser shows it: not blank, no wider than a phone, light and dark, and without
+//! a request to anywhere.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+use crate::common::browser::{Look, chromium, look};
+use crate::common::program::Bench;
+use crate::common::spsa::built_in;
+use gputexel::model::FeatureKind;
+
+const PHONE: u32 = 390;
+const DESKTOP: u32 = 1280;
+
+fn brightness(pixels: &[[u8; 3]]) -> f64 {
+    let sum: f64 = pixels.iter().flatten().map(|&value| f64::from(value)).sum();
+    sum / (3.0 * pixels.len() as f64)
+}
+
+/// Distinct colors, coarsely.
+fn colors(pixels: &[[u8; 3]]) -> usize {
+    let coarse = pixels.iter().map(|p| p.map(|value| value >> 3));
+    coarse.collect::<std::collections::HashSet<_>>().len()
+}
+
+/// Games of one move that say what they were worth, and end as often as that says.
+fn scored_games(count: usize) -> String {
+    let mut text = String::new();
+    for i in 0..count {
+        let score = (i * 37 % 700) as i32 - 350;
+        let luck = (i * 7919 % 1000) as f64 / 1000.0;
+        let chance = 1.0 / (1.0 + (-f64::from(score) / 120.0).exp());
+        let result = match luck {
+            luck if luck < 0.7 * chance => "1-0",
+            luck if luck < 0.7 * chance + 0.3 => "1/2-1/2",
+            _ => "0-1",
+        };
+        let moves = format!(
+            "1. e4 {{{:+.2}/8 0.1s}} e5 {{{:+.2}/8 0.1s}} {result}",
+            f64::from(score) / 100.0,
+            -f64::from(score) / 100.0
+        );
+        text += &format!("[Event \"x\"]\n[Result \"{result}\"]\n\n{moves}\n\n");
+    }
+    text
+}
+
+/// The list of runs as it is served, without what runs in it.
+fn served(bench: &Bench) -> String {
+    let mut child = bench.spawn(&["--json", "serve", "."]);
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let address = told["address"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (_, page) = answer.split_once("\r\n\r\n").unwrap();
+    page.split("<script").next().unwrap().to_string()
+}
+
+#[test]
+#[ignore = "full"]
+fn reports_are_legible_everywhere_and_ask_for_nothing() {
+    let Some(chromium) = chromium() else { return };
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 4000, 7);
+    bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4", "--holdout", "0.2", "--errors"]);
+    bench.tune(&["d.bin", "--out", "other", "--l2", "1e-3"]);
+    let (code, ..) =
+        bench.run(&["-q", "compare", "r", "other", "--dataset", "d.bin", "--html", "c.html"], "");
+    assert_eq!(code, 0);
+    let grid =
+        ["--grid", "l2=0,1e-4,1e-3", "--grid", "learning-rate=5,20", "--epochs", "5", "--backend", "cpu"];
+    let (code, ..) = bench.run(&[&["-q", "sweep", "d.bin", "--out", "s"], &grid[..]].concat(), "");
+    assert_eq!(code, 0);
+    let many = ["-q", "compare", "r", "other", "r/params.json", "--dataset", "d.bin", "--html", "many.html"];
+    assert_eq!(bench.run(&many, "").0, 0);
+    let swarms = ["pso", "d.bin", "--out", "p", "--iterations", "20", "--swarms", "4", "--backend", "cpu"];
+    assert_eq!(bench.run(&[&["-q"], &swarms[..]].concat(), "").0, 0);
+    let played = ["-q", "match", "r", "other", "--nodes", "20", "--games", "40", "--out", "m"];
+    assert_eq!(bench.run(&[&played[..], &["--sprt", "elo0=0,elo1=2"]].concat(), "").0, 0);
+    bench.write("run.toml", built_in("spsa", 12, 1));
+    let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--out", "g", "--verify", "20"], "");
+    assert_eq!(code, 0, "{err}");
+    let page = String::from_utf8(bench.bytes("g/report.html")).unwrap();
+    assert!(page.contains("Gain: result against start"), "{page}");
+    let scored = scored_games(800);
+    bench.write("games.pgn", scored);
+    let (code, _, err) =
+        bench.run(&["-q", "wdl", "games.pgn", "--degree", "0", "--target", "78", "--out", "w"], "");
+    assert_eq!(code, 0, "{err}");
+    let list = served(&bench);
+    bench.write("list.html", list);
+    let names = [
+        "r/report.html",
+        "p/report.html",
+        "c.html",
+        "many.html",
+        "s/report.html",
+        "m/report.html",
+        "g/report.html",
+        "w/report.html",
+        "list.html",
+    ];
+    let pages: Vec<(&str, u32)> =
+        names.into_iter().flat_map(|name| [PHONE, DESKTOP].map(|width| (name, width))).collect();
+    let paths: Vec<_> = pages.iter().map(|&(name, width)| (bench.path(name), width)).collect();
+    let windows: Vec<(&Path, u32)> = paths.iter().map(|(path, width)| (path.as_path(), *width)).collect();
+    let [light, dark] = [false, true].map(|dark| {
+        let seen = look(&chromium, Look { pages: &windows, height: 3000, dark }, bench.folder.path());
+        assert_eq!(seen.requests, Vec::<String>::new());
+        for (&(page, width), seen) in pages.iter().zip(&seen.pages) {
+            assert!(seen.width <= width, "{page}: {} pixels wide in {width}", seen.width);
+            assert!(colors(&seen.pixels) > 20, "{page} at {width}: blank");
+            let (text, line) = (&seen.text_contrast, &seen.line_contrast);
+            assert!(text.seen > 20 && text.ratio >= 4.5, "{page} at {width}, dark {dark}: {text:?}");
+            assert!(line.ratio >= 3.0, "{page} at {width}, dark {dark}: {line:?}");
+            let has_pictures = !["c.html", "list.html"].contains(&page);
+            assert_eq!(line.seen > 4, has_pictures, "{page} at {width}: {line:?}");
+        }
+        seen.pages
+    });
+    for ((page, width), (light, dark)) in pages.iter().zip(light.iter().zip(&dark)) {
+        let (light, dark) = (brightness(&light.pixels), brightness(&dark.pixels));
+        assert!(light > 200.0 && dark < 70.0, "{page} at {width}: {light} {dark}");
+    }
+}
+
+/// What the test above looks for is found where it is there.
+#[test]
+#[ignore = "full"]
+fn blank_wide_and_asking_pages_are_told() {
+    let Some(chromium) = chromium() else { return };
+    let bench = Bench::new();
+    let page = bench.write(
+        "bad.html",
+        "<!DOCTYPE html><meta name=viewport content='width=device-width'><img src='http://gputexel.invalid/x.png' alt=''>\
+         <div style='width:700px;height:9px'></div>",
+    );
+    let faint = bench.write(
+        "faint.html",
+        "<!DOCTYPE html><body style='background:#fff'><p style='color:#777'>faint</p><p style='color:#000'>ink</p>\
+         <p style='background:#888;color:#fff;opacity:0'>nobody sees it</p>\
+         <svg><line x1=0 y1=0 x2=9 y2=9 stroke='#959595'/><line x1=0 y1=9 x2=9 y2=9 stroke='#D4D9DF'/></svg>",
+    );
+    let pages = [(&*page, PHONE), (&*faint, PHONE)];
+    let seen = look(&chromium, Look { pages: &pages, height: 600, dark: false }, bench.folder.path());
+    assert_eq!(seen.requests, ["http://gputexel.invalid/x.png"]);
+    let [page, faint] = &seen.pages[..] else { panic!("two pages") };
+    assert!(page.width >= 700 && colors(&page.pixels) < 10);
+    let (text, line) = (&faint.text_contrast, &faint.line_contrast);
+    assert!((text.ratio - 4.48).abs() < 0.01 && text.seen == 2 && text.what.starts_with("faint"), "{text:?}");
+    assert!((line.ratio - 2.98).abs() < 0.02 && line.seen == 1, "{line:?}");
+}

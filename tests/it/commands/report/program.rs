@@ -1,0 +1,133 @@
+//! What `tune` and its report say of evaluations that are not linear.
+
+use crate::common::program::Bench;
+use crate::common::programs::{program_dataset, program_theta};
+use gputexel::model::{FeatureKind, ParameterFile};
+
+/// A dataset of the test's program, and parameters to start from.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let data = program_dataset(&bench.path("d.bin"), 3000, 6);
+    let file = ParameterFile::new(&data.metadata().feature_set, &program_theta(), None, None);
+    bench.write("start.json", file.to_json());
+    bench
+}
+
+#[test]
+fn the_report_has_curves_the_factor_and_what_parts_are_worth() {
+    let bench = bench();
+    let told = bench.tune(&[
+        "d.bin",
+        "--out",
+        "r",
+        "--prior",
+        "start.json",
+        "--l2",
+        "1e-4",
+        "--holdout",
+        "0.2",
+        "--epochs",
+        "3",
+    ]);
+    let parts = told["program"]["worth"]["parts"].as_array().unwrap();
+    assert_eq!(told["program"]["worth"]["held_out"], true);
+    assert_eq!(parts.len(), 9);
+    assert_eq!(told["program"]["terms"].as_array().unwrap().len(), 4);
+    assert_eq!(told["program"]["terms"][0]["dead"], serde_json::json!([false, false]));
+    assert!(told["program"]["factor"]["mean"][1].as_f64().unwrap() > 0.0);
+    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let section = page.split("<section id=\"program\"").nth(1).expect("no section");
+    let section = section.split("</section>").next().unwrap();
+    let formula = "mg -= max(0, danger.mg)^2 / 120, White's less Black's".replace('\'', "&#39;");
+    let formula = if section.contains(&formula) { formula } else { formula.replace("&#39;", "'") };
+    for text in [
+        formula.as_str(),
+        "Response to danger.mg",
+        "Response to room.mg",
+        "Amount of the adjustment",
+        "Distribution of the factor",
+        "f10, f11, f12",
+        "all of danger",
+        "held-out positions",
+    ] {
+        assert!(section.contains(text), "{text}");
+    }
+    for part in parts {
+        let cost = format!("{:+.8}", part["cost"].as_f64().unwrap());
+        assert!(section.contains(&cost), "{cost}");
+    }
+    // Read again from the folder and the dataset.
+    let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
+    assert_eq!(code, 0);
+    let again = String::from_utf8(bench.bytes("again.html")).unwrap();
+    assert!(again.contains(section), "the section is not the same when it is made again");
+}
+
+#[test]
+#[ignore = "full"]
+fn dead_terms_are_warned_of() {
+    let bench = bench();
+    let arguments = ["tune", "d.bin", "--epochs", "1", "--backend", "cpu", "--k", "0.9", "--out"];
+    // Without priors in its schema, everything starts at 0.
+    let (code, out, err) = bench.run(&[&arguments[..], &["zero"]].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    let warnings: Vec<&str> = err.lines().filter(|line| line.contains("switched on")).collect();
+    assert_eq!(warnings.len(), 1, "{err}");
+    assert!(
+        warnings[0].contains(
+            "the relu2 in mg and the relu in eg of 'danger' are never switched on in 3,000 positions under the prior: tuning"
+        ),
+        "{err}"
+    );
+    assert!(out.contains("all else as tuned; without") && out.contains("training positions"), "{out}");
+    let (code, out, err) = bench.run(&[&arguments[..], &["good", "--prior", "start.json"]].concat(), "");
+    assert!(code == 0 && !err.contains("is switched on") && !out.contains("is switched on"), "{err}{out}");
+    assert!(out.contains("\nswitched on ") && out.contains("factor      mean "), "{out}");
+    assert!(out.contains("  adjustment of eg by complexity.eg  "), "{out}");
+}
+
+#[test]
+#[ignore = "full"]
+fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
+    let bench = bench();
+    let mut file = ParameterFile::parse(
+        &String::from_utf8(bench.bytes("start.json")).unwrap(),
+        &bench.path("start.json"),
+    )
+    .unwrap();
+    let mut told = |values: [f64; 3], out: &str| {
+        for (record, value) in file.parameters[10..13].iter_mut().zip(values) {
+            record.eg = value;
+        }
+        bench.write("start.json", file.to_json());
+        let arguments =
+            ["tune", "d.bin", "--epochs", "1", "--backend", "cpu", "--k", "0.9", "--l2", "1e-6", "--errors"];
+        let (code, out, err) =
+            bench.run(&[&arguments[..], &["--prior", "start.json", "--out", out]].concat(), "");
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let warning =
+        "of the positions where it counts: there, nothing is known of its parameters; a larger \"max\"";
+    let low = told([10.0, 1.0, -1.0], "low");
+    // The middlegame values of complexity and factor are not used.
+    assert!(!low.contains(warning) && low.contains("  5 that occur, but change no score there"), "{low}");
+    let high = told([200.0; 3], "high");
+    assert!(
+        high.contains("warning     the factor is at its largest value in 100.0 % ") && high.contains(warning),
+        "{high}"
+    );
+    // Three more occur only where the factor is at its maximum.
+    assert!(high.contains("8 that occur, but change no score there"), "{high}");
+    assert!(!high.contains("that never occur"), "{high}");
+}
+
+#[test]
+fn linear_runs_say_nothing_of_it() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    let told = bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4", "--epochs", "2"]);
+    assert!(told.get("program").is_none());
+    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert!(!page.contains("id=\"program\"") && !page.contains("Nonlinear"));
+}

@@ -1,0 +1,187 @@
+//! `gputexel serve` and the live pages of matches and SPSA runs, through the real binary.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use crate::common::program::{Bench, wait_until};
+use crate::common::spsa::built_in;
+use gputexel::model::FeatureKind;
+
+/// The port that a command says it serves on, in a line that begins with `word`.
+fn port(child: &mut Child, word: &str) -> u16 {
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with(word) {
+        line.clear();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "no address");
+    }
+    std::thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
+    let (_, address) = line.split_once("http://127.0.0.1:").unwrap();
+    address.trim_end().trim_end_matches('/').parse().unwrap()
+}
+
+fn ask(port: u16, request: &str, host: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: {host}\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    bench.tune(&["d.bin", "--out", "runs/<script>x"]);
+    bench.run(&["match", "material", "zero", "--nodes", "20", "--games", "12", "--out", "runs/deep/m"], "");
+    std::os::unix::fs::symlink("/etc", bench.path("runs/link")).unwrap();
+    std::fs::create_dir(bench.path("runs/bad")).unwrap();
+    bench.write("runs/bad/run.json", "{");
+    bench.write("secret.txt", "secret");
+    let mut child = bench.spawn(&["serve", "runs"]);
+    let port = port(&mut child, "serving ");
+    let own = format!("127.0.0.1:{port}");
+    let get = |path: &str| ask(port, &format!("GET {path}"), &own).unwrap();
+
+    let list = get("/");
+    assert!(list.starts_with("HTTP/1.1 200 OK") && list.contains("href=\"/run/%3Cscript%3Ex/\""), "{list}");
+    assert!(list.contains("href=\"/run/deep/m/\"") && list.contains(">damaged<"), "{list}");
+    assert!(!list.contains("<script>x") && !list.contains("/run/link"), "{list}");
+    let page = get("/run/%3Cscript%3Ex/");
+    assert!(page.starts_with("HTTP/1.1 200 OK") && page.contains(">finished<"), "{page}");
+    assert!(!page.contains("<script>x") && page.contains("Calibration"), "{page}");
+    assert!(get("/run/deep/m/").contains("Elo over games"));
+    assert!(get("/run/bad/").starts_with("HTTP/1.1 503 "));
+    for path in
+        ["/run/link/", "/run/../secret.txt", "/run/%2e%2e/", "/run/deep/", "/secret.txt", "/run/link/passwd"]
+    {
+        let answer = get(path);
+        assert!(answer.starts_with("HTTP/1.1 404 ") && !answer.contains("secret"), "{path}: {answer}");
+    }
+    assert!(ask(port, "GET /", "evil.example").unwrap().starts_with("HTTP/1.1 421 "));
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        assert!(ask(port, &format!("{method} /"), &own).unwrap().starts_with("HTTP/1.1 405 "), "{method}");
+    }
+
+    // Hundreds of connections that say nothing keep nobody waiting.
+    let _silent: Vec<TcpStream> =
+        (0..400).filter_map(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
+    let begun = Instant::now();
+    assert!(get("/").starts_with("HTTP/1.1 200 OK"));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+
+    // A run that somebody begins is followed to its end.
+    let long =
+        ["--backend", "cpu", "--threads=1", "--optimizer", "adam", "--k", "0.8", "--epochs", "1000000"];
+    let flags = ["--checkpoint-every", "0.2", "--window", "1000000", "-q"];
+    let mut run = bench.spawn(&[&["tune", "d.bin", "--out", "runs/new"], &long[..], &flags].concat());
+    wait_until("the list shows the run", || get("/").contains("tag open\">running<"));
+    wait_until("the page shows the run", || {
+        let page = get("/run/new/");
+        page.contains(">running<") && page.contains(" of at most 1,000,000 epochs")
+    });
+    bench.shell(&format!("kill -INT {}", run.id()));
+    assert_eq!(run.wait().unwrap().code(), Some(1));
+    wait_until("the list shows its end", || !get("/").contains("tag open\">running<"));
+    assert!(get("/run/new/").contains("; interrupted before the end"));
+
+    bench.shell(&format!("kill -INT {}", child.id()));
+    assert_eq!(child.wait().unwrap().code(), Some(0), "Ctrl-C is how it ends");
+    assert!(ask(port, "GET /", &own).is_none());
+}
+
+/// A page that never ends, or a file that is read for ever, would keep all that come later waiting.
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn folders_of_strange_names_and_numbers_are_listed_and_shown() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 1000, 7);
+    bench.tune(&["d.bin", "--out", "runs/plain", "--epochs", "2"]);
+    let copy = |name: &[u8], metrics: &str| {
+        let folder = bench.path("runs").join(OsStr::from_bytes(name));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::copy(bench.path("runs/plain/run.json"), folder.join("run.json")).unwrap();
+        std::fs::write(folder.join("metrics.jsonl"), metrics).unwrap();
+        folder
+    };
+    let line = |epoch: u64, loss: &str| {
+        format!(
+            "{{\"epoch\":{epoch},\"loss\":{loss},\"held_out\":{loss},\"gradient_norm\":1e308,\"seconds\":1e308}}\n"
+        )
+    };
+    copy(b"11:30", &line(1, "0.1"));
+    copy(b"not utf-8 \xff", &line(1, "0.1"));
+    copy(b"con\x1b[31mtrol\n", &line(1, "0.1"));
+    copy(b"back\\slash%41", &line(1, "0.1"));
+    copy(b"far", &["1e308", "-1e308", "1.7976931348623157e308"].map(|loss| line(1, loss)).concat());
+    copy(b"late", &[u64::MAX - 1, u64::MAX].map(|epoch| line(epoch, "0.1")).concat());
+    let endless = copy(b"endless", "");
+    std::fs::File::create(endless.join("metrics.jsonl")).unwrap().set_len(300 << 20).unwrap();
+
+    let mut child = bench.spawn(&["serve", "runs"]);
+    let port = port(&mut child, "serving ");
+    let own = format!("127.0.0.1:{port}");
+    let get = |path: &str| ask(port, &format!("GET {path}"), &own).unwrap();
+    let list = get("/");
+    let links: Vec<&str> =
+        list.split("href=\"/run/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(links.len(), 8, "{list}");
+    assert!(!list.contains('\u{1b}') && list.contains("con\\u{1b}[31mtrol\\n"), "{list}");
+    assert!(list.contains("metrics.jsonl:1: the line is longer than the 64 MiB"), "{list}");
+    for link in links {
+        let page = get(&format!("/run/{link}"));
+        let expected = if link == "endless/" { "HTTP/1.1 503 " } else { "HTTP/1.1 200 OK" };
+        assert!(page.starts_with(expected) && !page.contains('\u{1b}'), "{link}: {page}");
+    }
+    assert!(get("/run/far/").contains("1e308"));
+    bench.shell(&format!("kill -INT {}", child.id()));
+    child.wait().unwrap();
+}
+
+#[test]
+#[ignore = "full"]
+fn what_cannot_be_served_is_told() {
+    let bench = Bench::new();
+    bench.write("file", "x");
+    assert!(bench.fails(&["serve", "none"], 1).contains("none"));
+    assert!(bench.fails(&["serve", "file"], 1).contains("is no folder"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    assert!(bench.fails(&["serve", ".", "--port", &port], 1).contains("cannot listen on 127.0.0.1:"));
+    let line = bench.fails(&["match", "material", "zero", "--games", "2", "--live"], 2);
+    assert!(line.contains("--live needs a match with a folder: --out"), "{line}");
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn games_are_watched_while_they_are_played() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 100_000, 1));
+    let spsa: &[&str] = &["spsa", "run", "run.toml", "--out", "s", "--live"];
+    let played: &[&str] =
+        &["match", "material", "zero", "--nodes", "30", "--games", "90000", "--out", "m", "--live"];
+    for (args, known) in [(spsa, "Plus against minus"), (played, "Elo over games")] {
+        let mut child = bench.spawn(args);
+        let port = port(&mut child, "live ");
+        let own = format!("127.0.0.1:{port}");
+        wait_until("the page shows games", || {
+            let page = ask(port, "GET /", &own).unwrap_or_default();
+            page.contains(">running<") && page.contains(known)
+        });
+        bench.shell(&format!("kill -INT {}", child.id()));
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        assert!(ask(port, "GET /", &own).is_none(), "somebody still answers");
+    }
+    let page = String::from_utf8(bench.bytes("s/report.html")).unwrap();
+    assert!(page.contains(">not final<") && !page.contains("<script"), "{page}");
+}

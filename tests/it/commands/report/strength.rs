@@ -1,0 +1,185 @@
+//! The strength of the prior in the report of a run and in what `tune` says: that penalties, losses and
+//! boards are those of the record, what groups are worth, and the scale of the scores against its definition.
+
+use crate::common::program::Bench;
+use gputexel::dataset::{Split, read};
+use gputexel::objective::{expected_score, score};
+use serde_json::Value;
+
+/// A bench with the positions of the project's sample, d.bin.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
+    std::fs::copy(sample, bench.path("d.bin")).unwrap();
+    bench
+}
+
+fn page(bench: &Bench, name: &str) -> String {
+    String::from_utf8(bench.bytes(name)).unwrap()
+}
+
+/// The section of the page, without what follows.
+fn section(html: &str) -> &str {
+    let start = html.split("<section id=\"strength\">").nth(1).expect("the section");
+    start.split("</section>").next().unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+/// The cells of the board with a caption, a1 first.
+fn board(html: &str, caption: &str) -> Vec<String> {
+    let table = html.split(&format!("<caption>{caption}<")).nth(1).unwrap_or_else(|| panic!("no {caption}"));
+    let body = table.split("<tbody>").nth(1).unwrap().split("</tbody>").next().unwrap();
+    let cells = |row: &str| -> Vec<String> {
+        let cells = row.split("<td").skip(1);
+        cells.map(|cell| cell.split(['>', '<']).nth(1).unwrap().to_string()).collect()
+    };
+    let rows: Vec<&str> = body.split("<tr>").skip(1).collect();
+    rows.into_iter().rev().flat_map(cells).collect()
+}
+
+/// Slope of the tuned scores' regression on those of the prior, weighted by p (1 − p).
+fn slope(bench: &Bench, folder: &str) -> f64 {
+    let data = read(&bench.path("d.bin")).unwrap();
+    let config = &bench.json(&format!("{folder}/run.json"))["config"];
+    let prior = numbers(&config["start"]);
+    let k = config["k"].as_f64().unwrap();
+    let list = bench.json(&format!("{folder}/params.json"))["parameters"].as_array().unwrap().clone();
+    let values = |phase: &str| list.iter().map(|p| p[phase].as_f64().unwrap()).collect::<Vec<f64>>();
+    let tuned = [values("mg"), values("eg")].concat();
+    let (share, seed) = (config["holdout"].as_f64().unwrap(), config["seed"].as_u64().unwrap());
+    let split = Split::try_new(&data, share, 1, seed).unwrap();
+    let (mut product, mut square) = (0.0, 0.0);
+    for n in split.training() {
+        let (before, after) = (score(&data, &prior, n), score(&data, &tuned, n));
+        let p = expected_score(k, before);
+        let weight = f64::from(data.row(n).weight) * p * (1.0 - p);
+        product += weight * before * after;
+        square += weight * before * before;
+    }
+    product / square
+}
+
+#[test]
+#[ignore = "full"]
+fn pages_show_what_was_chosen_and_what_it_changes() {
+    let bench = bench();
+    let done = bench.tune(&["d.bin", "--prior-strength", "auto", "--out", "r", "--ablate"]);
+    let record = bench.json("r/run.json");
+    let strength = &record["strength"];
+    assert_eq!(strength["keeps_prior"], false, "the sample is enough to beat the prior");
+    let html = page(&bench, "r/report.html");
+    let text = section(&html);
+    assert!(html.len() < 1_500_000, "{} bytes", html.len());
+    for kind in strength["kinds"].as_array().unwrap() {
+        let name = kind["kind"].as_str().unwrap();
+        let of_run = record["config"]["penalties"].as_array().unwrap().iter().find(|p| p["kind"] == name);
+        let weight = of_run.map_or("0".to_string(), |p| format!("{:.1e}", p["weight"].as_f64().unwrap()));
+        let row = text.split(&format!("scope=\"row\">{name}<")).nth(1).unwrap_or_else(|| panic!("no {name}"));
+        let worth = format!("<td>{:+.8}</td>", kind["worth"].as_f64().unwrap());
+        assert!(row.split("</tr>").next().unwrap().ends_with(&format!("<td>{weight}</td>{worth}")), "{row}");
+    }
+    let gain = |key: &str| format!("{:.8}", strength["gain"][key].as_f64().unwrap());
+    assert!(text.contains(&format!("<dd>{} → {} (", gain("before"), gain("after"))), "{text}");
+    let effective = strength["effective"].as_f64().unwrap();
+    assert!(text.contains(&format!("<dd>{effective:.0} of {}</dd>", strength["coordinates"])));
+    for point in strength["curve"].as_array().unwrap() {
+        assert!(text.contains("Held-out loss by strength of the prior"));
+        let loss = format!("{:.8}", point[1].as_f64().unwrap());
+        assert!(text.contains(loss.trim_end_matches('0')), "{loss}");
+    }
+    // Boards, square by square.
+    let free = numbers(&strength["unpenalized"]);
+    let file = bench.json("r/params.json");
+    let list = file["parameters"].as_array().unwrap();
+    let whole = |value: f64| match value.round() + 0.0 {
+        more if more > 9999.0 => "&gt;9999".to_string(),
+        less if less < -9999.0 => "&lt;-9999".to_string(),
+        value => format!("{value:.0}"),
+    };
+    for (offset, key, phase) in [(0, "mg", "middlegame"), (list.len(), "eg", "endgame")] {
+        let knights = || list.iter().enumerate().filter(|(_, p)| p["group"] == "knight");
+        let tuned: Vec<String> = knights().map(|(_, p)| whole(p[key].as_f64().unwrap())).collect();
+        let without: Vec<String> = knights().map(|(id, _)| whole(free[offset + id])).collect();
+        assert_eq!(board(text, &format!("knight, tuned, {phase}")), tuned);
+        assert_eq!(board(text, &format!("knight, without penalties, {phase}")), without);
+        assert_ne!(tuned, without);
+    }
+    // What each group is worth.
+    let ablation = bench.json("r/ablation.json");
+    assert_eq!(done["ablation"], ablation);
+    for group in ablation["groups"].as_array().unwrap() {
+        let (name, cost) = (group["group"].as_str().unwrap(), group["cost"].as_f64().unwrap());
+        let row =
+            format!("<th scope=\"row\">{name}</th><td>{}</td><td>{cost:+.8}</td>", group["coordinates"]);
+        assert!(text.contains(&row), "{row}");
+    }
+    // The scale of the scores, by its definition.
+    let ratio = slope(&bench, "r");
+    let told = done["score_ratio"].as_f64().unwrap();
+    assert!((told - ratio).abs() < 1e-9, "{told} {ratio}");
+    assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior")), "{text}");
+
+    // The page is a function of the folder; without the positions it does not know the scale of the scores, and
+    // without the fields, as in folders of earlier versions, it still comes.
+    let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
+    assert_eq!((code, page(&bench, "again.html")), (0, html.clone()));
+    bench.write("r/ablation.json", "{\"folds\":");
+    let refused = bench.fails(&["report", "r"], 1);
+    assert!(refused.contains("ablation.json: does not say what groups are worth"), "{refused}");
+    std::fs::remove_file(bench.path("r/ablation.json")).unwrap();
+    std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
+    let (code, ..) = bench.run(&["-q", "report", "r"], "");
+    let without = page(&bench, "r/report.html");
+    assert_eq!(code, 0);
+    assert!(!section(&without).contains("Scores are") && !section(&without).contains("each group"));
+    assert!(section(&without).contains("K was fitted on the prior"), "{}", section(&without));
+    let mut old = record;
+    for key in ["strength", "scale", "ablate"] {
+        old.as_object_mut().unwrap().remove(key);
+    }
+    old["config"].as_object_mut().unwrap().remove("penalties");
+    bench.write("r/run.json", old.to_string());
+    let (code, _, err) = bench.run(&["-q", "report", "r"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let without = page(&bench, "r/report.html");
+    assert!(
+        section(&without).contains("nothing holds the parameters") && !section(&without).contains("<table")
+    );
+}
+
+#[test]
+fn given_weights_are_listed_and_scores_of_another_scale_are_told() {
+    let bench = bench();
+    let given =
+        ["d.bin", "--prior-strength", "smooth=1e-5,ridge=1e-6,ridge:king.eg=1e-4", "--backend", "cpu"];
+    let (code, out, err) = bench.run(&[&["tune", "--out", "half", "--k", "0.4"], &given[..]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let html = page(&bench, "half/report.html");
+    let text = section(&html);
+    for row in [
+        ("smooth: pawn, knight, bishop, rook, queen, king<", "1.0e-5"),
+        ("ridge: pawn, knight, bishop, rook, queen, king.mg<", "1.0e-6"),
+        ("ridge: king.eg<", "1.0e-4"),
+    ] {
+        let found = text.split(row.0).nth(1).unwrap_or_else(|| panic!("no {}: {text}", row.0));
+        assert!(found.split("</tr>").next().unwrap().ends_with(&format!("<td>{}</td>", row.1)), "{found}");
+    }
+    assert!(!text.contains("<svg") && !text.contains("class=\"board\""), "nothing was chosen: {text}");
+    // K is far too small for the prior, so tuned scores are larger.
+    let ratio = slope(&bench, "half");
+    let line = format!(
+        "\nscale       scores are {ratio:.2} times the prior's: multiply search margins in centipawns by that, or use --k joint\n"
+    );
+    assert!(ratio > 1.05 && out.contains(&line), "{ratio}: {out}");
+    assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior: multiply")), "{text}");
+    // Fitted together, scores keep their scale, and nothing has to be said.
+    let (code, out, err) = bench.run(&[&["tune", "--out", "joint", "--k", "joint"], &given[..]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!((slope(&bench, "joint") - 1.0).abs() < 0.01 && !out.contains("\nscale  "), "{out}");
+    let html = page(&bench, "joint/report.html");
+    assert!(section(&html).contains("fitted together with the parameters"), "{}", section(&html));
+    assert!(section(&html).contains("1.00 times those of the prior: search margins in centipawns can stay"));
+}

@@ -1,0 +1,345 @@
+//! `gputexel spsa convert`, `spsa init` and `spsa simulate --conf` through the real binary.
+
+use std::path::Path;
+
+use crate::common::program::Bench;
+use crate::common::requirement;
+use gputexel::spsa::config::{OptionValue, RunConfig};
+use serde_json::Value;
+
+const FISHTEST: &str = "King_Safety,20,0,400,20,0.002\nMargin[1],-12.5,-100,100,7.5,0.0035\n";
+
+fn run(bench: &Bench, args: &[&str], stdin: &str) -> (i32, String, String) {
+    bench.run(&[&["spsa"], args].concat(), stdin)
+}
+
+#[test]
+fn lists_go_from_program_to_program() {
+    let bench = Bench::new();
+    bench.write("in", FISHTEST);
+    let (code, out, err) = run(&bench, &["convert", "in", "--to", "openbench"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(
+        out,
+        "King_Safety, int, 20, 0, 400, 20, 0.002\nMargin[1], int, -12.5, -100, 100, 7.5, 0.0035\n"
+    );
+    // A chain through files, and back to what it was.
+    let steps = [
+        ("openbench", "a"),
+        ("params", "b.params"),
+        ("toml", "c.toml"),
+        ("spsa", "d.var"),
+        ("fishtest", "e"),
+    ];
+    let mut from = "in";
+    for (format, to) in steps {
+        let (code, out, err) = run(&bench, &["-q", "convert", from, "--to", format, "-o", to], "");
+        assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{format}");
+        from = to;
+    }
+    assert_eq!(String::from_utf8(bench.bytes("e")).unwrap(), FISHTEST);
+    // The ambiguity is named, unless told.
+    let (_, _, err) = run(&bench, &["convert", "a", "--to", "uci"], "");
+    assert!(err.contains("note: read as openbench; a list of params looks the same"), "{err}");
+    let (_, out, err) = run(
+        &bench,
+        &["convert", "-", "--from", "params", "--to", "uci"],
+        &String::from_utf8(bench.bytes("a")).unwrap(),
+    );
+    assert_eq!(err, "");
+    assert_eq!(out, "setoption name King_Safety value 20\nsetoption name Margin[1] value -13\n");
+    // Nothing is overwritten.
+    let line = bench.fails(&["spsa", "convert", "in", "--to", "toml", "-o", "e"], 2);
+    assert!(line.contains("--force"), "{line}");
+    assert_eq!(run(&bench, &["convert", "in", "--to", "toml", "-o", "e", "--force"], "").0, 0);
+}
+
+#[test]
+fn missing_settings_are_named_or_planned_and_values_taken() {
+    let bench = Bench::new();
+    bench.write("bspsa.var", "x,30,0,440,22,10,70,0\n");
+    let line = bench.fails(&["spsa", "convert", "bspsa.var", "--to", "fishtest"], 2);
+    assert!(
+        line.contains("x: format fishtest requires r_end, which the input lacks; use --games N --elo E"),
+        "{line}"
+    );
+    // A width of the curve of strength says what Elo there is; without it nothing does.
+    bench.write("spsa.var", "x,30,0,440,22,0.002,0\n");
+    let line = bench.fails(&["spsa", "convert", "spsa.var", "--to", "bspsa", "--games", "400000"], 2);
+    assert!(line.contains("what Elo it may gain is not known: give --elo"), "{line}");
+    let plan = ["convert", "bspsa.var", "--to", "openbench", "--games", "400000", "--draw-rate", "0.82"];
+    let (_, out, _) = run(&bench, &plan, "");
+    let r_end: f64 = out.trim().rsplit(", ").next().unwrap().parse().unwrap();
+    assert!((r_end / 7.3e-5 - 1.0).abs() < 0.02, "{out}");
+    bench.write("log", "1,31,\n");
+    let flags = ["--json", "spsa", "convert", "bspsa.var", "--to", "fishtest", "--games", "400000"];
+    let (code, out, err) = bench.run(&[&flags[..], &["--elo", "2", "--draw-rate", "0.82"]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (report["from"].as_str(), report["parameters"][0]["c_end"].as_f64()),
+        (Some("bspsa"), Some(22.0))
+    );
+    assert!((report["parameters"][0]["r_end"].as_f64().unwrap() / 7.3e-5 - 1.0).abs() < 0.02);
+    assert!(report["notes"].to_string().contains("planned: r_end"), "{report}");
+    // A log of spsa.pl, the last iteration not in the last line.
+    bench.write("log", "1,31\n3,77.25\n2,40\n");
+    let (_, out, _) = run(&bench, &["convert", "bspsa.var", "--to", "values", "--values", "log"], "");
+    assert_eq!(out, "x, 77.25\n");
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&["convert", "none", "--to", "uci"], 1, "none: "),
+        (&["convert", "log", "--to", "uci", "--from", "fishtest"], 1, "log:1: 2 columns; expected 6"),
+        (&["convert", "bspsa.var", "--to", "bspsa", "--values", "bad"], 1, "bad:1: x: start 441 is outside"),
+        (&["convert", "bspsa.var", "--to", "bspsa", "--games", "1"], 2, "--games: must be at least 2"),
+        (&["convert", "empty", "--to", "bspsa"], 1, "empty: is empty"),
+        (&["convert", "binary", "--to", "bspsa"], 1, "binary:2: is not UTF-8 text"),
+    ];
+    bench.write("bad", "1,441\n");
+    bench.write("empty", "");
+    bench.write("binary", b"x,1,0,2,1,1\n\xfe\xff\n");
+    for (args, code, expected) in cases {
+        let line = bench.fails(&[&["spsa"], args].concat(), code);
+        assert!(line.contains(expected), "{line}");
+    }
+}
+
+#[test]
+fn weather_factory_gets_both_files_or_none() {
+    let bench = Bench::new();
+    bench.write("in", "A, int, 100, 0, 200, 10, 0.002\nB, int, 8, 2, 20, 1, 0.004\n");
+    let args = ["convert", "in", "--to", "weather-factory", "--games", "20000", "-o", "config.json"];
+    let (code, out, err) = run(&bench, &args, "");
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let file = |name: &str| serde_json::from_slice::<Value>(&bench.bytes(name)).unwrap();
+    let (config, gains) = (file("config.json"), file("spsa.json"));
+    assert_eq!((&config["A"]["step"], &config["B"]["value"]), (&10.into(), &8.into()));
+    let keys: Vec<&str> = gains.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys.len(), 5, "weather-factory takes no others: {keys:?}");
+    // Read back with what its last game does: one gain for all, in the middle of both.
+    let (_, out, _) = run(&bench, &["convert", "config.json", "--to", "fishtest", "--games", "20000"], "");
+    let gain = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
+    assert!(
+        out.lines().count() == 2 && out.lines().all(|line| (gain(line) / 8e-6f64.sqrt() - 1.0).abs() < 1e-9),
+        "{out}"
+    );
+    std::fs::remove_file(bench.path("config.json")).unwrap();
+    let (code, _, err) = run(&bench, &args, "");
+    assert!(code == 2 && err.contains("spsa.json: exists; use --force"), "{err}");
+    assert!(!bench.path("config.json").exists());
+    let (code, _, err) = run(&bench, &[&args[..6], &["-o", "spsa.json", "--force"]].concat(), "");
+    assert!(code == 2 && err.contains("weather-factory's second file"), "{err}");
+}
+
+#[test]
+fn configurations_of_the_scripts_are_simulated() {
+    let bench = Bench::new();
+    let main =
+        "[Main]\nSimulate = 1\nVariables = x.var\nLog = l\nGameLog = g\nIterations = 3000\nGamma = 0.101\n";
+    bench.write("zamar.conf", format!("{main}A = 300\nAlpha = 0.602\n"));
+    bench.write("x.var", "a,100,-1000,1000,50,0.002,2\nb,-80.5,-100,120,30.25,0.01,8\n");
+    let flags = ["--json", "spsa", "simulate", "--repeats", "20", "--conf"];
+    let (code, out, err) = bench.run(&[&flags[..], &["zamar.conf"]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let cells: Value = serde_json::from_str(&out).unwrap();
+    let cells = &cells["settings"];
+    assert_eq!(cells.as_array().unwrap().len(), 1);
+    assert_eq!((cells[0]["method"].as_str(), cells[0]["a"].as_f64()), (Some("spsa"), Some(300.0)));
+    assert!((cells[0]["elo_at_start"].as_f64().unwrap() + 2.0 + 8.0 * 0.805 * 0.805).abs() < 1e-9);
+    // Other flags override it.
+    let (_, out, _) = bench.run(&[&flags[..], &["zamar.conf", "-A", "7", "-N", "100"]].concat(), "");
+    let cells: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(cells["settings"][0]["a"].as_f64(), Some(7.0));
+    bench.write("bspsa.conf", format!("{main}Tau = 0.6\n"));
+    bench.write("x.var", "a,100,-1000,1000,220,200,600,2\n");
+    let (code, out, _) = bench.run(&[&flags[..], &["bspsa.conf"]].concat(), "");
+    let cells: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, cells["settings"][0]["method"].as_str()), (0, Some("bspsa")));
+    let line = bench.fails(&["spsa", "simulate", "--conf", "zamar.conf"], 1);
+    assert!(line.contains("zamar.conf:3: Variables = x.var: has 8 columns"), "{line}");
+    let line = bench.fails(&["spsa", "simulate", "--optimum", "5"], 2);
+    assert!(line.contains("--optimum: only applies to"), "{line}");
+}
+
+#[test]
+fn the_built_in_engine_is_set_up() {
+    let bench = Bench::new();
+    let flags = ["spsa", "init", "--params", "material:100,300,320,700,700", "--tune", "queen,rook.mg"];
+    let (code, out, err) = bench
+        .run(&[&flags[..], &["--limit", "nodes=1000", "--games", "8000", "-o", "run.toml"]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let config = RunConfig::read(&bench.path("run.toml")).unwrap();
+    assert_eq!(config.engine.params.as_deref(), Some("material:100,300,320,700,700"));
+    assert_eq!((config.run.iterations, config.games.limit.as_str()), (4000, "nodes=1000"));
+    let queen = &config.parameters[0];
+    assert_eq!((queen.name.as_str(), queen.start, queen.min, queen.max), ("queen", 700.0, 400.0, 1000.0));
+    assert_eq!((queen.integer, config.parameters[1].name.as_str()), (false, "rook.mg"));
+    for (tune, expected) in [
+        ("quen", "parameter 'quen': the built-in engine's model 'material' has none"),
+        ("queen,queen.mg", "both move queen.mg"),
+    ] {
+        let line = bench.fails(&["spsa", "init", "--params", "material", "--tune", tune], 2);
+        assert!(line.contains(expected), "{line}");
+    }
+    assert!(bench.fails(&["spsa", "init", "--params", "none.json"], 1).contains("none.json"));
+}
+
+#[cfg(unix)]
+mod engines {
+    use super::*;
+
+    /// A script that speaks UCI.
+    fn engine(bench: &Bench, options: &str) -> String {
+        let text = format!(
+            "while IFS= read -r line; do case \"$line\" in\n\
+             uci) echo 'id name Script'; {options}; echo uciok;;\nisready) echo readyok;;\nquit) exit;;\n\
+             esac; done\n"
+        );
+        let path = bench.write("engine.sh", text);
+        format!("/bin/sh '{}'", path.display())
+    }
+
+    const OPTIONS: &str = "echo 'option name Hash type spin default 16 min 1 max 1024'; \
+                           echo 'option name King Safety type spin default 100 min 0 max 400'; \
+                           echo 'option name Wide type spin default 50 min -1000000 max 1000000'; \
+                           echo 'option name Fixed type spin default 5 min 5 max 5'; \
+                           echo 'option name Scale type string default 1.25'; \
+                           echo 'option name OwnBook type check default true'; \
+                           echo 'option name Tempo type spin default 10 min -20 max 30'";
+
+    #[test]
+    fn an_engines_options_are_written_down() {
+        let bench = Bench::new();
+        let command = engine(&bench, OPTIONS);
+        let flags =
+            ["spsa", "init", "--engine", &command, "--option", "Hash=32", "--option", "OwnBook=false"];
+        let more = ["--option", "King Safety=20", "--limit", "depth=3", "--book", "b.epd", "-o", "run.toml"];
+        let (code, out, err) = bench.run(&[&flags[..], &more[..]].concat(), "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert!(out.contains("2 to tune: King Safety, Tempo"), "{out}");
+        let path = bench.path("run.toml");
+        let config = RunConfig::read(&path).unwrap();
+        let safety = &config.parameters[0];
+        assert_eq!((safety.start, safety.min, safety.max, safety.c_end), (20.0, 0.0, 400.0, 20.0));
+        assert_eq!((safety.r_end, safety.s, safety.integer), (Some(0.002), Some(40.0), true));
+        assert_eq!((config.parameters[1].name.as_str(), config.parameters.len()), ("Tempo", 2));
+        assert_eq!(config.engine.options["Hash"], OptionValue::Whole(32));
+        assert_eq!(config.engine.options["OwnBook"], OptionValue::Flag(false));
+        assert_eq!(config.engine.options.len(), 2);
+        assert_eq!(config.games.book, Some(bench.path("b.epd")));
+        // What was left out is there to be taken in.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (head, tail) = text.split_once("# Not tuned").unwrap();
+        assert!(
+            tail.contains("# Hash: is unrelated to") && tail.contains("# Wide: has bounds that are too wide"),
+            "{tail}"
+        );
+        let tables: Vec<&str> = tail
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| line.contains(['[', '=']))
+            .collect();
+        let all = format!("{head}{}", tables.join("\n").replace("Hash = 32", ""));
+        bench.write("all.toml", all.replace("Hash = 32", ""));
+        let names: Vec<String> = RunConfig::read(&bench.path("all.toml"))
+            .unwrap()
+            .parameters
+            .into_iter()
+            .map(|v| v.name)
+            .collect();
+        assert_eq!(names, ["King Safety", "Tempo", "Hash", "Wide"]);
+        // Named ones only, planned for.
+        let flags = ["--json", "spsa", "init", "--engine", &command, "--tune", "wide", "--tune", "hash"];
+        let (code, out, _) =
+            bench.run(&[&flags[..], &["--elo", "5", "--method", "bspsa", "--games", "40000"]].concat(), "");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(code, 0);
+        let wide = &report["parameters"][0];
+        assert_eq!(
+            (wide["min"].as_f64(), wide["max"].as_f64(), wide["c_end"].as_f64()),
+            (Some(0.0), Some(100.0), Some(22.0))
+        );
+        assert_eq!(report["parameters"][1]["name"].as_str(), Some("Hash"));
+        assert!(report["notes"].to_string().contains("Wide: its bounds are meaningless"), "{report}");
+    }
+
+    #[test]
+    fn engines_that_cannot_be_tuned_are_named_in_one_line() {
+        let bench = Bench::new();
+        let command = engine(&bench, OPTIONS);
+        let fails = |args: &[&str], code| bench.fails(&[&["spsa", "init", "--engine"], args].concat(), code);
+        for (tune, expected) in [
+            ("Kings", "--tune Kings: the engine has no such option; it has Hash, King Safety"),
+            ("scale", "--tune scale: is a string (1.25); only spin options"),
+            ("OwnBook", "--tune OwnBook: is a check box"),
+            ("Fixed", "--tune Fixed: the engine only allows 5"),
+            ("Hash,hash", "--tune hash: is given twice"),
+        ] {
+            let line = fails(&[&command, "--tune", tune], 2);
+            assert!(line.contains(expected), "{line}");
+        }
+        assert!(fails(&[&command, "--option", "Hash=9999"], 2).contains("from 1 to 1024"));
+        assert!(fails(&[&command, "--option", "Nope=1"], 2).contains("no such option"));
+        assert!(fails(&["./no-such-engine"], 1).contains("no-such-engine"));
+        assert!(fails(&["/bin/sh -c 'echo bye; exit 3'"], 1).contains("/bin/sh"));
+        let line = fails(&["/bin/sh -c 'sleep 60'", "--start-deadline", "0.3"], 1);
+        assert!(line.contains("no 'uciok' within 0.3 s"), "{line}");
+        assert!(fails(&[&command, "--start-deadline", "nan"], 2).contains("--start-deadline: expected"));
+        let bare = engine(&bench, ":");
+        assert!(fails(&[&bare], 2).contains("nothing to tune"));
+        assert!(!Path::new(&bench.path("run.toml")).exists());
+    }
+
+    #[test]
+    #[ignore = "full"]
+    fn toga_is_set_up() {
+        let toga = "/usr/games/toga2";
+        if !requirement::program(toga) {
+            return;
+        }
+        let bench = Bench::new();
+        let flags =
+            ["spsa", "init", "--engine", toga, "--option", "Hash=16", "--option", "Piece Activity=20"];
+        let more =
+            ["--tune", "Piece Activity", "--tune", "King Safety", "--limit", "depth=3", "-o", "toga.toml"];
+        let (code, out, err) = bench.run(&[&flags[..], &more[..]].concat(), "");
+        assert_eq!(code, 0, "{out}");
+        assert!(err.contains("OwnBook is turned off") && err.lines().count() == 1, "{err}");
+        let config = RunConfig::open(&bench.path("toga.toml")).unwrap();
+        assert_eq!(config.engine.options["OwnBook"], OptionValue::Flag(false));
+        let starts: Vec<(&str, f64)> = config.parameters.iter().map(|v| (v.name.as_str(), v.start)).collect();
+        assert_eq!(starts, [("Piece Activity", 20.0), ("King Safety", 100.0)]);
+        // Without names everything of the evaluation and the search, and nothing else.
+        let (code, out, _) = bench.run(&["--json", "spsa", "init", "--engine", toga], "");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(code, 0);
+        let left_out: Vec<&str> =
+            report["left_out"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+        assert_eq!(
+            left_out,
+            ["Hash", "Search Time", "Search Depth", "Bitbases Cache Size", "MultiPV", "Number of Threads"]
+        );
+    }
+}
+
+#[test]
+fn a_tune_of_openbench_is_shown() {
+    let bench = Bench::new();
+    bench.write(
+        "digest.csv",
+        "Name,Curr,Start,Min,Max,C,C_end,R,R_end\n\
+         Razor,312.4410,300,100,500,22.1733,20.0000,0.0027,0.0020\n\
+         NullDepth,6,3,1,6,0.5543,0.5000,0.0027,0.0020\n",
+    );
+    let (code, out, err) = run(&bench, &["report", "--openbench", "digest.csv"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for words in ["about 36 % of the iterations", "Razor", "+12.44    +0.622", "at its bound"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    let json = bench.told(&["spsa", "report", "--openbench", "digest.csv", "--json"]);
+    assert_eq!(json["parameters"][1]["near_bound"], 6.0);
+    // What a server without the tune answers.
+    bench.write("page.html", "<html>404</html>\n");
+    let (code, _, err) = run(&bench, &["report", "--openbench", "page.html"], "");
+    assert!(code == 1 && err.contains("page.html:1: is not a digest of OpenBench"), "{err}");
+    assert_eq!(run(&bench, &["report", "run", "--openbench", "digest.csv"], "").0, 2);
+}

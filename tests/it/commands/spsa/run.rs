@@ -1,0 +1,313 @@
+//! `gputexel spsa run` with the built-in engine: kills, resuming, what is refused.
+
+use std::time::{Duration, Instant};
+
+use crate::common::program::Bench;
+use crate::common::requirement;
+use crate::common::spsa::{built_in, entries, iterations};
+
+fn lines(bench: &Bench, name: &str) -> usize {
+    std::fs::read(bench.path(name)).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
+}
+
+/// Starts a run, and kills it once its journal has so many lines.
+fn kill_at(bench: &Bench, args: &[&str], journal: &str, wanted: usize) {
+    let mut child = bench.spawn(args);
+    let begin = Instant::now();
+    while lines(bench, journal) < wanted {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{args:?}");
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "it ended before it was killed");
+}
+
+#[test]
+#[ignore = "full"]
+fn a_run_killed_twice_is_the_run_that_was_not() {
+    for method in ["spsa", "bspsa"] {
+        let bench = Bench::new();
+        bench.write("run.toml", built_in(method, 120, 1));
+        let run = |out: &str| {
+            let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--out", out], "");
+            assert_eq!((code, err.as_str()), (0, ""));
+        };
+        run("whole");
+        kill_at(&bench, &["spsa", "run", "run.toml", "--out", "killed"], "killed/spsa.jsonl", 30);
+        kill_at(&bench, &["spsa", "run", "--resume", "killed"], "killed/spsa.jsonl", 70);
+        // As if killed in the middle of a line.
+        let mut journal = bench.bytes("killed/spsa.jsonl");
+        journal.truncate(journal.len() - 20);
+        bench.write("killed/spsa.jsonl", journal);
+        let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--resume", "killed"], "");
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert_eq!(iterations(&bench, "killed"), (1..=120).collect::<Vec<_>>());
+        assert_eq!(bench.bytes("whole/log.csv"), bench.bytes("killed/log.csv"), "{method}");
+        assert_eq!(bench.bytes("whole/values.csv"), bench.bytes("killed/values.csv"));
+        assert_eq!(lines(&bench, "whole/log.csv"), 120);
+        // A run that is over has nothing left to do.
+        let before = bench.bytes("killed/spsa.jsonl");
+        assert_eq!(bench.run(&["-q", "spsa", "run", "--resume", "killed"], "").0, 0);
+        assert_eq!(before, bench.bytes("killed/spsa.jsonl"));
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("bspsas", 150, 4));
+    let journal = "r/spsa.jsonl";
+    kill_at(&bench, &["spsa", "run", "run.toml", "--out", "r"], journal, 40);
+    let played = entries(&bench, "r");
+    kill_at(&bench, &["spsa", "run", "--resume", "r"], journal, 90);
+    let (code, out, err) = bench.run(&["--json", "spsa", "run", "--resume", "r"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(iterations(&bench, "r"), (1..=150).collect::<Vec<_>>());
+    // What was there first is still there, in its order.
+    assert_eq!(&entries(&bench, "r")[..played.len()], &played[..]);
+    let state: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(state["pairs_told"].as_u64(), Some(150));
+    assert_eq!(state["games"].as_u64(), Some(300));
+    let last = String::from_utf8(bench.bytes("r/log.csv")).unwrap();
+    let last: Vec<f64> =
+        last.lines().last().unwrap().split(',').skip(1).map(|value| value.parse().unwrap()).collect();
+    let values: Vec<f64> =
+        state["parameters"].as_array().unwrap().iter().map(|p| p["value"].as_f64().unwrap()).collect();
+    assert_eq!(last, values);
+    // What the journal tells is what the run told.
+    let (code, out, _) = bench.run(&["--json", "spsa", "report", "r"], "");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &report["parameters"]), (0, &state["parameters"]));
+    assert!(lines(&bench, "r/values.csv") == 3 && bench.bytes("r/paths.svg").starts_with(b"<svg"));
+    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert_eq!(page.matches("<figure").count(), 3, "a figure for each parameter, and one of Elo");
+    for text in ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("<script") && !page.contains("NaN"), "{page}");
+    bench.told(&["report", "r", "-o", "again.html"]);
+    assert_eq!(bench.bytes("again.html"), page.as_bytes());
+    assert!(bench.fails(&["report", "r", "--dataset", "d.bin"], 2).contains("needs no positions"));
+}
+
+#[test]
+fn strength_is_followed() {
+    // A queen that is worth less than a rook: the side that values it more wins.
+    let bench = Bench::new();
+    let config = built_in("bspsa", 200, 1).replace("nodes=40", "nodes=150");
+    let queen = config.find("name = \"queen\"").unwrap();
+    let (head, tail) = config.split_at(queen);
+    let tail = tail.replacen("start = 700", "start = 350", 1).replacen("c_end = 100", "c_end = 300", 1);
+    bench.write("run.toml", format!("{head}{tail}"));
+    let (code, out, err) = bench.run(&["--json", "spsa", "run", "run.toml", "--out", "r"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let state: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let queen = &state["parameters"][0];
+    let number = |name: &str| queen[name].as_f64().unwrap();
+    assert!(number("value") > 450.0, "{queen}");
+    assert!(number("larger_value_elo") > number("larger_value_error95"), "{queen}");
+}
+
+#[test]
+#[ignore = "full"]
+fn interrupted_runs_say_how_to_go_on() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 100_000, 2));
+    let child = bench.spawn(&["spsa", "run", "run.toml", "--out", "r"]);
+    while lines(&bench, "r/spsa.jsonl") < 5 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Another process must not play the same run, nor begin another one there.
+    let busy = format!("r: is being written by another gputexel (process {})", child.id());
+    let before = bench.bytes("r/spsa.jsonl");
+    let again = bench.fails(&["spsa", "run", "run.toml", "--out", "r", "--force"], 1);
+    assert!(again.contains(&busy), "{again}");
+    assert!(bench.bytes("r/spsa.jsonl").starts_with(&before), "the journal was taken away");
+    let refused = bench.fails(&["spsa", "run", "--resume", "r"], 1);
+    assert!(refused.contains(&busy), "{refused}");
+    assert_eq!(bench.run(&["-q", "spsa", "report", "r"], "").0, 0);
+    bench.shell(&format!("kill -INT {}", child.id()));
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("of 100000 pairs; resume with 'gputexel spsa run --resume r'"), "{err}");
+    assert!(bench.path("r/values.csv").exists() && bench.path("r/paths.svg").exists());
+}
+
+#[test]
+fn the_number_of_pairs_is_changed_in_the_open_only() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 30, 1));
+    assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
+    let refused = bench.fails(&["spsa", "run", "--resume", "r", "-N", "60"], 2);
+    assert!(
+        refused.contains("--iterations 60: this run has 30") && refused.contains("--replan"),
+        "{refused}"
+    );
+    let refused = bench.fails(&["spsa", "run", "--resume", "r", "-N", "20", "--replan"], 2);
+    assert!(refused.contains("20 iterations: 30 were played already"), "{refused}");
+    assert_eq!(entries(&bench, "r").len(), 30);
+    let (code, _, err) = bench.run(&["spsa", "run", "--resume", "r", "-N", "60", "--replan"], "");
+    assert!(
+        code == 0 && err.contains("replanned after 30 pairs, from 30 to 60: queen goes from c 100.0"),
+        "{err}"
+    );
+    assert_eq!(iterations(&bench, "r"), (1..=60).collect::<Vec<_>>());
+    // c = c_end (N / k)^gamma, and the values restored are those that were told.
+    let entries = entries(&bench, "r");
+    assert_eq!(entries[30]["replan"]["iterations"].as_u64(), Some(60));
+    let spread = |i: usize| {
+        let side = |name: &str| entries[i]["pair"][name][0].as_f64().unwrap();
+        (side("plus") - side("minus")).abs() / 2.0
+    };
+    assert!((spread(29) - 100.0).abs() < 1e-9, "{}", spread(29));
+    assert!((spread(31) - 100.0 * (60.0f64 / 31.0).powf(0.101)).abs() < 1e-9, "{}", spread(31));
+    let log = bench.bytes("r/log.csv");
+    assert_eq!(bench.run(&["-q", "spsa", "run", "--resume", "r"], "").0, 0);
+    assert_eq!(log, bench.bytes("r/log.csv"));
+}
+
+#[test]
+fn journals_of_other_configurations_and_damaged_ones_are_refused() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 20, 1));
+    assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
+    let good = String::from_utf8(bench.bytes("r/spsa.jsonl")).unwrap();
+    bench.write("other.toml", built_in("spsa", 20, 3).replacen("c_end = 100", "c_end = 90", 1));
+    let refused = bench.fails(&["spsa", "run", "other.toml", "--resume", "r"], 1);
+    let expected =
+        "r: is a run with another configuration: parameter.queen.c_end is 100.0 in the journal, 90.0";
+    assert!(refused.contains(expected), "{refused}");
+    let lines: Vec<&str> = good.lines().collect();
+    let twice = format!("{}\n{}\n{}\n", lines[0], lines[1], lines[1]);
+    let beyond = format!("{}\n{}\n", lines[0], lines[5].replacen("\"k\":", "\"k\":99", 1));
+    let outside = format!("{}\n{}\n", lines[0], lines[1].replacen("\"plus\":[", "\"plus\":[5000,", 1));
+    let cases = [
+        (String::new(), "contains no configuration"),
+        (lines[0].to_string(), "contains no configuration"),
+        ("nonsense\n".to_string(), "spsa.jsonl:1: not the journal of a run of SPSA"),
+        (
+            good.replacen("gputexel-spsa", "other", 1),
+            "spsa.jsonl:1: is other version 1, expected gputexel-spsa 1",
+        ),
+        (good.replacen("\"half_points\":", "\"half_points\":9", 1), "a result that is none"),
+        (good.replacen("\"end\":\"", "\"end\":\"x", 1), "spsa.jsonl:2: not the journal"),
+        (twice, "spsa.jsonl:3: pair 1: is there twice"),
+        (beyond, "there are only 20"),
+        (outside, "spsa.jsonl:2: pair 1: is of another list of parameters"),
+    ];
+    for (journal, expected) in cases {
+        bench.write("r/spsa.jsonl", &journal);
+        for args in [&["spsa", "run", "--resume", "r"][..], &["spsa", "report", "r"]] {
+            let refused = bench.fails(args, 1);
+            assert!(refused.contains(expected), "{expected}: {refused}");
+        }
+        assert_eq!(bench.bytes("r/spsa.jsonl"), journal.as_bytes(), "it is as it was");
+    }
+    let none = bench.fails(&["spsa", "run", "--resume", "nowhere"], 1);
+    assert!(none.contains("nowhere: is not the folder of an SPSA run"), "{none}");
+}
+
+#[test]
+fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
+    let bench = Bench::new();
+    let with = |games: &str| built_in("spsa", 20, 1).replacen("[games]\n", &format!("[games]\n{games}\n"), 1);
+    bench.write("run.toml", with("pgn = \"games_$THREAD.pgn\"\nlog = \"my.csv\""));
+    let args = ["-q", "spsa", "run", "run.toml", "--out", "r"];
+    assert_eq!(bench.run(&args, "").0, 0);
+    assert!(bench.fails(&args, 2).contains("my.csv: exists; use --force"));
+    let games = String::from_utf8(bench.bytes("games_1.pgn")).unwrap();
+    assert_eq!(games.matches("[Round \"").count(), 40);
+    // What counts is what was played: plus has White first, then Black.
+    let tag = |game: &str, name: &str| {
+        let value = game.split(&format!("[{name} \"")).nth(1).unwrap();
+        value.split('"').next().unwrap().to_string()
+    };
+    let mut decided = [0, 0];
+    for game in games.split("[Event ").skip(1) {
+        let round = tag(game, "Round");
+        let (k, number) = round.split_once('.').unwrap();
+        let (k, number): (u64, usize) = (k.parse().unwrap(), number.parse().unwrap());
+        let plus_has_white = tag(game, "White").ends_with("(plus)");
+        assert_eq!(plus_has_white, number == 1, "{game}");
+        let half_points = match (tag(game, "Result").as_str(), plus_has_white) {
+            ("1-0", true) | ("0-1", false) => 2,
+            ("1/2-1/2", _) => 1,
+            _ => 0,
+        };
+        decided[number - 1] += u64::from(half_points != 1);
+        let entries = entries(&bench, "r");
+        let entry = entries.iter().find(|entry| entry["pair"]["k"].as_u64() == Some(k)).unwrap();
+        let noted = entry["pair"]["games"][number - 1]["half_points"].as_u64();
+        assert_eq!(noted, Some(half_points), "{round}: {entry}");
+    }
+    assert!(decided[0] > 2 && decided[1] > 2, "{decided:?}");
+    assert_eq!(bench.bytes("my.csv"), bench.bytes("r/log.csv"));
+    std::fs::remove_file(bench.path("my.csv")).unwrap();
+    assert!(bench.fails(&args, 2).contains("games_1.pgn: exists"));
+    std::fs::remove_file(bench.path("games_1.pgn")).unwrap();
+    assert!(bench.fails(&args, 2).contains("r: exists and is not empty"));
+    assert_eq!(bench.run(&[&args[..], &["--force"]].concat(), "").0, 0);
+    assert_eq!(String::from_utf8(bench.bytes("games_1.pgn")).unwrap().matches("[Round \"").count(), 40);
+    if requirement::file("/dev/full") {
+        bench.write("full.toml", with("pgn = \"/dev/full\""));
+        let refused = bench.fails(&["-q", "spsa", "run", "full.toml", "--out", "full", "--force"], 1);
+        assert!(refused.contains("/dev/full"), "{refused}");
+        // The games could not be kept, so the pair did not count.
+        assert!(iterations(&bench, "full").is_empty());
+    }
+    bench.write("file", "x");
+    assert!(bench.fails(&["spsa", "run", "run.toml", "--force", "--out", "file"], 1).contains("file"));
+}
+
+#[test]
+#[ignore = "full"]
+fn the_built_in_engines_result_can_be_played_with() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 40, 1));
+    assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
+    let values = String::from_utf8(bench.bytes("r/values.csv")).unwrap();
+    let queen: f64 = values.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
+    assert!(values.starts_with("name,value,rounded,start,min,max,c_end,noise_s\nqueen,"), "{values}");
+    let parameters = bench.json("r/params.json");
+    let record = parameters["parameters"].as_array().unwrap().iter().find(|p| p["name"] == "queen").unwrap();
+    assert_eq!((record["mg"].as_f64(), record["eg"].as_f64()), (Some(queen), Some(queen)));
+    // Every line is an option of the engine.
+    let lines = String::from_utf8(bench.bytes("r/values.uci")).unwrap();
+    assert_eq!(lines.lines().count(), 4);
+    let (code, out, _) =
+        bench.run(&["uci", "--params", "material:100,300,300,700,700"], format!("{lines}quit\n"));
+    assert!(code == 0 && !out.contains("no option") && !out.contains("is not a number"), "{out}");
+    let (code, out, _) =
+        bench.run(&["match", "r/params.json", "material", "--nodes", "20", "--games", "2"], "");
+    assert_eq!(code, 0, "{out}");
+}
+
+#[test]
+#[ignore = "full"]
+fn results_are_verified_against_the_start() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("spsa", 40, 2));
+    let (code, out, err) =
+        bench.run(&["--json", "spsa", "run", "run.toml", "--out", "r", "--verify", "60"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    let run: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(run["pairs_told"] == 40 && run["verification"]["games"] == 60, "{out}");
+    let again = bench.told(&["spsa", "verify", "r", "--games", "60"]);
+    assert_eq!(run["verification"], again, "a match that is over is shown again");
+    let verify = std::fs::read_to_string(bench.path("r/verify/games.pgn")).unwrap();
+    assert_eq!(verify.matches("[White \"tuned\"]").count(), 30);
+    // Rounded, nothing has changed: no failure of a run that ended well.
+    let config = built_in("spsa", 1, 1).replace("r_end = 0.002", "r_end = 1e-9").replace("= false", "= true");
+    bench.write("still.toml", config);
+    let (code, _, err) = bench.run(&["spsa", "run", "still.toml", "--out", "still", "--verify", "4"], "");
+    assert!(code == 0 && err.contains("there is nothing to verify"), "{err}");
+    let (_, out, _) = bench.run(&["--json", "spsa", "verify", "still", "--games", "4"], "");
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(told["games"] == 0 && told["elo"].is_null() && told["pgn"].is_null(), "{told}");
+    assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games are played in pairs"));
+    let (code, out, _) = bench.run(&["spsa", "verify", "r", "--games", "80"], "");
+    assert!(code == 0 && out.contains("tuned against start, 80 of 80 games"), "{out}");
+}

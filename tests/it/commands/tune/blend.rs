@@ -1,0 +1,189 @@
+//! Targets of results and search scores.
+
+use serde_json::Value;
+
+use crate::common::program::Bench;
+use crate::common::scored_dataset;
+use gputexel::dataset::Blend;
+use gputexel::model::FeatureKind;
+
+/// Few parameters, so that many fits are quick.
+const KIND: FeatureKind = FeatureKind::Material;
+
+/// A dataset `d.bin` with search scores.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |_| {});
+    bench
+}
+
+/// The tuned values of a run.
+fn parameters(bench: &Bench, run: &str) -> Value {
+    bench.json(&format!("{run}/params.json"))["parameters"].clone()
+}
+
+#[test]
+#[ignore = "full"]
+fn a_blend_is_what_tuning_on_blended_results_would_be() {
+    let bench = bench();
+    let blend = Blend { share: 0.3, k: 0.7 };
+    scored_dataset(&bench.path("labels.bin"), KIND, 4000, 11, |labels| {
+        labels.result = blend.target(labels.result, labels.score_cp.unwrap_or(f32::NAN));
+    });
+    for (i, flags) in [
+        &["--l2", "1e-4", "--errors"][..],
+        &["--prior-strength", "auto", "--holdout", "0.2"],
+        &["--l2", "1e-4", "--optimizer", "adam", "--epochs", "50", "--batches", "4"],
+        &["--l2", "1e-4", "--round", "local", "--loss", "cross-entropy"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let run = |data, more: &[&str], out: &str| bench.tune(&[&[data, "--out", out], more, flags].concat());
+        let blended = run("d.bin", &["--blend", "0.3", "--blend-k", "0.7"], &format!("blended{i}"));
+        let relabeled = run("labels.bin", &[], &format!("labels{i}"));
+        let [a, b] = [format!("blended{i}"), format!("labels{i}")].map(|run| parameters(&bench, &run));
+        assert_eq!(a, b, "{flags:?}");
+        for field in ["k", "loss", "loss_before", "held_out", "held_out_before"] {
+            assert_eq!(blended[field], relabeled[field], "{flags:?} {field}");
+        }
+        assert_eq!(blended["blend"]["share"], 0.3);
+        assert_eq!(blended["blend"]["k_fitted"], false);
+        let results = &blended["blend"]["against_results"];
+        assert_eq!(results["held_out"], flags.contains(&"--holdout"));
+        assert!(results["after"].as_f64() <= results["before"].as_f64(), "{results}");
+        assert_ne!(results["after"], blended["loss"]);
+    }
+}
+
+#[test]
+fn what_is_blended_is_said_and_kept() {
+    let bench = bench();
+    let args = ["tune", "d.bin", "--backend", "cpu", "--l2", "1e-4", "--blend", "0.5", "--out", "r"];
+    let (code, out, err) = bench.run(&args, "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in [
+        "targets     0.5 search score (K 0.",
+        ", fitted) + 0.5 result",
+        "400 positions without a score (10.0 %): result only",
+        "training loss against results alone",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let record = bench.json("r/run.json");
+    assert_eq!(record["config"]["blend"]["share"], 0.5);
+    // Scores are 0.9 of what results with K 0.8 were drawn from, less the draws, and noise.
+    let k = record["config"]["blend"]["k"].as_f64().unwrap();
+    assert!((0.3..1.2).contains(&k), "{k}");
+    assert_eq!((&record["blend"]["scored"], &record["blend"]["positions"]), (&3600.into(), &4000.into()));
+    let report = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert!(report.contains("0.5 search score (K 0."), "the report says what the targets are");
+    // Rewritten from the files, the report has the same targets.
+    let calibration = |page: &str| page.matches("<svg").count();
+    assert_eq!(bench.run(&["report", "r"], "").0, 0);
+    let again = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert_eq!(calibration(&report), calibration(&again));
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn interrupted_runs_keep_their_targets() {
+    use crate::common::program::wait_until;
+    let bench = bench();
+    let flags = ["d.bin", "--l2=1e-4", "--k", "0.8", "--optimizer", "adam", "--epochs", "3000"];
+    let blend = ["--blend", "0.4", "--checkpoint-every", "0", "--backend", "cpu", "--threads=1"];
+    let mut child = bench.spawn(&[&["tune", "--out", "r"], &flags[..], &blend].concat());
+    wait_until("a step is stored", || bench.path("r/checkpoint.safetensors").exists());
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
+    bench.tune(&["--resume", "r"]);
+    bench.tune(&[&["--out", "whole", "--blend", "0.4"], &flags[..]].concat());
+    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+    let (code, _, error) = bench.run(&["tune", "--resume", "r", "--blend", "0.5"], "");
+    assert!(
+        code == 2 && error.contains("--resume cannot be used with --blend; see 'gputexel tune --help'"),
+        "{error}"
+    );
+}
+
+#[test]
+#[ignore = "full"]
+fn the_share_is_chosen_by_results() {
+    let bench = bench();
+    // Far from the truth, so that there is something to learn.
+    let prior = ["--prior", "material:100,200,200,200,200", "--prior-strength", "auto"];
+    let told = bench.tune(&[&["d.bin", "--blend", "auto", "--out", "r"], &prior[..]].concat());
+    let choice = &told["blend"]["choice"];
+    let candidates = choice["candidates"].as_array().unwrap();
+    assert_eq!((candidates.len(), &choice["folds"], &choice["clusters"]), (6, &10.into(), &400.into()));
+    let number = |one: &Value, name: &str| one[name].as_f64().unwrap();
+    let lowest = candidates.iter().map(|one| number(one, "loss")).fold(f64::INFINITY, f64::min);
+    let near = candidates.iter().find(|one| number(one, "difference") <= number(one, "error")).unwrap();
+    assert_eq!(number(near, "share"), number(choice, "share"));
+    assert_eq!(bench.json("r/run.json")["config"]["blend"]["share"], choice["share"]);
+    for one in candidates {
+        assert!((number(one, "loss") - lowest - number(one, "difference")).abs() < 1e-12, "{one}");
+    }
+    // Scores are close to what results were drawn from, so they help: some share of them beats none.
+    assert!(number(&candidates[0], "difference") > 0.0, "{choice}");
+    // The run is the one with that share given.
+    let share = choice["share"].to_string();
+    let given = bench.tune(&[&["d.bin", "--blend", &share, "--out", "g"], &prior[..]].concat());
+    assert_eq!((&told["k"], &told["loss"]), (&given["k"], &given["loss"]));
+    assert_eq!(parameters(&bench, "r"), parameters(&bench, "g"));
+}
+
+#[test]
+fn scores_that_do_not_help_are_left_out() {
+    let bench = Bench::new();
+    // Scores of other positions: noise.
+    scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |labels| {
+        labels.score_cp = labels.score_cp.map(|score| (score * 7.0) % 400.0);
+    });
+    let told = bench.tune(&["d.bin", "--blend", "auto", "--blend-k", "1", "--out", "r"]);
+    assert_eq!(told["blend"]["share"], 0.0, "{}", told["blend"]);
+}
+
+#[test]
+fn impossible_blends_are_refused() {
+    let bench = bench();
+    bench.dataset("plain.bin", FeatureKind::Pst, 300, 5);
+    for (flags, part) in [
+        (&["d.bin", "--blend", "1.5"][..], "--blend 1.5: must be from 0 to 1"),
+        (&["d.bin", "--blend", "half"], "--blend half: must be a number from 0 to 1, or auto"),
+        (&["d.bin", "--blend", "0.5", "--blend-k", "0"], "--blend-k 0: must be"),
+        (&["d.bin", "--blend", "0.5", "--blend-k", "x"], "--blend-k x: must be a number, or fit"),
+        (&["plain.bin", "--blend", "0.5"], "--blend: the dataset has no search scores"),
+        (&["plain.bin", "--blend", "auto"], "--blend: the dataset has no search scores"),
+        (
+            &["d.bin", "--blend", "auto", "--loss", "power:1.5", "--optimizer", "adam"],
+            "--blend auto: cannot be chosen by held-out results: the loss 'power:1.5' has no curvature",
+        ),
+    ] {
+        let error = bench.fails(&[&["tune", "--backend", "cpu", "--out", "none"], flags].concat(), 2);
+        assert!(error.contains(part), "{error}");
+        assert!(!bench.path("none").exists());
+    }
+}
+
+#[test]
+fn scores_are_shown_against_results() {
+    let bench = Bench::new();
+    scored_dataset(&bench.path("d.bin"), KIND, 3000, 7, |labels| {
+        labels.score_cp = labels.score_cp.map(|score| if score > 1500.0 { 30_000.0 } else { score });
+    });
+    let info = bench.told(&["info", "d.bin"]);
+    let scores = &info["contents"]["scores"];
+    let rows = scores["rows"].as_array().unwrap();
+    let positions: u64 = rows.iter().map(|row| row["positions"].as_u64().unwrap()).sum();
+    assert_eq!(positions, 2700);
+    let mates: Vec<&Value> = rows.iter().filter(|row| row["mate"] == true).collect();
+    assert!(mates.len() == 1 && mates[0]["mean_score"] == 30_000.0, "{mates:?}");
+    let means: Vec<f64> = rows.iter().map(|row| row["mean_result"].as_f64().unwrap()).collect();
+    assert!(means[0] < 0.4 && means[means.len() - 1] > 0.6, "{means:?}");
+    let (_, out, _) = bench.run(&["info", "d.bin"], "");
+    for part in ["K of the search scores: ", "mate for White", "-20 to +20", "expected"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+}

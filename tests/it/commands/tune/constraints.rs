@@ -1,0 +1,181 @@
+//! Signs and orders by name, through the real binary.
+
+use crate::common::program::{Bench, wait_until};
+use gputexel::model::FeatureKind;
+use serde_json::{Value, json};
+
+/// Everything but knights' mobility, rooks on files and the pair of bishops.
+const FREEZE: &str = "--freeze=pawn,knight,bishop,rook,queen,king,tempo,bishop_mobility,rook_mobility,queen_mobility,\
+    passed_free,passed_blocked,passed_safe_path,passed_own_king,passed_their_king,isolated,doubled,backward,phalanx,\
+    supported,outpost,bishop_pawns,king_shield,king_storm,king_file,king_attack,safe_check,pawn_threat,push_threat,\
+    knight_threat,bishop_threat,rook_threat,queen_threat,king_threat";
+const HOLD: [&str; 3] = ["--increasing=knight_mobility", "--positive=bishop_pair", "--negative=rook_file.eg"];
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Classical, 3000, 7);
+    bench
+}
+
+/// Middlegame and endgame values of a group in a parameter file.
+fn values(bench: &Bench, file: &str, group: &str) -> [Vec<f64>; 2] {
+    let file = bench.json(file);
+    let list = file["parameters"].as_array().unwrap().iter().filter(|p| p["group"] == group);
+    let list: Vec<Value> = list.cloned().collect();
+    ["mg", "eg"].map(|phase| list.iter().map(|p| p[phase].as_f64().unwrap()).collect())
+}
+
+fn is_rising(values: &[f64]) -> bool {
+    values.windows(2).all(|pair| pair[0] <= pair[1])
+}
+
+/// Whether the constraints of [`HOLD`] hold.
+fn holds(bench: &Bench, file: &str) -> bool {
+    values(bench, file, "knight_mobility").iter().all(|line| is_rising(line))
+        && values(bench, file, "bishop_pair").iter().flatten().all(|&value| value >= 0.0)
+        && values(bench, file, "rook_file")[1].iter().all(|&value| value <= 0.0)
+}
+
+#[test]
+fn results_keep_to_the_constraints() {
+    let bench = bench();
+    let tune = |out: &str, flags: &[&str]| {
+        bench.tune(&[&["d.bin", "--k=0.8", FREEZE, "--out", out], flags].concat())["loss"].as_f64().unwrap()
+    };
+    let with = |out: &str, more: &[&str]| tune(out, &[&HOLD[..], more].concat());
+    let (open, held) = (tune("open", &[]), with("held", &[]));
+    assert!(open < held, "{open} {held}");
+    assert!(holds(&bench, "held/params.json") && !holds(&bench, "open/params.json"));
+    let record = bench.json("held/z.json");
+    assert_eq!(
+        record["basis"],
+        "identity, increasing knight_mobility, positive bishop_pair, negative rook_file.eg"
+    );
+    let step = |name: &str| {
+        let list = record["coordinates"].as_array().unwrap();
+        list.iter().find(|c| c["name"] == name).expect(name).clone()
+    };
+    assert_eq!(step("knight_mobility_4.eg - knight_mobility_3.eg")["min"], 0.0);
+    assert_eq!(step("rook_open_file.eg")["max"], 0.0);
+    assert_eq!(step("knight_mobility_0.mg")["min"], Value::Null);
+    let page = String::from_utf8(bench.bytes("held/report.html")).unwrap();
+    assert!(page.contains("knight_mobility_4.eg - knight_mobility_3.eg"));
+
+    // Whole numbers, and errors, which values held together share.
+    with("whole", &["--round=local", "--errors", "--bootstrap=8"]);
+    assert!(holds(&bench, "whole/params.json"));
+    let whole = bench.json("whole/params.json");
+    assert!(whole["parameters"].as_array().unwrap().iter().all(|p| p["mg"].as_f64().unwrap().fract() == 0.0));
+    let standing: Vec<Value> = bench.json("whole/z.json")["coordinates"].as_array().unwrap().clone();
+    assert!(standing.iter().any(|c| c["uncertainty"]["standing"] == "at-bound"));
+
+    for optimizer in [&["--optimizer=adam", "--epochs=30"][..], &["--optimizer=local", "--epochs=20"]] {
+        let loss = with("other", &[&["--force"], optimizer].concat());
+        assert!(holds(&bench, "other/params.json"), "{optimizer:?}");
+        assert!(loss >= held * (1.0 - 1e-9), "{optimizer:?}: {loss} {held}");
+    }
+    let swarm = [
+        "pso",
+        "d.bin",
+        "--k=0.8",
+        "--basis=identity",
+        FREEZE,
+        "--radius=80",
+        "--iterations=10",
+        "--out=pso",
+    ];
+    bench.report(&[&swarm[..], &HOLD, &["--polish"]].concat());
+    assert!(holds(&bench, "pso/params.json"));
+    let sweep = ["sweep", "d.bin", "--k=0.8", FREEZE, "--grid=l2=0,1e-3", "--epochs=5", "--folds=2"];
+    bench.report(&[&sweep[..], &HOLD, &["--best=best.json"]].concat());
+    assert!(holds(&bench, "best.json"));
+}
+
+#[test]
+#[ignore = "full"]
+fn a_killed_run_keeps_its_constraints() {
+    let bench = bench();
+    let flags = ["d.bin", "--k=0.8", FREEZE, HOLD[0], HOLD[1], HOLD[2], "--optimizer=adam", "--epochs=1500"];
+    bench.tune(&[&flags[..], &["--l2=0", "--out=whole"]].concat());
+    let started = ["tune", "--out=cut", "--l2=0", "--checkpoint-every=0", "--backend=cpu"];
+    let mut child = bench.spawn(&[&started[..], &flags].concat());
+    wait_until("a step is stored", || bench.path("cut/checkpoint.safetensors").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!bench.path("cut/params.json").exists(), "it ended before it was killed");
+    let (code, _, err) = bench.run(&["tune", "--resume", "cut", HOLD[0]], "");
+    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+    bench.tune(&["--resume", "cut"]);
+    assert!(holds(&bench, "cut/params.json"));
+    for file in ["params.json", "z.json"] {
+        assert!(bench.bytes(&format!("cut/{file}")) == bench.bytes(&format!("whole/{file}")), "{file}");
+    }
+}
+
+#[test]
+fn what_cannot_hold_is_refused_before_anything_is_written() {
+    let bench = bench();
+    let refuse = |flags: &[&str], code: i32| {
+        let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
+        assert!(!bench.path("r").exists(), "{flags:?}");
+        err
+    };
+    for (flags, wanted) in [
+        (
+            &["--increasing=knigth_mobility"][..],
+            "--increasing knigth_mobility: neither a parameter nor a table",
+        ),
+        (&["--decreasing=outpost"], "--decreasing outpost: its values are in no line; those of"),
+        (&["--increasing=knight_mobility_3.mg"], "a single value has no order; its table is knight_mobility"),
+        (
+            &["--positive=tempo", "--negative=tempo.eg"],
+            "--negative tempo.eg: tempo.eg is to be positive, too",
+        ),
+        (&["--positive=tempo", "--freeze=tempo"], "--positive tempo: basis 'identity' tunes nothing of it"),
+    ] {
+        let err = refuse(flags, 2);
+        assert!(err.contains(wanted), "{err}");
+    }
+    // Against the prior.
+    bench.tune(&["d.bin", "--k=0.8", "--out=first", "--epochs=1"]);
+    let mut file = bench.json("first/params.json");
+    for parameter in file["parameters"].as_array_mut().unwrap() {
+        let value = match parameter["name"].as_str().unwrap() {
+            "knight_mobility_2" => 15.0,
+            "knight_mobility_3" => 12.0,
+            "bishop_pair" => -20.0,
+            _ => 0.0,
+        };
+        (parameter["mg"], parameter["eg"]) = (json!(value), json!(value));
+    }
+    bench.write("p.json", file.to_string());
+    for (flag, wanted) in [
+        (
+            "--increasing=knight_mobility",
+            "--increasing knight_mobility: the prior of knight_mobility_3.mg (12) is below that of knight_mobility_2.mg (15)",
+        ),
+        ("--positive=bishop_pair.eg", "--positive bishop_pair.eg: the prior of bishop_pair.eg is -20"),
+    ] {
+        let err = refuse(&["--prior=p.json", flag], 2);
+        assert!(err.contains(wanted), "{err}");
+    }
+    // Against the bounds of a basis.
+    let basis = |coordinates: Value| {
+        let head =
+            json!({ "format": "gputexel-basis", "version": 1, "name": "mine", "coordinates": coordinates });
+        bench.write("b.json", head.to_string());
+    };
+    basis(json!([{ "name": "pair", "start": -4, "max": -3, "moves": { "bishop_pair": 1 } }]));
+    let err = refuse(&["--basis=b.json", "--positive=bishop_pair"], 2);
+    assert!(err.contains("leaves bishop_pair.mg no value: 'pair' would be from 0 to -3"), "{err}");
+    basis(json!([{ "name": "all", "moves": { "knight_mobility": 1 } }]));
+    let err = refuse(&["--basis=b.json", "--increasing=knight_mobility"], 2);
+    assert!(err.contains("knight_mobility_0.mg has no coordinate of its own: basis 'mine' moves"), "{err}");
+
+    // A feature set without lines, and a sweep that trains nothing.
+    bench.dataset("m.bin", FeatureKind::Material, 500, 7);
+    let err = bench.fails(&["tune", "m.bin", "--out=r", "--backend=cpu", "--increasing=pawn"], 2);
+    assert!(err.contains("no table of feature set 'material' is a line"), "{err}");
+    let err = bench.fails(&["sweep", "m.bin", "--scale=0.5:1:3", "--positive=pawn"], 2);
+    assert!(err.contains("needs --grid"), "{err}");
+}

@@ -1,0 +1,419 @@
+//! Runs of every kind, killed at many moments: each goes on to the same bytes, or says that there is
+//! nothing to resume and begins anew. `GPUTEXEL_KILLS` says how many kills, of all kinds or of each.
+#![cfg(unix)]
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gputexel::model::FeatureKind;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::Value;
+
+use crate::common::program::{Bench, assert_one_line, write_games};
+
+/// A kind of run, and what of it must not depend on its being killed.
+struct Killed {
+    name: &'static str,
+    /// Kills where nobody says how many.
+    kills: usize,
+    start: &'static [&'static str],
+    resume: &'static [&'static str],
+    /// What grows while it is under way.
+    grows: &'static str,
+    results: &'static [&'static str],
+}
+
+/// In the order of `GPUTEXEL_KILLS`, a list such as 26,10,12,8,24,16; one number alone is that of all together.
+const KILLED: [Killed; 10] = [
+    Killed {
+        name: "adam",
+        kills: 6,
+        start: &[
+            "tune",
+            "games.pgn",
+            "--l2=0",
+            "--k=0.8",
+            "--optimizer=adam",
+            "--epochs=40",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--threads=1",
+            "--out=r",
+        ],
+        resume: &["tune", "--backend=cpu", "--resume=r"],
+        grows: "r/metrics.jsonl",
+        results: &["r/params.json", "r/tables.h", "r/tables.rs", "r/dataset.bin"],
+    },
+    Killed {
+        name: "gauss-newton",
+        kills: 4,
+        start: &[
+            "tune",
+            "m.bin",
+            "--optimizer=gauss-newton",
+            "--bootstrap=8",
+            "--round=local",
+            "--l2=1e-3",
+            "--epochs=6",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--out=r",
+        ],
+        resume: &["tune", "--backend=cpu", "--resume=r"],
+        grows: "r/metrics.jsonl",
+        results: &["r/params.json", "r/tables.hpp"],
+    },
+    Killed {
+        name: "grid",
+        kills: 6,
+        start: &[
+            "sweep",
+            "d.bin",
+            "--grid=l2=0,1e-4",
+            "--folds=2",
+            "--epochs=8",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--best=best",
+            "--csv=all.csv",
+            "--out=r",
+        ],
+        resume: &["sweep", "--backend=cpu", "--resume=r"],
+        grows: "r/checkpoint.safetensors",
+        results: &["r/runs.csv", "all.csv", "best/params.json", "best/tables.h"],
+    },
+    Killed {
+        name: "pso",
+        kills: 4,
+        start: &[
+            "pso",
+            "m.bin",
+            "--basis=identity",
+            "--radius=40",
+            "--swarms=2",
+            "--particles=4",
+            "--iterations=30",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--out=r",
+        ],
+        resume: &["pso", "--backend=cpu", "--resume=r"],
+        grows: "r/metrics.jsonl",
+        results: &["r/params.json", "r/z.json", "r/tables.rs"],
+    },
+    Killed {
+        name: "spsa",
+        kills: 6,
+        start: &["-q", "spsa", "run", "run.toml", "-N24", "--concurrency=1", "--limit=nodes=20", "--out=r"],
+        resume: &["-q", "spsa", "run", "--resume=r"],
+        grows: "r/spsa.jsonl",
+        results: &["r/spsa.jsonl", "r/log.csv", "r/values.csv", "r/params.json"],
+    },
+    Killed {
+        name: "match",
+        kills: 6,
+        start: &["-q", "match", "material", "zero", "--nodes=20", "--games=24", "--concurrency=2", "--out=r"],
+        resume: &["-q", "match", "--resume=r"],
+        grows: "r/match.jsonl",
+        results: &["r/match.jsonl"],
+    },
+    Killed {
+        name: "gn-lbfgs",
+        kills: 4,
+        start: &[
+            "tune",
+            "m.bin",
+            "--optimizer=gn-lbfgs",
+            "--l2=1e-3",
+            "--epochs=20",
+            "--checkpoint-every=0",
+            "--backend=cpu",
+            "--out=r",
+        ],
+        resume: &["tune", "--backend=cpu", "--resume=r"],
+        grows: "r/metrics.jsonl",
+        results: &["r/params.json", "r/tables.hpp"],
+    },
+    Killed {
+        name: "selfplay",
+        kills: 4,
+        start: &["selfplay", "--nodes=20", "--games=24", "--max-plies=60", "--format=pgn,binpack", "--out=r"],
+        resume: &["selfplay", "--resume=r"],
+        grows: "r/selfplay.jsonl",
+        results: &["r/games.pgn", "r/games.binpack"],
+    },
+    Killed {
+        name: "extract",
+        kills: 4,
+        start: &[
+            "extract",
+            "games.pgn",
+            "-o=r",
+            "--duplicates=keep",
+            "--resolve=quiescence",
+            "--shard-size=500",
+        ],
+        resume: &[
+            "extract",
+            "games.pgn",
+            "-o=r",
+            "--duplicates=keep",
+            "--resolve=quiescence",
+            "--shard-size=500",
+            "--resume",
+        ],
+        grows: "r/unfinished.extract",
+        results: &["r/0001.bin", "r/0002.bin"],
+    },
+    Killed {
+        name: "rescore",
+        kills: 4,
+        start: &["rescore", "in.epd", "-o=r.txt", "--engine=material", "--nodes=200", "--duplicates=keep"],
+        resume: &[
+            "rescore",
+            "in.epd",
+            "-o=r.txt",
+            "--engine=material",
+            "--nodes=200",
+            "--duplicates=keep",
+            "--resume",
+        ],
+        grows: "r.txt.rescore/rescore.jsonl",
+        results: &["r.txt"],
+    },
+];
+
+/// How often runs of a kind are killed.
+fn kills(index: usize) -> usize {
+    let asked = std::env::var("GPUTEXEL_KILLS").unwrap_or_default();
+    let number = |text: &str| text.parse::<usize>().ok();
+    match (number(&asked), asked.split(',').nth(index).and_then(number)) {
+        (Some(all), _) => all / KILLED.len() + usize::from(index < all % KILLED.len()),
+        (None, Some(own)) => own,
+        (None, None) => KILLED[index].kills,
+    }
+}
+
+/// All files below a folder, by their paths.
+fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        match entry.path().is_dir() {
+            true => found.extend(files(&entry.path(), &format!("{name}/"))),
+            false => drop(found.insert(name)),
+        }
+    }
+    found
+}
+
+/// When a run is killed.
+#[derive(Debug)]
+enum Moment {
+    /// As soon as there is such a file.
+    Seen(String),
+    /// As soon as what grows has so many lines.
+    Lines(usize),
+    After(Duration),
+}
+
+impl Moment {
+    fn has_come(&self, bench: &Bench, kind: &Killed, begun: Instant) -> bool {
+        match self {
+            Self::Seen(name) => bench.path(name).exists(),
+            Self::Lines(lines) => std::fs::read(bench.path(kind.grows))
+                .is_ok_and(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count() >= *lines),
+            Self::After(time) => begun.elapsed() >= *time,
+        }
+    }
+}
+
+/// Kills a process at some moment; `false` if it had ended.
+fn kill_at(bench: &Bench, kind: &Killed, args: &[&str], moment: &Moment) -> bool {
+    let mut child = bench.spawn(&[args, &["-q"]].concat());
+    let begun = Instant::now();
+    while !moment.has_come(bench, kind, begun) && child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}: hangs", kind.name);
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap().code().is_none()
+}
+
+/// What came of a run, without times, and pairs of games in their order.
+fn what_came(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
+    fn without_times(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                map.shift_remove("micros");
+                map.values_mut().for_each(without_times);
+            }
+            Value::Array(list) => list.iter_mut().for_each(without_times),
+            _ => {}
+        }
+    }
+    let contents = |name: &&str| {
+        let bytes = bench.bytes(name);
+        if !name.ends_with(".jsonl") {
+            return (name.to_string(), bytes);
+        }
+        let text = String::from_utf8(bytes).unwrap();
+        let mut lines: Vec<(u64, String)> = text
+            .lines()
+            .skip(1)
+            .zip(0..)
+            .map(|(line, number)| {
+                let mut value: Value = serde_json::from_str(line).unwrap();
+                without_times(&mut value);
+                (value["pair"].as_u64().unwrap_or(number), value.to_string())
+            })
+            .collect();
+        lines.sort();
+        (name.to_string(), format!("{lines:?}").into_bytes())
+    };
+    kind.results.iter().map(contents).collect()
+}
+
+/// Kills runs of a kind at many moments and resumes them.
+fn kill_and_resume(index: usize) {
+    let kind = &KILLED[index];
+    let kills = kills(index);
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 500, 11);
+    bench.dataset("m.bin", FeatureKind::Material, 500, 11);
+    write_games(&bench, "games.pgn");
+    let (code, out, _) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
+    assert_eq!(code, 0);
+    bench.write("run.toml", out);
+    let run = |args: &[&str]| bench.run(&[args, &["-q"]].concat(), "");
+    assert_eq!(run(&["convert", "games.pgn", "-o=in.epd"]).0, 0);
+    let inputs = files(bench.folder.path(), "");
+    let begun = Instant::now();
+    assert_eq!(run(kind.start).0, 0, "{}: {:?}", kind.name, run(kind.start));
+    let takes = begun.elapsed();
+    let whole = what_came(&bench, kind);
+    let names = files(bench.folder.path(), "");
+    let clear = || {
+        for name in files(bench.folder.path(), "").difference(&inputs) {
+            std::fs::remove_file(bench.path(name)).unwrap();
+        }
+        for name in ["r", "r.txt.rescore", "best"] {
+            let _ = std::fs::remove_dir_all(bench.path(name));
+        }
+    };
+    // What all of them have while they are under way, and what is there in the end.
+    let mut seen = vec!["r/.gputexel.lock".to_string(), kind.grows.to_string()];
+    seen.extend(names.difference(&inputs).cloned());
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(index as u64);
+    let (mut ended, mut anew, mut finished) = (0, 0, 0);
+    for kill in 0..kills {
+        clear();
+        let after =
+            |random: &mut Xoshiro256PlusPlus| Moment::After(takes.mul_f64(random.random_range(0.0..1.0)));
+        let moment = match kill % 3 {
+            // The files of the end and of the beginning in turn.
+            0 => Moment::Seen(match (kill / 3 % seen.len(), kill / 6 % seen.len()) {
+                (turn, step) if turn % 2 == 0 => seen[seen.len() - 1 - step].clone(),
+                (_, step) => seen[step].clone(),
+            }),
+            1 => Moment::Lines(random.random_range(1..24)),
+            _ => after(&mut random),
+        };
+        ended += u64::from(!kill_at(&bench, kind, kind.start, &moment));
+        if random.random_bool(0.3) && bench.path(kind.grows).exists() {
+            // And once more as it goes on.
+            let moment = after(&mut random);
+            kill_at(&bench, kind, kind.resume, &moment);
+        }
+        let (code, _, err) = run(kind.resume);
+        let what = format!("{} killed at {moment:?}: {err}", kind.name);
+        if code != 0 {
+            assert_one_line(&err);
+            // What is complete is left alone.
+            if ["the run is finished", "is complete"].iter().any(|told| err.contains(told)) {
+                finished += 1;
+            } else {
+                assert!(err.contains("nothing to resume") || err.contains("is not the folder of"), "{what}");
+                anew += 1;
+                let (code, _, err) = run(kind.start);
+                assert_eq!((code, err.as_str()), (0, ""), "{what}");
+            }
+        }
+        for ((name, now), (_, before)) in what_came(&bench, kind).iter().zip(&whole) {
+            assert!(now == before, "{what}: {name} differs");
+        }
+        // All that belongs there, and nothing half-made.
+        assert_eq!(files(bench.folder.path(), ""), names, "{what}");
+    }
+    let line = format!(
+        "kills: {}: {kills} kills, {ended} too late, {anew} begun anew, {finished} finished already; all went on to the same bytes\n",
+        kind.name
+    );
+    // Not by `eprintln!`, which the harness shows of failed tests alone.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    assert!(ended < kills as u64, "{}: nothing was killed", kind.name);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_runs_of_adam_go_on() {
+    kill_and_resume(0);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_runs_of_gauss_newton_go_on() {
+    kill_and_resume(1);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_sweeps_go_on() {
+    kill_and_resume(2);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_swarms_go_on() {
+    kill_and_resume(3);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_runs_of_spsa_go_on() {
+    kill_and_resume(4);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_matches_go_on() {
+    kill_and_resume(5);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_runs_of_lbfgs_go_on() {
+    kill_and_resume(6);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_selfplay_goes_on() {
+    kill_and_resume(7);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_extractions_go_on() {
+    kill_and_resume(8);
+}
+
+#[test]
+#[ignore = "full"]
+fn killed_rescoring_goes_on() {
+    kill_and_resume(9);
+}

@@ -1,0 +1,308 @@
+//! `gputexel pso` through the real binary: the same result each time, also after a kill; bounds,
+//! whole numbers and polish; bad input.
+
+use crate::common::program::{Bench, wait_until};
+use gputexel::model::FeatureKind;
+use gputexel::tuning::Checkpoint;
+use serde_json::{Value, json};
+
+/// The first positions of the repository's sample would need a tool to cut them; random ones do.
+fn bench() -> Bench {
+    Bench::with_positions(2000, 7)
+}
+
+/// Runs on the CPU at K 0.8, which must work without a word on standard error; returns the report.
+fn pso(bench: &Bench, args: &[&str]) -> Value {
+    bench.report(&[&["pso", "--backend", "cpu"], args].concat())
+}
+
+fn number(report: &Value, key: &str) -> f64 {
+    report[key].as_f64().unwrap_or_else(|| panic!("{key}: {report}"))
+}
+
+const SHORT: [&str; 5] = ["d.bin", "--k", "0.8", "--iterations", "30"];
+
+#[test]
+#[ignore = "full"]
+fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
+    let bench = Bench::new();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
+    let flags = [sample, "--k-e", "1.886", "--iterations", "12", "--swarms", "3", "--out"];
+    let report = pso(&bench, &[&flags[..], &["r", "--polish"]].concat());
+    assert_eq!(report["positions"], 170_946);
+    assert!(number(&report, "loss") < number(&report, "swarm"));
+    assert!(number(&report, "swarm") <= number(&report, "original"));
+    // Nothing is left to gain by single steps, and little by real numbers.
+    assert_eq!(report["single_steps"]["improving"], 0);
+    let polish = &report["polish"];
+    assert!(
+        number(polish, "closed") > 0.95 && number(polish, "optimum") <= number(polish, "loss"),
+        "{polish}"
+    );
+    let z = bench.json("r/z.json");
+    assert_eq!((&z["basis"], z["coordinates"].as_array().unwrap().len()), (&json!("madchess"), 57));
+    for c in z["coordinates"].as_array().unwrap() {
+        let [value, min, max] = ["value", "min", "max"].map(|key| number(c, key));
+        assert!(value.fract() == 0.0 && (min..=max).contains(&value), "{c}");
+        assert_eq!(report["coordinates"][c["name"].as_str().unwrap()], c["value"]);
+    }
+    // `eval` finds the same loss in the parameters.
+    let (_, out, _) = bench.run(&["--json", "eval", sample, "r/params.json"], "");
+    let eval: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(eval["loss"], report["loss"]);
+
+    let metrics = bench.metrics("r");
+    assert_eq!(metrics.len(), 12);
+    assert!(metrics.is_sorted_by(|a, b| number(a, "loss") >= number(b, "loss")));
+    assert_eq!(metrics[3]["details"]["swarms"].as_array().unwrap().len(), 3);
+    // The first error is the original one.
+    assert!((number(&metrics[0]["details"], "original") - number(&report, "original")).abs() < 1e-7);
+}
+
+#[test]
+fn the_same_command_gives_the_same_bytes() {
+    let bench = bench();
+    for (variant, seed) in [("2018", "1"), ("2025", "1"), ("2025", "2")] {
+        let flags = ["--variant", variant, "--seed", seed, "--polish", "--force"];
+        pso(&bench, &[&SHORT[..], &flags, &["--out", "a", "--threads", "1"]].concat());
+        pso(&bench, &[&SHORT[..], &flags, &["--out", "b", "--threads", "2"]].concat());
+        for name in ["params.json", "z.json", "tables.h"] {
+            assert!(
+                bench.bytes(&format!("a/{name}")) == bench.bytes(&format!("b/{name}")),
+                "{variant} {name}"
+            );
+        }
+    }
+    // Without polish, seeds and variants matter.
+    let best = |flags: &[&str]| {
+        number(&pso(&bench, &[&SHORT[..], &["--out", "c", "--force"], flags].concat()), "loss")
+    };
+    let (one, two, old) = (best(&["--seed", "1"]), best(&["--seed", "2"]), best(&["--variant", "2018"]));
+    assert!(one != two && one != old && two != old);
+    // Each constant is a flag that matters.
+    for flags in [
+        ["--inertia", "0.5"],
+        ["--own-pull", "1"],
+        ["--swarm-pull", "1"],
+        ["--global-pull", "1"],
+        ["--initial-velocity", "0.3"],
+        ["--death", "0.3"],
+        ["--restart-after", "1"],
+        ["--swarms", "5"],
+        ["--particles", "5"],
+        ["--l2", "0.1"],
+    ] {
+        assert_ne!(best(&flags), one, "{flags:?}");
+    }
+    assert_eq!(best(&["--restart-after", "never", "--death", "0.01", "--radius", "5"]), one);
+}
+
+#[test]
+#[ignore = "full"]
+fn a_killed_run_goes_on_to_the_same_bytes() {
+    let bench = bench();
+    let flags = ["d.bin", "--k", "0.8", "--iterations", "600", "--polish", "--holdout", "0.1"];
+    let whole = pso(&bench, &[&flags[..], &["--out", "whole"]].concat());
+    for variant in ["2018", "2025"] {
+        let all = [&flags[..], &["--variant", variant]].concat();
+        if variant == "2018" {
+            pso(&bench, &[&all[..], &["--out", "whole-2018"]].concat());
+        }
+        let run = format!("killed-{variant}");
+        let command =
+            [&["-q", "pso", "--backend", "cpu", "--out", &run, "--checkpoint-every", "0"], &all[..]].concat();
+        let mut child = bench.spawn(&command);
+        let checkpoint = bench.path(&format!("{run}/checkpoint.safetensors"));
+        wait_until("a step is stored", || {
+            Checkpoint::read(&checkpoint).is_ok_and(|c| c.progress.epochs >= 5)
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!bench.path(&format!("{run}/params.json")).exists(), "it was over before it was killed");
+        // `tune` leaves it alone.
+        assert!(
+            bench.fails(&["tune", "--resume", &run, "--backend", "cpu"], 2).contains("gputexel pso --resume")
+        );
+        let report = pso(&bench, &["--resume", &run]);
+        assert_eq!(report["iterations"], 600);
+        let other = if variant == "2025" { "whole" } else { "whole-2018" };
+        for name in ["params.json", "z.json"] {
+            assert!(
+                bench.bytes(&format!("{run}/{name}")) == bench.bytes(&format!("{other}/{name}")),
+                "{variant}"
+            );
+        }
+        let epochs: Vec<u64> =
+            bench.metrics(&run).iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+        assert_eq!(epochs, (1..=600).collect::<Vec<u64>>());
+    }
+    assert!(whole["held_out"].is_f64());
+    assert!(
+        bench.fails(&["pso", "--resume", "whole", "--backend", "cpu"], 2).contains("the run is finished")
+    );
+    bench.tune(&["d.bin", "--k", "0.8", "--out", "tuned", "--epochs", "1"]);
+    let record = bench.json("tuned/run.json");
+    std::fs::remove_file(bench.path("tuned/checkpoint.safetensors")).unwrap();
+    bench.write("tuned/run.json", record.to_string());
+    assert!(
+        bench
+            .fails(&["pso", "--resume", "tuned", "--backend", "cpu"], 2)
+            .contains("not a run of 'gputexel pso'")
+    );
+}
+
+#[test]
+fn bases_without_bounds_get_them_from_a_radius() {
+    let bench = bench();
+    let run = |flags: &[&str]| pso(&bench, &[&SHORT[..], &["--out", "r", "--force"], flags].concat());
+    let refuse = |flags: &[&str]| {
+        bench.fails(&[&["pso"], &SHORT[..], &["--out", "n", "--backend", "cpu"], flags].concat(), 2)
+    };
+    assert!(refuse(&["--basis", "identity"]).contains("'pawn_a1.mg' has none"));
+    let real = run(&["--basis", "identity", "--radius", "40", "--freeze", "king"]);
+    let values: Vec<f64> =
+        real["coordinates"].as_object().unwrap().values().map(|v| v.as_f64().unwrap()).collect();
+    assert_eq!(values.len(), 640);
+    assert!(values.iter().any(|v| v.fract() != 0.0));
+    let knight = |report: &Value| number(&report["coordinates"], "knight_f3.mg");
+    assert!((260.0..=340.0).contains(&knight(&real)));
+    let whole = run(&["--basis", "mirrored+tied", "--radius", "40", "--integers"]);
+    assert!(whole["coordinates"].as_object().unwrap().values().all(|v| v.as_f64().unwrap().fract() == 0.0));
+    for radius in ["0", "-1", "nan", "inf"] {
+        assert!(refuse(&["--basis", "identity", &format!("--radius={radius}")]).contains("--radius"));
+    }
+    // A loss without derivatives is polished by single steps alone.
+    let rough = run(&["--loss", "power:1", "--polish"]);
+    assert!(rough["polish"]["optimum"].is_null());
+    assert_eq!(rough["single_steps"]["improving"], 0);
+    assert!(number(&rough, "loss") < number(&rough, "swarm"));
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_is_written() {
+    let bench = bench();
+    let refuse = |flags: &[&str], code: i32| {
+        let err = bench.fails(&[&["pso", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
+        assert!(!bench.path("r").exists(), "{flags:?}");
+        err
+    };
+    for (flag, values) in [
+        ("--swarms", &["0"][..]),
+        ("--particles", &["0"]),
+        ("--iterations", &["0"]),
+        ("--inertia", &["nan", "-1", "inf", "101"]),
+        ("--own", &["nan", "-1", "inf"]),
+        ("--swarm", &["nan", "-1", "inf"]),
+        ("--global", &["nan", "-1", "inf"]),
+        ("--initial-velocity", &["nan", "-1", "inf"]),
+        ("--death", &["nan", "-1", "1.1"]),
+        ("--restart-after", &["0", "-1", "often"]),
+        ("--variant", &["2020", ""]),
+        ("--l2", &["nan", "-1"]),
+        ("--time", &["0", "nan"]),
+        ("--holdout", &["1", "nan"]),
+        ("--checkpoint-every", &["-1", "nan"]),
+        ("--board", &["pieces"]),
+    ] {
+        for value in values {
+            refuse(&[&format!("{flag}={value}")], 2);
+        }
+    }
+    // Too many for any memory: what is needed, and what fits.
+    let err = refuse(&["--particles", "100000000000"], 2);
+    assert!(err.contains("1,200,000,000,000 members need") && err.contains(" fit"), "{err}");
+    assert!(refuse(&["--swarms", "18446744073709551615"], 2).contains("cannot be counted"));
+    assert!(
+        refuse(&["--particles", "10000000", "--basis", "identity", "--radius", "9"], 2).contains("at most")
+    );
+
+    let file = |coordinate: Value| {
+        let file =
+            json!({ "format": "gputexel-basis", "version": 1, "name": "x", "coordinates": [coordinate] });
+        bench.write("b.json", file.to_string());
+        refuse(&["--basis", "b.json"], 1)
+    };
+    let moves = json!({ "knight": 1 });
+    assert!(file(json!({ "name": "a", "min": 1, "max": 3, "moves": moves })).contains("exclude the start"));
+    assert!(file(json!({ "name": "a", "min": 1, "max": 0, "moves": moves })).contains("empty"));
+    assert!(
+        file(json!({ "name": "a", "min": 0, "max": 9, "moves": { "unicorn": 1 } })).contains("'unicorn'")
+    );
+    let open = json!({ "format": "gputexel-basis", "version": 1, "name": "x", "coordinates": [{ "name": "a", "min": 0, "moves": moves }] });
+    bench.write("b.json", open.to_string());
+    assert!(refuse(&["--basis", "b.json"], 2).contains("swarms need bounds, and 'a' has none"));
+    bench.dataset("m.bin", FeatureKind::Material, 500, 7);
+    bench.fails(&["pso", "m.bin", "--out", "r", "--backend", "cpu"], 2);
+    bench.write("p.epd", "8/8/8/8/8/8/8/K1k5 w - - c9 \"1-0\";\n");
+    assert!(
+        bench
+            .fails(&["pso", "p.epd", "--out", "r", "--backend", "cpu"], 1)
+            .contains("p.epd: pso needs a dataset")
+    );
+    bench.dataset("none.bin", FeatureKind::Pst, 0, 1);
+    assert!(
+        bench
+            .fails(&["pso", "none.bin", "--out", "r", "--backend", "cpu"], 1)
+            .contains("contains no positions")
+    );
+}
+
+#[test]
+fn states_that_are_broken_are_refused() {
+    let bench = bench();
+    let flags = [
+        "-q",
+        "pso",
+        "d.bin",
+        "--k",
+        "0.8",
+        "--iterations",
+        "1000000",
+        "--out",
+        "k",
+        "--checkpoint-every",
+        "0",
+    ];
+    let mut child = bench.spawn(&[&flags[..], &["--backend", "cpu"]].concat());
+    let path = bench.path("k/checkpoint.safetensors");
+    let mut good = None;
+    wait_until("a step is stored", || {
+        good = Checkpoint::read(&path).ok().filter(|good| good.progress.epochs > 2);
+        good.is_some()
+    });
+    let good = good.unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let refuse = |change: &dyn Fn(&mut Checkpoint)| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        bad.write(&path).unwrap();
+        let err = bench.fails(&["pso", "--resume", "k", "--backend", "cpu"], 1);
+        assert!(err.contains("checkpoint.safetensors"), "{err}");
+        err
+    };
+    for name in good.optimizer.vectors.keys() {
+        let nan = refuse(&|c| c.optimizer.vectors.get_mut(name).unwrap()[0] = f64::NAN);
+        assert!(nan.contains("finite"), "{nan}");
+        assert!(refuse(&|c| c.optimizer.vectors.get_mut(name).unwrap().truncate(1)).contains(name.as_str()));
+    }
+    assert!(
+        refuse(&|c| c.optimizer.vectors.get_mut("positions").unwrap()[5] = 1e9).contains("outside the space")
+    );
+    refuse(&|c| c.optimizer.scalars["rng"] = json!(null));
+    refuse(&|c| c.optimizer.scalars["method"] = json!("adam"));
+    good.write(&path).unwrap();
+    let record = bench.json("k/run.json");
+    for (pointer, value) in [
+        ("/config/optimizer/settings/swarms", json!(0)),
+        ("/config/optimizer/settings/death", json!(2)),
+        ("/config/basis/coordinates/0/max", json!(null)),
+        ("/config/basis/coordinates/0/start", json!(0)),
+    ] {
+        let mut bad = record.clone();
+        *bad.pointer_mut(pointer).unwrap() = value;
+        bench.write("k/run.json", bad.to_string());
+        let (code, _, err) = bench.run(&["pso", "--resume", "k", "--backend", "cpu"], "");
+        assert!((code == 1 || code == 2) && err.lines().count() == 1, "{pointer}: {err}");
+    }
+}

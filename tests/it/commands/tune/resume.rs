@@ -1,0 +1,313 @@
+//! Runs that were killed, interrupted or stored go on to the very same result.
+#![cfg(unix)]
+
+use std::process::Child;
+
+use crate::common::program::{Bench, assert_one_line, wait_until, write_games};
+use gputexel::model::FeatureKind;
+use gputexel::tuning::Checkpoint;
+use serde_json::Value;
+
+const ADAM: [&str; 9] =
+    ["d.bin", "--l2=0", "--optimizer", "adam", "--k", "0.8", "--backend", "cpu", "--threads=1"];
+
+fn bench() -> Bench {
+    Bench::with_positions(4000, 11)
+}
+
+/// Starts a run, with a checkpoint after every step, and waits for the third.
+fn started(bench: &Bench, out: &str, flags: &[&str]) -> Child {
+    let args = [&["tune", "--out", out, "--checkpoint-every", "0"], &ADAM[..], flags].concat();
+    let child = bench.spawn(&args);
+    wait_for_step(bench, out, 3);
+    child
+}
+
+fn wait_for_step(bench: &Bench, run: &str, step: u64) {
+    let checkpoint = bench.path(run).join("checkpoint.safetensors");
+    wait_until("a step is stored", || checkpoint.exists() && steps(bench, run) >= step);
+}
+
+fn steps(bench: &Bench, run: &str) -> u64 {
+    Checkpoint::read(&bench.path(run).join("checkpoint.safetensors")).unwrap().progress.steps
+}
+
+/// Each epoch once and in order.
+fn assert_metrics_are_whole(bench: &Bench, run: &str, epochs: u64) {
+    let numbers: Vec<u64> = bench.metrics(run).iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+    assert!(numbers.iter().copied().eq(1..=epochs), "{numbers:?}");
+}
+
+/// The metrics without what differs from run to run.
+fn losses(bench: &Bench, run: &str) -> Vec<(Value, Value)> {
+    bench.metrics(run).iter().map(|line| (line["loss"].clone(), line["held_out"].clone())).collect()
+}
+
+#[test]
+#[ignore = "full"]
+fn a_killed_run_goes_on_to_the_same_bytes() {
+    let bench = bench();
+    for (name, epochs, flags) in [
+        ("full", 3000, &[][..]),
+        ("batches", 600, &["--batches", "7"][..]),
+        ("held", 3000, &["--holdout", "0.25", "--patience", "3000"][..]),
+        ("several", 500, &["--learning-rate", "0.5,2,5", "--batches", "3", "--schedule", "step:0.9:7"][..]),
+    ] {
+        let epochs_flag = format!("--epochs={epochs}");
+        let flags = [flags, &[epochs_flag.as_str()]].concat();
+        let whole = format!("{name}-whole");
+        bench.tune(&[&["--out", &whole], &ADAM[..6], &flags].concat());
+        // Killed twice, the first time with a torn line behind what the checkpoint knows.
+        let mut child = started(&bench, name, &flags);
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
+        let first = steps(&bench, name);
+        assert!(!bench.path(name).join("params.json").exists());
+        let metrics = bench.path(name).join("metrics.jsonl");
+        let mut text = std::fs::read(&metrics).unwrap();
+        text.extend(b"{\"epoch\": 99999, \"lo");
+        std::fs::write(&metrics, text).unwrap();
+
+        let mut child =
+            bench.spawn(&["tune", "--resume", name, "--checkpoint-every", "0", "--backend", "cpu"]);
+        wait_for_step(&bench, name, first + 3);
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
+        assert!(steps(&bench, name) > first);
+
+        let report = bench.tune(&["--resume", name]);
+        assert_eq!(report["epochs"], epochs, "{name}");
+        assert_metrics_are_whole(&bench, name, epochs);
+        assert!(losses(&bench, name) == losses(&bench, &whole), "{name}: other losses on the way");
+        for file in ["params.json", "tables.h", "tables.hpp", "tables.rs"] {
+            assert!(
+                bench.bytes(&format!("{name}/{file}")) == bench.bytes(&format!("{whole}/{file}")),
+                "{name}: {file} differs"
+            );
+        }
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn an_interrupted_run_says_how_to_go_on() {
+    let bench = bench();
+    let child = started(&bench, "r", &["--epochs", "3000", "--bootstrap", "5"]);
+    let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert_one_line(&err);
+    assert!(err.starts_with("gputexel: interrupted: after "), "{err}");
+    assert!(err.contains("'gputexel tune --resume r'"), "{err}");
+    assert!(!bench.path("r").join("params.json").exists());
+    assert!(!bench.path("r").join("tables.h").exists());
+
+    let (code, out, err) = bench.run(&["tune", "--resume", "r", "--backend", "cpu"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("resumed     after "), "{out}");
+    assert_metrics_are_whole(&bench, "r", 3000);
+    bench.tune(&[&["--out", "whole", "--epochs=3000", "--bootstrap=5"], &ADAM[..6]].concat());
+    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+    assert_eq!(bench.json("r/params.json")["uncertainty"]["resamples"], 5);
+}
+
+#[test]
+fn what_cannot_be_resumed_is_refused() {
+    let bench = bench();
+    let resume = ["tune", "--backend", "cpu", "--resume", "r"];
+    assert!(bench.fails(&resume, 1).contains("not the folder of a run"));
+    std::fs::create_dir(bench.path("r")).unwrap();
+    assert!(bench.fails(&resume, 1).contains("not the folder of a run"));
+    bench.write("r/run.json", "{\n\"program\": 3\n}\n");
+    assert!(bench.fails(&resume, 1).contains("run.json:2: not a valid record of a run"));
+    bench.write("r/run.json", "");
+    assert!(bench.fails(&resume, 1).contains("run.json"));
+
+    let mut child = started(&bench, "k", &["--epochs", "100000"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let resume = ["-q", "tune", "--backend", "cpu", "--resume", "k"];
+    let checkpoint = bench.path("k/checkpoint.safetensors");
+    let whole = std::fs::read(&checkpoint).unwrap();
+    for length in [0, 4, 100, whole.len() - 1] {
+        std::fs::write(&checkpoint, &whole[..length]).unwrap();
+        assert!(bench.fails(&resume, 1).contains("not a checkpoint, or damaged"), "{length} bytes");
+    }
+    // Every tensor in turn with a number that is none.
+    let good = {
+        std::fs::write(&checkpoint, &whole).unwrap();
+        Checkpoint::read(&checkpoint).unwrap()
+    };
+    for name in good.optimizer.vectors.keys() {
+        for bad in [f64::NAN, f64::INFINITY] {
+            let mut broken = good.clone();
+            *broken.optimizer.vectors.get_mut(name).unwrap().last_mut().unwrap() = bad;
+            broken.write(&checkpoint).unwrap();
+            let err = bench.fails(&resume, 1);
+            assert!(err.contains("checkpoint.safetensors") && err.contains("finite"), "{name}: {err}");
+        }
+        let mut short = good.clone();
+        short.optimizer.vectors.get_mut(name).unwrap().pop();
+        short.write(&checkpoint).unwrap();
+        assert!(bench.fails(&resume, 1).contains(name.as_str()));
+    }
+    let mut foreign = good.clone();
+    foreign.optimizer.scalars["method"] = "gauss-newton".into();
+    foreign.write(&checkpoint).unwrap();
+    assert!(bench.fails(&resume, 1).contains("checkpoint.safetensors"));
+    std::fs::write(&checkpoint, &whole).unwrap();
+
+    // Other positions under the same name, then none.
+    let data = bench.bytes("d.bin");
+    bench.dataset("e.bin", FeatureKind::Pst, 4000, 12);
+    std::fs::write(bench.path("d.bin"), bench.bytes("e.bin")).unwrap();
+    assert!(bench.fails(&resume, 1).contains("not the dataset that the run started with"));
+    std::fs::remove_file(bench.path("d.bin")).unwrap();
+    assert!(bench.fails(&resume, 1).contains("d.bin"));
+    bench.write("d.bin", data);
+
+    // A record that was tampered with.
+    let record = bench.json("k/run.json");
+    for (key, value) in [("k", "-1"), ("holdout", "7"), ("start", "[1.0, 2.0]"), ("stopping", "{}")] {
+        let mut bad = record.clone();
+        bad["config"][key] = serde_json::from_str(value).unwrap();
+        bench.write("k/run.json", bad.to_string());
+        let (code, _, err) = bench.run(&resume, "");
+        assert!(code == 1 || code == 2, "{key}: {code}");
+        assert_one_line(&err);
+    }
+    // Flags that would change what is computed cannot come along.
+    for flags in [
+        &["--k", "0.5"][..],
+        &["--k-e", "0.5"],
+        &["--win-scale", "400"],
+        &["--e-scale", "400"],
+        &["--prior", "zero"],
+        &["--loss", "squared"],
+        &["--l2", "1"],
+        &["--holdout", "0.1"],
+        &["--seed", "2"],
+        &["--learning-rate", "1"],
+        &["--batches", "2"],
+        &["--epochs", "7"],
+        &["--time", "7"],
+        &["--out", "x"],
+        &["--force"],
+        &["d.bin"],
+    ] {
+        let err = bench.fails(&[&["tune", "--resume", "k"], flags].concat(), 2);
+        assert!(err.contains("cannot be used with"), "{flags:?}: {err}");
+    }
+}
+
+#[test]
+fn a_finished_run_is_finished_once_its_result_is_there() {
+    let bench = bench();
+    bench.tune(&["d.bin", "--out", "r", "--epochs", "3"]);
+    let err = bench.fails(&["tune", "--resume", "r", "--backend", "cpu"], 2);
+    assert!(err.contains("r: the run is finished (epoch limit reached)"), "{err}");
+    // The state has done its duty.
+    assert!(bench.bytes("r/checkpoint.safetensors").len() < 2000);
+
+    // A full disk, or a folder in the way, at the last moment costs no work.
+    let run = [&["tune", "--out", "s", "--epochs=40", "--holdout=0.2"], &ADAM[..]].concat();
+    std::fs::create_dir_all(bench.path("s/params.json/x")).unwrap();
+    bench.fails(&["tune", "d.bin", "--out", "s"], 2);
+    std::fs::remove_dir_all(bench.path("s")).unwrap();
+    std::fs::create_dir_all(bench.path("s/tables.rs/x")).unwrap();
+    let (code, _, err) = bench.run(&[&run[..], &["--force"]].concat(), "");
+    assert_eq!(code, 1);
+    assert_one_line(&err);
+    assert!(err.contains("tables.rs"), "{err}");
+    assert!(!bench.path("s/params.json").exists());
+    std::fs::remove_dir_all(bench.path("s/tables.rs")).unwrap();
+    let report = bench.tune(&["--resume", "s"]);
+    assert_eq!((&report["epochs"], &report["reason"]), (&40.into(), &"epochs".into()));
+    assert_metrics_are_whole(&bench, "s", 40);
+    bench.tune(&[&["--out", "whole", "--epochs=40", "--holdout=0.2"], &ADAM[..6]].concat());
+    assert!(bench.bytes("s/params.json") == bench.bytes("whole/params.json"));
+}
+
+#[test]
+fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
+    let bench = bench();
+    let mut child = started(&bench, "r", &["--epochs", "3000"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Less than the checkpoint knows of: the disk did not get to keep it.
+    let metrics = bench.path("r/metrics.jsonl");
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    let known = Checkpoint::read(&bench.path("r/checkpoint.safetensors")).unwrap().progress.metrics;
+    let kept: Vec<&str> = text.split_inclusive('\n').take(known as usize - 1).collect();
+    std::fs::write(&metrics, kept.concat() + "{\"epoch\": 3").unwrap();
+    bench.tune(&["--resume", "r"]);
+    let numbers: Vec<u64> = bench.metrics("r").iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    assert_eq!(numbers.last(), Some(&3000));
+}
+
+#[test]
+fn leftovers_are_cleared_and_gaps_filled() {
+    let bench = bench();
+    let tune = ["-q", "tune", "d.bin", "--l2=0", "--epochs", "3", "--backend", "cpu"];
+    // Killed between the parameters and the report.
+    bench.tune(&["d.bin", "--epochs", "3", "--out", "r"]);
+    let tables = bench.bytes("r/tables.h");
+    for name in ["r/report.html", "r/tables.h"] {
+        std::fs::remove_file(bench.path(name)).unwrap();
+    }
+    let resume = ["tune", "--resume", "r", "--backend", "cpu"];
+    let (code, out, err) = bench.run(&resume, "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.ends_with("written     tables.h, report.html\n"), "{out}");
+    assert!(bench.bytes("r/tables.h") == tables && bench.path("r/report.html").exists());
+    assert!(bench.fails(&resume, 2).contains("r: the run is finished"));
+
+    // Killed at the start, while positions were extracted.
+    std::fs::create_dir(bench.path("s")).unwrap();
+    bench.write("s/.gputexel-a1b2c3", "half");
+    bench.write("s/.gputexel.lock", "process 999999999\nmade dataset.bin\n");
+    bench.write("s/dataset.bin", "half");
+    write_games(&bench, "games.pgn");
+    let message = bench.fails(&["tune", "--resume", "s", "--backend", "cpu"], 1);
+    assert!(message.contains("s: there is nothing to resume: it has no run.json yet"), "{message}");
+    let games =
+        ["-q", "tune", "games.pgn", "--l2=0", "--k", "0.8", "--epochs", "1", "--backend", "cpu", "--out"];
+    assert_eq!(bench.run(&[&games[..], &["s"]].concat(), "").0, 0);
+    assert!(bench.names("s").iter().all(|name| !name.starts_with('.')), "{:?}", bench.names("s"));
+    // What somebody else put there is not ours to write over.
+    std::fs::create_dir(bench.path("t")).unwrap();
+    bench.write("t/dataset.bin", "mine");
+    assert!(bench.fails(&[&games[..], &["t"]].concat(), 2).contains("t: exists and is not empty"));
+    assert_eq!((bench.bytes("t/dataset.bin"), bench.names("t").len()), (b"mine".to_vec(), 1));
+    // What a run made that was refused goes again, and so does its lock.
+    assert_eq!(bench.run(&[&games[..], &["u", "--errors", "--holdout", "0.99"]].concat(), "").0, 2);
+    assert!(!bench.path("u").exists());
+
+    // Killed while the best parameters of a sweep were written.
+    let sweep =
+        ["-q", "sweep", "d.bin", "--grid", "l2=0", "--folds", "2", "--epochs", "2", "--backend", "cpu"];
+    assert_eq!(bench.run(&[&sweep[..], &["--out", "w", "--best", "best"]].concat(), "").0, 0);
+    let best = bench.bytes("best/params.json");
+    let mut record = bench.json("w/sweep.json");
+    record["outputs"]["written"] = false.into();
+    bench.write("w/sweep.json", record.to_string());
+    std::fs::remove_file(bench.path("best/params.json")).unwrap();
+    bench.write("best/.gputexel-d4e5f6", "half");
+    bench.write("best/.gputexel.lock", "process 999999999\n");
+    let (code, _, err) = bench.run(&["-q", "sweep", "--resume", "w", "--backend", "cpu"], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(bench.bytes("best/params.json") == best);
+    assert_eq!(bench.names("best"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
+    // A folder without a sweep to resume that a kill left half-written takes the same command again.
+    std::fs::remove_file(bench.path("best/params.json")).unwrap();
+    let again = [&sweep[..], &["--best", "best"]].concat();
+    assert_eq!(bench.run(&again, "").0, 0);
+    assert!(bench.fails(&again, 2).contains("best: exists and is not empty"));
+    // And the folder of the sweep itself will do.
+    assert_eq!(bench.run(&[&sweep[..], &["--out", "x", "--best", "x"]].concat(), "").0, 0);
+    assert!(bench.path("x/params.json").exists() && bench.path("x/sweep.json").exists());
+    assert_eq!(bench.run(&[&tune[..], &["--prior", "x", "--out", "y"]].concat(), "").0, 0);
+}

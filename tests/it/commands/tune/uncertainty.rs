@@ -1,0 +1,102 @@
+//! Standard errors and bootstraps as `gputexel tune` tells them.
+
+use crate::common::games::games;
+use crate::common::program::Bench;
+use gputexel::model::FeatureKind;
+
+#[test]
+fn errors_without_meaning_are_not_given() {
+    let bench = Bench::new();
+    games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
+    // Far from any minimum: all scores saturate, and nearly no position has curvature.
+    let flags = ["tune", "d.bin", "--l2=0", "--out", "r", "--backend", "cpu", "--k-e", "60", "--errors"];
+    let (code, out, err) = bench.run(&[&flags[..], &["--optimizer", "adam", "--epochs", "1"]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("not determined (beyond 10,000 centipawns)"), "{out}");
+    let file = bench.json("r/params.json");
+    let list = file["parameters"].as_array().unwrap();
+    let errors = || list.iter().flat_map(|p| [p["errors"]["mg"].as_f64(), p["errors"]["eg"].as_f64()]);
+    assert!(errors().flatten().all(|error| error <= 10_000.0));
+    assert!(errors().filter(Option::is_none).count() > 64, "{out}");
+}
+
+#[test]
+#[ignore = "full"]
+fn the_program_tells_errors() {
+    let bench = Bench::new();
+    games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
+    let flags = ["d.bin", "--l2", "1e-3", "--holdout", "0.2", "--bootstrap", "40"];
+    let report = bench.tune(&[&["--out", "r", "--threads", "1"], &flags[..]].concat());
+    let uncertainty = &report["uncertainty"];
+    let clusters = uncertainty["clusters"].as_u64().unwrap();
+    assert!((350..450).contains(&clusters), "{uncertainty}");
+    assert_eq!(uncertainty["clustered_by"], "game");
+    assert_eq!(
+        (&uncertainty["bootstrap"]["members"], &uncertainty["bootstrap"]["used"]),
+        (&40.into(), &40.into())
+    );
+    let file = bench.json("r/params.json");
+    assert_eq!(file["uncertainty"]["clusters"], clusters);
+    let record = |name: &str| {
+        let list = file["parameters"].as_array().unwrap();
+        list.iter().find(|record| record["name"] == name).unwrap().clone()
+    };
+    let pawn = record("pawn_e4");
+    let (error, spread) = (pawn["errors"]["mg"].as_f64().unwrap(), &pawn["bootstrap"]["mg"]);
+    assert!((0.5..2.0).contains(&(spread["error"].as_f64().unwrap() / error)), "{pawn}");
+    let value = pawn["mg"].as_f64().unwrap();
+    assert!(spread["low"].as_f64().unwrap() < value && value < spread["high"].as_f64().unwrap(), "{pawn}");
+    let none = record("pawn_a1");
+    assert!(none["errors"]["mg"].is_null() && none["bootstrap"]["eg"].is_null(), "{none}");
+    assert!(none["errors"].as_object().unwrap().contains_key("mg"));
+    // The same bytes on other threads; a file with errors is a prior like any other.
+    bench.tune(&[&["--out", "s", "--threads", "3"], &flags[..]].concat());
+    assert!(bench.bytes("r/params.json") == bench.bytes("s/params.json"));
+    let again = bench.tune(&["d.bin", "--out", "t", "--prior", "r/params.json"]);
+    assert!(again["uncertainty"].is_null());
+    assert!(bench.json("t/params.json")["uncertainty"].is_null());
+
+    // In words; Adam after five epochs is told that it is not there yet.
+    let adam = ["d.bin", "--optimizer", "adam", "--epochs", "5", "--batches", "2", "--errors"];
+    let (code, out, err) = bench.run(&[&["tune", "--out", "a", "--backend", "cpu"], &adam[..]].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in [
+        "clustered by 500 games",
+        "middlegame",
+        "largest ",
+        "differ by more than 2 standard errors",
+        "errors from the optimum",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(!out.contains("bootstrap"));
+
+    // A basis has errors by coordinate as well.
+    bench.tune(&["d.bin", "--out", "b", "--basis", "tied", "--errors"]);
+    let z = bench.json("b/z.json");
+    let coordinates = z["coordinates"].as_array().unwrap();
+    assert!(coordinates.iter().any(|c| c["uncertainty"]["error"].as_f64().is_some_and(|error| error > 0.0)));
+    assert!(coordinates.iter().any(|c| c["uncertainty"]["standing"] == "unsupported"));
+}
+
+#[test]
+fn questions_without_an_answer_are_refused() {
+    let bench = Bench::new();
+    games(&bench.path("d.bin"), FeatureKind::Pst, 8, 20, 1, 5);
+    for (flags, message) in [
+        (&["--bootstrap", "0"][..], "bootstrap of 0: at least 2 resamples"),
+        (&["--bootstrap", "1"][..], "bootstrap of 1: at least 2 resamples"),
+        (
+            &["--bootstrap", "100000000"][..],
+            "bootstrap of 100000000: the optima of at most 174762 resamples of 768 parameters",
+        ),
+        (&["--bootstrap", "1000000000"], "at most 174762 resamples of 768 parameters"),
+        (&["--errors", "--loss", "power:1.5", "--optimizer", "adam"][..], "'power:1.5' has none"),
+        (&["--errors"][..], "8 games are too few"),
+    ] {
+        let all = [&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat();
+        let err = bench.fails(&all, 2);
+        assert!(err.contains(message), "{err}");
+        assert!(!bench.path("r").exists(), "{flags:?} left a folder");
+    }
+}

@@ -1,0 +1,112 @@
+//! What some tests need and a machine may lack: a GPU adapter, compilers, engines, public data.
+//!
+//! A test without its requirement says so on standard error, in one line that the test harness does
+//! not hold back, and passes. It fails instead where the environment asks for the requirement:
+//!
+//! - `GPUTEXEL_REQUIRE_ALL=1` asks for everything,
+//! - `GPUTEXEL_REQUIRE=gpu,g++,python` for what it lists, names of [`NAMES`],
+//! - `GPUTEXEL_REQUIRE_GPU=1` for a GPU adapter.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What can be asked for. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public games and positions beside the checkout, `root` the
+/// right to give files away, `ptrace` the right to trace processes.
+pub const NAMES: [&str; 23] = [
+    "gpu",
+    "radv",
+    "spirv-val",
+    "cc",
+    "c++",
+    "gcc",
+    "g++",
+    "rustc",
+    "python",
+    "scikit-learn",
+    "go",
+    "dotnet",
+    "chromium",
+    "stockfish",
+    "toga2",
+    "mkfifo",
+    "nats-server",
+    "mpirun",
+    "openssl",
+    "/dev/full",
+    "root",
+    "ptrace",
+    "data",
+];
+
+/// The switches of the environment, as they are set.
+#[derive(Clone, Debug, Default)]
+pub struct Switches {
+    pub all: Option<String>,
+    pub gpu: Option<String>,
+    pub list: Option<String>,
+}
+
+impl Switches {
+    fn of_environment() -> Self {
+        let value = |name| std::env::var(name).ok();
+        Self {
+            all: value("GPUTEXEL_REQUIRE_ALL"),
+            gpu: value("GPUTEXEL_REQUIRE_GPU"),
+            list: value("GPUTEXEL_REQUIRE"),
+        }
+    }
+
+    /// Whether a test that lacks something must fail. An error names what the list has in vain.
+    pub fn require(&self, name: &str) -> Result<bool, String> {
+        assert!(NAMES.contains(&name), "'{name}' is no name of a requirement");
+        let list = self.list.as_deref().unwrap_or("");
+        let listed: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        if let Some(unknown) = listed.iter().find(|name| !NAMES.contains(name)) {
+            return Err(format!("GPUTEXEL_REQUIRE: '{unknown}' is none of {}", NAMES.join(", ")));
+        }
+        let is_on = |switch: &Option<String>| switch.as_deref() == Some("1");
+        Ok(is_on(&self.all) || (name == "gpu" && is_on(&self.gpu)) || listed.contains(&name))
+    }
+}
+
+/// Says that the running test, or a part of it, is skipped for want of something, or fails if that is
+/// required.
+#[track_caller]
+pub fn lack(name: &str, why: &str) {
+    let required = Switches::of_environment().require(name).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!required, "{name} is required: {why}");
+    let thread = std::thread::current();
+    let line = format!("SKIPPED: {}: no {name}: {why}\n", thread.name().unwrap_or("a test"));
+    // Not by `eprintln!`, which the harness shows of failed tests alone.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// Whether there is a program, by its name on the path or by its own path.
+#[track_caller]
+pub fn program(program: &str) -> bool {
+    let found = find(program).is_some();
+    if !found {
+        let file = Path::new(program).file_name().unwrap().to_str().unwrap();
+        let name = if file == "python3" { "python" } else { file };
+        lack(name, &format!("there is no program {program}"));
+    }
+    found
+}
+
+/// Whether there is a file that some systems have, by its path.
+#[track_caller]
+pub fn file(path: &str) -> bool {
+    let found = Path::new(path).exists();
+    if !found {
+        lack(path, "there is no such file");
+    }
+    found
+}
+
+/// Where a program is, without a word if it is nowhere.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    // A path of its own replaces the folder.
+    std::env::split_paths(&folders).map(|folder| folder.join(&file)).find(|path| path.is_file())
+}

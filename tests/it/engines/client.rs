@@ -1,0 +1,580 @@
+//! Engines in other processes: real ones, and all the ways to misbehave.
+//!
+//! The bad engines are shell scripts, so these tests need a POSIX shell. The real ones are looked for
+//! where Debian puts them, see [`requirement`].
+#![cfg(unix)]
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::script::{Bench, EngineScript};
+use crate::common::requirement;
+use gputexel::Error;
+use gputexel::engine::{Clock, Limits, Score};
+use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel::matches::{Choice, Failure, GameSoFar, Player};
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
+
+const SECONDS: fn(u64) -> Duration = Duration::from_secs;
+
+/// A script that behaves, but for what a test puts in its place.
+struct Script {
+    before: &'static str,
+    options: &'static str,
+    ready: &'static str,
+    go: &'static str,
+    quit: &'static str,
+}
+
+const GOOD: Script = Script {
+    before: ":",
+    options: "echo 'option name Hash type spin default 16 min 1 max 64'",
+    ready: "echo readyok",
+    go: "echo 'info depth 3 score cp 12 nodes 77'; echo 'bestmove e2e4'",
+    quit: "exit 0",
+};
+
+impl EngineScript for Script {
+    fn text(&self) -> String {
+        let Self { before, options, ready, go, quit } = self;
+        format!(
+            "starts=$(grep -c . pids)\n{before}\n\
+             while IFS= read -r line; do echo \"$line\" >> told\ncase \"$line\" in\n\
+             uci) echo 'id name Script  One'; {options}; echo uciok;;\n\
+             isready) {ready};;\ngo*) {go};;\nquit) {quit};;\nesac\ndone\n"
+        )
+    }
+}
+
+fn game(fen: &str, moves: &str) -> GameSoFar {
+    let chess960 = fen.contains("HA");
+    let mode = if chess960 { CastlingMode::Chess960 } else { CastlingMode::Standard };
+    let start = match fen {
+        "" => Chess::default(),
+        _ => fen.parse::<Fen>().unwrap().into_position::<Chess>(mode).unwrap(),
+    };
+    let mut game =
+        GameSoFar { start: start.clone(), chess960, moves: Vec::new(), position: start, clocks: None };
+    for word in moves.split_whitespace() {
+        let m = word.parse::<UciMove>().unwrap().to_move(&game.position).unwrap();
+        game.moves.push(m);
+        game.position.play_unchecked(m);
+    }
+    game
+}
+
+fn start_engine(bench: &Bench) -> UciPlayer {
+    UciPlayer::start(bench.command()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn start() -> GameSoFar {
+    game("", "")
+}
+
+/// A Chess960 position where both sides can castle to the queen's side at once.
+const FRC: &str = "rk2nbqr/pp1ppppp/8/8/8/8/PP1PPPPP/RK2NBQR w HAha - 0 1";
+
+const DEPTH: Limits = Limits { depth: Some(3), nodes: None, move_time: None, clock: None };
+
+fn choose(player: &mut UciPlayer, seconds: f64) -> Result<Choice, Failure> {
+    player.choose(&start(), &DEPTH, Duration::from_secs_f64(seconds))
+}
+
+fn e2e4() -> shakmaty::Move {
+    "e2e4".parse::<UciMove>().unwrap().to_move(&Chess::default()).unwrap()
+}
+
+#[test]
+fn a_good_engine_plays() {
+    let bench = Bench::new(&Script {
+        options: "echo 'option name Hash type spin default 16 min 1 max 64'; \
+                  echo 'option name Style type combo default Solid var Solid var Risky'; \
+                  echo 'option name Clear Hash type button'; \
+                  echo 'option name UCI_Chess960 type check default false'",
+        go: "if tail -n 2 told | grep -q fen; then echo 'bestmove b1a1'; \
+             else echo 'info depth 3 score cp 12 nodes 77'; echo 'bestmove e2e4'; fi",
+        ..GOOD
+    });
+    let mut command = bench.command();
+    command.settings = ["hash=32", "Clear Hash="].map(|text| text.parse().unwrap()).to_vec();
+    let mut player = UciPlayer::start(command).unwrap();
+    assert_eq!(player.name(), "Script One");
+    let names: Vec<&str> = player.options().iter().map(|option| option.name.as_str()).collect();
+    assert_eq!(names, ["Hash", "Style", "Clear Hash", "UCI_Chess960"]);
+    assert_eq!(player.options()[0].kind, OptionKind::Spin { default: 16, min: 1, max: 64 });
+    player.set("Style=risky".parse().unwrap()).unwrap();
+    player.new_game(false).unwrap();
+    let choice = choose(&mut player, 5.0).unwrap();
+    assert_eq!(
+        choice,
+        Choice { m: e2e4(), score: Some(Score::Centipawns(12)), depth: Some(3), nodes: Some(77) }
+    );
+    // Two Chess960 games and an ordinary one: the option is set where it changes.
+    let frc = game(FRC, "");
+    player.new_game(true).unwrap();
+    player.new_game(true).unwrap();
+    assert!(player.choose(&frc, &DEPTH, SECONDS(5)).unwrap().m.is_castle());
+    let castled = game(FRC, "b1a1 b8a8");
+    assert_eq!(player.choose(&castled, &DEPTH, SECONDS(5)), Err(Failure::IllegalMove("b1a1".to_string())));
+    player.new_game(false).unwrap();
+    let clock = Clock { remaining: SECONDS(2), increment: SECONDS(0), moves_to_go: None };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let mut later = game("", "e2e4 e7e5");
+    later.clocks = Some([(SECONDS(2), SECONDS(0)), (SECONDS(3), SECONDS(1))]);
+    assert_eq!(player.choose(&later, &limits, SECONDS(5)), Err(Failure::IllegalMove("e2e4".to_string())));
+    drop(player);
+    assert!(bench.is_gone());
+    assert_eq!(
+        bench.lines("told"),
+        [
+            "uci",
+            "setoption name Hash value 32",
+            "setoption name Clear Hash",
+            "isready",
+            "setoption name Style value Risky",
+            "ucinewgame",
+            "isready",
+            "isready",
+            "position startpos",
+            "go depth 3",
+            "setoption name UCI_Chess960 value true",
+            "ucinewgame",
+            "isready",
+            "ucinewgame",
+            "isready",
+            "isready",
+            "position fen rk2nbqr/pp1ppppp/8/8/8/8/PP1PPPPP/RK2NBQR w KQkq - 0 1",
+            "go depth 3",
+            "isready",
+            "position fen rk2nbqr/pp1ppppp/8/8/8/8/PP1PPPPP/RK2NBQR w KQkq - 0 1 moves b1a1 b8a8",
+            "go depth 3",
+            "setoption name UCI_Chess960 value false",
+            "ucinewgame",
+            "isready",
+            "isready",
+            "position startpos moves e2e4 e7e5",
+            "go wtime 2000 btime 3000 winc 0 binc 1000",
+            "quit",
+        ]
+    );
+}
+
+#[test]
+#[ignore = "full"]
+fn what_engines_say_of_moves_is_judged() {
+    for (go, expected) in [
+        ("echo 'bestmove e2e5'", Err(Failure::IllegalMove("e2e5".to_string()))),
+        ("echo 'bestmove (none)'", Err(Failure::NoMove("bestmove (none)".to_string()))),
+        ("echo 'bestmove 0000 ponder e2e4'", Err(Failure::NoMove("bestmove 0000 ponder e2e4".to_string()))),
+        ("echo bestmove", Err(Failure::NoMove("bestmove".to_string()))),
+        // Nonsense, bytes that are no UTF-8, empty lines, look-alikes, tokens out of order.
+        (
+            "printf '\\n\\377\\376 bestmove\\nBESTMOVE e2e5\\nbestmoves e2e5\\n\\001\\000\\n'; \
+             printf 'info score\\ninfo depth x\\ninfo pv e2e4 nodes 5 score mate 2 depth 9\\n'; echo 'bestmove e2e4'",
+            Ok((Some(Score::Mate(2)), Some(9), Some(5))),
+        ),
+        (
+            "printf 'info depth 4 score cp -7\\r\\n'; printf 'bestmove e2e4 ponder e7e5\\r\\n'",
+            Ok((Some(Score::Centipawns(-7)), Some(4), None)),
+        ),
+        // A line of 100 KiB is cut, and what follows is read.
+        (
+            "printf 'info depth 5 pv '; head -c 100000 /dev/zero | tr '\\0' x; echo; echo bestmove e2e4",
+            Ok((None, Some(5), None)),
+        ),
+        // An answer too many is no answer to the next question.
+        ("echo 'bestmove e2e4'; echo 'bestmove (none)'", Ok((None, None, None))),
+        ("head -c 1000000 /dev/zero >&2; echo 'bestmove e2e4'", Ok((None, None, None))),
+    ] {
+        let bench = Bench::new(&Script { go, ..GOOD });
+        let mut player = start_engine(&bench);
+        for _ in 0..3 {
+            player.new_game(false).unwrap();
+            let choice = choose(&mut player, 10.0);
+            let said = choice.map(|choice| {
+                assert_eq!(choice.m, e2e4());
+                (choice.score, choice.depth, choice.nodes)
+            });
+            assert_eq!(said, expected, "{go}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        drop(player);
+        assert!(bench.is_gone());
+        assert_eq!(bench.lines("pids").len(), 1, "{go}: started anew without need");
+    }
+}
+
+#[test]
+fn stale_answers_are_dropped_within_a_game() {
+    let bench = Bench::new(&Script { go: "echo 'bestmove e2e4'; echo 'bestmove a1a1'", ..GOOD });
+    let mut player = start_engine(&bench);
+    player.new_game(false).unwrap();
+    for _ in 0..5 {
+        assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn answers_that_come_late_are_not_those_of_the_next_search() {
+    // A second answer whose lines only come once the engine is spoken to again.
+    let late = "echo 'info depth 99 score cp 9999'; echo 'bestmove a1a1'; echo readyok";
+    let bench = Bench::new(&Script { options: "echo uciok", ready: late, ..GOOD });
+    let mut player = start_engine(&bench);
+    player.new_game(false).unwrap();
+    for _ in 0..3 {
+        let choice = choose(&mut player, 5.0).unwrap();
+        assert_eq!((choice.m, choice.score, choice.depth), (e2e4(), Some(Score::Centipawns(12)), Some(3)));
+    }
+    assert_eq!(bench.lines("pids").len(), 1);
+}
+
+#[test]
+fn dead_engines_are_reported_and_started_anew() {
+    for (go, words) in [
+        ("echo 'out of luck' >&2; exit 3", "died (exit status: 3: out of luck)"),
+        ("kill -SEGV $$", "signal: 11 (SIGSEGV)"),
+        ("exec >&-; echo 'deaf' >&2; sleep 100", "died (closed its output: deaf)"),
+        // A child of its own holds the pipes when it dies.
+        ("sleep 100 & exit 4", "died (exit status: 4"),
+    ] {
+        let go = format!("if [ $starts = 1 ]; then {go}; fi; echo 'bestmove e2e4'");
+        let bench = Bench::new(&Script { go: go.leak(), ..GOOD });
+        let mut command = bench.command();
+        command.settings.push(Setting { name: "Hash".to_string(), value: "2".to_string() });
+        let mut player = UciPlayer::start(command).unwrap();
+        player.new_game(false).unwrap();
+        let before = Instant::now();
+        let failure = choose(&mut player, 20.0).unwrap_err();
+        assert!(failure.to_string().contains(words), "{words}: {failure}");
+        assert!(matches!(failure, Failure::Died(_)));
+        assert!(before.elapsed() < SECONDS(5), "{words}");
+        assert!(bench.is_gone(), "{words}");
+        assert!(matches!(choose(&mut player, 5.0), Err(Failure::NotStarted(_))));
+        player.new_game(false).unwrap();
+        assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
+        drop(player);
+        assert_eq!(bench.lines("pids").len(), 2);
+        let settings = bench.lines("told").iter().filter(|line| line.starts_with("setoption")).count();
+        assert_eq!(settings, 2, "settings are made at each start");
+        assert!(bench.is_gone());
+    }
+}
+
+#[test]
+fn an_engine_that_dies_between_games_is_started_anew() {
+    let bench = Bench::new(&Script { go: "echo 'bestmove e2e4'; exit 0", ..GOOD });
+    let mut player = start_engine(&bench);
+    for _ in 0..3 {
+        player.new_game(false).unwrap();
+        assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(bench.lines("pids").len(), 3);
+}
+
+#[test]
+#[ignore = "full"]
+fn hanging_engines_are_killed() {
+    for go in [
+        "while :; do sleep 100; done",
+        "trap '' TERM INT HUP PIPE; while :; do sleep 100; done",
+        // Output without end, with and without ends of lines.
+        "while :; do echo 'info depth 1 score cp 1'; done",
+        "cat /dev/zero",
+        "yes | tr -d '\\n'",
+        "yes nonsense >&2",
+        "echo 'info depth 1'",
+    ] {
+        let bench = Bench::new(&Script { go, ..GOOD });
+        let mut player = start_engine(&bench);
+        player.new_game(false).unwrap();
+        let before = Instant::now();
+        let failure = choose(&mut player, 0.5);
+        assert_eq!(failure, Err(Failure::Hung(Duration::from_millis(500))), "{go}");
+        assert!(before.elapsed() < SECONDS(3), "{go}: {:?}", before.elapsed());
+        assert!(bench.is_gone(), "{go}");
+        player.new_game(false).unwrap();
+    }
+}
+
+#[test]
+fn children_of_engines_are_killed_too() {
+    let bench = Bench::new(&Script { go: "sleep 1000 & echo $! > child; wait", ..GOOD });
+    let mut player = start_engine(&bench);
+    player.new_game(false).unwrap();
+    assert!(matches!(choose(&mut player, 0.5), Err(Failure::Hung(_))));
+    let child = bench.lines("child").remove(0);
+    // A killed process takes its time to end, and whoever adopted it may never wait for it.
+    let deadline = Instant::now() + SECONDS(10);
+    loop {
+        match std::fs::read_to_string(format!("/proc/{child}/stat")) {
+            Ok(state) if !state.contains(") Z") => assert!(Instant::now() < deadline, "{state}"),
+            _ => break,
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn engines_outlive_the_thread_that_started_them() {
+    let bench = Bench::new(&GOOD);
+    let mut player = std::thread::scope(|scope| scope.spawn(|| start_engine(&bench)).join().unwrap());
+    std::thread::sleep(Duration::from_millis(200));
+    player.new_game(false).unwrap();
+    assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
+    assert_eq!(bench.lines("pids").len(), 1, "it was started anew");
+}
+
+/// Where the other instance of this test program finds its engine.
+#[cfg(target_os = "linux")]
+const HOST: &str = "GPUTEXEL_TEST_HOST";
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "is started and killed by engines_die_with_a_program_that_is_killed"]
+fn plays_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(HOST) else { return };
+    let folder = Path::new(&folder).display();
+    let command: EngineCommand = format!("/bin/sh '{folder}/engine.sh' \"{folder}\"").parse().unwrap();
+    let mut player = UciPlayer::start(command).unwrap();
+    let _ = player.choose(&start(), &DEPTH, SECONDS(1000));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "full"]
+fn engines_die_with_a_program_that_is_killed() {
+    let bench = Bench::new(&Script {
+        before: "trap '' TERM INT HUP; trap 'while :; do sleep 1; done' EXIT",
+        go: ":",
+        ..GOOD
+    });
+    let mut host = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--ignored", "engines::client::plays_until_it_is_killed"])
+        .env(HOST, bench.path(""))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + SECONDS(20);
+    while !bench.lines("told").iter().any(|line| line.starts_with("go")) {
+        assert!(Instant::now() < deadline, "{:?}", bench.lines("told"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let engine = bench.lines("pids").remove(0);
+    while let Ok(state) = std::fs::read_to_string(format!("/proc/{engine}/stat"))
+        && !state.contains(") Z")
+    {
+        assert!(Instant::now() < deadline, "{state}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn players_that_are_stopped_have_not_failed() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    // One that follows, and one that does not.
+    for (go, follows) in
+        [("read line; echo \"$line\" >> told; echo bestmove e2e4", true), ("sleep 1000", false)]
+    {
+        STOP.store(false, Ordering::Relaxed);
+        let bench = Bench::new(&Script { go, ..GOOD });
+        let mut player = UciPlayer::start_stoppable(bench.command(), &STOP).unwrap();
+        player.new_game(false).unwrap();
+        let before = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                STOP.store(true, Ordering::Relaxed);
+            });
+            assert_eq!(player.choose(&start(), &DEPTH, SECONDS(60)), Err(Failure::Stopped), "{go}");
+        });
+        assert_eq!(player.new_game(false), Err(Failure::Stopped), "{go}");
+        drop(player);
+        assert!(before.elapsed() < SECONDS(20), "{go}: {:?}", before.elapsed());
+        assert!(bench.is_gone(), "{go}");
+        assert_eq!(bench.lines("told").contains(&"stop".to_string()), follows, "{go}");
+        assert_eq!(bench.lines("told").contains(&"quit".to_string()), follows, "{go}");
+        let error = UciPlayer::start_stoppable(bench.command(), &STOP).err().unwrap();
+        assert!(matches!(error, Error::Interrupted(_)), "{error}");
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn engines_that_ignore_quit_are_killed() {
+    for quit in [":", "while :; do :; done", "while :; do echo info; done"] {
+        let bench = Bench::new(&Script {
+            // The end of its input does not stop it either.
+            before: "trap 'while :; do sleep 1; done' EXIT",
+            quit,
+            ..GOOD
+        });
+        let player = start_engine(&bench);
+        let before = Instant::now();
+        drop(player);
+        let took = before.elapsed();
+        assert!(took > Duration::from_millis(900) && took < SECONDS(3), "{quit}: {took:?}");
+        assert!(bench.is_gone(), "{quit}");
+    }
+    // One that obeys is not waited for longer than it takes.
+    let bench = Bench::new(&GOOD);
+    let player = start_engine(&bench);
+    let before = Instant::now();
+    drop(player);
+    assert!(before.elapsed() < Duration::from_millis(800), "{:?}", before.elapsed());
+}
+
+#[test]
+fn engines_that_do_not_read_block_nobody() {
+    // It answers from a loop of its own and never reads again.
+    let bench = Bench::new(&Script {
+        ready: "echo readyok; while :; do echo readyok; echo 'bestmove e2e4'; sleep 0.01; done",
+        ..GOOD
+    });
+    let mut player = start_engine(&bench);
+    let shuffle = "g1f3 g8f6 f3g1 f6g8 ".repeat(200);
+    let long = game("", &shuffle);
+    player.new_game(false).unwrap();
+    for _ in 0..40 {
+        // 40 lines of 4 KiB: more than a pipe holds.
+        assert_eq!(player.choose(&long, &DEPTH, SECONDS(5)).unwrap().m, e2e4());
+    }
+    drop(player);
+    assert!(bench.is_gone());
+}
+
+fn refusal(bench: &Bench, setting: Option<&str>, deadline: f64) -> Error {
+    let mut command = bench.command();
+    command.start_deadline = Duration::from_secs_f64(deadline);
+    command.settings.extend(setting.map(|text| text.parse::<Setting>().unwrap()));
+    let error = UciPlayer::start(command).err().expect("it must not start");
+    assert!(bench.is_gone(), "{error}");
+    error
+}
+
+#[test]
+#[ignore = "full"]
+fn bad_starts_are_explained() {
+    for (before, words) in [
+        ("echo 'no network file' >&2; exit 2", "died (exit status: 2: no network file)"),
+        ("exec >&-; sleep 100", "died (closed its output"),
+        ("sleep 100", "no 'uciok' within 1.0 s"),
+        ("while :; do echo 'option name x type button'; done", "no 'uciok' within 1.0 s"),
+        ("cat /dev/zero", "no 'uciok' within 1.0 s"),
+    ] {
+        let bench = Bench::new(&Script { before, ..GOOD });
+        let error = refusal(&bench, None, 1.0);
+        assert!(matches!(error, Error::Engine { .. }) && error.exit_code() == 1);
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().starts_with("/bin/sh "), "{error}");
+    }
+    let bench = Bench::new(&Script { ready: ":", ..GOOD });
+    assert!(refusal(&bench, None, 1.0).to_string().contains("no answer within 1.0 s"));
+    let missing = UciPlayer::start("/no/such/engine --fast".parse().unwrap()).err().unwrap();
+    let words = "/no/such/engine --fast: cannot be started: No such file or directory (os error 2)";
+    assert_eq!(missing.to_string(), words);
+    for (text, words) in [("", "no program"), ("'a b", "quote"), ("'' x", "no program")] {
+        let error = text.parse::<EngineCommand>().unwrap_err();
+        assert!(error.to_string().contains(words) && error.exit_code() == 2, "{error}");
+    }
+}
+
+#[test]
+fn settings_are_checked_against_what_is_offered() {
+    let bench = Bench::new(&GOOD);
+    for (setting, words) in [
+        ("Threads=2", "Script One: Threads: no such option"),
+        ("Hash=65", "Script One: Hash: '65': must be an integer from 1 to 64"),
+        ("Hash=big", "'big': must be an integer from 1 to 64"),
+    ] {
+        let error = refusal(&bench, Some(setting), 5.0);
+        assert!(error.to_string().contains(words) && error.exit_code() == 2, "{error}");
+    }
+    let mut player = start_engine(&bench);
+    assert!(player.set("Hash=0".parse().unwrap()).is_err());
+    player.set("Hash=64".parse().unwrap()).unwrap();
+    let failure = player.new_game(true).unwrap_err();
+    assert!(failure.to_string().contains("UCI_Chess960"), "{failure}");
+    player.new_game(false).unwrap();
+    for text in ["Hash", "=5", ""] {
+        assert!(text.parse::<Setting>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn slow_and_talkative_starts_are_waited_for() {
+    let bench = Bench::new(&Script {
+        before: "echo 'Engine by Somebody'; echo uciok?; echo 'id name'; printf '\\377\\n'; sleep 1",
+        ready: "sleep 1; echo thinking; printf 'readyok\\r\\n'",
+        ..GOOD
+    });
+    let mut player = start_engine(&bench);
+    assert_eq!(player.name(), "Script One");
+    player.new_game(false).unwrap();
+    assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
+}
+
+/// A real engine, if it is installed.
+fn real(path: &str) -> Option<UciPlayer> {
+    requirement::program(path)
+        .then(|| UciPlayer::start(path.parse().unwrap()).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Plays up to `plies` against itself.
+fn self_play(player: &mut UciPlayer, mut game: GameSoFar, limits: &Limits, plies: usize) -> GameSoFar {
+    player.new_game(game.chess960).unwrap();
+    while game.moves.len() < plies && !game.position.is_game_over() {
+        let choice = player.choose(&game, limits, SECONDS(20)).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(choice.score.is_some(), "{choice:?}");
+        game.moves.push(choice.m);
+        game.position.play_unchecked(choice.m);
+    }
+    game
+}
+
+#[test]
+#[ignore = "full"]
+fn stockfish_plays() {
+    let Some(mut player) = real("/usr/games/stockfish") else { return };
+    assert!(player.name().starts_with("Stockfish"), "{}", player.name());
+    let hash = player.options().iter().find(|option| option.name == "Hash").unwrap();
+    assert!(matches!(hash.kind, OptionKind::Spin { default: 16, min: 1, .. }), "{hash:?}");
+    player.set("Hash=4".parse().unwrap()).unwrap();
+    let error = player.set("Hash=0".parse().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("from 1 to"), "{error}");
+    let nodes = Limits { nodes: Some(500), ..Limits::default() };
+    for limits in [DEPTH, nodes, Limits { move_time: Some(Duration::from_millis(10)), ..Limits::default() }] {
+        assert_eq!(self_play(&mut player, start(), &limits, 20).moves.len(), 20);
+    }
+    assert!(self_play(&mut player, game(FRC, ""), &DEPTH, 40).moves.len() > 10);
+    // Had it not understood the castling, it would move for the wrong side.
+    let castled = game(FRC, "b1a1 b8a8 e2e4");
+    assert!(player.choose(&castled, &DEPTH, SECONDS(20)).is_ok());
+    let mate = game("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "");
+    player.new_game(false).unwrap();
+    let choice = player.choose(&mate, &DEPTH, SECONDS(20)).unwrap();
+    assert_eq!(choice.score, Some(Score::Mate(1)));
+    assert_eq!(choice.m.to_uci(CastlingMode::Standard).to_string(), "a1a8");
+    // Mated already: it says so, and that is no move.
+    let over = game("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "a1a8");
+    assert!(matches!(player.choose(&over, &DEPTH, SECONDS(20)), Err(Failure::NoMove(_))));
+    let before = Instant::now();
+    let endless = player.choose(&start(), &Limits::default(), Duration::from_millis(300));
+    assert_eq!(endless, Err(Failure::Hung(Duration::from_millis(300))));
+    assert!(before.elapsed() < SECONDS(3));
+}
+
+#[test]
+#[ignore = "full"]
+fn toga_plays() {
+    let Some(mut player) = real("/usr/games/toga2") else { return };
+    assert!(player.name().starts_with("Toga"), "{}", player.name());
+    let last = self_play(&mut player, start(), &DEPTH, 60);
+    assert_eq!(last.moves.len(), 60);
+}

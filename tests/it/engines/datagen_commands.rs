@@ -1,0 +1,449 @@
+//! `gputexel selfplay` and `gputexel rescore` through the binary.
+
+use std::collections::HashSet;
+
+use crate::common::program::{Bench, assert_one_line};
+use gputexel::chess::pgn::read_pgn;
+use gputexel::chess::selection::Selection;
+use serde_json::Value;
+
+const QUICK: [&str; 6] = ["--nodes", "150", "--hash", "1", "--max-plies", "100"];
+
+fn selfplay(bench: &Bench, args: &[&str]) -> Value {
+    bench.report(&[&["selfplay"], args, &QUICK].concat())
+}
+
+fn text(bench: &Bench, name: &str) -> String {
+    String::from_utf8(bench.bytes(name)).unwrap()
+}
+
+#[test]
+#[ignore = "full"]
+fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
+    let bench = Bench::new();
+    let all = "pgn,binpack,viriformat,bulletformat,marlinformat";
+    let report = selfplay(&bench, &["--games", "6", "-o", "two", "--concurrency", "2", "--format", all]);
+    let count = |key: &str| report[key].as_u64().unwrap();
+    assert_eq!((count("games"), count("white_wins") + count("draws") + count("black_wins")), (6, 6));
+    assert_eq!((&report["stop"], count("spoiled"), count("without_score")), (&"all-played".into(), 0, 0));
+    let share = report["search_share"].as_f64().unwrap();
+    assert!(share > 0.0 && share <= 1.0, "{share}");
+    let files = ["games.bf", "games.binpack", "games.marlin", "games.pgn", "games.vf", "selfplay.jsonl"];
+    assert_eq!(bench.names("two"), files);
+    selfplay(&bench, &["--games", "6", "-o", "one", "--concurrency", "1"]);
+    assert_eq!(text(&bench, "one/games.pgn"), text(&bench, "two/games.pgn"));
+    selfplay(&bench, &["--games", "6", "-o", "other", "--seed", "2"]);
+    assert_ne!(text(&bench, "one/games.pgn"), text(&bench, "other/games.pgn"));
+    // Every position that was searched is read back with its score; openings have none.
+    let pgn = bench.bytes("two/games.pgn");
+    let batch = read_pgn(&pgn, 1, &Selection::everything());
+    assert_eq!((batch.records, batch.complaints.len()), (6, 0));
+    let scored = batch.samples.iter().filter(|sample| !sample.score_cp.is_nan()).count() as u64;
+    assert_eq!(scored, count("positions"));
+    // What the binary formats hold is what the PGN holds.
+    let positions = |file: &str| {
+        let args = ["convert", file, "-o", "out.txt", "--force"];
+        bench.report(&args);
+        text(&bench, "out.txt").lines().map(str::to_string).collect::<Vec<_>>()
+    };
+    let of_games = positions("two/games.pgn");
+    assert_eq!(of_games.len() as u64, count("positions"));
+    assert_eq!(positions("two/games.binpack"), of_games);
+    assert_eq!(positions("two/games.vf"), of_games);
+    let quiet = positions("two/games.marlin");
+    let known: HashSet<&String> = of_games.iter().collect();
+    assert!(!quiet.is_empty() && quiet.len() < of_games.len());
+    assert!(quiet.iter().all(|line| known.contains(line)));
+    // As many as the default selection keeps of the games' searched positions.
+    let args = [
+        "convert",
+        "two/games.pgn",
+        "-o",
+        "out.txt",
+        "--force",
+        "--keep-checks=false",
+        "--keep-captures=false",
+    ];
+    bench.report(&args);
+    assert_eq!(text(&bench, "out.txt").lines().map(str::to_string).collect::<Vec<_>>(), quiet);
+    assert_eq!(bench.bytes("two/games.bf").len(), 32 * quiet.len());
+}
+
+#[test]
+fn openings_come_once_and_are_within_their_limit() {
+    let bench = Bench::new();
+    let args = ["--games", "30", "-o", "r", "--random-plies", "2", "--opening-limit", "100"];
+    bench.report(&[&["selfplay"], &args[..], &["--nodes", "5", "--max-plies", "6"]].concat());
+    let keys: HashSet<u64> = text(&bench, "r/selfplay.jsonl")
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].as_u64().unwrap())
+        .collect();
+    assert_eq!(keys.len(), 30);
+    // There are twenty first moves.
+    let args = ["selfplay", "--games", "21", "-o", "few", "--random-plies", "1", "--nodes", "5"];
+    let (code, _, err) = bench.run(&[&args[..], &["--max-plies", "4", "-q"]].concat(), "");
+    assert!(code == 2 && err.contains("--random-plies 1: game 21 has no opening"), "{err}");
+    let book = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n\
+                rnbqkbnr/pppppppp/8/8/3P4/8/PPPP1PPP/RNBQKBNR b KQkq -\n";
+    bench.write("book.epd", book);
+    let book = ["--openings", "book.epd", "--order", "sequential"];
+    let error = bench.fails(&[&["selfplay", "--games", "3", "-o", "b"], &book[..]].concat(), 2);
+    assert!(error.contains("--games 3: the book has 2 different openings"), "{error}");
+    selfplay(&bench, &[&["--games", "2", "-o", "b"], &book[..]].concat());
+    assert!(
+        text(&bench, "b/games.pgn")
+            .contains("[FEN \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"]")
+    );
+    selfplay(&bench, &[&["--games", "3", "-o", "c", "--random-plies", "1"], &book[..]].concat());
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn killed_runs_go_on_to_the_same_games() {
+    let bench = Bench::new();
+    selfplay(&bench, &["--games", "16", "-o", "whole", "--concurrency", "1"]);
+    let args = [&["selfplay", "--games", "16", "-o", "killed", "--concurrency", "2"], &QUICK[..]].concat();
+    let mut child = bench.spawn(&args);
+    let lines = || {
+        std::fs::read(bench.path("killed/selfplay.jsonl"))
+            .map_or(0, |b| b.iter().filter(|c| **c == b'\n').count())
+    };
+    let begin = std::time::Instant::now();
+    while lines() < 4 {
+        assert!(begin.elapsed().as_secs() < 120, "no game is finished");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A line that was being written, as after a crash of the system.
+    let mut journal = bench.bytes("killed/selfplay.jsonl");
+    journal.extend_from_slice(b"{\"game\":3,\"key\":12");
+    bench.write("killed/selfplay.jsonl", journal);
+    assert!(!bench.path("killed/games.pgn").exists(), "games appear as a whole");
+    let report = bench.report(&["selfplay", "--resume", "killed"]);
+    assert_eq!(report["games"], 16);
+    assert!(report["played_now"].as_u64().unwrap() <= 13, "{report}");
+    assert_eq!(text(&bench, "killed/games.pgn"), text(&bench, "whole/games.pgn"));
+    // Longer on demand, and in another format.
+    let report =
+        bench.report(&["selfplay", "--resume", "killed", "--games", "18", "--format", "pgn,binpack"]);
+    assert_eq!((&report["games"], &report["played_now"]), (&18.into(), &2.into()));
+    assert!(text(&bench, "killed/games.pgn").starts_with(&text(&bench, "whole/games.pgn")));
+    let error = bench.fails(&["selfplay", "--resume", "killed", "--games", "17"], 2);
+    assert!(error.contains("--games 17: killed already has 18"), "{error}");
+    let error = bench.fails(&["selfplay", "-o", "killed"], 2);
+    assert!(error.contains("exists and is not empty"), "{error}");
+    let error = bench.fails(&["selfplay", "--resume", "."], 1);
+    assert!(error.contains("it has no selfplay.jsonl"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn spoiled_games_are_not_written() {
+    let bench = Bench::new();
+    // Scores, but no legal move.
+    let engine = "while read line; do case \"$line\" in uci) echo 'id name Mayfly'; echo uciok;; \
+                  isready) echo readyok;; 'go '*) echo 'info depth 1 score cp 7'; echo 'bestmove a1a1';; \
+                  quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    let args =
+        ["--json", "selfplay", "--engine", "sh engine.sh", "--games", "3", "-o", "m", "--max-failures", "3"];
+    let (code, out, err) = bench.run(&args, "");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&report["games"], &report["spoiled"]), (&0.into(), &3.into()));
+    assert_eq!((&report["engine"], &report["ends"]["illegal-move"]), (&"Mayfly".into(), &3.into()));
+    // Nothing to work with: no file says otherwise.
+    assert_eq!((code, &bench.names("m")[..]), (1, &["selfplay.jsonl".to_string()][..]));
+    assert_one_line(&err);
+    assert!(
+        err.contains("m: Mayfly: failed in each of 3 games, none of which is written; last: illegal move"),
+        "{err}"
+    );
+    let args = ["selfplay", "--engine", "sh engine.sh", "--games", "9", "-o", "n", "--max-failures", "2"];
+    let (code, _, err) = bench.run(&[&args[..], &["--concurrency", "1", "--json"]].concat(), "");
+    assert_eq!(code, 1);
+    assert_one_line(&err);
+    assert!(err.contains("Mayfly: failed in 3 of 3 games, last: illegal move: illegal move 'a1a1'"), "{err}");
+    assert!(err.contains("--max-failures 2"), "{err}");
+}
+
+#[test]
+fn games_are_adjudicated() {
+    let bench = Bench::new();
+    let rules = ["--games", "8", "-o", "a", "--win-score", "300", "--win-plies", "2", "--draw-after", "10"];
+    let report =
+        bench.report(&[&["selfplay"], &rules[..], &["--draw-plies", "4", "--nodes", "150"]].concat());
+    let ends = report["ends"].as_object().unwrap();
+    assert!(ends.contains_key("adjudicated-win") && ends.contains_key("adjudicated-draw"), "{report}");
+}
+
+#[test]
+fn bad_usage_of_selfplay_is_named() {
+    let bench = Bench::new();
+    for (args, says) in [
+        (&["--games", "0"][..], "--games 0"),
+        (&["--nodes", "0"], "limit 'nodes=0'"),
+        (&["--concurrency", "0"], "--concurrency 0"),
+        (&["--random-plies", "300"], "--random-plies 300"),
+        (&["--format", "pgn,odd"], "--format odd"),
+        (&["--hash", "0"], "--hash 0"),
+        (&["--win-score", "0"], "--win-score 0"),
+    ] {
+        let error = bench.fails(&[&["selfplay"], args].concat(), 2);
+        assert!(error.contains(says), "{args:?}: {error}");
+    }
+    for args in [&["--params", "none.json"][..], &["--engine", "./none"], &["--openings", "none.epd"]] {
+        let error = bench.fails(&[&["selfplay"], args].concat(), 1);
+        assert!(error.contains("none"), "{error}");
+    }
+    assert_eq!(bench.names("."), Vec::<String>::new(), "something was written");
+}
+
+/// Positions of a text with scores: position, score, result.
+fn labeled(bench: &Bench, name: &str) -> Vec<(String, f64, f64)> {
+    let line = |line: &str| {
+        let mut fields = line.split('|').map(str::trim);
+        let mut next = || fields.next().unwrap().to_string();
+        (next(), next().parse().unwrap(), next().parse().unwrap())
+    };
+    text(bench, name).lines().map(line).collect()
+}
+
+const POSITIONS: &str = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3 | 11 | 0.5\n\
+    r1bqkb1r/pppp1ppp/2n2n2/4p3/4P3/3P1N2/PPP2PPP/RNBQKB1R w KQkq - 1 4 | 22 | 1.0\n\
+    4k3/8/8/8/8/8/4P3/Q3K3 b - - 0 1 | 33 | 1.0\n\
+    rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3 | 44 | 0.0\n\
+    4k3/8/8/8/8/8/q3p3/4K3 w - - 0 1 | -55 | 0.0\n";
+
+#[test]
+fn engines_replace_scores_and_nothing_else() {
+    let bench = Bench::new();
+    // Enough for several blocks.
+    bench.write("in.txt", POSITIONS.repeat(60));
+    let args =
+        ["rescore", "in.txt", "--engine", "material", "--depth", "2", "--hash", "1", "--duplicates", "keep"];
+    let report = bench.report(&[&args[..], &["-o", "one.txt", "--concurrency", "1"]].concat());
+    assert_eq!((&report["progress"]["scored"], &report["progress"]["ends"]), (&240.into(), &60.into()));
+    let (before, after) = (labeled(&bench, "in.txt"), labeled(&bench, "one.txt"));
+    assert_eq!(before.len(), after.len());
+    for ((old, new), i) in before.iter().zip(&after).zip(0..) {
+        assert_eq!((&old.0, old.2), (&new.0, new.2));
+        match i % 5 {
+            // A queen and a pawn, for White and then for Black.
+            2 => assert!((800.0..2000.0).contains(&new.1), "{new:?}"),
+            // Fool's mate is on the board.
+            3 => assert_eq!(new.1, -30_000.0),
+            4 => assert!((-2000.0..=-800.0).contains(&new.1) || new.1 == -30_000.0, "{new:?}"),
+            _ => assert!(new.1.abs() < 400.0, "{new:?}"),
+        }
+    }
+    bench.report(&[&args[..], &["-o", "two.txt", "--concurrency", "3"]].concat());
+    assert_eq!(text(&bench, "two.txt"), text(&bench, "one.txt"));
+    assert_eq!(bench.names("."), ["in.txt", "one.txt", "two.txt"]);
+    let error = bench.fails(&[&args[..], &["-o", "one.txt"]].concat(), 2);
+    assert!(error.contains("one.txt: exists"), "{error}");
+    let error = bench.fails(&["rescore", "in.txt", "-o", "x.txt"], 2);
+    assert!(error.contains("need an engine or tablebases"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn interrupted_rescorings_are_resumed() {
+    let bench = Bench::new();
+    bench.write("in.txt", POSITIONS.repeat(400));
+    let whole = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
+    bench.report(&[&whole[..], &["-o", "whole.txt"]].concat());
+    let mut child = bench.spawn(&[&whole[..], &["-o", "out.txt", "--concurrency", "1"]].concat());
+    let journal = || {
+        std::fs::read(bench.path("out.txt.rescore/rescore.jsonl"))
+            .map_or(0, |b| b.iter().filter(|c| **c == b'\n').count())
+    };
+    let begin = std::time::Instant::now();
+    while journal() < 3 {
+        assert!(begin.elapsed().as_secs() < 120, "nothing is scored");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!bench.path("out.txt").exists());
+    let error = bench.fails(&[&whole[..], &["-o", "out.txt"]].concat(), 2);
+    assert!(error.contains("was interrupted; use --resume to continue it"), "{error}");
+    let other = [&whole[..4], &["--nodes", "301", "-o", "out.txt", "--resume"]].concat();
+    let error = bench.fails(&other, 1);
+    assert!(error.contains("with another engine, parameters, limit"), "{error}");
+    bench
+        .write("in.txt", format!("{}\n", POSITIONS.lines().rev().collect::<Vec<_>>().join("\n")).repeat(400));
+    let error = bench.fails(&[&whole[..], &["-o", "out.txt", "--resume"]].concat(), 1);
+    assert!(error.contains("holds scores of other positions"), "{error}");
+    bench.write("in.txt", POSITIONS.repeat(400));
+    let report = bench.report(&[&whole[..], &["-o", "out.txt", "--resume"]].concat());
+    assert!(report["progress"]["known"].as_u64().unwrap() >= 64, "{report}");
+    assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
+    // What a killed process was writing stays behind, as everywhere.
+    let names = bench.names(".").into_iter().filter(|name| !name.starts_with(".gputexel-"));
+    assert_eq!(names.collect::<Vec<_>>(), ["in.txt", "out.txt", "whole.txt"]);
+}
+
+/// What is in the place of the result is compared with it: it may be the result of what was killed, or anything.
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn resumed_rescorings_know_their_result() {
+    let bench = Bench::new();
+    bench.write("in.txt", POSITIONS.repeat(400));
+    let args = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
+    let resumed = [&args[..], &["-o", "out.txt", "--resume"]].concat();
+    bench.report(&[&args[..], &["-o", "whole.txt"]].concat());
+    let mut child = bench.spawn(&[&args[..], &["-o", "out.txt", "--concurrency", "1"]].concat());
+    let begin = std::time::Instant::now();
+    while !std::fs::read(bench.path("out.txt.rescore/rescore.jsonl")).is_ok_and(|b| b.len() > 1000) {
+        assert!(begin.elapsed().as_secs() < 120, "nothing is scored");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    bench.write("out.txt", "mine\n");
+    let error = bench.fails(&resumed, 2);
+    assert!(error.contains("out.txt: exists"), "{error}");
+    assert_eq!(text(&bench, "out.txt"), "mine\n");
+    bench.write("out.txt", text(&bench, "whole.txt"));
+    let report = bench.report(&resumed);
+    assert_eq!(report["conversion"]["output"], "out.txt");
+    assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
+    assert!(!bench.path("out.txt.rescore").exists());
+    let error = bench.fails(&resumed, 2);
+    assert!(
+        error.contains("nothing is unfinished") && text(&bench, "out.txt") == text(&bench, "whole.txt"),
+        "{error}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn silence_is_no_score() {
+    let bench = Bench::new();
+    bench.write("in.txt", POSITIONS);
+    // Moves nothing and says nothing of it where a queen is on a1; elsewhere, a score but no legal move.
+    let engine = "while read line; do case \"$line\" in uci) echo 'id name Mute'; echo uciok;; \
+                  isready) echo readyok;; position*Q3K3*) quiet=1;; position*) quiet=;; \
+                  'go '*) [ $quiet ] || echo 'info score cp 9'; echo bestmove e8e7;; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "-o", "out.txt"];
+    let report = bench.report(&args);
+    // The move is legal in one position only, in which there is no score.
+    let unscored = report["unscored"].as_array().unwrap();
+    assert_eq!((&report["progress"]["unscored"], unscored.len()), (&4.into(), 4));
+    assert_eq!(unscored[2]["reason"], "no score");
+    assert_eq!(unscored[0]["reason"], "illegal move 'e8e7'");
+    assert_eq!(report["conversion"]["losses"]["without_score"], 4);
+    assert_eq!(labeled(&bench, "out.txt").len(), 1);
+    let error = bench.fails(&[&args[..5], &["other.txt", "--max-unscored", "3"]].concat(), 1);
+    assert!(error.contains("Mute: gave no score for 4 positions, such as"), "{error}");
+    assert!(!bench.path("other.txt").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn engines_are_started_for_positions_and_their_silence_is_no_label() {
+    let bench = Bench::new();
+    // 100 positions are two blocks; the first start of the engine is the trial.
+    bench.write(
+        "in.txt",
+        POSITIONS.lines().take(2).map(|line| format!("{line}\n")).collect::<String>().repeat(50),
+    );
+    let engine = "echo >>starts; while read line; do case \"$line\" in uci) echo 'id name Mute'; echo uciok;; \
+                  isready) echo readyok;; 'go '*) echo bestmove 0000;; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    let args = [
+        "rescore",
+        "in.txt",
+        "--engine",
+        "cmd:sh engine.sh",
+        "--duplicates",
+        "keep",
+        "--max-unscored",
+        "1000",
+    ];
+    for output in ["out.txt", "out.plain"] {
+        let error = bench.fails(&[&args[..], &["-o", output, "--concurrency", "1000"]].concat(), 1);
+        assert!(!bench.path(output).exists(), "{error}");
+        assert!(error.contains("100") && error.contains("score"), "{error}");
+    }
+    assert_eq!(text(&bench, "starts").lines().count(), 2 * 3);
+}
+
+/// Folder of the tables for KQvK and KRvK.
+fn tables() -> String {
+    format!("{}/tests/data/syzygy", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn tablebases_decide_endings() {
+    let bench = Bench::new();
+    // Mate in one; the same for the other side; a rook that hangs; too late to mate within 50 moves; castling
+    // rights; too many pieces.
+    let positions = "7k/8/6K1/8/8/8/8/R7 w - - 0 1 | 5 | 0.0\n\
+        r7/8/8/8/8/6k1/8/7K b - - 0 1 | 5 | 1.0\n\
+        8/8/8/8/4k3/8/1r6/K7 w - - 0 1 | 5 | 0.0\n\
+        8/8/8/4k3/8/8/8/R3K3 w - - 95 90 | 5 | 1.0\n\
+        4k3/8/8/8/8/8/8/R3K3 w Q - 0 1 | 5 | 0.5\n\
+        4k3/8/8/8/8/8/8/RR2K3 w - - 0 1 | 5 | 0.5\n";
+    bench.write("in.txt", positions);
+    let syzygy = tables();
+    let args = ["rescore", "in.txt", "--syzygy", &syzygy, "-o", "out.txt"];
+    let report = bench.report(&args);
+    let found: Vec<(f64, f64)> =
+        labeled(&bench, "out.txt").into_iter().map(|(_, score, result)| (score, result)).collect();
+    let kept = (5.0, 0.5);
+    assert_eq!(found, [(19_999.0, 1.0), (-19_999.0, 0.0), (0.0, 0.5), (0.0, 0.5), kept, kept]);
+    let material = &report["tablebases"]["materials"]["KRvK"];
+    assert_eq!((&material["results"], &material["changed"]), (&serde_json::json!([1, 2, 1]), &4.into()));
+    // An engine scores the others.
+    let both = [&args[..5], &["both.txt", "--engine", "material", "--depth", "1"]].concat();
+    let report = bench.report(&both);
+    assert_eq!((&report["progress"]["scored"], labeled(&bench, "both.txt")[0].1), (&2.into(), 19_999.0));
+    assert!(labeled(&bench, "both.txt")[5].1 >= 900.0);
+}
+
+#[test]
+fn tablebases_know_the_counters_of_epd() {
+    let bench = Bench::new();
+    let syzygy = tables();
+    for (counters, wanted) in [("hmvc 95; fmvn 90;", (0.0, 0.5)), ("hmvc 3; fmvn 90;", (19_971.0, 1.0))] {
+        bench.write("in.epd", format!("8/8/8/8/3k4/8/8/K6R w - - {counters} c9 \"1/2-1/2\";\n"));
+        bench.report(&["rescore", "in.epd", "--syzygy", &syzygy, "-o", "out.txt", "--force"]);
+        let found = labeled(&bench, "out.txt");
+        assert_eq!((found[0].1, found[0].2), wanted, "{counters}");
+    }
+}
+
+#[test]
+fn missing_tables_are_named() {
+    let bench = Bench::new();
+    let bishop = "7k/8/6K1/8/8/8/8/P7 w - - 0 1 | 5 | 0.0\n".replace("P7", "1B5N");
+    bench.write(
+        "in.txt",
+        format!("{bishop}7k/8/6K1/8/8/8/P7/8 w - - 0 1 | 5 | 0.0\n7k/8/6K1/8/8/8/P7/8 b - - 0 1 | 5 | 0.0\n"),
+    );
+    let syzygy = tables();
+    let args = ["rescore", "in.txt", "--syzygy", &syzygy, "-o", "out.txt"];
+    let error = bench.fails(&args, 2);
+    assert!(error.contains("tables are missing: KPvK (wdl) for 2; --skip-missing"), "{error}");
+    let report = bench.report(&[&args[..], &["--skip-missing"]].concat());
+    assert_eq!(report["tablebases"]["missing"]["KPvK (wdl)"], 2);
+    assert!(labeled(&bench, "out.txt").iter().all(|one| (one.1, one.2) == (5.0, 0.0)));
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
+    assert!(error.contains("empty: contains no Syzygy tables"), "{error}");
+    bench.write("empty/KPvK.rtbw", "");
+    let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
+    assert!(error.contains("empty/KPvK.rtbw: "), "{error}");
+    // Damaged: the first bytes of another kind of file.
+    bench.write("empty/KPvK.rtbw", [7; 80]);
+    bench.write("empty/KPvK.rtbz", [7; 80]);
+    let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
+    assert!(error.contains("KPvK"), "{error}");
+}

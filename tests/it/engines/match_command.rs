@@ -1,0 +1,266 @@
+//! `gputexel match` through the binary.
+
+use crate::common::program::{Bench, assert_one_line};
+use serde_json::Value;
+
+fn play(bench: &Bench, args: &[&str]) -> Value {
+    bench.report(&[&["match"], args].concat())
+}
+
+const QUICK: [&str; 6] = ["--nodes", "200", "--hash", "1", "--max-plies", "120"];
+
+#[test]
+fn material_beats_nothing_and_extract_reads_the_games() {
+    let bench = Bench::new();
+    let args =
+        [&["material", "zero", "--games", "8", "--out", "m", "--concurrency", "2"], &QUICK[..]].concat();
+    let report = play(&bench, &args);
+    let count = |key: &str| report[key].as_u64().unwrap();
+    assert_eq!(count("wins") + count("draws") + count("losses"), 8);
+    assert!(count("wins") > count("losses"), "{report}");
+    assert_eq!(report["engines"][0]["name"], "material");
+    assert!(report["engines"][1]["nodes_per_second"].as_u64().unwrap() > 0);
+    let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+    assert_eq!(ends, 8);
+    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
+    // The same games whatever the concurrency; others under another seed.
+    let alone =
+        [&["material", "zero", "--games", "8", "--out", "n", "--concurrency", "1"], &QUICK[..]].concat();
+    let again = play(&bench, &alone);
+    assert_eq!(bench.bytes("m/games.pgn"), bench.bytes("n/games.pgn"));
+    assert_eq!((&report["pairs"], &report["elo"]), (&again["pairs"], &again["elo"]));
+    let seed = [&["material", "zero", "--games", "8", "--out", "s", "--seed", "2"], &QUICK[..]].concat();
+    play(&bench, &seed);
+    assert_ne!(bench.bytes("m/games.pgn"), bench.bytes("s/games.pgn"));
+    // All games are read back, with scores.
+    let (extracted, data) = bench.extract(&["m/games.pgn", "--keep-duplicates", "--keep-checks"], "");
+    assert_eq!(extracted["sources"][0]["records"], 8);
+    assert_eq!(extracted["sources"][0]["complaints"].as_array().map_or(0, Vec::len), 0);
+    assert!(data.len() > 50);
+    // In words.
+    let (code, out, _) =
+        bench.run(&[&["match", "material", "zero", "--games", "2", "--out", "w"], &QUICK[..]].concat(), "");
+    assert_eq!(code, 0);
+    for word in ["material against zero, 2 games at nodes=200", "Elo ", "LOS ", "pairs ", "ends", "nodes/s"] {
+        assert!(out.contains(word), "{word}: {out}");
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn interrupted_matches_go_on_to_the_same_games() {
+    let bench = Bench::new();
+    let base = ["material", "material:100,310,330,500,950", "--concurrency", "1"];
+    play(&bench, &[&base[..], &["--games", "6", "--out", "whole"], &QUICK].concat());
+    // As if killed in the middle of a line.
+    let journal = bench.bytes("whole/match.jsonl");
+    std::fs::create_dir(bench.path("torn")).unwrap();
+    bench.write("torn/match.jsonl", &journal[..journal.len() * 3 / 5]);
+    let report = play(&bench, &["--resume", "torn", "--concurrency", "2"]);
+    assert_eq!(report["games"], 6);
+    assert_eq!(bench.bytes("torn/games.pgn"), bench.bytes("whole/games.pgn"));
+    // Longer on demand; nothing is played twice.
+    let longer = play(&bench, &["--resume", "torn", "--games", "8"]);
+    assert_eq!(longer["games"], 8);
+    assert_eq!(String::from_utf8(bench.bytes("torn/match.jsonl")).unwrap().lines().count(), 5);
+    assert!(bench.bytes("torn/games.pgn").starts_with(&bench.bytes("whole/games.pgn")));
+    // Another configuration is refused.
+    for args in [&["--resume", "whole", "--nodes", "100"][..], &["zero", "material", "--resume", "whole"]] {
+        let (code, _, err) = bench.run(&[&["match"], args].concat(), "");
+        assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+    }
+    let error = bench.fails(&["match", "--resume", "."], 1);
+    assert!(error.contains("is not the folder of a match: it has no match.jsonl"), "{error}");
+    let error = bench.fails(&["match", "zero", "material", "--out", "whole"], 2);
+    assert!(error.contains("exists and is not empty"), "{error}");
+}
+
+#[test]
+fn files_that_have_changed_are_refused() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 300, 1);
+    bench.tune(&["d.bin", "--out", "tuned"]);
+    let book = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\nnonsense\n\
+                rnbqkbnr/pppppppp/8/8/3P4/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1 ; c0 \"x\";\n";
+    bench.write("book.epd", book);
+    let args =
+        ["tuned/params.json", "material", "--games", "2", "--openings", "book.epd", "--order", "sequential"];
+    let report = play(&bench, &[&args[..], &["--out", "m"], &QUICK].concat());
+    assert_eq!((&report["openings_count"], &report["openings_bad"]), (&2.into(), &1.into()));
+    assert_eq!(report["engines"][0]["name"], "tuned");
+    let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+    assert!(pgn.contains("[FEN \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"]"), "{pgn}");
+    let (code, _, err) = bench.run(&[&["match"], &args[..], &["--out", "v"], &QUICK].concat(), "");
+    assert!(code == 0 && err.contains("book.epd:2: not a position"), "{err}");
+    bench.write("book.epd", book.replace("8/3P4/8", "3P4/8/8"));
+    let error = bench.fails(&["match", "--resume", "m", "--games", "4"], 1);
+    assert!(error.contains("book.epd: has changed since the match started"), "{error}");
+    bench.write("book.epd", book);
+    play(&bench, &["--resume", "m", "--games", "4"]);
+    let params = String::from_utf8(bench.bytes("tuned/params.json")).unwrap();
+    bench.write("tuned/params.json", params + " ");
+    let error = bench.fails(&["match", "--resume", "m", "--games", "6"], 1);
+    assert!(error.contains("params.json: has changed since the match started"), "{error}");
+}
+
+#[test]
+fn counters_of_openings_are_those_of_their_games() {
+    let bench = Bench::new();
+    let opening = "8/5pk1/6p1/8/8/6P1/5PK1/3R4 w - -";
+    let match_of = |book: String, more: &[&str]| {
+        bench.write("book.epd", book);
+        let args =
+            ["material", "material", "--games", "2", "--openings", "book.epd", "--nodes", "50", "--out", "m"];
+        play(&bench, &[&args[..], more].concat());
+        let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+        std::fs::remove_dir_all(bench.path("m")).unwrap();
+        pgn
+    };
+    let pgn = match_of(format!("{opening} hmvc 98; fmvn 80;\n"), &[]);
+    assert_eq!(pgn.matches(&format!("[FEN \"{opening} 98 80\"]")).count(), 2, "{pgn}");
+    assert_eq!(pgn.matches("[PlyCount \"2\"]").count(), 2, "{pgn}");
+    assert!(pgn.to_lowercase().contains("fifty"), "{pgn}");
+    // Beyond move 40, four plies of small scores are enough.
+    let even = "4k3/8/8/4p3/4P3/8/8/4K3 w - -";
+    for counters in ["hmvc 0; fmvn 45;", "0 45"] {
+        let rules = ["--draw-after", "40", "--draw-plies", "4"];
+        let pgn = match_of(format!("{even} {counters}\n"), &rules);
+        assert_eq!(pgn.matches("[PlyCount \"4\"]").count(), 2, "{counters} {pgn}");
+    }
+}
+
+#[test]
+fn bad_usage_is_named() {
+    let bench = Bench::new();
+    for (args, says) in [
+        (&["material", "zero", "--games", "3"][..], "must be even"),
+        (&["material", "zero", "--games", "0"], "must be even and positive"),
+        (&["material", "zero", "--nodes", "0"], "limit 'nodes=0'"),
+        (&["material", "zero", "--time", "x"], "time control 'x'"),
+        (&["material", "zero", "--sprt", "elo0=5,elo1=0"], "elo0"),
+        (&["material", "zero", "--sprt", "x"], "SPRT"),
+        (&["material", "zero", "--concurrency", "0"], "--concurrency 0"),
+        (&["material", "zero", "--hash", "0"], "--hash 0"),
+        (&["material", "zero", "--deadline", "-1"], "--deadline"),
+        (&["material", "zero", "--max-plies", "0"], "--max-plies 0"),
+        (&["material", "zero", "--option-a", "Hash=1"], "options only apply to UCI engines"),
+        (&["material", "zero", "--openings", "x", "--order", "odd"], "order 'odd'"),
+        (&["material", "zero", "--limit-b", "knots=3"], "limit 'knots=3'"),
+    ] {
+        let error = bench.fails(&[&["match"], args].concat(), 2);
+        assert!(error.contains(says), "{args:?}: {error}");
+    }
+    for args in [&["material", "none.json"][..], &["material", "zero", "--openings", "none.epd"]] {
+        let error = bench.fails(&[&["match"], args].concat(), 1);
+        assert!(error.contains("none."), "{error}");
+    }
+    let error = bench.fails(&["match", "cmd:./none", "zero"], 1);
+    assert!(error.contains("none"), "{error}");
+    assert_eq!(bench.names("."), Vec::<String>::new(), "something was written");
+}
+
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn control_c_stops_and_tells_how_to_go_on() {
+    let bench = Bench::new();
+    let args = ["match", "material", "zero", "--games", "100000", "--nodes", "300", "--out", "m", "--json"];
+    let child = bench.spawn(&args);
+    let begin = std::time::Instant::now();
+    while std::fs::read(bench.path("m/match.jsonl")).map_or(0, |b| b.iter().filter(|c| **c == b'\n').count())
+        < 3
+    {
+        assert!(begin.elapsed().as_secs() < 120, "no pair is finished");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    bench.shell(&format!("kill -INT {}", child.id()));
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert_one_line(&err);
+    assert!(err.contains("resume with 'gputexel match --resume m'"), "{err}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["stop"], "cancelled");
+    let lines = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap().lines().count() as u64;
+    assert_eq!(
+        report["games"].as_u64().unwrap() + 2 * report["finished_ahead"].as_u64().unwrap(),
+        2 * (lines - 1)
+    );
+    let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+    assert_eq!(pgn.matches("[Event ").count() as u64, 2 * (lines - 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn uci_engines_play_and_their_failures_are_survived() {
+    let bench = Bench::new();
+    // Answers every search with a move that is not legal.
+    let engine = "while read line; do case \"$line\" in uci) echo 'id name Mayfly'; echo uciok;; \
+                  isready) echo readyok;; 'go '*) echo 'bestmove a1a1';; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    let args = ["cmd:sh engine.sh", "material", "--games", "4", "--out", "m", "--max-failures", "4"];
+    // Everything is there, but a result that says nothing is no success.
+    let (code, out, err) = bench.run(&[&["match", "--json"], &args[..], &QUICK].concat(), "");
+    assert_eq!(code, 1);
+    assert_one_line(&err);
+    let says = "m: all 4 games were decided by failing engines, which says nothing of their strength; Mayfly: illegal move 'a1a1'";
+    assert!(err.contains(says), "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&report["losses"], &report["ends"]["illegal-move"]), (&4.into(), &4.into()));
+    assert_eq!(
+        (&report["engines"][0]["name"], &report["engines"][0]["failures"]),
+        (&"Mayfly".into(), &4.into())
+    );
+    let args = ["match", "cmd:sh engine.sh", "material", "--games", "40", "--out", "n", "--json"];
+    let (code, out, err) =
+        bench.run(&[&args[..], &["--max-failures", "5", "--concurrency", "1"], &QUICK].concat(), "");
+    assert_eq!(code, 1);
+    assert_one_line(&err);
+    assert!(err.contains("Mayfly: failed in 6 of 6 games, last: illegal move 'a1a1'"), "{err}");
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["games"], 6);
+}
+
+#[cfg(unix)]
+#[test]
+fn engines_that_ignore_limits_of_nodes_are_pointed_out() {
+    let bench = Bench::new();
+    let engine = "while read line; do case \"$line\" in uci) echo 'id name Glutton'; echo uciok;; \
+                  isready) echo readyok;; 'position startpos') m=g1f3;; position*) m=g8f6;; \
+                  'go '*) echo \"info depth 9 nodes $1\"; echo \"bestmove $m\";; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n");
+    let args = ["cmd:sh engine.sh 90000", "cmd:sh engine.sh 300", "--games", "2", "--max-plies", "2"];
+    let rest = ["--nodes", "200", "--openings", "book.epd", "--name-b", "Modest"];
+    let report = play(&bench, &[&args[..], &rest, &["--out", "m"]].concat());
+    assert_eq!(report["hints"].as_array().unwrap().len(), 1, "{report}");
+    let (code, out, err) = bench.run(&[&["match"], &args[..], &rest, &["--out", "n"]].concat(), "");
+    assert_eq!(code, 0, "{err}");
+    let says = "hint        Glutton reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
+    assert!(out.contains(says), "{out}");
+}
+
+#[cfg(unix)]
+#[test]
+fn engines_are_named_in_a_file() {
+    let bench = Bench::new();
+    let engine = "while read line; do case \"$line\" in protover*) echo 'feature ping=1 setboard=1 usermove=1 done=1';; \
+                  ping*) echo \"pong ${line#ping }\";; go) echo resign;; quit) exit;; esac; done\n";
+    bench.write("engine.sh", engine);
+    bench.write(
+        "engines.toml",
+        "[quitter]\ncommand = \"sh engine.sh\"\nprotocol = \"xboard\"\nname = \"Quitter\"\n",
+    );
+    let args = ["material", "--engine", "quitter", "--games", "2", "--depth", "2", "--out", "m"];
+    let report = play(&bench, &args);
+    assert_eq!((&report["wins"], &report["ends"]["resignation"]), (&2.into(), &2.into()), "{report}");
+    assert_eq!(report["engines"][1]["name"], "Quitter");
+    let error = bench.fails(&["match", "material", "--engine", "nobody", "--depth", "2"], 2);
+    assert!(error.contains("engine 'nobody': is not in engines.toml or "), "{error}");
+    let error = bench.fails(&["match", "material", "zero", "--engine", "quitter"], 2);
+    assert!(error.contains("match needs two sides, or --resume; 3 given"), "{error}");
+    let error = bench.fails(&["match", "material"], 2);
+    assert!(error.contains("1 given"), "{error}");
+    bench.write("engines.toml", "[quitter]\nprotocol = \"xboard\"\n");
+    let error = bench.fails(&["match", "material", "--engine", "quitter"], 1);
+    assert!(error.contains("engines.toml:1: missing field `command`"), "{error}");
+}

@@ -1,0 +1,15 @@
+//! Engines at play, most of them in processes of their own: what they are told, what they may do wrong,
+//! and that none is left. Clocks run here, so `scripts/test` runs these tests after the others.
+
+mod client;
+#[cfg(unix)]
+mod clock;
+mod datagen_commands;
+mod games;
+mod match_command;
+mod match_runs;
+mod recorded;
+mod script;
+mod spsa_command;
+mod uci_command;
+mod xboard;

@@ -1,0 +1,34 @@
+//! Checks of a device: a sound one passes, and whatever is wrong with one is told.
+
+use gputexel_devices::{Checker, Depth, Group};
+
+use crate::common::gpu::context;
+
+#[test]
+#[ignore = "full"]
+fn a_sound_device_passes_and_a_wrong_one_is_told_apart_group_by_group() {
+    let Some(context) = context() else { return };
+    let sound = Checker::new(context, Depth::Brief).run().unwrap();
+    assert_eq!((sound.fault(), &sound.broken), (None, &None), "{sound:?}");
+    let covered: Vec<Group> = sound.findings.iter().map(|finding| finding.group).collect();
+    assert_eq!(covered, Group::ALL, "the brief check has a case of every group");
+    for finding in &sound.findings {
+        assert!(finding.cases > 0 && finding.error <= finding.bound, "{finding:?}");
+    }
+    // One thousandth off, in one group after the other.
+    let wrong: [fn(Group) -> f64; 4] = [
+        |group| if group == Group::Losses { 1.001 } else { 1.0 },
+        |group| if group == Group::Matrices { 1.001 } else { 1.0 },
+        |group| if group == Group::ResampledGames { 1.001 } else { 1.0 },
+        |group| if group == Group::Simulator { 1.001 } else { 1.0 },
+    ];
+    for (expected, group) in
+        wrong.into_iter().zip([Group::Losses, Group::Matrices, Group::ResampledGames, Group::Simulator])
+    {
+        let report = Checker::new(context, Depth::Brief).expecting(expected).run().unwrap();
+        let finding = report.findings.iter().find(|finding| finding.group == group).unwrap();
+        let fault = finding.fault.as_ref().unwrap_or_else(|| panic!("{group:?}: {report:?}"));
+        assert!(fault.contains("relative error") && finding.error > finding.bound, "{fault}");
+        assert!(report.fault().is_some());
+    }
+}

@@ -1,0 +1,51 @@
+//! What has the same bits on every system: this test runs on all of them, and compares with bits that are written down.
+
+use std::path::Path;
+
+use gputexel::dataset;
+use gputexel::evaluator::exact::exact_loss;
+use gputexel::objective::{LossKind, Objective};
+
+/// Exact losses of the sample, by f64 sums whose order is fixed and whose functions are the project's own.
+#[test]
+fn exact_losses_have_the_same_bits_on_every_processor() {
+    let sample = dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap();
+    let features = sample.feature_count();
+    // Whole centipawns, which differ from square to square.
+    let theta: Vec<f64> = (0..2 * features).map(|i| (i * 7919 % 401) as f64 - 200.0).collect();
+    let which: Vec<u32> = (0..sample.len() as u32).collect();
+    let bits = [LossKind::Squared, LossKind::CrossEntropy]
+        .map(|loss| exact_loss(&sample, Objective { k: 0.8125, loss }, &theta, &which).to_bits());
+    assert_eq!(bits, [0x3fd1_3539_69f3_4941, 0x3feb_eba0_0482_32a1], "{bits:#x?}");
+}
+
+/// What docs/determinism.md promises is held by tests that exist.
+#[test]
+fn promises_name_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = String::new();
+    let mut folders = vec![root.join("tests"), root.join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources += &std::fs::read_to_string(path).unwrap();
+            }
+        }
+    }
+    let page = std::fs::read_to_string(root.join("docs/determinism.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| ")).skip(2);
+    let mut names = 0;
+    for row in rows {
+        let held = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let tests: Vec<&str> = held.split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "no test holds: {row}");
+        for test in tests {
+            assert!(sources.contains(&format!("\nfn {test}()")), "no test is named {test}");
+            names += 1;
+        }
+    }
+    assert!(names > 20, "{names}");
+}

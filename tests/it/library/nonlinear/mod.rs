@@ -1,0 +1,42 @@
+//! Traces of evaluations that are not linear, with the examples of the documentation.
+
+mod engines;
+mod refusals;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use gputexel_dataset::{self as dataset, Dataset};
+use gputexel_files::Result;
+use gputexel_ingest::extraction::Hooks;
+use gputexel_ingest::trace::{
+    CompiledSchema, Division, ImportReport, ImportSettings, Reference, Schema, import,
+};
+
+/// The JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.
+fn examples() -> Vec<String> {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/nonlinear.md"));
+    let blocks = page.split("```json\n").skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_string()).collect()
+}
+
+fn compile(schema: &str) -> Result<CompiledSchema> {
+    CompiledSchema::try_new(&Schema::parse(schema, Path::new("s.json"))?)
+}
+
+/// Imports a trace; with a tolerance, evaluations are compared under the priors.
+fn read(schema: &str, text: &str, division: Division, tolerance: f64) -> (ImportReport, Dataset) {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t.svm");
+    std::fs::write(&trace, text).unwrap();
+    let mut settings = ImportSettings::new(compile(schema).unwrap());
+    settings.max_bad_share = 0.0;
+    let set = settings.schema.feature_set();
+    let reference = Reference::try_new(set, set.imported_prior().unwrap(), tolerance).unwrap();
+    settings.reference = Some(reference.with_division(division));
+    let output = folder.path().join("out.bin");
+    let cancel = AtomicBool::new(false);
+    let mut hooks = Hooks { cancel: &cancel, progress: &mut |_| {} };
+    let report = import(&[trace], &settings, &output, &mut hooks).unwrap();
+    (report, dataset::read(&output).unwrap())
+}

@@ -1,0 +1,116 @@
+//! Whole runs through the library: begun, resumed, replanned and verified without a command line.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use gputexel_files::{Error, StopFlag};
+use gputexel_spsa::config::RunConfig;
+use gputexel_spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
+
+const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
+     [engine]\nparams = \"material:100,300,300,700,700\"\n\
+     [games]\nlimit = \"nodes=40\"\nconcurrency = 1\nmax_plies = 120\n\
+     win = { plies = 2, score_cp = 200 }\n\
+     [[parameter]]\nname = \"queen\"\nstart = 700\nmin = 0\nmax = 1400\nc_end = 300\nr_end = 0.002\n\
+     [[parameter]]\nname = \"rook\"\nstart = 700\nmin = 0\nmax = 1400\nc_end = 300\nr_end = 0.002\n";
+
+fn config() -> RunConfig {
+    RunConfig::parse(CONFIG, Path::new("run.toml")).unwrap()
+}
+
+fn values(run: &SpsaRun) -> Vec<f64> {
+    run.state().tuner.values().to_vec()
+}
+
+#[test]
+fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
+    let mut alone = SpsaRun::builder(config()).build().unwrap();
+    assert_eq!(alone.run(|_| ()).unwrap(), Stop::AllPlayed);
+    assert_ne!(values(&alone), [700.0, 700.0], "the games decide nothing");
+    let folder = tempfile::tempdir().unwrap();
+    let stop = StopFlag::new();
+    let mut run = SpsaRun::builder(config()).stop(&stop).folder(folder.path()).build().unwrap();
+    let ended = run.run(|state| stop.store(state.tuner.completed_pairs() >= 3, Ordering::Relaxed));
+    let completed = run.state().tuner.completed_pairs();
+    // A machine may be fast enough for the last pair to end before the flag is seen.
+    assert!(matches!(ended.unwrap(), Stop::Cancelled | Stop::AllPlayed) && completed >= 3);
+    drop(run);
+    let mut resumed = SpsaRun::resume(folder.path()).unwrap().build().unwrap();
+    assert_eq!(resumed.state().tuner.completed_pairs(), completed);
+    assert_eq!(resumed.run(|_| ()).unwrap(), Stop::AllPlayed);
+    assert_eq!(values(&resumed), values(&alone));
+    for name in ["spsa.jsonl", "log.csv", "values.csv", "values.uci", "params.json"] {
+        assert!(folder.path().join(name).is_file(), "{name}");
+    }
+    resumed.replan(14).unwrap();
+    assert_eq!(resumed.run(|_| ()).unwrap(), Stop::AllPlayed);
+    let (header, state) = (resumed.header(), resumed.state());
+    let summary = RunSummary::new(folder.path(), header, state);
+    assert_eq!((summary.completed_pairs, summary.games, summary.replans), (14, 28, &[(12, 14)][..]));
+    drop(resumed);
+    assert_eq!(read(folder.path()).unwrap().1.len(), 15);
+    let refused = SpsaRun::builder(config()).folder(folder.path()).build().err().unwrap();
+    assert!(refused.to_string().ends_with("exists and is not empty"), "{refused}");
+}
+
+#[test]
+#[ignore = "full"]
+fn results_are_verified_by_a_match_that_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = SpsaRun::builder(config()).folder(folder.path()).build().unwrap();
+    run.run(|_| ()).unwrap();
+    drop(run);
+    let options = |games| VerifyOptions { games, ..VerifyOptions::default() };
+    assert_eq!(Verification::open(folder.path(), options(3)).err().unwrap().exit_code(), 2);
+    let mut seen = 0;
+    let verification = Verification::open(folder.path(), options(4)).unwrap();
+    assert!(verification.has_changes());
+    let first = verification.run(|tally| seen = tally.games()).unwrap();
+    assert_eq!((first.tally.games(), seen), (4, 4));
+    let longer = Verification::open(folder.path(), options(6)).unwrap().run(|_| ()).unwrap();
+    assert_eq!(longer.tally.games(), 6);
+    // Other values do not continue it.
+    let mut resumed = SpsaRun::resume(folder.path()).unwrap().build().unwrap();
+    resumed.replan(20).unwrap();
+    resumed.run(|_| ()).unwrap();
+    drop(resumed);
+    let refused = Verification::open(folder.path(), options(4)).unwrap().run(|_| ()).unwrap_err();
+    assert!(matches!(&refused, Error::Advised { error, .. } if error.exit_code() == 2), "{refused}");
+    let replaced = VerifyOptions { replace: true, ..options(4) };
+    assert_eq!(Verification::open(folder.path(), replaced).unwrap().run(|_| ()).unwrap().tally.games(), 4);
+}
+
+#[test]
+fn runs_go_on_by_the_rule_of_bounds_that_they_began_with() {
+    let near = CONFIG.replacen("start = 700\nmin = 0", "start = 700\nmin = 650", 1);
+    let begun = |rule: &str| {
+        let text = near.replacen("seed = 7", &format!("seed = 7\n{rule}"), 1);
+        let folder = tempfile::tempdir().unwrap();
+        let config = RunConfig::parse(&text, Path::new("run.toml")).unwrap();
+        let mut run = SpsaRun::builder(config).folder(folder.path()).build().unwrap();
+        run.run(|_| ()).unwrap();
+        let lines = std::fs::read_to_string(folder.path().join("spsa.jsonl")).unwrap();
+        (folder, lines.lines().map(str::to_string).collect::<Vec<_>>())
+    };
+    let (_, usual) = begun("");
+    let (folder, centered) = begun("near_bounds = \"centered\"");
+    assert!(usual[0].contains("\"near_bounds\":\"three-point\""), "{}", usual[0]);
+    assert!(usual[1].contains("\"near\":[{\"i\":0,") && !centered.concat().contains("\"near\":"));
+    assert_ne!(usual[1..], centered[1..]);
+    // A journal from before there was a choice does not name the rule, and its configuration does not either.
+    let old = centered[0].replace("\"near_bounds\":\"centered\",", "");
+    assert_ne!(old, centered[0]);
+    for (header, all) in [(&old, &centered), (&usual[0], &usual)] {
+        let path = folder.path().join("spsa.jsonl");
+        std::fs::write(&path, format!("{header}\n{}\n", all[1..6].join("\n"))).unwrap();
+        let builder = SpsaRun::resume(folder.path()).unwrap();
+        let asked = RunConfig::parse(&near, Path::new("run.toml")).unwrap();
+        assert_eq!(asked.difference(builder.config()), None);
+        let mut resumed = builder.build().unwrap();
+        resumed.run(|_| ()).unwrap();
+        drop(resumed);
+        let now = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(now.lines().skip(1).collect::<Vec<_>>(), all[1..]);
+        assert_eq!(now.lines().next(), Some(header.as_str()));
+    }
+}

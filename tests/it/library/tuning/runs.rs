@@ -1,0 +1,221 @@
+//! Runs as programs start them, from their folders and records.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel::optimizer::{AdamSettings, Best, Optimizer, OptimizerState, Proposal};
+use gputexel::run::RunEvent;
+use gputexel::tuning::OptimizerConfig;
+use gputexel::{Backend, Error, Match, Result, StopFlag, Sweep, Tuner, dataset};
+
+fn sample() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")
+}
+
+/// A run on the sample, in a folder.
+fn tuner<'a>(data: &'a dataset::Dataset, folder: &Path) -> Tuner<'a> {
+    Tuner::builder(data).k(1.24).l2(1e-4).holdout(0.1).seed(1).folder(folder)
+}
+
+#[test]
+#[ignore = "full"]
+fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_files() {
+    let bench = tempfile::tempdir().unwrap();
+    let sample = sample();
+    let data = dataset::read(&sample).unwrap();
+    let whole = bench.path().join("whole");
+    tuner(&data, &whole).datasets(&[&sample]).run().unwrap();
+    let page = std::fs::read_to_string(whole.join("report.html")).unwrap();
+    assert!(page.contains("Calibration"), "no calibration");
+
+    for names_files in [true, false] {
+        let cut = bench.path().join(format!("cut-{names_files}"));
+        let (stop, resumable) = (StopFlag::new(), Cell::new(false));
+        let mut run = tuner(&data, &cut).stop(&stop).observe(|event| {
+            match event {
+                RunEvent::Epoch { record, .. } if record.epoch == 2 => stop.store(true, Ordering::Relaxed),
+                RunEvent::Resumable { .. } => resumable.set(true),
+                _ => {}
+            }
+            Ok(())
+        });
+        if names_files {
+            run = run.datasets(&[&sample]);
+        }
+        assert!(matches!(run.run(), Err(Error::Interrupted(_))));
+        assert!(cut.join("report.html").exists());
+        assert_eq!(resumable.get(), names_files, "whoever is told so can resume the run");
+        match Tuner::resume(&cut) {
+            Ok(resumed) => {
+                assert!(names_files);
+                let other = Tuner::resume(&cut).err().unwrap();
+                assert!(matches!(other, Error::Busy { .. }), "{other}");
+                let error = resumed.l2(1.0).run().unwrap_err();
+                assert!(error.to_string().starts_with("l2: a resumed run keeps"), "{error}");
+                let again = Tuner::resume(&cut).unwrap().run().unwrap();
+                let copy = bench.path().join("copy");
+                again.write_to(&copy).unwrap();
+                let epochs = |folder: &Path| std::fs::read(folder.join("metrics.jsonl")).unwrap();
+                assert!(!epochs(&cut).is_empty() && epochs(&copy) == epochs(&cut));
+                let bytes = |folder: &Path| std::fs::read(folder.join("params.json")).unwrap();
+                assert_eq!(bytes(&cut), bytes(&whole));
+            }
+            Err(error) => assert!(!names_files && error.to_string().contains("names no dataset"), "{error}"),
+        }
+    }
+
+    // Without positions, what is written to a folder has a report of all else.
+    let written = bench.path().join("written");
+    Tuner::builder(&data).k(1.24).l2(1e-4).run().unwrap().write_to(&written).unwrap();
+    let page = std::fs::read_to_string(written.join("report.html")).unwrap();
+    assert!(page.contains("need the positions of the run") && page.contains("knight"), "no report");
+}
+
+#[test]
+#[ignore = "full"]
+fn evaluators_of_the_callers_serve_runs_and_sweeps() {
+    let data = dataset::read(&sample()).unwrap();
+    let made = Arc::new(AtomicU32::new(0));
+    let count = made.clone();
+    let backend = Backend::custom("mine", move |layout| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(CpuEvaluator::new(layout)))
+    });
+    let mut line = String::new();
+    let run = Tuner::builder(&data).k(1.24).epochs(2).backend(&backend).observe(|event| {
+        if let RunEvent::Started(start) = event {
+            line = start.backend.to_string();
+        }
+        Ok(())
+    });
+    run.run().unwrap();
+    assert!(made.swap(0, Ordering::Relaxed) > 0 && line.ends_with("(mine)"), "{line}");
+    let sweep = || Sweep::builder(&data).axis("l2", "0,1e-4").k(1.24).folds(2).epochs(1).backend(&backend);
+    assert!(!sweep().run().unwrap().is_interrupted());
+    assert!(made.load(Ordering::Relaxed) > 0);
+    let stop = StopFlag::new();
+    stop.store(true, Ordering::Relaxed);
+    assert!(sweep().stop(&stop).run().unwrap().is_interrupted());
+    // Kept in a folder, and resumed when it was stopped.
+    let folder = tempfile::tempdir().unwrap();
+    let (cut, sample) = (folder.path().join("cut"), sample());
+    assert!(sweep().folder(&cut).run().err().unwrap().to_string().contains("needs the files of its dataset"));
+    assert!(sweep().datasets(&["none.bin"]).folder(&cut).run().is_err() && !cut.exists());
+    let kept = || sweep().datasets(&[&sample]).folder(&cut);
+    assert!(kept().stop(&stop).run().unwrap().is_interrupted());
+    assert!(kept().run().err().unwrap().to_string().ends_with("exists and is not empty"));
+    let resumed = Sweep::resume(&cut).unwrap();
+    let end = resumed.run(&backend, &StopFlag::new()).unwrap();
+    assert_eq!(
+        end.results.best().map(|best| best.held_out.mean),
+        sweep().run().unwrap().best().map(|best| best.held_out.mean)
+    );
+    end.finish().unwrap();
+    let error = Tuner::builder(&data).k(1e300).run().unwrap_err();
+    assert!(error.to_string().starts_with("k 1e300: "), "{error}");
+}
+
+#[test]
+fn a_match_is_kept_in_a_folder_that_has_one_writer() {
+    let bench = tempfile::tempdir().unwrap();
+    let folder = bench.path().join("match");
+    let begin = || Match::builder("material", "zero").nodes(20).games(2).folder(&folder);
+    assert_eq!(begin().run().unwrap().folder(), Some(folder.as_path()));
+    assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
+    let error = begin().run().unwrap_err();
+    assert!(error.to_string().ends_with("exists and is not empty"), "{error}");
+    assert!(begin().overwrite(true).build().unwrap().run().unwrap().folder().is_some(), "forgot its folder");
+    let resumed = Match::resume(&folder).unwrap();
+    let error = Match::resume(&folder).err().unwrap();
+    assert!(matches!(error, Error::Busy { .. }) && error.exit_code() == 1, "{error}");
+    assert_eq!(resumed.games(4).run().unwrap().result().tally.games(), 4);
+}
+
+type Spoil = fn(&mut Evaluations);
+
+/// Answers as an evaluator should not.
+struct Wrong<'l>(CpuEvaluator<'l>, Spoil);
+
+impl Evaluator for Wrong<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        let mut answer = self.0.evaluate(population, request)?;
+        (self.1)(&mut answer);
+        Ok(answer)
+    }
+
+    fn describe(&self) -> String {
+        "wrong".to_string()
+    }
+}
+
+/// Proposes what no space has.
+struct Empty;
+
+impl Optimizer for Empty {
+    fn ask(&mut self) -> Proposal {
+        Proposal { parameters: Vec::new(), l2: vec![0.0], gradients: false, curvature: false }
+    }
+
+    fn tell(&mut self, _: &Evaluations) -> Result<()> {
+        Ok(())
+    }
+
+    fn best(&self) -> Best {
+        Best { member: 0, parameters: Vec::new(), loss: 0.0 }
+    }
+
+    fn gradient_norm(&self) -> Option<f64> {
+        None
+    }
+
+    fn epoch_done(&self) -> bool {
+        true
+    }
+
+    fn converged(&self) -> bool {
+        false
+    }
+
+    fn save(&self) -> OptimizerState {
+        OptimizerState::default()
+    }
+
+    fn restore(&mut self, _: OptimizerState) -> Result<()> {
+        Ok(())
+    }
+
+    fn describe(&self, _: usize) -> String {
+        "empty".to_string()
+    }
+}
+
+#[test]
+fn answers_that_make_no_sense_end_a_run_with_an_error() {
+    let data = dataset::read(&sample()).unwrap();
+    let spoils: [(Spoil, &str); 5] = [
+        (|answer| answer.gradients.fill(f64::INFINITY), "the loss at the start is NaN"),
+        (|answer| answer.gradients.fill(f64::NAN), "the loss at the start is NaN"),
+        (|answer| answer.curvatures.clear(), "0 values of matrices; 589824 were asked for"),
+        (|answer| answer.gradients.truncate(3), "3 values of gradients; 768 were asked for"),
+        (|answer| *answer = Evaluations::default(), "0 losses; 1 were asked for"),
+    ];
+    for (spoil, expected) in spoils {
+        let backend =
+            Backend::custom("wrong", move |layout| Ok(Box::new(Wrong(CpuEvaluator::new(layout), spoil))));
+        let error = Tuner::builder(&data).k(1.24).l2(0.0).backend(&backend).run().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let spoil: Spoil = |answer| answer.gradients.fill(f64::NAN);
+    let backend =
+        Backend::custom("wrong", move |layout| Ok(Box::new(Wrong(CpuEvaluator::new(layout), spoil))));
+    let adam = OptimizerConfig::adam(AdamSettings::default());
+    let error = Tuner::builder(&data).k(1.24).l2(0.0).optimizer(adam).backend(&backend).run().unwrap_err();
+    assert!(matches!(error, Error::Numeric(_)), "{error}");
+    let empty = Tuner::builder(&data).k(1.24).l2(0.0).custom_optimizer("empty", |_| Ok(Box::new(Empty)));
+    let error = empty.run().unwrap_err().to_string();
+    assert!(error.starts_with("the optimizer proposes 0 values for 1 members; 768 each"), "{error}");
+}

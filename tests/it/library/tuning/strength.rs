@@ -1,0 +1,176 @@
+//! Weights of penalties that are chosen by held-out loss, on the sample.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use gputexel::Backend;
+use gputexel::dataset::{self, Dataset, Folds, Layout, Split};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::model::{Parameterization, Prior};
+use gputexel::objective::{LossKind, Objective};
+use gputexel::tuning::{
+    Limits, OptimizerConfig, RunConfig, StrengthChoice, StrengthRequest, Tuning, choose_strength, exact_loss,
+};
+
+const K: f64 = 1.24379;
+
+fn sample() -> Dataset {
+    dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap()
+}
+
+fn cpu() -> Backend {
+    Backend::custom("tests", |layout| Ok(Box::new(CpuEvaluator::new(layout))))
+}
+
+fn choose(data: &Dataset, config: &RunConfig) -> StrengthChoice {
+    let split = Split::try_new(data, 0.0, 1, 1).unwrap();
+    let request = StrengthRequest { folds: Some(5), details: true, given: None };
+    choose_strength(config, data, &split, &cpu(), request, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
+}
+
+/// Loss of every position under parameters tuned to convergence without its fold.
+fn by_hand(data: &Dataset, config: &RunConfig) -> f64 {
+    let folds = Folds::try_new(data, 5, config.seed).unwrap();
+    let whole = Split::try_new(data, 0.0, 1, 1).unwrap();
+    let (mut sum, mut count) = (0.0, 0);
+    for fold in 0..5 {
+        let members: Vec<u32> = folds.members(fold).map(|n| n as u32).collect();
+        let layout = Layout::try_new(data, 2, |n| usize::from(folds.fold_of(n) == fold)).unwrap();
+        // Weights count the games of all folds: with fewer, each of them is worth more.
+        let share = (data.len() - members.len()) as f64 / data.len() as f64;
+        let mut config = config.clone();
+        config.penalties.iter_mut().for_each(|penalty| penalty.weight /= share);
+        let end = Tuning::try_new(&config, &whole)
+            .unwrap()
+            .run(&mut CpuEvaluator::new(&layout), &AtomicBool::new(false), &mut |_| Ok(()))
+            .unwrap();
+        let objective = Objective { k: K, loss: LossKind::Squared };
+        sum += members.len() as f64 * exact_loss(data, objective, &end.parameters, &members);
+        count += members.len();
+    }
+    sum / count as f64
+}
+
+#[test]
+#[ignore = "full"]
+fn chosen_weights_lower_the_held_out_loss_of_the_sample() {
+    let data = sample();
+    let mut config = RunConfig::new(&data, &Prior::default(), K).unwrap();
+    config.stopping = Limits::default().for_method(&config.optimizer);
+    let choice = choose(&data, &config);
+    let gain = choice.strength.gain.unwrap();
+    assert!((gain.before - 0.128590).abs() < 1e-6, "{gain:?}");
+    assert!(gain.after < 0.1245 && gain.before - gain.after > 5.0 * gain.error, "{gain:?}");
+    assert!(choice.warnings.is_empty() && !choice.strength.keeps_prior);
+    assert!((40.0..200.0).contains(&choice.strength.effective), "{}", choice.strength.effective);
+    // Squares that have neighbors are what pays, and weaker or stronger ties pay less.
+    let worth = |name: &str| {
+        choice.strength.kinds.iter().find(|kind| kind.kind.name() == name).unwrap().worth.unwrap()
+    };
+    assert!(worth("bend") > 1e-4 && worth("mirror") > 1e-4, "{:?}", choice.strength.kinds);
+    assert!(choice.strength.curve.iter().all(|&(factor, loss)| factor == 1.0 || loss > gain.after));
+    assert_eq!(choice.penalties, choose(&data, &config).penalties, "repeats bit for bit");
+    // What is reported is what tuning without each fold finds.
+    let tied = RunConfig { penalties: choice.penalties, ..config.clone() };
+    let converged = by_hand(&data, &tied);
+    assert!((converged - gain.after).abs() < 1e-4, "{converged} {gain:?}");
+    // Ridge at its best is far behind.
+    let ridge = RunConfig { optimizer: config.optimizer.clone().with_l2(3e-4), ..config.clone() };
+    assert!(by_hand(&data, &ridge) > gain.after + 0.002);
+}
+
+#[test]
+#[ignore = "full"]
+fn in_a_basis_weights_are_chosen_for_its_coordinates() {
+    let data = sample();
+    let config = RunConfig::new(&data, &Prior::default(), K).unwrap();
+    let theta = &config.prior_theta;
+    let basis: gputexel::model::Basis = "mirrored".parse().unwrap();
+    let basis: Parameterization = basis.resolve(&data.metadata().feature_set, theta, &[]).unwrap();
+    let mirrored = choose(&data, &RunConfig { basis: Some(basis), ..config.clone() });
+    let (free, tied) = (choose(&data, &config).strength.gain.unwrap(), mirrored.strength.gain.unwrap());
+    // The mirror penalty of the sample is nearly this basis.
+    assert!((free.after - tied.after).abs() < 2e-4, "{free:?} {tied:?}");
+    assert_eq!(mirrored.z.len(), 384);
+}
+
+#[test]
+fn results_without_meaning_leave_the_prior() {
+    let folder = tempfile::tempdir().unwrap();
+    // Results that do not depend on the position.
+    let line = |i: usize| {
+        let rank = |piece: char, file: usize| -> String {
+            let mut squares = ['1'; 8];
+            squares[file] = piece;
+            squares.iter().collect()
+        };
+        let result = ["1-0", "0-1", "1/2-1/2"][(i.wrapping_mul(2_654_435_761) >> 7) % 3];
+        let (white, black, knight) = (rank('P', i % 8), rank('p', (i / 8) % 8), rank('N', (i / 64) % 8));
+        format!("7k/{black}/8/8/8/{knight}/{white}/K7 w - - c9 \"{result}\";\n")
+    };
+    let text: String = (0..512).map(line).collect();
+    let file = folder.path().join("noise.epd");
+    std::fs::write(&file, text).unwrap();
+    let data = gputexel::extract(&[&file]).unwrap();
+    let config = RunConfig::new(&data, &Prior::Zero, 1.0).unwrap();
+    let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
+    let request = StrengthRequest::default();
+    let choice =
+        choose_strength(&config, &data, &split, &cpu(), request, &AtomicBool::new(false), &mut |_| Ok(()))
+            .unwrap();
+    let gain = choice.strength.gain.unwrap();
+    match choice.strength.keeps_prior {
+        true => assert!(choice.penalties.iter().all(|penalty| penalty.weight >= 1.0)),
+        false => assert!(gain.before - gain.after < 2.0 * gain.error, "{gain:?}"),
+    }
+    assert!(choice.warnings.iter().any(|text| text.contains("does not know its games")));
+    let tuned = gputexel::Tuner::builder(&data).prior(Prior::Zero).k(1.0).backend(&cpu()).run().unwrap();
+    let largest = tuned.parameters().iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+    assert!(largest < 60.0, "noise was taken for {largest} centipawns");
+}
+
+#[test]
+#[ignore = "full"]
+fn progress_is_told_before_anything_takes_time() {
+    let data = sample();
+    let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
+    let config = RunConfig::new(&data, &Prior::default(), K).unwrap();
+    let (request, stop) = (StrengthRequest::default(), AtomicBool::new(false));
+    let mut told = Vec::new();
+    choose_strength(&config, &data, &split, &cpu(), request, &stop, &mut |at| {
+        told.push((at.round, at.evaluation));
+        Ok(())
+    })
+    .unwrap();
+    // Each round models the losses first, which is told as its evaluation 0.
+    assert_eq!(told[..2], [(1, 0), (1, 1)]);
+    let next = |&(round, evaluation): &(usize, usize)| [(round, evaluation + 1), (round + 1, 0)];
+    assert!(told.windows(2).all(|pair| next(&pair[0]).contains(&pair[1])), "{told:?}");
+    // Asked to stop, a search does not begin to model.
+    let mut told = 0;
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let answer = choose_strength(&config, &data, &split, &cpu(), request, &stop, &mut |_| {
+        told += 1;
+        Ok(())
+    });
+    assert!(matches!(answer, Err(gputexel::Error::Interrupted(_))) && told == 0);
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused() {
+    let data = sample();
+    let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
+    let rough = RunConfig {
+        loss: LossKind::Power(1.5),
+        optimizer: OptimizerConfig::adam(Default::default()),
+        ..RunConfig::new(&data, &Prior::default(), K).unwrap()
+    };
+    let request = StrengthRequest::default();
+    let stop = AtomicBool::new(false);
+    let error = choose_strength(&rough, &data, &split, &cpu(), request, &stop, &mut |_| Ok(())).unwrap_err();
+    assert!(error.to_string().contains("has no curvature"), "{error}");
+    let config = RunConfig::new(&data, &Prior::default(), K).unwrap();
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let error = choose_strength(&config, &data, &split, &cpu(), request, &stop, &mut |_| Ok(())).unwrap_err();
+    assert!(matches!(error, gputexel::Error::Interrupted(_)), "{error}");
+}

@@ -1,0 +1,100 @@
+//! Runs whose device is lost at random, over and over in one process.
+
+use std::sync::atomic::AtomicBool;
+
+use gputexel::dataset::{Layout, Split};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
+use gputexel::evaluator::{Evaluator, FallbackEvaluator};
+use gputexel::model::{FeatureKind, Prior};
+use gputexel::objective::LossKind;
+use gputexel::optimizer::{AdamSettings, Schedule};
+use gputexel::tuning::{Event, OptimizerConfig, Rounding, RunConfig, Stopping, Tuning};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::gauge::Gauge;
+use crate::common::program::Bench;
+use crate::common::requirement;
+
+const EPOCHS: u64 = 12;
+
+#[test]
+#[ignore = "full"]
+fn devices_that_are_lost_cost_nothing_but_time() {
+    if list_adapters().is_empty() {
+        requirement::lack("gpu", "there is no adapter");
+        return;
+    }
+    let bench = Bench::new();
+    let data = bench.dataset("d.bin", FeatureKind::Pst, 3000, 45);
+    let config = RunConfig {
+        datasets: vec![],
+        sections: None,
+        checksum: data.checksum().to_string(),
+        prior: "default".to_string(),
+        prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
+        k: 0.8,
+        basis: None,
+        begin: None,
+        penalties: Vec::new(),
+        blend: None,
+        round: Rounding::None,
+        loss: LossKind::Squared,
+        holdout: 0.2,
+        seed: 1,
+        stopping: Stopping {
+            epochs: EPOCHS,
+            seconds: None,
+            gradient_norm: 0.0,
+            improvement: 0.0,
+            window: 1,
+            patience: 99,
+        },
+        optimizer: OptimizerConfig::Adam {
+            runs: vec![AdamSettings::default()],
+            schedule: Schedule::Cosine,
+            batches: 1,
+        },
+    };
+    let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed).unwrap();
+    let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
+    let never = AtomicBool::new(false);
+    let mut cpu = CpuEvaluator::new(&layout);
+    let wanted = Tuning::try_new(&config, &split).unwrap().run(&mut cpu, &never, &mut |_| Ok(())).unwrap();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let (mut runs, mut lost) = (0, 0);
+    let mut gauge = Gauge::new(std::process::id());
+    while gauge.goes_on() {
+        let context = GpuContext::try_new(true).unwrap();
+        let device: Box<dyn Evaluator> =
+            Box::new(GpuEvaluator::with_options(&context, &layout, GpuOptions::new(&context)).unwrap());
+        let mut evaluator = FallbackEvaluator::new(device, || Box::new(CpuEvaluator::new(&layout)));
+        // Some never.
+        let at = random.random_range(0..EPOCHS + 2);
+        if at == 0 {
+            context.device().destroy();
+        }
+        let mut replaced = 0;
+        let outcome = Tuning::try_new(&config, &split).unwrap().run(&mut evaluator, &never, &mut |event| {
+            match event {
+                Event::Epoch { epoch, .. } if epoch == at => context.device().destroy(),
+                Event::Replaced { .. } => replaced += 1,
+                _ => {}
+            }
+            Ok(())
+        });
+        let outcome = outcome.unwrap_or_else(|error| panic!("lost at {at}: {error}"));
+        // What is lost at the end nobody misses.
+        assert!(replaced == 1 || at >= EPOCHS, "lost at {at}: replaced {replaced} times");
+        assert_eq!(outcome.epochs, wanted.epochs);
+        let pairs = outcome.parameters.iter().zip(&wanted.parameters);
+        let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(largest < 0.5, "lost at {at}: {largest} centipawns off");
+        runs += 1;
+        lost += replaced;
+        gauge.read();
+    }
+    eprintln!("devices: {runs} runs, {lost} devices lost");
+    gauge.check("devices");
+}
