@@ -202,6 +202,11 @@ impl Bench {
     }
 }
 
+/// The words of a command line without quotes.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
 /// Waits until something has happened, and fails if it takes more than a minute.
 #[track_caller]
 pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {

@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use gputexel_matches::client::{EngineCommand, UciPlayer};
-use gputexel_matches::openings::Opening;
-use gputexel_matches::{Adjudication, End, GameRecord, Rules, play_game};
+use gputexel::matches::client::{EngineCommand, UciPlayer};
+use gputexel::matches::openings::Opening;
+use gputexel::matches::{Adjudication, End, GameRecord, Rules, play_game};
 use shakmaty::Chess;
 use tempfile::TempDir;
 

@@ -4,7 +4,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 
 use super::{Case, hit};
-use crate::common::program::{Bench, write_games};
+use crate::common::program::{Bench, words, write_games};
 use crate::common::traces;
 
 fn games(bench: &Bench) {
@@ -16,9 +16,9 @@ fn material(bench: &Bench) {
 }
 
 /// Runs something that must work, as part of what was there before.
-fn before(bench: &Bench, args: &[&str]) {
-    let (code, _, err) = bench.run(&[args, &["-q"]].concat(), "");
-    assert_eq!(code, 0, "{args:?}: {err}");
+fn before(bench: &Bench, line: &str) {
+    let (code, _, err) = bench.run(&words(&format!("{line} -q")), "");
+    assert_eq!(code, 0, "{line}: {err}");
 }
 
 fn parameters(bench: &Bench, name: &str, seed: f64) {
@@ -34,20 +34,8 @@ fn adam() {
     hit(&Case {
         name: "tune adam",
         prepare: games,
-        start: &[
-            "tune",
-            "games.pgn",
-            "--l2=0",
-            "--k=0.8",
-            "--optimizer=adam",
-            "--epochs=3",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--threads=1",
-            "--out=new/r",
-            "-q",
-        ],
-        resume: Some(&["tune", "--backend=cpu", "--threads=1", "--resume=new/r", "-q"]),
+        start: "tune games.pgn --l2=0 --k=0.8 --optimizer=adam --epochs=3 --checkpoint-every=0 --backend=cpu --threads=1 --out=new/r -q",
+        resume: Some("tune --backend=cpu --threads=1 --resume=new/r -q"),
         results: &["new/r/params.json", "new/r/tables.h", "new/r/tables.rs", "new/r/dataset.bin"],
         grows: &["new/r/metrics.jsonl"],
         spare: Some("new/r/report.html"),
@@ -55,17 +43,7 @@ fn adam() {
     });
 }
 
-const GAUSS_NEWTON: [&str; 9] = [
-    "tune",
-    "m.bin",
-    "--optimizer=gauss-newton",
-    "--round=local",
-    "--checkpoint-every=0",
-    "--backend=cpu",
-    "--threads=1",
-    "--out=r",
-    "-q",
-];
+const GAUSS_NEWTON: &str = "tune m.bin --optimizer=gauss-newton --round=local --checkpoint-every=0 --backend=cpu --threads=1 --out=r";
 
 /// Over an earlier run.
 #[test]
@@ -75,23 +53,10 @@ fn gauss_newton() {
         name: "tune gauss-newton",
         prepare: |bench| {
             material(bench);
-            before(bench, &[&GAUSS_NEWTON[..8], &["--l2=1e-2", "--epochs=2"]].concat());
+            before(bench, &format!("{GAUSS_NEWTON} --l2=1e-2 --epochs=2"));
         },
-        start: &[
-            "tune",
-            "m.bin",
-            "--optimizer=gauss-newton",
-            "--round=local",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--threads=1",
-            "--out=r",
-            "-q",
-            "--l2=1e-3",
-            "--epochs=4",
-            "--force",
-        ],
-        resume: Some(&["tune", "--backend=cpu", "--threads=1", "--resume=r", "-q"]),
+        start: "tune m.bin --optimizer=gauss-newton --round=local --checkpoint-every=0 --backend=cpu --threads=1 --out=r -q --l2=1e-3 --epochs=4 --force",
+        resume: Some("tune --backend=cpu --threads=1 --resume=r -q"),
         results: &["r/params.json", "r/tables.hpp"],
         clears: true,
         grows: &["r/metrics.jsonl"],
@@ -106,19 +71,8 @@ fn lbfgs() {
     hit(&Case {
         name: "tune gn-lbfgs",
         prepare: material,
-        start: &[
-            "tune",
-            "m.bin",
-            "--optimizer=gn-lbfgs",
-            "--l2=1e-3",
-            "--epochs=4",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--threads=1",
-            "--out=r",
-            "-q",
-        ],
-        resume: Some(&["tune", "--backend=cpu", "--threads=1", "--resume=r", "-q"]),
+        start: "tune m.bin --optimizer=gn-lbfgs --l2=1e-3 --epochs=4 --checkpoint-every=0 --backend=cpu --threads=1 --out=r -q",
+        resume: Some("tune --backend=cpu --threads=1 --resume=r -q"),
         results: &["r/params.json", "r/tables.hpp"],
         grows: &["r/metrics.jsonl"],
         spare: Some("r/report.html"),
@@ -132,22 +86,8 @@ fn sweep() {
     hit(&Case {
         name: "sweep",
         prepare: material,
-        start: &[
-            "sweep",
-            "m.bin",
-            "--grid=l2=0,1e-4",
-            "--folds=2",
-            "--epochs=3",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--threads=1",
-            "--best=best",
-            "--csv=all.csv",
-            "--svg=all.svg",
-            "--out=r",
-            "-q",
-        ],
-        resume: Some(&["sweep", "--backend=cpu", "--threads=1", "--resume=r", "-q"]),
+        start: "sweep m.bin --grid=l2=0,1e-4 --folds=2 --epochs=3 --checkpoint-every=0 --backend=cpu --threads=1 --best=best --csv=all.csv --svg=all.svg --out=r -q",
+        resume: Some("sweep --backend=cpu --threads=1 --resume=r -q"),
         results: &["r/runs.csv", "all.csv", "all.svg", "best/params.json"],
         spare: Some("r/report.html"),
         ..Case::PLAIN
@@ -160,21 +100,8 @@ fn pso() {
     hit(&Case {
         name: "pso",
         prepare: material,
-        start: &[
-            "pso",
-            "m.bin",
-            "--basis=identity",
-            "--radius=40",
-            "--swarms=2",
-            "--particles=4",
-            "--iterations=4",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--threads=1",
-            "--out=r",
-            "-q",
-        ],
-        resume: Some(&["pso", "--backend=cpu", "--threads=1", "--resume=r", "-q"]),
+        start: "pso m.bin --basis=identity --radius=40 --swarms=2 --particles=4 --iterations=4 --checkpoint-every=0 --backend=cpu --threads=1 --out=r -q",
+        resume: Some("pso --backend=cpu --threads=1 --resume=r -q"),
         results: &["r/params.json", "r/z.json"],
         grows: &["r/metrics.jsonl"],
         spare: Some("r/report.html"),
@@ -193,8 +120,8 @@ fn spsa() {
             assert_eq!(code, 0);
             bench.write("run.toml", out);
         },
-        start: &["-q", "spsa", "run", "run.toml", "-N4", "--concurrency=1", "--limit=nodes=20", "--out=r"],
-        resume: Some(&["-q", "spsa", "run", "--resume=r"]),
+        start: "-q spsa run run.toml -N4 --concurrency=1 --limit=nodes=20 --out=r",
+        resume: Some("-q spsa run --resume=r"),
         results: &["r/values.csv", "r/params.json"],
         clears: true,
         grows: &["r/spsa.jsonl", "r/log.csv"],
@@ -208,8 +135,8 @@ fn spsa() {
 fn matches() {
     hit(&Case {
         name: "match",
-        start: &["-q", "match", "material", "zero", "--nodes=20", "--games=6", "--concurrency=1", "--out=r"],
-        resume: Some(&["-q", "match", "--concurrency=1", "--resume=r"]),
+        start: "-q match material zero --nodes=20 --games=6 --concurrency=1 --out=r",
+        resume: Some("-q match --concurrency=1 --resume=r"),
         grows: &["r/match.jsonl", "r/games.pgn"],
         spare: Some("r/report.html"),
         ..Case::PLAIN
@@ -221,17 +148,8 @@ fn matches() {
 fn selfplay() {
     hit(&Case {
         name: "selfplay",
-        start: &[
-            "-q",
-            "selfplay",
-            "--nodes=20",
-            "--games=4",
-            "--max-plies=40",
-            "--concurrency=1",
-            "--format=pgn,binpack",
-            "--out=r",
-        ],
-        resume: Some(&["-q", "selfplay", "--concurrency=1", "--resume=r"]),
+        start: "-q selfplay --nodes=20 --games=4 --max-plies=40 --concurrency=1 --format=pgn,binpack --out=r",
+        resume: Some("-q selfplay --concurrency=1 --resume=r"),
         // After an error, the games so far are written.
         grows: &["r/selfplay.jsonl", "r/games.pgn"],
         ..Case::PLAIN
@@ -245,18 +163,9 @@ fn extract() {
         name: "extract",
         prepare: |bench| {
             games(bench);
-            before(bench, &["extract", "games.pgn", "-o", "d.bin", "--skip-plies=12"]);
+            before(bench, "extract games.pgn -o d.bin --skip-plies=12");
         },
-        start: &[
-            "-q",
-            "extract",
-            "games.pgn",
-            "-o",
-            "d.bin",
-            "--list-skipped=l.txt",
-            "--threads=1",
-            "--force",
-        ],
+        start: "-q extract games.pgn -o d.bin --list-skipped=l.txt --threads=1 --force",
         results: &["d.bin", "l.txt"],
         ..Case::PLAIN
     });
@@ -268,27 +177,8 @@ fn extract_to_shards() {
     hit(&Case {
         name: "extract into shards",
         prepare: games,
-        start: &[
-            "-q",
-            "extract",
-            "games.pgn",
-            "-o",
-            "d",
-            "--duplicates=keep",
-            "--shard-size=500",
-            "--threads=1",
-        ],
-        resume: Some(&[
-            "-q",
-            "extract",
-            "games.pgn",
-            "-o",
-            "d",
-            "--duplicates=keep",
-            "--shard-size=500",
-            "--threads=1",
-            "--resume",
-        ]),
+        start: "-q extract games.pgn -o d --duplicates=keep --shard-size=500 --threads=1",
+        resume: Some("-q extract games.pgn -o d --duplicates=keep --shard-size=500 --threads=1 --resume"),
         results: &["d/0001.bin", "d/0002.bin"],
         clears: true,
         leaves: &["d/unfinished.extract"],
@@ -305,9 +195,9 @@ fn import() {
             bench.write("t.svm", traces::text(&traces::make(300, 1, false)));
             bench.write("old.svm", traces::text(&traces::make(200, 2, false)));
             bench.write("s.json", traces::schema());
-            before(bench, &["import", "--schema=s.json", "-o", "d.bin", "old.svm"]);
+            before(bench, "import --schema=s.json -o d.bin old.svm");
         },
-        start: &["-q", "import", "--schema=s.json", "-o", "d.bin", "t.svm", "--threads=1", "--force"],
+        start: "-q import --schema=s.json -o d.bin t.svm --threads=1 --force",
         results: &["d.bin"],
         ..Case::PLAIN
     });
@@ -320,9 +210,9 @@ fn convert() {
         name: "convert",
         prepare: |bench| {
             games(bench);
-            before(bench, &["convert", "games.pgn", "-o", "p.plain", "--skip-plies=12"]);
+            before(bench, "convert games.pgn -o p.plain --skip-plies=12");
         },
-        start: &["-q", "convert", "games.pgn", "-o", "p.plain", "--threads=1", "--force"],
+        start: "-q convert games.pgn -o p.plain --threads=1 --force",
         results: &["p.plain"],
         ..Case::PLAIN
     });
@@ -335,31 +225,12 @@ fn rescore() {
         name: "rescore",
         prepare: |bench| {
             games(bench);
-            before(bench, &["convert", "games.pgn", "-o", "in.epd", "--sample=150"]);
+            before(bench, "convert games.pgn -o in.epd --sample=150");
         },
-        start: &[
-            "-q",
-            "rescore",
-            "in.epd",
-            "-o",
-            "out.txt",
-            "--engine=material",
-            "--nodes=20",
-            "--concurrency=1",
-            "--threads=1",
-        ],
-        resume: Some(&[
-            "-q",
-            "rescore",
-            "in.epd",
-            "-o",
-            "out.txt",
-            "--engine=material",
-            "--nodes=20",
-            "--concurrency=1",
-            "--threads=1",
-            "--resume",
-        ]),
+        start: "-q rescore in.epd -o out.txt --engine=material --nodes=20 --concurrency=1 --threads=1",
+        resume: Some(
+            "-q rescore in.epd -o out.txt --engine=material --nodes=20 --concurrency=1 --threads=1 --resume",
+        ),
         results: &["out.txt"],
         leaves: &["out.txt.rescore/", "out.txt.rescore/rescore.jsonl"],
         ..Case::PLAIN
@@ -374,9 +245,9 @@ fn export() {
         prepare: |bench| {
             parameters(bench, "p.json", 1.3);
             parameters(bench, "old.json", 1.7);
-            before(bench, &["export", "old.json", "-o", "t.h"]);
+            before(bench, "export old.json -o t.h");
         },
-        start: &["-q", "export", "p.json", "-o", "t.h", "--force"],
+        start: "-q export p.json -o t.h --force",
         results: &["t.h"],
         ..Case::PLAIN
     });
@@ -389,10 +260,10 @@ fn report() {
         name: "report",
         prepare: |bench| {
             material(bench);
-            before(bench, &[&GAUSS_NEWTON[..8], &["--epochs=2"]].concat());
+            before(bench, &format!("{GAUSS_NEWTON} --epochs=2"));
             bench.write("r/report.html", "<html>old</html>");
         },
-        start: &["-q", "report", "r"],
+        start: "-q report r",
         results: &["r/report.html"],
         ..Case::PLAIN
     });
@@ -431,10 +302,10 @@ fn patch_tune() {
     hit(&Case {
         name: "patch tune",
         prepare: sources,
-        start: &["patch", "tune", "x.tune", "source", "-q"],
+        start: "patch tune x.tune source -q",
         results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
         private: &["source/.gputexel-patch/"],
-        undo: Some(&["patch", "undo", "source", "-q"]),
+        undo: Some("patch undo source -q"),
         ..Case::PLAIN
     });
 }
@@ -445,7 +316,7 @@ fn patch_tune_with_a_backup_elsewhere() {
     hit(&Case {
         name: "patch tune --backup",
         prepare: sources,
-        start: &["patch", "tune", "x.tune", "source", "--backup=kept/here", "-q"],
+        start: "patch tune x.tune source --backup=kept/here -q",
         results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
         private: &["source/.gputexel-patch/"],
         scraps: &["kept/"],
@@ -464,7 +335,7 @@ fn patch_apply_without_a_backup() {
             let values = String::from_utf8(bench.bytes("x.params")).unwrap();
             bench.write("x.params", values.replace("100.0,", "112.0,"));
         },
-        start: &["patch", "apply", "x.tune", "source", "--no-backup", "-q"],
+        start: "patch apply x.tune source --no-backup -q",
         results: &["source/a/s.cpp", "source/b/s.cpp"],
         private: &["source/.gputexel-patch/"],
         ..Case::PLAIN
@@ -480,7 +351,7 @@ fn patch_undo() {
             sources(bench);
             patch(bench, &["tune", "x.tune", "source"]);
         },
-        start: &["patch", "undo", "source", "-q"],
+        start: "patch undo source -q",
         results: &["source/a/s.cpp", "source/b/s.cpp"],
         clears: true,
         private: &["source/.gputexel-patch/"],
@@ -501,7 +372,7 @@ fn patch_tables() {
                 bench.write(&format!("{name}.c"), text);
             }
         },
-        start: &["patch", "tables", "p.json", "a.c", "b.c", "-q"],
+        start: "patch tables p.json a.c b.c -q",
         results: &["a.c", "b.c"],
         private: &[".gputexel-patch/"],
         ..Case::PLAIN

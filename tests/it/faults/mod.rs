@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::program::Bench;
+use crate::common::program::{Bench, words};
 use crate::common::requirement;
 use state::{Tree, is_leftover, is_whole, timeless};
 use tracer::{Call, End, Fault, Kind, Ran};
@@ -30,9 +30,9 @@ struct Case {
     program: Option<&'static str>,
     /// Writes the inputs, and what stands where the results go.
     prepare: fn(&Bench),
-    start: &'static [&'static str],
+    start: &'static str,
     /// What continues an interrupted run; the same command again, where there is nothing of that kind.
-    resume: Option<&'static [&'static str]>,
+    resume: Option<&'static str>,
     /// Each of these is the old or the new one at any time.
     results: &'static [&'static str],
     /// A run that begins anew removes old results first; until it ends, there are none.
@@ -48,7 +48,7 @@ struct Case {
     /// Below these nothing is compared.
     private: &'static [&'static str],
     /// A command that takes an interrupted one back, to the old state.
-    undo: Option<&'static [&'static str]>,
+    undo: Option<&'static str>,
 }
 
 impl Case {
@@ -57,7 +57,7 @@ impl Case {
         name: "",
         program: None,
         prepare: |_| {},
-        start: &[],
+        start: "",
         resume: None,
         results: &[],
         clears: false,
@@ -149,7 +149,7 @@ impl<'c> Trial<'c> {
     /// Runs the command from the old state on.
     fn run(&self, fault: Option<(Fault, usize)>) -> Ran {
         self.old.restore(self.bench.folder.path());
-        tracer::run(self.program(), self.case.start, self.bench.folder.path(), fault)
+        tracer::run(self.program(), &words(self.case.start), self.bench.folder.path(), fault)
             .unwrap_or_else(|error| panic!("{}: {fault:?}: {error}", self.case.name))
     }
 
@@ -159,10 +159,10 @@ impl<'c> Trial<'c> {
     }
 
     /// Runs something without a fault.
-    fn plainly(&self, args: &[&str]) -> (i32, String) {
+    fn plainly(&self, line: &str) -> (i32, String) {
         let folder = self.bench.folder.path().canonicalize().unwrap();
         let output = Command::new(self.program())
-            .args(args)
+            .args(words(line))
             .current_dir(&folder)
             .envs(tracer::environment(&folder))
             .stdin(Stdio::null())
@@ -327,7 +327,7 @@ impl<'c> Trial<'c> {
         }
         told += &err;
         if code == 2 && err.contains("exists") {
-            let (code, err) = self.plainly(&[self.case.start, &["--force"]].concat());
+            let (code, err) = self.plainly(&format!("{} --force", self.case.start));
             told += &err;
             return if code == 0 { self.check_new() } else { Err(format!("cannot be begun anew: {told}")) };
         }

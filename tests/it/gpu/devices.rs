@@ -1,6 +1,6 @@
 //! Checks of a device: a sound one passes, and whatever is wrong with one is told.
 
-use gputexel_devices::{Checker, Depth, Group};
+use gputexel::devices::{Checker, Depth, Group};
 
 use crate::common::gpu::context;
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use gputexel_dataset::{Dataset, DatasetWriter, Metadata, PositionLabels, StoredRow};
-use gputexel_devices::positions::{COUNT, piece_squares};
+use gputexel::dataset::{Dataset, DatasetWriter, Metadata, PositionLabels, StoredRow};
+use gputexel::devices::positions::{COUNT, piece_squares};
 
 fn sample() -> Dataset {
-    gputexel_dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap()
+    gputexel::dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap()
 }
 
 /// The first positions of the sample as a dataset of their own, compressed.

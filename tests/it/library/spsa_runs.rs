@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use gputexel_files::{Error, StopFlag};
-use gputexel_spsa::config::RunConfig;
-use gputexel_spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
+use gputexel::spsa::config::RunConfig;
+use gputexel::spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
+use gputexel::{Error, StopFlag};
 
 const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
      [engine]\nparams = \"material:100,300,300,700,700\"\n\

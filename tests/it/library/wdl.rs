@@ -1,6 +1,6 @@
 //! Fits to simulated games, of which the truth is known.
 
-use gputexel_wdl::{Counts, Fit, FitSettings, MAX_DEGREE, Outcome, Variable, WdlModel, fit};
+use gputexel::wdl::{Counts, Fit, FitSettings, MAX_DEGREE, Outcome, Variable, WdlModel, fit};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

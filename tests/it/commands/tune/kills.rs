@@ -12,15 +12,15 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-use crate::common::program::{Bench, assert_one_line, write_games};
+use crate::common::program::{Bench, assert_one_line, words, write_games};
 
 /// A kind of run, and what of it must not depend on its being killed.
 struct Killed {
     name: &'static str,
     /// Kills where nobody says how many.
     kills: usize,
-    start: &'static [&'static str],
-    resume: &'static [&'static str],
+    start: &'static str,
+    resume: &'static str,
     /// What grows while it is under way.
     grows: &'static str,
     results: &'static [&'static str],
@@ -31,156 +31,80 @@ const KILLED: [Killed; 10] = [
     Killed {
         name: "adam",
         kills: 6,
-        start: &[
-            "tune",
-            "games.pgn",
-            "--l2=0",
-            "--k=0.8",
-            "--optimizer=adam",
-            "--epochs=40",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--threads=1",
-            "--out=r",
-        ],
-        resume: &["tune", "--backend=cpu", "--resume=r"],
+        start: "tune games.pgn --l2=0 --k=0.8 --optimizer=adam --epochs=40 --checkpoint-every=0 --backend=cpu --threads=1 --out=r",
+        resume: "tune --backend=cpu --resume=r",
         grows: "r/metrics.jsonl",
         results: &["r/params.json", "r/tables.h", "r/tables.rs", "r/dataset.bin"],
     },
     Killed {
         name: "gauss-newton",
         kills: 4,
-        start: &[
-            "tune",
-            "m.bin",
-            "--optimizer=gauss-newton",
-            "--bootstrap=8",
-            "--round=local",
-            "--l2=1e-3",
-            "--epochs=6",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--out=r",
-        ],
-        resume: &["tune", "--backend=cpu", "--resume=r"],
+        start: "tune m.bin --optimizer=gauss-newton --bootstrap=8 --round=local --l2=1e-3 --epochs=6 --checkpoint-every=0 --backend=cpu --out=r",
+        resume: "tune --backend=cpu --resume=r",
         grows: "r/metrics.jsonl",
         results: &["r/params.json", "r/tables.hpp"],
     },
     Killed {
         name: "grid",
         kills: 6,
-        start: &[
-            "sweep",
-            "d.bin",
-            "--grid=l2=0,1e-4",
-            "--folds=2",
-            "--epochs=8",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--best=best",
-            "--csv=all.csv",
-            "--out=r",
-        ],
-        resume: &["sweep", "--backend=cpu", "--resume=r"],
+        start: "sweep d.bin --grid=l2=0,1e-4 --folds=2 --epochs=8 --checkpoint-every=0 --backend=cpu --best=best --csv=all.csv --out=r",
+        resume: "sweep --backend=cpu --resume=r",
         grows: "r/checkpoint.safetensors",
         results: &["r/runs.csv", "all.csv", "best/params.json", "best/tables.h"],
     },
     Killed {
         name: "pso",
         kills: 4,
-        start: &[
-            "pso",
-            "m.bin",
-            "--basis=identity",
-            "--radius=40",
-            "--swarms=2",
-            "--particles=4",
-            "--iterations=30",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--out=r",
-        ],
-        resume: &["pso", "--backend=cpu", "--resume=r"],
+        start: "pso m.bin --basis=identity --radius=40 --swarms=2 --particles=4 --iterations=30 --checkpoint-every=0 --backend=cpu --out=r",
+        resume: "pso --backend=cpu --resume=r",
         grows: "r/metrics.jsonl",
         results: &["r/params.json", "r/z.json", "r/tables.rs"],
     },
     Killed {
         name: "spsa",
         kills: 6,
-        start: &["-q", "spsa", "run", "run.toml", "-N24", "--concurrency=1", "--limit=nodes=20", "--out=r"],
-        resume: &["-q", "spsa", "run", "--resume=r"],
+        start: "-q spsa run run.toml -N24 --concurrency=1 --limit=nodes=20 --out=r",
+        resume: "-q spsa run --resume=r",
         grows: "r/spsa.jsonl",
         results: &["r/spsa.jsonl", "r/log.csv", "r/values.csv", "r/params.json"],
     },
     Killed {
         name: "match",
         kills: 6,
-        start: &["-q", "match", "material", "zero", "--nodes=20", "--games=24", "--concurrency=2", "--out=r"],
-        resume: &["-q", "match", "--resume=r"],
+        start: "-q match material zero --nodes=20 --games=24 --concurrency=2 --out=r",
+        resume: "-q match --resume=r",
         grows: "r/match.jsonl",
         results: &["r/match.jsonl"],
     },
     Killed {
         name: "gn-lbfgs",
         kills: 4,
-        start: &[
-            "tune",
-            "m.bin",
-            "--optimizer=gn-lbfgs",
-            "--l2=1e-3",
-            "--epochs=20",
-            "--checkpoint-every=0",
-            "--backend=cpu",
-            "--out=r",
-        ],
-        resume: &["tune", "--backend=cpu", "--resume=r"],
+        start: "tune m.bin --optimizer=gn-lbfgs --l2=1e-3 --epochs=20 --checkpoint-every=0 --backend=cpu --out=r",
+        resume: "tune --backend=cpu --resume=r",
         grows: "r/metrics.jsonl",
         results: &["r/params.json", "r/tables.hpp"],
     },
     Killed {
         name: "selfplay",
         kills: 4,
-        start: &["selfplay", "--nodes=20", "--games=24", "--max-plies=60", "--format=pgn,binpack", "--out=r"],
-        resume: &["selfplay", "--resume=r"],
+        start: "selfplay --nodes=20 --games=24 --max-plies=60 --format=pgn,binpack --out=r",
+        resume: "selfplay --resume=r",
         grows: "r/selfplay.jsonl",
         results: &["r/games.pgn", "r/games.binpack"],
     },
     Killed {
         name: "extract",
         kills: 4,
-        start: &[
-            "extract",
-            "games.pgn",
-            "-o=r",
-            "--duplicates=keep",
-            "--resolve=quiescence",
-            "--shard-size=500",
-        ],
-        resume: &[
-            "extract",
-            "games.pgn",
-            "-o=r",
-            "--duplicates=keep",
-            "--resolve=quiescence",
-            "--shard-size=500",
-            "--resume",
-        ],
+        start: "extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500",
+        resume: "extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500 --resume",
         grows: "r/unfinished.extract",
         results: &["r/0001.bin", "r/0002.bin"],
     },
     Killed {
         name: "rescore",
         kills: 4,
-        start: &["rescore", "in.epd", "-o=r.txt", "--engine=material", "--nodes=200", "--duplicates=keep"],
-        resume: &[
-            "rescore",
-            "in.epd",
-            "-o=r.txt",
-            "--engine=material",
-            "--nodes=200",
-            "--duplicates=keep",
-            "--resume",
-        ],
+        start: "rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep",
+        resume: "rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep --resume",
         grows: "r.txt.rescore/rescore.jsonl",
         results: &["r.txt"],
     },
@@ -233,8 +157,8 @@ impl Moment {
 }
 
 /// Kills a process at some moment; `false` if it had ended.
-fn kill_at(bench: &Bench, kind: &Killed, args: &[&str], moment: &Moment) -> bool {
-    let mut child = bench.spawn(&[args, &["-q"]].concat());
+fn kill_at(bench: &Bench, kind: &Killed, line: &str, moment: &Moment) -> bool {
+    let mut child = bench.spawn(&words(&format!("{line} -q")));
     let begun = Instant::now();
     while !moment.has_come(bench, kind, begun) && child.try_wait().unwrap().is_none() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{}: hangs", kind.name);
@@ -289,8 +213,8 @@ fn kill_and_resume(index: usize) {
     let (code, out, _) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
     assert_eq!(code, 0);
     bench.write("run.toml", out);
-    let run = |args: &[&str]| bench.run(&[args, &["-q"]].concat(), "");
-    assert_eq!(run(&["convert", "games.pgn", "-o=in.epd"]).0, 0);
+    let run = |line: &str| bench.run(&words(&format!("{line} -q")), "");
+    assert_eq!(run("convert games.pgn -o=in.epd").0, 0);
     let inputs = files(bench.folder.path(), "");
     let begun = Instant::now();
     assert_eq!(run(kind.start).0, 0, "{}: {:?}", kind.name, run(kind.start));

@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use gputexel_chess::PhaseSettings;
-use gputexel_dataset::objective::{self, LossKind, Objective};
-use gputexel_dataset::{
+use gputexel::chess::PhaseSettings;
+use gputexel::dataset::{
     Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels, poisson_weight,
 };
-use gputexel_evaluator::cpu::{CpuEvaluator, InstructionSet};
-use gputexel_evaluator::{Evaluator, Population, Request};
-use gputexel_model::program::{
+use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
+use gputexel::evaluator::{Evaluator, Population, Request};
+use gputexel::model::program::{
     Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
 };
-use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter};
+use gputexel::model::{Feature, FeatureSet, Imported, ImportedParameter};
+use gputexel::objective::{self, LossKind, Objective};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -97,7 +97,7 @@ fn dataset(folder: &Path, positions: usize, target: FactorTarget) -> Dataset {
         writer.push_imported(&position).unwrap();
     }
     writer.finish(Vec::new(), []).unwrap();
-    gputexel_dataset::read(&path).unwrap()
+    gputexel::dataset::read(&path).unwrap()
 }
 
 /// θ with sums of the size that makes all parts of the program matter.

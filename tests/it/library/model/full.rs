@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gputexel_chess::PhaseSettings;
-use gputexel_model::program::{CompiledProgram, Taper};
-use gputexel_model::{
+use gputexel::chess::PhaseSettings;
+use gputexel::model::program::{CompiledProgram, Taper};
+use gputexel::model::{
     FeatureKind, FeatureRow, FeatureSet, ParameterFile, PenaltyKind, Prior, full, penalties,
 };
 use rand::prelude::*;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gputexel_chess::PhaseSettings;
-use gputexel_model::{
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{
     Arrangement, FeatureRow, FeatureSet, KingBuckets, KingPieces, ParameterFile, Prior, TableEvaluation,
     named_parameters,
 };
@@ -131,7 +131,7 @@ fn material_is_worth_the_same_whatever_the_bucket() {
         let kings = TableEvaluation::try_new(&set, &theta).unwrap();
         for position in positions().iter().step_by(7) {
             let score = |evaluation: &TableEvaluation| {
-                use gputexel_chess::evaluation::Evaluation;
+                use gputexel::chess::evaluation::Evaluation;
                 evaluation.score_stm(&evaluation.state(position), position)
             };
             assert_eq!(score(&kings), score(&plain));

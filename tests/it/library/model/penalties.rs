@@ -1,8 +1,8 @@
 //! Penalties against what they are said to be: their matrices against finite differences of the sums of squares
 //! that define them, and against what they leave free.
 
-use gputexel_chess::PhaseSettings;
-use gputexel_model::{
+use gputexel::chess::PhaseSettings;
+use gputexel::model::{
     Arrangement, Feature, FeatureKind, FeatureSet, Form, Imported, ImportedParameter, PENALTY_SCALE_CP,
     Penalty, PenaltyKind, Phases, Place, parse_penalties, penalties, supported_penalties,
 };

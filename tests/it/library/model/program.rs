@@ -3,7 +3,7 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use gputexel_model::program::{
+use gputexel::model::program::{
     Accumulator, Adjustment, CompiledProgram, Dual, Factor, FactorTarget, Input, Operator, Phase, Program,
     Scalar, Taper, Term, ValueKind,
 };

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use gputexel_dataset::{Dataset, objective};
-use gputexel_ingest::trace::{Division, export};
-use gputexel_model::Phases;
-use gputexel_model::program::{Input, Operator, Phase};
+use gputexel::dataset::{Dataset, objective};
+use gputexel::model::Phases;
+use gputexel::model::program::{Input, Operator, Phase};
+use gputexel::trace::{Division, export};
 
 use super::{compile, examples, read};
 

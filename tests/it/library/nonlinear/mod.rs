@@ -6,12 +6,10 @@ mod refusals;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use gputexel_dataset::{self as dataset, Dataset};
-use gputexel_files::Result;
-use gputexel_ingest::extraction::Hooks;
-use gputexel_ingest::trace::{
-    CompiledSchema, Division, ImportReport, ImportSettings, Reference, Schema, import,
-};
+use gputexel::Result;
+use gputexel::dataset::{self as dataset, Dataset};
+use gputexel::extraction::Hooks;
+use gputexel::trace::{CompiledSchema, Division, ImportReport, ImportSettings, Reference, Schema, import};
 
 /// The JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.
 fn examples() -> Vec<String> {

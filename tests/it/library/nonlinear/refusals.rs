@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use gputexel_ingest::extraction::Hooks;
-use gputexel_ingest::trace::{Division, ImportSettings, import};
+use gputexel::extraction::Hooks;
+use gputexel::trace::{Division, ImportSettings, import};
 
 use super::{compile, examples, read};
 
