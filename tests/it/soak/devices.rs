@@ -19,9 +19,19 @@ use crate::common::requirement;
 
 const EPOCHS: u64 = 12;
 
+/// The variable that tells a process that it runs this test alone, as its memory is what is measured.
+const ALONE: &str = "GPUTEXEL_SOAK_ALONE";
+
 #[test]
 #[ignore = "full"]
 fn devices_that_are_lost_cost_nothing_but_time() {
+    if std::env::var_os(ALONE).is_none() {
+        let name = "soak::devices::devices_that_are_lost_cost_nothing_but_time";
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", name, "--include-ignored", "--nocapture"]).env(ALONE, "1");
+        assert!(command.status().unwrap().success());
+        return;
+    }
     if list_adapters().is_empty() {
         requirement::lack("gpu", "there is no adapter");
         return;
