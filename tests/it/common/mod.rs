@@ -18,6 +18,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::chess::fen::{legal_position, parse_fen};
 use gputexel::dataset::{self, Dataset, DatasetWriter, Metadata, PositionLabels};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet};
+use gputexel::tuning::Stopping;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -110,6 +111,11 @@ pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
         }
     }
     board
+}
+
+/// Limits of a run of `epochs`, unless it gains nothing on held-out positions for so many.
+pub fn stopping(epochs: u64, window: u64, patience: u64) -> Stopping {
+    Stopping { epochs, seconds: None, gradient_norm: 0.0, improvement: 0.0, window, patience }
 }
 
 /// A legal position from its FEN, of chess960 too.

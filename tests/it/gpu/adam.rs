@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common;
 use crate::common::gpu::context;
-use crate::common::relative_difference;
+use crate::common::{relative_difference, stopping};
 use gputexel::Error;
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
@@ -13,7 +13,7 @@ use gputexel::evaluator::{AdamBatch, AdamMember, AdamStep, DeviceSteps, Evaluato
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, Schedule};
-use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, Stopping, Tuning};
+use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, Tuning};
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
     let folder = tempfile::tempdir().unwrap();
@@ -191,33 +191,13 @@ fn what_it_cannot_do_it_declines() {
 fn config(data: &Dataset, l2: f64) -> RunConfig {
     let run = |learning_rate| AdamSettings { learning_rate, l2, ..AdamSettings::default() };
     RunConfig {
-        datasets: vec![],
-        sections: None,
-        checksum: data.checksum().to_string(),
-        prior: "default".to_string(),
-        prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
-        basis: None,
-        begin: None,
-        penalties: Vec::new(),
-        blend: None,
-        round: Rounding::None,
-        k: 0.8,
-        loss: LossKind::Squared,
-        holdout: 0.0,
-        seed: 1,
-        stopping: Stopping {
-            epochs: 50,
-            seconds: None,
-            gradient_norm: 0.0,
-            improvement: 0.0,
-            window: 50,
-            patience: 9,
-        },
+        stopping: stopping(50, 50, 9),
         optimizer: OptimizerConfig::Adam {
             runs: vec![run(2.0), run(8.0)],
             schedule: Schedule::Cosine,
             batches: 1,
         },
+        ..RunConfig::new(data, &Prior::default(), 0.8).unwrap()
     }
 }
 

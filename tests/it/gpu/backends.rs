@@ -5,15 +5,14 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use crate::common::program::{Bench, assert_one_line};
-use crate::common::requirement;
+use crate::common::{requirement, stopping};
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
 use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
-use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, Outcome, Rounding, RunConfig, Stopping, Tuning};
+use gputexel::tuning::{Event, OptimizerConfig, Outcome, RunConfig, Tuning};
 use gputexel::{Error, Result};
 use serde_json::Value;
 
@@ -171,29 +170,10 @@ fn a_lost_device_costs_nothing_but_time() {
     // Steps with and without held-out positions, so that either kind of call may be the one.
     for (optimizer, holdout) in [(adam.clone(), 0.0), (adam, 0.2), (newton.clone(), 0.0), (newton, 0.2)] {
         let config = RunConfig {
-            datasets: vec![],
-            sections: None,
-            checksum: data.checksum().to_string(),
-            prior: "default".to_string(),
-            prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
-            basis: None,
-            begin: None,
-            penalties: Vec::new(),
-            blend: None,
-            round: Rounding::None,
-            k: 0.8,
-            loss: LossKind::Squared,
             holdout,
-            seed: 1,
-            stopping: Stopping {
-                epochs: 6,
-                seconds: None,
-                gradient_norm: 0.0,
-                improvement: 0.0,
-                window: 1,
-                patience: 9,
-            },
+            stopping: stopping(6, 1, 9),
             optimizer,
+            ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()
         };
         let (whole, told, calls) = with_failure(&data, &config, u32::MAX, true);
         let whole = whole.unwrap();
@@ -283,29 +263,10 @@ fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
     // Few enough that Gauss-Newton does not stop at its minimum, where the last bit decides.
     for (optimizer, epochs) in [(adam, 30), (newton, 3)] {
         let config = RunConfig {
-            datasets: vec![],
-            sections: None,
-            checksum: data.checksum().to_string(),
-            prior: "default".to_string(),
-            prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
-            k: 0.8,
-            basis: None,
-            begin: None,
-            penalties: Vec::new(),
-            blend: None,
-            round: Rounding::None,
-            loss: LossKind::Squared,
             holdout: 0.2,
-            seed: 1,
-            stopping: Stopping {
-                epochs,
-                seconds: None,
-                gradient_norm: 0.0,
-                improvement: 0.0,
-                window: 1,
-                patience: 99,
-            },
+            stopping: stopping(epochs, 1, 99),
             optimizer,
+            ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()
         };
         let (cpu, _, _) = with_failure(&data, &config, u32::MAX, true);
         let cpu = cpu.unwrap();

@@ -7,15 +7,14 @@ use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
 use gputexel::evaluator::{Evaluator, FallbackEvaluator};
 use gputexel::model::{FeatureKind, Prior};
-use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, Rounding, RunConfig, Stopping, Tuning};
+use gputexel::tuning::{Event, OptimizerConfig, RunConfig, Tuning};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::gauge::Gauge;
 use crate::common::program::Bench;
-use crate::common::requirement;
+use crate::common::{requirement, stopping};
 
 const EPOCHS: u64 = 12;
 
@@ -39,33 +38,14 @@ fn devices_that_are_lost_cost_nothing_but_time() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 3000, 45);
     let config = RunConfig {
-        datasets: vec![],
-        sections: None,
-        checksum: data.checksum().to_string(),
-        prior: "default".to_string(),
-        prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
-        k: 0.8,
-        basis: None,
-        begin: None,
-        penalties: Vec::new(),
-        blend: None,
-        round: Rounding::None,
-        loss: LossKind::Squared,
         holdout: 0.2,
-        seed: 1,
-        stopping: Stopping {
-            epochs: EPOCHS,
-            seconds: None,
-            gradient_norm: 0.0,
-            improvement: 0.0,
-            window: 1,
-            patience: 99,
-        },
+        stopping: stopping(EPOCHS, 1, 99),
         optimizer: OptimizerConfig::Adam {
             runs: vec![AdamSettings::default()],
             schedule: Schedule::Cosine,
             batches: 1,
         },
+        ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()
     };
     let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed).unwrap();
     let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();

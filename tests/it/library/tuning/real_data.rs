@@ -7,14 +7,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use crate::common::program::{Bench, shared};
+use crate::common::stopping;
 use gputexel::dataset::{self, Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::Prior;
 use gputexel::objective::{LossKind, Objective};
 use gputexel::optimizer::{AdamSettings, Schedule};
-use gputexel::tuning::{
-    Event, OptimizerConfig, Rounding, RunConfig, Stopping, Tuning, exact_loss, exact_scores, fit_scale,
-};
+use gputexel::tuning::{Event, OptimizerConfig, RunConfig, Tuning, exact_loss, exact_scores, fit_scale};
 
 /// 725,000 quiet positions, extracted once for all tests.
 fn engine_725k() -> Option<&'static (Bench, Dataset)> {
@@ -80,29 +79,9 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
     let adam =
         AdamSettings { learning_rate: 1.0, epsilon: 1e-8, bias_correction: false, ..AdamSettings::default() };
     let config = RunConfig {
-        datasets: vec![],
-        sections: None,
-        checksum: data.checksum().to_string(),
-        prior: prior.to_string(),
-        prior_theta: prior.theta(&data.metadata().feature_set).unwrap(),
-        basis: None,
-        begin: None,
-        penalties: Vec::new(),
-        blend: None,
-        round: Rounding::None,
-        k,
-        loss: LossKind::Squared,
-        holdout: 0.0,
-        seed: 1,
-        stopping: Stopping {
-            epochs: updates + 1,
-            seconds: None,
-            gradient_norm: 0.0,
-            improvement: 0.0,
-            window: 1000,
-            patience: 1000,
-        },
+        stopping: stopping(updates + 1, 1000, 1000),
         optimizer: OptimizerConfig::Adam { runs: vec![adam], schedule: Schedule::Constant, batches: 1 },
+        ..RunConfig::new(data, &prior, k).unwrap()
     };
     let split = Split::try_new(data, 0.0, 1, 1).unwrap();
     let layout = Layout::try_new(data, 1, |_| 0).unwrap();

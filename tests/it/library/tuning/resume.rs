@@ -3,41 +3,20 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::random_dataset;
+use crate::common::{random_dataset, stopping};
 use gputexel::dataset::{Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::{FeatureKind, Prior, parse_penalties};
-use gputexel::objective::LossKind;
 use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, LocalSettings, Schedule};
-use gputexel::tuning::{
-    Checkpoint, Event, OptimizerConfig, Outcome, Rounding, RunConfig, StopReason, Stopping, Tuning,
-};
+use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, StopReason, Tuning};
 
 fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig {
     RunConfig {
-        datasets: vec![],
-        sections: None,
-        checksum: String::new(),
-        prior: "default".to_string(),
-        prior_theta: Prior::default().theta(&data.metadata().feature_set).unwrap(),
-        basis: None,
-        begin: None,
         penalties: parse_penalties(&data.metadata().feature_set, "mean=1e-4,level=1e-5,phases=1e-4").unwrap(),
-        blend: None,
-        k: 0.8,
-        loss: LossKind::Squared,
-        holdout: 0.0,
         seed: 5,
-        stopping: Stopping {
-            epochs,
-            seconds: None,
-            gradient_norm: 0.0,
-            improvement: 0.0,
-            window: 1,
-            patience: 5,
-        },
+        stopping: stopping(epochs, 1, 5),
         optimizer,
-        round: Rounding::None,
+        ..RunConfig::new(data, &Prior::default(), 0.8).unwrap()
     }
 }
 

@@ -21,8 +21,8 @@ use gputexel::tuning::sweep::{
     Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
 use gputexel::tuning::{
-    Checkpoint, MinimumAt, OptimizerConfig, Rounding, RunConfig, StopReason, Stopping, Tuning, exact_scores,
-    fit_scale, scale_curve,
+    Checkpoint, MinimumAt, OptimizerConfig, RunConfig, StopReason, Stopping, Tuning, exact_scores, fit_scale,
+    scale_curve,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -245,20 +245,10 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
         let chosen = |n: usize| (folds.fold_of(n) != run.fold).then(|| own(n, rows.labels[n]));
         let part = rows.write(&folder.path().join("part.bin"), kind, chosen);
         let tune = RunConfig {
-            datasets: Vec::new(),
-            sections: None,
-            checksum: String::new(),
             prior: config.prior.clone(),
             prior_theta: config.start.clone(),
-            basis: None,
-            begin: None,
-            penalties: Vec::new(),
-            blend: None,
-            round: Rounding::None,
             k: setting.k,
             loss: setting.loss,
-            holdout: 0.0,
-            seed: 1,
             optimizer: match config.method {
                 SweepMethod::Adam { schedule } => {
                     OptimizerConfig::Adam { runs: vec![setting.adam], schedule, batches: 1 }
@@ -276,6 +266,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
                 window: if matches!(config.method, SweepMethod::Adam { .. }) { 100 } else { 1 },
                 patience: 1,
             },
+            ..RunConfig::default()
         };
         let split = Split::try_new(&part, 0.0, 1, 1).unwrap();
         let layout = Layout::whole(&part).unwrap();
