@@ -27,23 +27,15 @@ fn damaged_datasets_are_named() {
     let bench = bench();
     let whole = bench.bytes("d.bin");
     let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
-    let mut damaged: Vec<(String, Vec<u8>)> =
-        [0, 1, 8, 9, 100, header, header + 1, whole.len() / 2, whole.len() - 1]
-            .map(|length| (format!("the first {length} bytes"), whole[..length].to_vec()))
-            .into();
-    for at in [0, 3, 9, header - 1, header, header + 1000, whole.len() / 2, whole.len() - 1] {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 0x10;
-        damaged.push((format!("byte {at} of {header} and {}", whole.len()), bytes));
-    }
-    damaged.push(("more behind".to_string(), [&whole[..], b"x"].concat()));
-    damaged.push(("text".to_string(), b"8/8/8/8/8/8/8/K1k5 w - - [0.5]\n".to_vec()));
-    damaged.push(("zeros".to_string(), vec![0; 5000]));
+    let mut flipped = whole.clone();
+    flipped[header + 1000] ^= 0x10;
     let tensors =
         [("a", safetensors::tensor::TensorView::new(safetensors::Dtype::F32, vec![1], &[0; 4]).unwrap())];
-    damaged.push(("foreign".to_string(), safetensors::serialize(tensors, None).unwrap()));
+    let foreign = safetensors::serialize(tensors, None).unwrap();
     bench.tune(&["d.bin", "--out", "good", "--epochs", "1"]);
-    for (what, bytes) in damaged {
+    for (what, bytes) in
+        [("half", &whole[..whole.len() / 2]), ("flipped", &flipped[..]), ("foreign", &foreign[..])]
+    {
         bench.write("d.bin", bytes);
         let err = refuse(&bench, &[], 1);
         assert!(err.starts_with("gputexel: d.bin: "), "{what}: {err}");
@@ -51,9 +43,7 @@ fn damaged_datasets_are_named() {
         assert!(err.starts_with("gputexel: d.bin: "), "{what}: {err}");
     }
     // The checksum is what notices a changed number.
-    let mut bytes = whole.clone();
-    bytes[header + 1000] ^= 1;
-    bench.write("d.bin", bytes);
+    bench.write("d.bin", flipped);
     assert!(refuse(&bench, &[], 1).contains("checksum"));
     bench.write("d.bin", whole);
     bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
