@@ -68,11 +68,6 @@ pub fn set_threads(threads: Option<usize>) -> Result<()> {
 }
 
 impl BackendArgs {
-    /// As with `--threads`.
-    pub fn set_threads(&mut self, threads: usize) {
-        self.threads = Some(threads);
-    }
-
     /// Opens the backend and sets the number of threads.
     ///
     /// # Errors

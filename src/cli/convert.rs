@@ -1,12 +1,11 @@
 //! `gputexel convert`: positions from one format to another.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel::formats::OutputFormat;
 
-use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
 use super::table::{bytes, counted, grouped};
@@ -20,26 +19,6 @@ All positions are kept unless flags of the selection leave some out, such as --k
 pub struct ConvertArgs {
     #[command(flatten)]
     conversion: ConversionArgs,
-    #[command(flatten)]
-    determinism: DeterminismArgs,
-}
-
-impl Repeatable for ConvertArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        obstacle_of_inputs(&self.conversion.inputs)
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.conversion.force = false;
-        self.conversion.reading.set_threads(threads);
-        outputs.move_into(folder, &mut self.conversion.output);
-        outputs
-    }
 }
 
 /// What is read and written.

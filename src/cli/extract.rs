@@ -10,7 +10,6 @@ use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
 use gputexel::formats::OutputFormat;
 
 use super::convert::describe as describe_conversion;
-use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
 use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
 use super::reading::{ReadingArgs, describe_source};
@@ -78,29 +77,7 @@ pub struct ExtractArgs {
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
-    determinism: DeterminismArgs,
-    #[command(flatten)]
     pub(super) memory: MemoryArgs,
-}
-
-impl Repeatable for ExtractArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        let resumed = self.resume.then_some("an extraction that is resumed cannot be repeated");
-        obstacle_of_inputs(&self.inputs).or(resumed)
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.force = false;
-        self.reading.set_threads(threads);
-        let all = [&mut self.output, &mut self.positions];
-        all.into_iter().flatten().for_each(|output| outputs.move_into(folder, output));
-        outputs
-    }
 }
 
 impl ExtractArgs {

@@ -9,7 +9,6 @@ use gputexel::tracing::{TracingSettings, import_traced};
 use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
-use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
 use super::memory::MemoryArgs;
 use super::reading_progress::with_progress;
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
@@ -65,27 +64,7 @@ pub struct ImportArgs {
     #[command(flatten)]
     tracing: TraceCommandArgs,
     #[command(flatten)]
-    determinism: DeterminismArgs,
-    #[command(flatten)]
     pub(super) memory: MemoryArgs,
-}
-
-impl Repeatable for ImportArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        obstacle_of_inputs(&self.inputs)
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.force = false;
-        self.threads = Some(threads);
-        outputs.move_into(folder, &mut self.output);
-        outputs
-    }
 }
 
 impl ImportArgs {

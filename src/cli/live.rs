@@ -12,7 +12,7 @@ use gputexel::run_folder::RunFolder;
 use super::{Context, tell};
 
 /// The flag of commands whose report can be served while they run.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[group(id = "Live", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct LiveArgs {
@@ -75,7 +75,7 @@ impl LivePage {
 }
 
 /// Flags of commands that can be watched.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[group(id = "Watch", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct WatchArgs {
@@ -87,7 +87,7 @@ pub struct WatchArgs {
 }
 
 /// The flag of commands that have losses to log.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[group(id = "Tensorboard", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct TensorboardArgs {

@@ -22,7 +22,6 @@ mod compare;
 mod completions;
 mod convert;
 mod demo;
-mod determinism;
 mod devices;
 mod eval;
 mod examples;
@@ -186,19 +185,6 @@ impl Command {
             _ => None,
         }
     }
-
-    /// The command as one whose results can be compared, if it is one.
-    fn repeatable(&mut self) -> Option<&mut dyn determinism::Repeatable> {
-        match self {
-            Self::Tune(args) => Some(&mut **args),
-            Self::Sweep(args) => Some(&mut **args),
-            Self::Pso(args) => Some(&mut **args),
-            Self::Extract(args) => Some(&mut **args),
-            Self::Convert(args) => Some(&mut **args),
-            Self::Import(args) => Some(args),
-            _ => None,
-        }
-    }
 }
 
 fn parse(
@@ -220,7 +206,7 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 pub fn main() -> ExitCode {
     let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let command = examples::command();
-    let mut cli = match parse(&command, std::env::args_os()) {
+    let cli = match parse(&command, std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, &command, typed.get(1..).unwrap_or_default()),
     };
@@ -251,7 +237,7 @@ pub fn main() -> ExitCode {
     {
         return fail(error.into());
     }
-    let result = determinism::carry_out(&mut cli.command, &context);
+    let result = execute(&cli.command, &context);
     while AT_ONCE.load(Ordering::SeqCst) {
         // That the engines are gone has ended the command; the handler ends the program.
         std::thread::park();

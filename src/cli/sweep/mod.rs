@@ -5,14 +5,13 @@ mod output;
 mod progress;
 mod scale;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gputexel::Error;
 
 use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
-use super::determinism::{DeterminismArgs, Outputs, Repeatable};
 use super::live::WatchArgs;
 use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
@@ -76,35 +75,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub(super) backend: BackendArgs,
     #[command(flatten)]
-    determinism: DeterminismArgs,
-    #[command(flatten)]
     pub(super) memory: MemoryArgs,
-}
-
-impl Repeatable for SweepArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        match (&self.resume, [&self.out, &self.best, &self.csv, &self.svg]) {
-            (Some(_), _) => Some("a sweep that is resumed cannot be repeated"),
-            (_, [None, None, None, None]) => {
-                Some("needs one of --out, --best, --csv and --svg, whose files are compared")
-            }
-            _ => None,
-        }
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.watch = WatchArgs::default();
-        self.force = false;
-        self.backend.set_threads(threads);
-        let all = [&mut self.out, &mut self.best, &mut self.csv, &mut self.svg];
-        all.into_iter().flatten().for_each(|output| outputs.move_into(folder, output));
-        outputs
-    }
 }
 
 /// Flags that decide what a sweep computes; a resumed one has them in its folder.

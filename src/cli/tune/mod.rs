@@ -6,7 +6,7 @@ mod program;
 mod requiesce;
 mod uncertainty;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use gputexel::dataset::Split;
@@ -17,7 +17,6 @@ use gputexel::{Error, Result};
 
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
-use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_run};
 use super::live::{TensorboardArgs, Watch, WatchArgs};
 use super::memory::MemoryArgs;
 use super::runs;
@@ -74,28 +73,7 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub(super) backend: BackendArgs,
     #[command(flatten)]
-    determinism: DeterminismArgs,
-    #[command(flatten)]
     pub(super) memory: MemoryArgs,
-}
-
-impl Repeatable for TuneArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        obstacle_of_run(self.out.as_ref(), self.resume.as_ref())
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        (self.watch, self.tensorboard) = Default::default();
-        self.force = false;
-        self.backend.set_threads(threads);
-        self.out.iter_mut().for_each(|out| outputs.move_into(folder, out));
-        outputs
-    }
 }
 
 /// Runs `tune`.
