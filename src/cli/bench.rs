@@ -1,12 +1,10 @@
 //! `gputexel bench`: how fast each device of this machine is.
 
-mod tiles;
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, Crossover, DeviceReport};
-use gputexel::devices::{damaged_lists, verdict};
+use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
+use gputexel::devices::{damaged_list, verdict};
 use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
 use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
 
@@ -19,13 +17,8 @@ use super::{Context, answer, say};
 /// Arguments of `gputexel bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. The \
-limit is an estimate from the rates of two loops that are measured first: additions with a load each, and \
-multiply-adds. docs/benchmarks.md has the details, and reports of other machines.
-
-With --tiles, every tile that fits an adapter is timed in turn with the others. The fastest choice is kept in the \
-folder for the state of programs if it beats the built-in estimate by more than 3 %; otherwise one kept before is \
-removed.")]
+A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. \
+docs/benchmarks.md has the details, and reports of other machines.")]
 pub struct BenchArgs {
     /// Datasets with the same feature set [default: 4,096 positions that are built in, repeated to a million]
     #[arg(value_name = "DATASET")]
@@ -33,11 +26,7 @@ pub struct BenchArgs {
     /// What to measure: cpu, or the adapter with this number or with this in its name [default: everything]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Measure the tiles of adapters instead, and keep the fastest for all later runs on them: how many members share
-    /// a workgroup, and where their table is
-    #[arg(long)]
-    tiles: bool,
-    /// Seconds per cell; there are ten of them per device, and some 40 per adapter with --tiles
+    /// Seconds per cell; there are ten of them per device
     #[arg(long, value_name = "S", default_value_t = 0.4)]
     seconds: f64,
     /// CPU threads of what is measured with all of them [default: one per core]
@@ -69,13 +58,12 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
         let inputs: Vec<_> = args.datasets.iter().map(PathBuf::as_path).collect();
         check_apart(&[Some(output)], &inputs)?;
     }
-    let (adapters, damaged) = (list_adapters(), damaged_lists());
+    let (adapters, damaged) = (list_adapters(), damaged_list());
     let is_cpu = args.device.as_deref() == Some("cpu");
-    if is_cpu && args.tiles {
-        return Err(Error::Usage("--device cpu: only adapters have tiles".to_string()).into());
-    }
     let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, args.device.as_deref())? };
-    warn_of_damage(if chosen.is_empty() { &[] } else { &damaged[..] });
+    if !chosen.is_empty() {
+        warn_of_damage(damaged.as_ref());
+    }
     if args.device.is_none() {
         chosen.retain(|&index| adapters[index].unusable.is_none());
     }
@@ -93,15 +81,8 @@ pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
         }
     };
     let stop = context.cancel.into();
-    if args.tiles {
-        let load = bench::load();
-        let report = bench::measure_tiles(&data, &settings, &adapters, &stop, &mut progress)?;
-        let shown = show(args, context, &report, || tiles::describe(&report));
-        warn(bench::busy(load));
-        return shown;
-    }
     let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
-    let shown = show(args, context, &report, || describe(&report));
+    let shown = show(args, context, &report);
     warn(report.warnings());
     shown
 }
@@ -135,17 +116,12 @@ fn warn(warnings: impl IntoIterator<Item = String>) {
 }
 
 /// Prints a report in words or as JSON, and writes it where that is asked for.
-fn show(
-    args: &BenchArgs,
-    context: &Context,
-    report: &impl serde::Serialize,
-    words: impl FnOnce() -> String,
-) -> anyhow::Result<()> {
+fn show(args: &BenchArgs, context: &Context, report: &BenchReport) -> anyhow::Result<()> {
     if !context.json && args.output.as_deref().is_some_and(is_stdout) {
         return Ok(say(&(serde_json::to_string_pretty(report)? + "\n"))?);
     }
     // Printed first: what was measured is not lost if it cannot be written.
-    answer(context, report, words)?;
+    answer(context, report, || describe(report))?;
     let Some(output) = or_stdout(&args.output) else { return Ok(()) };
     let text = serde_json::to_string_pretty(report)? + "\n";
     Ok(write_atomically(output, text.as_bytes())?)
@@ -160,31 +136,18 @@ fn describe(report: &BenchReport) -> String {
     );
     for device in &report.devices {
         let _ = writeln!(text, "{}, {}", bench::name_of(device), device.driver);
-        match (&device.error, &device.limit) {
-            (Some(why), _) => {
+        match &device.error {
+            Some(why) => {
                 let _ = writeln!(text, "  not measured: {why}");
             }
-            (None, limit) => {
-                if let Some(limit) = limit {
-                    let _ = writeln!(
-                        text,
-                        "  limit: {} and {} pairs/s without and with gradient",
-                        rate(limit.loss_pairs_per_second),
-                        rate(limit.gradient_pairs_per_second)
-                    );
-                }
-                text += &aligned(&rows(device), 2);
-            }
+            None => text += &aligned(&rows(device), 2),
         }
-    }
-    for crossover in &report.crossovers {
-        let _ = writeln!(text, "{}", sentence(crossover));
     }
     text
 }
 
 fn rows(device: &DeviceReport) -> Vec<Vec<String>> {
-    let titles = ["members", "computed", "positions", "pairs/s", "time", "kernels", "of limit"];
+    let titles = ["members", "computed", "positions", "pairs/s", "time", "kernels"];
     let mut rows = vec![titles.map(String::from).to_vec()];
     for cell in &device.cells {
         rows.push(vec![
@@ -194,34 +157,9 @@ fn rows(device: &DeviceReport) -> Vec<Vec<String>> {
             rate(cell.pairs_per_second),
             milliseconds(cell.seconds),
             cell.device_seconds.map_or("-".to_string(), milliseconds),
-            cell.share_of_limit.map_or("-".to_string(), |share| format!("{:.0} %", 100.0 * share)),
         ]);
     }
     rows
-}
-
-fn sentence(crossover: &Crossover) -> String {
-    let from = |what: &str, members: Option<usize>| match members {
-        Some(1) => Some(format!("{what} of any number of members")),
-        Some(members) => Some(format!("{what} of {} members or more", grouped(members as u64))),
-        None => None,
-    };
-    let faster: Vec<String> = [
-        from("losses", crossover.members_for_loss),
-        from("losses and gradients", crossover.members_for_gradient),
-        crossover.positions.map(|positions| {
-            format!("losses and gradients of 64 members from {} positions on", grouped(positions as u64))
-        }),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    match faster.is_empty() {
-        true => format!("{} is never faster than all threads of the CPU", crossover.device),
-        false => {
-            format!("{} is faster than all threads of the CPU at {}", crossover.device, faster.join(", at "))
-        }
-    }
 }
 
 /// A rate in millions or billions.

@@ -3,10 +3,8 @@
 
 use std::fmt::Write as _;
 
-use gputexel::devices::{CheckReport, Checker, Depth, damaged_lists, remember, stored_tiles, verdict};
-use gputexel::evaluator::gpu::{
-    AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, TileChoice, list_adapters,
-};
+use gputexel::devices::{CheckReport, Checker, Depth, damaged_list, remember, verdict};
+use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 use gputexel::{Error, Result};
 use serde_json::json;
 
@@ -33,7 +31,7 @@ pub struct DevicesArgs {
 pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
     let adapters = list_adapters();
     let chosen = select(&adapters, args.device.as_deref())?;
-    warn_of_damage(&damaged_lists());
+    warn_of_damage(damaged_list().as_ref());
     if args.check {
         return check(&adapters, &chosen, ctx);
     }
@@ -114,15 +112,11 @@ fn missing(names: &[&str]) -> String {
     }
 }
 
-/// An adapter as JSON, with what a check found and the tiles that were measured, or null.
+/// An adapter as JSON, with what a check found, or null.
 fn listing(adapter: &AdapterSummary) -> serde_json::Result<serde_json::Value> {
     let mut value = serde_json::to_value(adapter)?;
-    let tiles = stored_tiles(adapter);
     let checked = verdict(adapter).map(|(depth, fault)| json!({ "depth": depth, "fault": fault }));
     value["checked"] = json!(checked);
-    value["tiles"] = json!(
-        tiles.map(|tiles| json!({ "loss": tiles.loss, "gradient": tiles.gradient, "staged": tiles.staged }))
-    );
     Ok(value)
 }
 
@@ -148,12 +142,6 @@ fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
         Some((_, Some(fault))) => {
             let _ = writeln!(out, "   checked           computes wrongly, and is not used: {fault}");
         }
-    }
-    if let Some(TileChoice { loss, gradient, staged }) = stored_tiles(adapter) {
-        let place = if staged { "staged" } else { "not staged" };
-        let measured = "measured by gputexel bench --tiles";
-        let _ =
-            writeln!(out, "   tiles             losses {loss}, gradients {gradient}, {place}: {measured}");
     }
 }
 

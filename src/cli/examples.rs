@@ -164,15 +164,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("basis", &["gputexel basis madchess -o mine.json", "gputexel basis mirrored+tied --model pst"]),
-    (
-        "bench",
-        &[
-            "gputexel bench",
-            "gputexel bench d.bin --device radeon",
-            "gputexel bench -o report.json",
-            "gputexel bench --tiles",
-        ],
-    ),
+    ("bench", &["gputexel bench", "gputexel bench d.bin --device radeon", "gputexel bench -o report.json"]),
     (
         "worker",
         &[

@@ -159,7 +159,7 @@ enum Command {
     Uci(uci::UciArgs),
     /// List GPU adapters and which one each backend choice would use, or check what they compute
     Devices(devices::DevicesArgs),
-    /// Measure how fast the CPU and each GPU evaluate populations, beside what they could do at best
+    /// Measure how fast the CPU and each GPU evaluate populations
     Bench(bench::BenchArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
