@@ -60,7 +60,6 @@ mod team;
 mod trace_command;
 mod tune;
 mod uci;
-mod usage;
 mod verify;
 mod wdl;
 mod worker;
@@ -194,6 +193,16 @@ fn parse(
     command.clone().try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
+/// Prints help, the version, or clap's reason to refuse a command line; returns its exit code.
+fn print_usage(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        Err(refused) if !error.use_stderr() && refused.kind() != std::io::ErrorKind::BrokenPipe => {
+            fail(gputexel::Error::io("standard output", refused).into())
+        }
+        _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
+}
+
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
 /// How long after Ctrl-C nothing is said of what has yet to end.
@@ -205,10 +214,9 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let command = examples::command();
-    let cli = match parse(&command, std::env::args_os()) {
+    let cli = match parse(&examples::command(), std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => return usage::answer(&error, &command, typed.get(1..).unwrap_or_default()),
+        Err(error) => return print_usage(&error),
     };
     #[cfg(feature = "mpi")]
     if let Some(error) = ranks::refusal(&cli.command) {
@@ -352,7 +360,7 @@ fn say(text: &str) -> gputexel::Result<()> {
 /// # Errors
 /// Those of [`say`].
 fn tell(words: &str) -> gputexel::Result<()> {
-    say(&style::dressed(words))
+    say(&style::render(words))
 }
 
 /// Prints a result as one JSON object or in words, as the user wants it, or not at all.

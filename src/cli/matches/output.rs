@@ -126,7 +126,7 @@ pub fn table(finished: &FinishedMatch) -> String {
         text += &format!("pairs       {zero}, {half}, {one}, {more}, {two} with 0, ½, 1, 1½, 2 points\n");
         let said =
             format!("{:+.1} ± {:.1} (95 %: {:+.1} to {:+.1})", elo.elo, elo.error95, elo.low, elo.high);
-        text += &format!("Elo         {}\n", style::between(elo.low, elo.high, &said));
+        text += &format!("Elo         {}\n", style::higher_is_better(elo.low, elo.high, &said));
         text += &format!("LOS         {:.2} %\n", 100.0 * tally.pairs.los());
         if let Some(sprt) = &settings.sprt {
             let [low, high] = sprt.bounds();
