@@ -170,9 +170,9 @@ impl Command {
     /// The flags that limit memory, of commands that read positions.
     fn memory(&self) -> Option<&memory::MemoryArgs> {
         match self {
-            Self::Tune(args) => Some(&args.memory),
+            Self::Tune(args) => Some(&args.run.memory),
             Self::Sweep(args) => Some(&args.memory),
-            Self::Pso(args) => Some(&args.memory),
+            Self::Pso(args) => Some(&args.run.memory),
             Self::Extract(args) => Some(&args.memory),
             Self::Import(args) => Some(&args.memory),
             Self::Trace(args) => Some(&args.memory),

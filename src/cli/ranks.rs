@@ -50,9 +50,9 @@ fn open() -> Result<Backend> {
 
 fn of_command(command: &Command) -> Option<&BackendArgs> {
     match command {
-        Command::Tune(args) => Some(&args.backend),
+        Command::Tune(args) => Some(&args.run.backend),
         Command::Sweep(args) => Some(&args.backend),
-        Command::Pso(args) => Some(&args.backend),
+        Command::Pso(args) => Some(&args.run.backend),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What `tune` and `pso` have in common: a run of the library, shown to its user.
+//! A run of the library, shown to its user.
 
 mod blend;
 mod chart;
@@ -47,13 +47,12 @@ pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// Runs a run to its end, and shows how it goes. `command` is what resumes it.
+/// Runs a run to its end, and shows how it goes.
 ///
 /// # Errors
 /// Those of [`Tuner::run`], of an interrupted run with how to resume it.
 pub fn carry_out(
     tuner: Tuner<'_>,
-    command: &str,
     context: &Context,
     watch: &Watch,
     backend: &Backend,
@@ -66,7 +65,7 @@ pub fn carry_out(
         .command_line(&context.command_line)
         .checkpoint_every(checkpoint_every);
     let result = tuner.observe(|event| observer.observe(event)).run();
-    result.map_err(|error| observer.with_hint(error, command))
+    result.map_err(|error| observer.with_hint(error))
 }
 
 /// Has a run go to a folder, or a dated one.

@@ -192,10 +192,10 @@ impl<'a> Observer<'a> {
     }
 
     /// The error of a run, of one that was interrupted with the command that resumes it, or what is lost.
-    pub fn with_hint(&self, error: Error, command: &str) -> Error {
+    pub fn with_hint(&self, error: Error) -> Error {
         match (error, &self.resumable) {
             (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
-                "{at}{}; resume with '{} {command} --resume {}'",
+                "{at}{}; resume with '{} tune --resume {}'",
                 so_far(folder),
                 program(),
                 folder.display()

@@ -1,4 +1,4 @@
-//! What `pso` shows at its end.
+//! Results of particle swarms.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
@@ -20,12 +20,16 @@ const LISTED: usize = 120;
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()> {
+pub(super) fn print_results(
+    context: &Context,
+    tuned: &Tuned,
+    losses: SwarmLosses,
+    piece: &str,
+) -> Result<()> {
     let (outcome, config, polish) = (&tuned.outcome, tuned.config(), tuned.polish.as_ref());
     let basis = config.parameterization();
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
-    let nan = SwarmLosses { original: f64::NAN, best: f64::NAN };
-    let SwarmLosses { original, best: swarm } = tuned.swarm_losses.unwrap_or(nan);
+    let SwarmLosses { original, best: swarm } = losses;
     if context.json {
         return say(&format!("{}\n", serde_json::json!(SwarmSummary::new(tuned))));
     }
@@ -73,7 +77,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     tell(&out)
 }
 
-/// For people.
+/// The line about a polished result.
 fn polish_line(polish: &Polish) -> String {
     let optimum = polish.optimum.map(|loss| format!(" (continuous optimum {loss:.10})")).unwrap_or_default();
     let closed =
