@@ -9,8 +9,8 @@ use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
 use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::{Error, Result, parse_bytes};
 
+use super::settings::with;
 use super::team::{launched, own_device, team};
-use super::with;
 
 /// Flags that say what computes.
 #[derive(Debug, clap::Args)]

@@ -9,16 +9,22 @@ use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
 use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
 
 use super::backend::{set_threads, warn_of_damage};
+use super::context::Context;
 use super::devices::select;
+use super::output::{answer, say};
+use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
 use super::target::{check_file_flags, is_stdout, or_stdout};
-use super::{Context, answer, say};
 
 /// Arguments of `gputexel bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. \
-docs/benchmarks.md has the details, and reports of other machines.")]
+docs/benchmarks.md has the details, and reports of other machines.\n\n\
+Examples:\n  \
+gputexel bench\n  \
+gputexel bench d.bin --device radeon\n  \
+gputexel bench -o report.json")]
 pub struct BenchArgs {
     /// Datasets with the same feature set [default: 4,096 positions that are built in, repeated to a million]
     #[arg(value_name = "DATASET")]
@@ -40,51 +46,51 @@ pub struct BenchArgs {
     force: bool,
 }
 
-/// Measures, and prints a table.
-///
-/// # Errors
-/// Bad usage, files that cannot be read or written, devices that there are not.
-pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
-    if !(args.seconds > 0.0 && args.seconds <= 3600.0) {
-        return Err(
-            Error::Usage(format!("--seconds {}: must be positive, and at most 3600", args.seconds)).into()
-        );
-    }
-    set_threads(args.threads)?;
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let output = or_stdout(&args.output);
-    check_target(output, args.force)?;
-    if let Some(output) = output {
-        let inputs: Vec<_> = args.datasets.iter().map(PathBuf::as_path).collect();
-        check_apart(&[Some(output)], &inputs)?;
-    }
-    let (adapters, damaged) = (list_adapters(), damaged_list());
-    let is_cpu = args.device.as_deref() == Some("cpu");
-    let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, args.device.as_deref())? };
-    if !chosen.is_empty() {
-        warn_of_damage(damaged.as_ref());
-    }
-    if args.device.is_none() {
-        chosen.retain(|&index| adapters[index].unusable.is_none());
-    }
-    leave_out_faulty(&adapters, &mut chosen, args.device.is_some())?;
-    let settings =
-        BenchSettings { seconds: args.seconds, cpu: is_cpu || args.device.is_none(), adapters: chosen };
-    let data = match args.datasets.is_empty() {
-        true => BenchData::embedded()?,
-        false => BenchData::try_new(&dataset::read_positions(&args.datasets)?)?,
-    };
-    let quiet = context.quiet || context.json;
-    let mut progress = |device: &str| {
-        if !quiet {
-            note!("measuring {}", gputexel::printable(device));
+impl Subcommand for BenchArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        if !(self.seconds > 0.0 && self.seconds <= 3600.0) {
+            return Err(Error::Usage(format!(
+                "--seconds {}: must be positive, and at most 3600",
+                self.seconds
+            ))
+            .into());
         }
-    };
-    let stop = context.cancel.into();
-    let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
-    let shown = show(args, context, &report);
-    warn(report.warnings());
-    shown
+        set_threads(self.threads)?;
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let output = or_stdout(&self.output);
+        check_target(output, self.force)?;
+        if let Some(output) = output {
+            let inputs: Vec<_> = self.datasets.iter().map(PathBuf::as_path).collect();
+            check_apart(&[Some(output)], &inputs)?;
+        }
+        let (adapters, damaged) = (list_adapters(), damaged_list());
+        let is_cpu = self.device.as_deref() == Some("cpu");
+        let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, self.device.as_deref())? };
+        if !chosen.is_empty() {
+            warn_of_damage(damaged.as_ref());
+        }
+        if self.device.is_none() {
+            chosen.retain(|&index| adapters[index].unusable.is_none());
+        }
+        leave_out_faulty(&adapters, &mut chosen, self.device.is_some())?;
+        let settings =
+            BenchSettings { seconds: self.seconds, cpu: is_cpu || self.device.is_none(), adapters: chosen };
+        let data = match self.datasets.is_empty() {
+            true => BenchData::embedded()?,
+            false => BenchData::try_new(&dataset::read_positions(&self.datasets)?)?,
+        };
+        let quiet = context.quiet || context.json;
+        let mut progress = |device: &str| {
+            if !quiet {
+                note!("measuring {}", gputexel::printable(device));
+            }
+        };
+        let stop = context.cancel.into();
+        let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
+        let shown = show(self, context, &report);
+        warn(report.warnings());
+        shown
+    }
 }
 
 /// Takes adapters out that a check has found to compute wrongly; refuses one that was asked for.

@@ -6,16 +6,21 @@ use std::path::PathBuf;
 use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel::formats::OutputFormat;
 
+use super::context::Context;
+use super::output::answer;
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
+use super::subcommand::Subcommand;
 use super::table::{bytes, counted, grouped};
-use super::{Context, answer};
 
 /// Flags of `convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 All positions are kept unless flags of the selection leave some out, such as --keep-checks=false, \
---keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.")]
+--keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.\n\n\
+Examples:\n  \
+gputexel convert games.pgn -o games.binpack\n  \
+gputexel convert data.binpack -o quiet.bf --keep-checks=false --keep-captures=false")]
 pub struct ConvertArgs {
     #[command(flatten)]
     conversion: ConversionArgs,
@@ -74,15 +79,13 @@ impl ConversionArgs {
     }
 }
 
-/// Runs `convert`.
-///
-/// # Errors
-/// Those of [`gputexel::conversion::convert`].
-pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
-    let ConversionArgs { inputs, output, .. } = &args.conversion;
-    let settings = args.conversion.settings()?;
-    let report = with_progress(context, |hooks| convert(inputs, &settings, output, hooks))?;
-    answer(context, &report, || describe(&report))
+impl Subcommand for ConvertArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let ConversionArgs { inputs, output, .. } = &self.conversion;
+        let settings = self.conversion.settings()?;
+        let report = with_progress(context, |hooks| convert(inputs, &settings, output, hooks))?;
+        answer(context, &report, || describe(&report))
+    }
 }
 
 /// The report in words.

@@ -9,11 +9,18 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::backend::warn_of_damage;
+use super::context::Context;
+use super::output::{say, tell};
+use super::subcommand::Subcommand;
 use super::table::aligned;
-use super::{Context, say, tell};
 
 /// Arguments of `gputexel devices`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:\n  \
+gputexel devices\n  \
+gputexel devices --check\n  \
+gputexel devices --check --device radeon")]
 pub struct DevicesArgs {
     /// Compute everything that the kernels can on 4,096 positions, three times, and compare it with 64-bit
     /// arithmetic on the CPU
@@ -24,48 +31,49 @@ pub struct DevicesArgs {
     device: Option<String>,
 }
 
-/// Prints the adapters and the choices, or checks the adapters.
-///
-/// # Errors
-/// Adapters that there are not; with `--check`, adapters that compute wrongly.
-pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
-    let adapters = list_adapters();
-    let chosen = select(&adapters, args.device.as_deref())?;
-    warn_of_damage(damaged_list().as_ref());
-    if args.check {
-        return check(&adapters, &chosen, ctx);
+impl Subcommand for DevicesArgs {
+    fn run(&self, ctx: &Context) -> anyhow::Result<()> {
+        let adapters = list_adapters();
+        let chosen = select(&adapters, self.device.as_deref())?;
+        warn_of_damage(damaged_list().as_ref());
+        if self.check {
+            return check(&adapters, &chosen, ctx);
+        }
+        let choices =
+            [BackendChoice::Auto, BackendChoice::Gpu].map(|choice| (choice, taken(choice, &adapters)));
+        if ctx.json {
+            let choices: serde_json::Map<_, _> = choices
+                .iter()
+                .map(|(choice, (index, reason))| {
+                    (choice.to_string(), json!({ "adapter": index, "reason": reason }))
+                })
+                .collect();
+            let listed = chosen
+                .iter()
+                .map(|&index| listing(&adapters[index]))
+                .collect::<serde_json::Result<Vec<_>>>()?;
+            return Ok(say(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
+        }
+        if ctx.quiet {
+            return Ok(());
+        }
+        let mut out = String::new();
+        for &index in &chosen {
+            describe(&mut out, index, &adapters[index]);
+        }
+        if adapters.is_empty() {
+            out += &format!("no adapter: {NO_ADAPTER}\n");
+        }
+        for (choice, (index, reason)) in choices {
+            let taken = match index {
+                Some(index) => format!("adapter {index}, {}", adapters[index].name),
+                None if choice == BackendChoice::Auto => "the CPU backend".into(),
+                None => "nothing: it fails".into(),
+            };
+            let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
+        }
+        Ok(tell(&out)?)
     }
-    let choices = [BackendChoice::Auto, BackendChoice::Gpu].map(|choice| (choice, taken(choice, &adapters)));
-    if ctx.json {
-        let choices: serde_json::Map<_, _> = choices
-            .iter()
-            .map(|(choice, (index, reason))| {
-                (choice.to_string(), json!({ "adapter": index, "reason": reason }))
-            })
-            .collect();
-        let listed =
-            chosen.iter().map(|&index| listing(&adapters[index])).collect::<serde_json::Result<Vec<_>>>()?;
-        return Ok(say(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
-    }
-    if ctx.quiet {
-        return Ok(());
-    }
-    let mut out = String::new();
-    for &index in &chosen {
-        describe(&mut out, index, &adapters[index]);
-    }
-    if adapters.is_empty() {
-        out += &format!("no adapter: {NO_ADAPTER}\n");
-    }
-    for (choice, (index, reason)) in choices {
-        let taken = match index {
-            Some(index) => format!("adapter {index}, {}", adapters[index].name),
-            None if choice == BackendChoice::Auto => "the CPU backend".into(),
-            None => "nothing: it fails".into(),
-        };
-        let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
-    }
-    Ok(tell(&out)?)
 }
 
 /// The adapter that a choice of backend takes, if any, and why. One that was found wrong is not used, and no other in its

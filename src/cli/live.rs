@@ -9,7 +9,8 @@ use gputexel::model::FeatureSet;
 use gputexel::report::{EventWriter, InHand, Report};
 use gputexel::run_folder::RunFolder;
 
-use super::{Context, tell};
+use super::context::Context;
+use super::output::tell;
 
 /// The flag of commands whose report can be served while they run.
 #[derive(Debug, clap::Args)]

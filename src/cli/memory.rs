@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gputexel::{Error, Result, parse_bytes};
 use gputexel_paging::{LimitError, available, limit, scratch_folders, usage};
 
-use super::Context;
+use super::context::Context;
 use super::table::bytes;
 
 /// What commands need for themselves, whatever they read.

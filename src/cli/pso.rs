@@ -5,8 +5,13 @@ use gputexel::run::{BasisSettings, Tuner};
 use gputexel::tuning::Limits;
 use gputexel::{Error, Result};
 
+#[cfg(feature = "mpi")]
+use super::backend::BackendArgs;
+use super::context::Context;
+use super::memory::MemoryArgs;
+use super::settings::with;
+use super::subcommand::Subcommand;
 use super::tune::{ObjectiveArgs, RunArgs};
-use super::{Context, with};
 
 /// Flags of `pso`.
 #[derive(Debug, clap::Args)]
@@ -15,11 +20,13 @@ use super::{Context, with};
     after_help = "\
 Swarms search the space of a basis, which must have bounds: madchess unless --basis is given \
 (--basis identity --radius 100 tunes every parameter separately). All particles of an iteration are \
-evaluated as one population."
+evaluated as one population.\n\n\
+Examples:\n  \
+gputexel pso d.bin --k-e 1.886 --polish"
 )]
 pub struct PsoArgs {
     #[command(flatten)]
-    pub(super) run: RunArgs,
+    run: RunArgs,
     #[command(flatten)]
     objective: ObjectiveArgs,
     #[command(flatten)]
@@ -120,12 +127,19 @@ impl SwarmArgs {
     }
 }
 
-/// Runs `pso`.
-///
-/// # Errors
-/// See [`RunArgs::carry_out`].
-pub fn run(args: &PsoArgs, context: &Context) -> anyhow::Result<()> {
-    args.run.carry_out(context, || start(args), |_, tuner| Ok(tuner))
+impl Subcommand for PsoArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        self.run.carry_out(context, || start(self), |_, tuner| Ok(tuner))
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.run.memory)
+    }
+
+    #[cfg(feature = "mpi")]
+    fn backend(&self) -> Option<&BackendArgs> {
+        Some(&self.run.backend)
+    }
 }
 
 fn start(args: &PsoArgs) -> Result<Tuner<'_>> {

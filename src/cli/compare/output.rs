@@ -5,9 +5,10 @@ use std::path::Path;
 
 use gputexel::report::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
 
+use super::super::context::Context;
+use super::super::output::answer;
 use super::super::style::columns;
 use super::super::table::aligned;
-use super::super::{Context, answer};
 
 /// Names that are shown of those that only one has.
 const NAMES: usize = 12;

@@ -2,11 +2,14 @@
 
 use gputexel::{Error, counted, patch};
 
-use super::{Context, InputArgs, say, tell};
-use crate::cli::hints;
+use super::super::context::Context;
+use super::super::hints;
+use super::super::output::{say, tell};
+use super::InputArgs;
 
 /// Flags of `check`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel patch check engine.tune src")]
 pub struct CheckArgs {
     #[command(flatten)]
     input: InputArgs,

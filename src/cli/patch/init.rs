@@ -6,11 +6,15 @@ use gputexel::counted;
 use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines};
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::{say, tell};
 use super::super::target::{check_file_flags, or_stdout};
-use super::{Context, say, tell};
 
 /// Flags of `init`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  gputexel patch init src/search.cpp:120 --declaration TUNE_HERE --options OPTIONS_HERE -o engine.tune"
+)]
 pub struct InitArgs {
     /// The source and its line, or a range of lines as in search.cpp:10-14
     #[arg(value_name = "SOURCE:LINE")]

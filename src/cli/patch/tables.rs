@@ -5,10 +5,16 @@ use std::path::PathBuf;
 use gputexel::tables::sources::{FillRequest, TableName, TableValues, TablesOptions, fill};
 use serde_json::json;
 
-use super::{BackupArgs, Context, say, tell, warn};
+use super::super::context::Context;
+use super::super::output::{say, tell};
+use super::{BackupArgs, warn};
 
 /// Flags of `tables`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:\n  \
+gputexel patch tables runs/first/params.json src/psqt.cpp --dry-run\n  \
+gputexel patch tables params.json --list")]
 pub struct TablesArgs {
     /// Tuned values (params.json, or the folder of a run)
     #[arg(value_name = "PARAMS")]

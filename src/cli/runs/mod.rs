@@ -17,8 +17,10 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::backend::Backend;
+use super::context::Context;
 use super::live::Watch;
-use super::{Context, report, say, tell};
+use super::output::{say, tell};
+use super::report;
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
 pub use rounding::rounding_lines;

@@ -14,11 +14,12 @@ use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use super::super::backend::program;
+use super::super::context::Context;
 use super::super::lines::LineTimer;
 use super::super::live::Watch;
+use super::super::output::{say, tell};
 use super::super::reading_progress::Reading;
 use super::super::table::{counted, grouped, percent};
-use super::super::{Context, prints_lines, say, shows_progress, tell};
 use super::blend::blend_lines;
 use super::chart::LossChart;
 use super::strength::{scale_line, starts_line, strength_lines};
@@ -240,7 +241,7 @@ struct Decision {
 
 impl Decision {
     fn begin(context: &Context, what: Deciding) -> Self {
-        let lines = prints_lines(context).then(LineTimer::start);
+        let lines = context.prints_lines().then(LineTimer::start);
         Self { what, spinner: decision_spinner(context), lines }
     }
 
@@ -257,7 +258,7 @@ impl Decision {
 
 /// A spinner for what is being decided; it clears itself when dropped.
 fn decision_spinner(context: &Context) -> ProgressBar {
-    let spinner = match shows_progress(context) {
+    let spinner = match context.shows_progress() {
         true => ProgressBar::new_spinner(),
         false => ProgressBar::hidden(),
     };
@@ -277,14 +278,14 @@ struct Resamples {
 
 impl Resamples {
     fn begin(context: &Context, members: usize) -> Self {
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(members as u64),
             false => ProgressBar::hidden(),
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
             bar.set_style(style);
         }
-        Self { bar, lines: prints_lines(context).then(LineTimer::start) }
+        Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
     fn show(&mut self, done: usize, members: usize, evaluations: usize) {
@@ -345,7 +346,7 @@ struct Progress {
 impl Progress {
     fn begin(context: &Context, watch: &Watch, start: &Start<'_>) -> Result<Self> {
         let Start { config, data, .. } = *start;
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(config.stopping.epochs),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
@@ -366,7 +367,7 @@ impl Progress {
             chart,
             drawn: String::new(),
             bar,
-            lines: prints_lines(context).then(LineTimer::start),
+            lines: context.prints_lines().then(LineTimer::start),
             skipped: None,
             last_drawing: None,
             last_seconds: 0.0,

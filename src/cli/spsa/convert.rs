@@ -9,8 +9,9 @@ use gputexel::spsa::lists::{
 use gputexel::{Error, Result, check_target, write_atomically};
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::say;
 use super::super::target::{check_file_flags, or_stdout};
-use super::super::{Context, say};
 
 /// Flags of `spsa convert`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,9 @@ weather-factory: with --games and an spsa.json next to config.json, c_end = step
 r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step. To weather-factory, \
 the same is written back: spsa.json next to the file of -o, without -o as a note. It has one gain for \
 all parameters, the geometric mean where they differ. cutechess.json, which names engine and book, is not \
-written.")]
+written.\n\n\
+Examples:\n  \
+gputexel spsa convert list.txt --to openbench")]
 pub struct ConvertArgs {
     /// The parameter list; - for standard input
     #[arg(value_name = "IN")]

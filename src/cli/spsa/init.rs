@@ -10,8 +10,9 @@ use gputexel::spsa::draft::{Draft, DraftOptions};
 use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::{say, tell};
 use super::super::target::{check_file_flags, or_stdout};
-use super::super::{Context, say, tell};
 use super::convert::remark;
 
 /// Flags of `spsa init`.
@@ -21,7 +22,9 @@ Parameters of a UCI engine are its spin options; without --tune, all except thos
 as Hash and Threads. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
 stand for all values of that name, which are moved together.\n\n\
 c_end is a 20th of an option's range and r_end is 0.002; with --elo, both of them, s and sigma are as planned by \
-'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.")]
+'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.\n\n\
+Examples:\n  \
+gputexel spsa init --engine /usr/games/toga2 --tune \"King Safety\" --games 6000 --limit depth=3 -o spsa.toml")]
 #[command(group(clap::ArgGroup::new("who").required(true).args(["engine", "params"])))]
 pub struct InitArgs {
     /// Command line of a UCI engine

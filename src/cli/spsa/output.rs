@@ -4,8 +4,9 @@ use gputexel::Result;
 use gputexel::spsa::grid::SimulatedCell;
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::{say, tell};
 use super::super::table::{aligned, counted};
-use super::super::{Context, say, tell};
 
 /// Shows all: a JSON object with a list, or a table.
 ///

@@ -11,11 +11,13 @@ use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
 
 use super::super::backend::{Backend, program};
+use super::super::context::Context;
 use super::super::games::say_recorded;
 use super::super::live::Watch;
+use super::super::output::{say, tell};
 use super::super::runs::checkpoint_every;
+use super::super::settings::{parsed, with};
 use super::super::table::grouped;
-use super::super::{Context, parsed, say, tell, with};
 use super::output;
 use super::progress::Observer;
 use super::{Fresh, MANY, SweepArgs};

@@ -9,12 +9,13 @@ use std::path::PathBuf;
 
 use gputexel::Error;
 
-use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
+use super::context::Context;
 use super::live::WatchArgs;
 use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
+use super::subcommand::Subcommand;
 
 /// Flags of `sweep`.
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,10 @@ beta1, beta2, epsilon (adam), l2, strength (factor on the weights of --prior-str
 (squared, cross-entropy, power:Q), blend (share of the search score in the targets), source:NAME \
 (training weight factor of a source, given by its path, part of its path, or its number from 1), \
 seed (repeats the runs with other folds). A key with \
-a single value is fixed rather than varied."
+a single value is fixed rather than varied.\n\n\
+Examples:\n  \
+gputexel sweep d.bin --scale 0.2:3:1024 --svg k.svg\n  \
+gputexel sweep d.bin --grid l2=0,1e-5,1e-4,1e-3 --grid learning-rate=5,20 --epochs 60 --best runs/best"
 )]
 pub struct SweepArgs {
     /// Datasets
@@ -75,7 +79,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub(super) backend: BackendArgs,
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    memory: MemoryArgs,
 }
 
 /// Flags that decide what a sweep computes; a resumed one has them in its folder.
@@ -137,28 +141,35 @@ pub struct Fresh {
 /// More runs, or values of K, than this are asked about.
 const MANY: usize = 100_000;
 
-/// Runs `sweep`.
-///
-/// # Errors
-/// Bad usage, files that cannot be read or written, devices that fail, interruption.
-pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
-    let fresh = &args.fresh;
-    let watched = args.resume.is_some() || (args.out.is_some() && fresh.scale.is_none());
-    if args.watch.needs_folder() && !watched {
-        let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
-        return Err(Error::Usage(text.to_string()).into());
-    }
-    let watch = args.watch.open(None)?;
-    let result = match (&args.resume, &fresh.scale) {
-        _ if !args.merge.is_empty() => grid::merge(args, context, &watch),
-        (Some(folder), _) => grid::resume(args, folder, context, &watch),
-        (None, Some(values)) => scale::run(args, values, context),
-        (None, None) if fresh.grid.is_empty() => {
-            let text = "sweep needs --scale, --grid, --resume or --merge; see 'gputexel sweep --help'";
-            Err(Error::Usage(text.to_string()).into())
+impl Subcommand for SweepArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let fresh = &self.fresh;
+        let watched = self.resume.is_some() || (self.out.is_some() && fresh.scale.is_none());
+        if self.watch.needs_folder() && !watched {
+            let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
+            return Err(Error::Usage(text.to_string()).into());
         }
-        (None, None) => grid::start(args, context, &watch),
-    };
-    watch.end();
-    result
+        let watch = self.watch.open(None)?;
+        let result = match (&self.resume, &fresh.scale) {
+            _ if !self.merge.is_empty() => grid::merge(self, context, &watch),
+            (Some(folder), _) => grid::resume(self, folder, context, &watch),
+            (None, Some(values)) => scale::run(self, values, context),
+            (None, None) if fresh.grid.is_empty() => {
+                let text = "sweep needs --scale, --grid, --resume or --merge; see 'gputexel sweep --help'";
+                Err(Error::Usage(text.to_string()).into())
+            }
+            (None, None) => grid::start(self, context, &watch),
+        };
+        watch.end();
+        result
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
+    }
+
+    #[cfg(feature = "mpi")]
+    fn backend(&self) -> Option<&BackendArgs> {
+        Some(&self.backend)
+    }
 }

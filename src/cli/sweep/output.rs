@@ -6,9 +6,10 @@ use gputexel::Result;
 use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
 use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig, SweepMethod};
 
+use super::super::context::Context;
+use super::super::output::{say, tell};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
-use super::super::{Context, say, tell};
 
 /// Says what is about to happen.
 ///

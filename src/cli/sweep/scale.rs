@@ -6,9 +6,11 @@ use gputexel::sweep::{ScaleSweep, ScaleSweepResults};
 use gputexel::tuning::{MinimumAt, Values};
 use gputexel::{Error, check_outputs, dataset};
 
+use super::super::context::Context;
+use super::super::output::answer;
 use super::super::scale::scale_forms;
+use super::super::settings::parsed;
 use super::super::table::{counted, grouped};
-use super::super::{Context, answer, parsed};
 use super::{MANY, SweepArgs};
 
 /// Runs `sweep --scale`.

@@ -12,7 +12,7 @@ use gputexel::run::{BlendShare, PriorStrength, Tuner};
 use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::{parsed, with};
+use super::super::settings::{parsed, with};
 
 /// Each fold takes a matrix, and more of them change nothing.
 const MAX_FOLDS: usize = 100;

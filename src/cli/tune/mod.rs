@@ -16,11 +16,13 @@ use gputexel::{Error, Result};
 
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
+use super::context::Context;
 use super::live::{TensorboardArgs, WatchArgs};
 use super::memory::MemoryArgs;
 use super::runs;
 use super::scale::ScaleArgs;
-use super::{Context, with};
+use super::settings::with;
+use super::subcommand::Subcommand;
 use flags::NewRunArgs;
 pub use flags::ObjectiveArgs;
 use requiesce::RequiesceArgs;
@@ -103,11 +105,16 @@ impl RunArgs {
     after_help = "\
 Without --out the run is written to a new folder under runs/. Adam's settings may be lists \
 (--learning-rate 0.5,1,2): all combinations run side by side as one population, and the parameters of \
-the best one are kept."
+the best one are kept.\n\n\
+Examples:\n  \
+gputexel tune data/sample.bin\n  \
+gputexel tune d.bin --holdout 0.1 --l2 1e-4 --out runs/first\n  \
+gputexel tune d.bin --basis mirrored --round local --freeze king\n  \
+gputexel tune --resume runs/first"
 )]
 pub struct TuneArgs {
     #[command(flatten)]
-    pub(super) run: RunArgs,
+    run: RunArgs,
     #[command(flatten)]
     objective: ObjectiveArgs,
     #[command(flatten)]
@@ -118,18 +125,25 @@ pub struct TuneArgs {
     uncertainty: UncertaintyArgs,
 }
 
-/// Runs `tune`.
-///
-/// # Errors
-/// See [`RunArgs::carry_out`].
-pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
-    args.run.carry_out(
-        context,
-        || start(args),
-        |record, tuner| {
-            Ok(tuner.uncertainty(args.uncertainty.request(record.uncertainty, record.config.loss)?))
-        },
-    )
+impl Subcommand for TuneArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        self.run.carry_out(
+            context,
+            || start(self),
+            |record, tuner| {
+                Ok(tuner.uncertainty(self.uncertainty.request(record.uncertainty, record.config.loss)?))
+            },
+        )
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.run.memory)
+    }
+
+    #[cfg(feature = "mpi")]
+    fn backend(&self) -> Option<&BackendArgs> {
+        Some(&self.run.backend)
+    }
 }
 
 fn start(args: &TuneArgs) -> Result<Tuner<'_>> {

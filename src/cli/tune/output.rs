@@ -9,12 +9,13 @@ use gputexel::run::{Answer, FAR_CP, TuneSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
 use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 
+use super::super::context::Context;
+use super::super::output::{say, tell};
 use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
 use super::super::style::columns;
 use super::super::table::{counted, grouped};
-use super::super::{Context, say, tell};
 use super::uncertainty::describe;
 
 /// Features that are listed at the end where there is no board to show.

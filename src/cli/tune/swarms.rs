@@ -8,10 +8,11 @@ use gputexel::report::board;
 use gputexel::run::{SwarmLosses, SwarmSummary, Tuned};
 use gputexel::tuning::Polish;
 
+use super::super::context::Context;
+use super::super::output::{say, tell};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
 use super::super::style::columns;
 use super::super::table::{aligned, counted};
-use super::super::{Context, say, tell};
 
 /// More coordinates than this are left to `z.json`.
 const LISTED: usize = 120;

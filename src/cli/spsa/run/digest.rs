@@ -7,8 +7,9 @@ use gputexel::spsa::lists::{Digest, DigestEntry};
 use gputexel::spsa::numbers::shortest_digits;
 use serde_json::json;
 
+use super::super::super::context::Context;
+use super::super::super::output::answer;
 use super::super::super::table::{aligned, counted};
-use super::super::super::{Context, answer};
 
 /// Shows a digest.
 ///

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use gputexel::spsa::run::{RunState, RunSummary, read};
 use gputexel::{check_target, write_atomically};
 
-use super::super::super::{Context, say, tell};
+use super::super::super::context::Context;
+use super::super::super::output::{say, tell};
 use super::{digest, outputs};
 
 /// Flags of `spsa report`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel spsa report runs/toga --svg paths.svg")]
 pub struct ReportArgs {
     /// Folder of the run
     #[arg(value_name = "DIR", required_unless_present = "openbench", conflicts_with = "openbench")]
