@@ -10,7 +10,7 @@ use gputexel::{Error, write_atomically};
 use serde_json::json;
 
 use super::context::Context;
-use super::output::{answer, say};
+use super::output::{print_result, write_stdout};
 use super::settings::parsed;
 use super::subcommand::Subcommand;
 use super::table::counted;
@@ -129,14 +129,14 @@ impl Subcommand for BasisCommand {
         let resolved = basis.resolve(&set, &theta, &self.freeze)?;
         let mut file = basis.file(&set)?;
         file.freeze.extend(self.freeze.iter().cloned());
-        let Some(path) = or_stdout(&self.output) else { return Ok(say(&file.to_json())?) };
+        let Some(path) = or_stdout(&self.output) else { return Ok(write_stdout(&file.to_json())?) };
         if path.exists() && !self.force {
             return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())).into());
         }
         write_atomically(path, file.to_json().as_bytes())?;
         let (coordinates, parameters) = (resolved.dimension(), resolved.parameters());
         let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
-        answer(context, &object, || {
+        print_result(context, &object, || {
             format!(
                 "basis       {} for {}, written to {}\n",
                 counted(coordinates as u64, "coordinate"),

@@ -11,7 +11,7 @@ use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
 use super::backend::{set_threads, warn_of_damage};
 use super::context::Context;
 use super::devices::select;
-use super::output::{answer, say};
+use super::output::{print_result, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
 use super::target::{check_file_flags, is_stdout, or_stdout};
@@ -124,10 +124,10 @@ fn warn(warnings: impl IntoIterator<Item = String>) {
 /// Prints a report in words or as JSON, and writes it where that is asked for.
 fn show(args: &BenchArgs, context: &Context, report: &BenchReport) -> anyhow::Result<()> {
     if !context.json && args.output.as_deref().is_some_and(is_stdout) {
-        return Ok(say(&(serde_json::to_string_pretty(report)? + "\n"))?);
+        return Ok(write_stdout(&(serde_json::to_string_pretty(report)? + "\n"))?);
     }
     // Printed first: what was measured is not lost if it cannot be written.
-    answer(context, report, || describe(report))?;
+    print_result(context, report, || describe(report))?;
     let Some(output) = or_stdout(&args.output) else { return Ok(()) };
     let text = serde_json::to_string_pretty(report)? + "\n";
     Ok(write_atomically(output, text.as_bytes())?)

@@ -13,7 +13,7 @@ use gputexel::trace::Outlier;
 
 use super::context::Context;
 use super::memory::MemoryArgs;
-use super::output::answer;
+use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped, percent, phase_table};
@@ -72,7 +72,7 @@ impl Subcommand for CheckArgs {
             inputs: self.inputs.clone(),
         };
         let checked = with_progress(context, |hooks| request.run(hooks))?;
-        answer(context, &checked, || describe(&checked, self))?;
+        print_result(context, &checked, || describe(&checked, self))?;
         match &checked.findings.faults[..] {
             [] => Ok(()),
             faults => Err(Error::input(&self.inputs[0], faults.join("; ")).into()),

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use gputexel::{Error, Result, write_atomically};
 
 use super::context::Context;
-use super::output::{say, tell};
+use super::output::{print_text, write_stdout};
 use super::subcommand::Subcommand;
 use super::target::{check_file_flags, or_stdout};
 
@@ -98,21 +98,21 @@ fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result
     }
     let names: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
     if context.json {
-        say(&format!("{}\n", serde_json::json!({ "files": names })))
+        write_stdout(&format!("{}\n", serde_json::json!({ "files": names })))
     } else if context.quiet {
         Ok(())
     } else {
-        tell(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
+        print_text(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
     }
 }
 
 /// A text on standard output, with `--json` as the one string of an object.
 ///
 /// # Errors
-/// Those of [`say`].
+/// Those of [`write_stdout`].
 fn print(text: &str, context: &Context) -> Result<()> {
     match context.json {
-        true => say(&format!("{}\n", serde_json::json!({ "text": text }))),
-        false => say(text),
+        true => write_stdout(&format!("{}\n", serde_json::json!({ "text": text }))),
+        false => write_stdout(text),
     }
 }

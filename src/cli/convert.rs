@@ -7,7 +7,7 @@ use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel::formats::OutputFormat;
 
 use super::context::Context;
-use super::output::answer;
+use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
@@ -84,7 +84,7 @@ impl Subcommand for ConvertArgs {
         let ConversionArgs { inputs, output, .. } = &self.conversion;
         let settings = self.conversion.settings()?;
         let report = with_progress(context, |hooks| convert(inputs, &settings, output, hooks))?;
-        answer(context, &report, || describe(&report))
+        print_result(context, &report, || describe(&report))
     }
 }
 

@@ -7,7 +7,7 @@ use gputexel::{Error, write_atomically};
 use serde_json::json;
 
 use super::context::Context;
-use super::output::{answer, tell};
+use super::output::{print_result, print_text};
 use super::subcommand::Subcommand;
 
 /// The games of data/README.md.
@@ -76,7 +76,7 @@ impl Subcommand for DemoArgs {
         for (about, words) in road(folder) {
             let line = typed(&words);
             if talks {
-                tell(&format!("\n# {about}\n$ {line}\n\n"))?;
+                print_text(&format!("\n# {about}\n$ {line}\n\n"))?;
             }
             let inner = Context { json: false, quiet: !talks, command_line: line.clone(), ..*context };
             (context.program.run)(&words, &inner)?;
@@ -88,7 +88,7 @@ impl Subcommand for DemoArgs {
         let reports = ["tuned/report.html", "changes.html", "match/report.html"];
         let reports: Vec<PathBuf> = reports.iter().map(|name| folder.join(name)).collect();
         let object = json!({ "folder": folder, "commands": commands, "reports": reports });
-        answer(context, &object, || {
+        print_result(context, &object, || {
             let tuned = folder.join("tuned");
             let tuned = typed(&["report".to_string(), tuned.display().to_string(), "--open".to_string()]);
             let listed = typed(&["serve".to_string(), folder.display().to_string(), "--open".to_string()]);

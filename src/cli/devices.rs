@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::backend::warn_of_damage;
 use super::context::Context;
-use super::output::{say, tell};
+use super::output::{print_text, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::aligned;
 
@@ -52,7 +52,7 @@ impl Subcommand for DevicesArgs {
                 .iter()
                 .map(|&index| listing(&adapters[index]))
                 .collect::<serde_json::Result<Vec<_>>>()?;
-            return Ok(say(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
+            return Ok(write_stdout(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
         }
         if ctx.quiet {
             return Ok(());
@@ -72,7 +72,7 @@ impl Subcommand for DevicesArgs {
             };
             let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
         }
-        Ok(tell(&out)?)
+        Ok(print_text(&out)?)
     }
 }
 
@@ -167,14 +167,14 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
         match GpuContext::try_at(index) {
             Ok(context) => {
                 if !ctx.json && !ctx.quiet {
-                    tell(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
+                    print_text(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
                 }
                 let report = Checker::new(&context, Depth::Thorough).cancel(ctx.cancel).run()?;
                 if let Err(error) = remember(context.summary(), &report) {
                     note!("gputexel: warning: the result is not kept: {error}");
                 }
                 if !ctx.json && !ctx.quiet {
-                    tell(&table(&report))?;
+                    print_text(&table(&report))?;
                 }
                 faults.extend(report.fault().map(|fault| format!("{name}: {fault}")));
                 reports.push(json!(report));
@@ -187,7 +187,10 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
         }
     }
     if ctx.json {
-        say(&format!("{}\n", serde_json::to_string(&json!({ "checks": reports, "faults": faults }))?))?;
+        write_stdout(&format!(
+            "{}\n",
+            serde_json::to_string(&json!({ "checks": reports, "faults": faults }))?
+        ))?;
     }
     match faults.is_empty() {
         true => Ok(()),

@@ -7,7 +7,7 @@ use gputexel::tuning::{FileLoss, ScaleOrigin};
 
 use super::context::Context;
 use super::memory::MemoryArgs;
-use super::output::answer;
+use super::output::print_result;
 use super::scale::{ScaleArgs, scale_forms};
 use super::subcommand::Subcommand;
 use super::table::grouped;
@@ -36,7 +36,7 @@ impl Subcommand for EvalArgs {
             return Err(Error::Usage("expected a dataset and a parameter file".to_string()).into());
         };
         let found = FileLoss::on(datasets, parameters, loss, given)?;
-        answer(context, &found, || {
+        print_result(context, &found, || {
             let FileLoss { loss, positions, loss_kind, k, origin } = &found;
             let origin = match origin {
                 ScaleOrigin::Given => "given",

@@ -10,7 +10,7 @@ use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
-use super::output::{answer, say};
+use super::output::{print_result, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::counted;
 use super::target::{check_file_flags, or_stdout};
@@ -162,7 +162,7 @@ impl Subcommand for ExportArgs {
                 }
                 _ => exported.text,
             };
-            return Ok(say(&text)?);
+            return Ok(write_stdout(&text)?);
         };
         write_atomically(path, exported.text.as_bytes())?;
         let count = exported.values;
@@ -172,7 +172,7 @@ impl Subcommand for ExportArgs {
             "file": path, "format": format.name(), "parameters": count, "factor": exported.factor,
             "k": exported.k, "told_apart": told_apart,
         });
-        answer(context, &object, || {
+        print_result(context, &object, || {
             let mut text = format!(
                 "written     {}: {} as {}\n",
                 path.display(),
@@ -250,7 +250,7 @@ impl Subcommand for ImportParamsArgs {
                 let line = format!("{files}: {note}");
                 note!("gputexel: {}", gputexel::printable(&line));
             }
-            return Ok(say(&imported.file.to_json())?);
+            return Ok(write_stdout(&imported.file.to_json())?);
         };
         write_atomically(path, imported.file.to_json().as_bytes())?;
         let count = 2 * imported.file.parameters.len();
@@ -258,7 +258,7 @@ impl Subcommand for ImportParamsArgs {
             "file": path, "format": imported.format.name(), "feature_set": imported.file.feature_set,
             "parameters": count, "k": imported.file.k, "notes": imported.notes,
         });
-        answer(context, &object, || {
+        print_result(context, &object, || {
             let set = &imported.file.feature_set;
             let notes: String = imported.notes.iter().map(|note| format!("note        {note}\n")).collect();
             format!("written     {}: {} ({set})\n{notes}", path.display(), counted(count as u64, "value"))

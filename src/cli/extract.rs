@@ -13,7 +13,7 @@ use super::context::Context;
 use super::convert::describe as describe_conversion;
 use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
-use super::output::answer;
+use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
@@ -108,14 +108,14 @@ impl Subcommand for ExtractArgs {
         if let Some(output) = &self.positions {
             let settings = self.conversion(output)?;
             let report = with_progress(context, |hooks| convert(&self.inputs, &settings, output, hooks))?;
-            return answer(context, &report, || describe_conversion(&report));
+            return print_result(context, &report, || describe_conversion(&report));
         }
         let settings = self.settings()?;
         // Required unless there are positions to write.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
         let Some(size) = self.shard_size else {
             let report = with_progress(context, |hooks| extract(&self.inputs, &settings, output, hooks))?;
-            return answer(context, &report, || describe(&report));
+            return print_result(context, &report, || describe(&report));
         };
         let (inputs, folder) = (&self.inputs, output);
         let done = with_progress(context, |hooks| {
@@ -127,7 +127,7 @@ impl Subcommand for ExtractArgs {
                 "gputexel: warning: what {folder} kept was damaged at byte {byte}; the rest was read again"
             );
         }
-        answer(context, &done, || {
+        print_result(context, &done, || {
             let mut text = describe(&done.report);
             let _ = writeln!(text, "{} in the folder", counted(done.shards as u64, "shard"));
             if let Some(positions) = done.resumed_positions {

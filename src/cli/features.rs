@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::king_flags::KingArgs;
-use super::output::{say, tell};
+use super::output::{print_text, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
 
@@ -48,7 +48,7 @@ impl Subcommand for FeaturesArgs {
         }
         if context.json {
             let groups: Vec<FeatureGroup<'_>> = groups.into_iter().map(|(group, _)| group).collect();
-            return Ok(say(&format!("{}\n", json!({ "model": set.name(), "groups": groups })))?);
+            return Ok(write_stdout(&format!("{}\n", json!({ "model": set.name(), "groups": groups })))?);
         }
         if context.quiet {
             return Ok(());
@@ -73,6 +73,6 @@ impl Subcommand for FeaturesArgs {
                 }
             }
         }
-        Ok(tell(&text)?)
+        Ok(print_text(&text)?)
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::memory::MemoryArgs;
-use super::output::answer;
+use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
@@ -120,7 +120,7 @@ impl Subcommand for ImportArgs {
                 with_progress(context, |hooks| import_traced(&self.inputs, &settings, &self.output, hooks))?
             }
         };
-        answer(context, &report, || describe(&report))
+        print_result(context, &report, || describe(&report))
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {
@@ -134,7 +134,7 @@ impl Subcommand for TraceArgs {
         let data = dataset::read_many(&self.datasets)?;
         export_files(&data, &self.output, &self.schema)?;
         let object = json!({ "trace": self.output, "schema": self.schema, "positions": data.len() });
-        answer(context, &object, || {
+        print_result(context, &object, || {
             let count = counted(data.len() as u64, "position");
             format!("{}: {count}, schema {}\n", self.output.display(), self.schema.display())
         })
@@ -157,7 +157,7 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Re
         "index_base": schema.index_base, "dense": found.dense, "games": found.games,
         "positions": found.positions,
     });
-    answer(context, &object, || {
+    print_result(context, &object, || {
         format!(
             "{}: {}, indices {first} to {last}\n  phase {phase}\n  schema with {} written to {}; \
              fill in the columns that are not coefficients, names and priors\n",

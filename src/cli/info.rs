@@ -10,7 +10,7 @@ use gputexel::dataset::{ChecksumState, SourceRecord};
 use gputexel::extraction::InputFormat;
 
 use super::context::Context;
-use super::output::{say, tell};
+use super::output::{print_text, write_stdout};
 use super::scale::scale_forms;
 use super::subcommand::Subcommand;
 use super::table::{aligned, bytes, counted, grouped, percent, phase_table};
@@ -35,7 +35,7 @@ impl Subcommand for InfoArgs {
             match Info::read(path, self.features) {
                 Ok((info, damage)) => {
                     if !context.json && !context.quiet {
-                        tell(&describe(&info))?;
+                        print_text(&describe(&info))?;
                     }
                     infos.push(info);
                     first_error = first_error.or(damage);
@@ -45,11 +45,14 @@ impl Subcommand for InfoArgs {
         }
         if context.json {
             match &infos[..] {
-                [one] if self.datasets.len() == 1 => say(&format!("{}\n", serde_json::to_string(one)?))?,
-                [] => {}
-                all => {
-                    say(&format!("{}\n", serde_json::to_string(&serde_json::json!({ "datasets": all }))?))?
+                [one] if self.datasets.len() == 1 => {
+                    write_stdout(&format!("{}\n", serde_json::to_string(one)?))?
                 }
+                [] => {}
+                all => write_stdout(&format!(
+                    "{}\n",
+                    serde_json::to_string(&serde_json::json!({ "datasets": all }))?
+                ))?,
             }
         }
         first_error.map_or(Ok(()), |error| Err(error.into()))

@@ -10,7 +10,7 @@ use gputexel::report::{EventWriter, InHand, Report};
 use gputexel::run_folder::RunFolder;
 
 use super::context::Context;
-use super::output::tell;
+use super::output::print_text;
 
 /// The flag of commands whose report can be served while they run.
 #[derive(Debug, clap::Args)]
@@ -62,7 +62,7 @@ impl LivePage {
             // Standard output is for the one object at the end.
             note!("gputexel: live: {address}");
         } else if !context.quiet {
-            tell(&format!("live        {address}\n"))?;
+            print_text(&format!("live        {address}\n"))?;
         }
         Ok(())
     }

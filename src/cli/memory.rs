@@ -54,7 +54,7 @@ fn refusal(error: &LimitError) -> Error {
 }
 
 /// Says how much was in files, if anything.
-pub fn tell(context: &Context) {
+pub fn print_use(context: &Context) {
     let usage = usage();
     if usage.refused > 0 {
         let size = bytes(usage.refused);

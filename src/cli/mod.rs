@@ -234,6 +234,6 @@ pub fn main() -> ExitCode {
         // That the engines are gone has ended the command; the handler ends the program.
         std::thread::park();
     }
-    memory::tell(&context);
+    memory::print_use(&context);
     result.map_or_else(fail, |()| ExitCode::SUCCESS)
 }

@@ -78,7 +78,7 @@ pub fn print_alert(line: &str) {
 ///
 /// # Errors
 /// Any other refusal.
-pub fn say(text: &str) -> gputexel::Result<()> {
+pub fn write_stdout(text: &str) -> gputexel::Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(gputexel::Error::io("standard output", error))
@@ -90,24 +90,24 @@ pub fn say(text: &str) -> gputexel::Result<()> {
 /// Writes a result in words to standard output, as a terminal shows it best.
 ///
 /// # Errors
-/// See [`say`].
-pub fn tell(words: &str) -> gputexel::Result<()> {
-    say(&style::render(words))
+/// See [`write_stdout`].
+pub fn print_text(words: &str) -> gputexel::Result<()> {
+    write_stdout(&style::render(words))
 }
 
 /// Prints a result as one JSON object or in words, as the user wants it, or not at all.
 ///
 /// # Errors
-/// See [`say`]; values that JSON cannot hold.
-pub fn answer(
+/// See [`write_stdout`]; values that JSON cannot hold.
+pub fn print_result(
     context: &Context,
     json: &impl serde::Serialize,
     words: impl FnOnce() -> String,
 ) -> anyhow::Result<()> {
     match (context.json, context.quiet) {
-        (true, _) => say(&format!("{}\n", serde_json::to_string(json)?))?,
+        (true, _) => write_stdout(&format!("{}\n", serde_json::to_string(json)?))?,
         (false, true) => {}
-        (false, false) => tell(&words())?,
+        (false, false) => print_text(&words())?,
     }
     Ok(())
 }

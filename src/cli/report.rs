@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::memory::MemoryArgs;
-use super::output::{answer, say, tell};
+use super::output::{print_result, print_text, write_stdout};
 use super::spsa::run::page;
 use super::subcommand::Subcommand;
 
@@ -88,7 +88,7 @@ impl Subcommand for ReportArgs {
                 "report": target, "bytes": html.len(), "final": report.final_,
                 "positions": report.diagnostics.as_ref().map(|d| d.sets.iter().map(|set| set.positions).sum::<u64>()),
             });
-            return Ok(say(&format!("{object}\n"))?);
+            return Ok(write_stdout(&format!("{object}\n"))?);
         }
         if context.quiet {
             return Ok(());
@@ -97,7 +97,7 @@ impl Subcommand for ReportArgs {
             "" => String::new(),
             note => format!("note        {note}\n"),
         };
-        Ok(tell(&format!("{note}written     {}\n", target.display()))?)
+        Ok(print_text(&format!("{note}written     {}\n", target.display()))?)
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {
@@ -129,7 +129,7 @@ fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html:
     let target = args.output.clone().unwrap_or_else(|| args.folder.join(REPORT));
     write(&target, html, args.open)?;
     let object = json!({ "report": target, "bytes": html.len(), "final": is_final });
-    answer(context, &object, || format!("written     {}\n", target.display()))
+    print_result(context, &object, || format!("written     {}\n", target.display()))
 }
 
 /// Writes a report, and shows it if asked to.

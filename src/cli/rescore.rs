@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::context::Context;
 use super::convert::{ConversionArgs, describe as describe_conversion};
 use super::games::side;
-use super::output::answer;
+use super::output::print_result;
 use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
 
@@ -145,7 +145,7 @@ impl Subcommand for RescoreArgs {
             }
             error => error,
         })?;
-        answer(context, &report, || describe(&report))
+        print_result(context, &report, || describe(&report))
     }
 }
 

@@ -9,7 +9,7 @@ use gputexel::live::RunDirectory;
 use serde_json::json;
 
 use super::context::Context;
-use super::output::answer;
+use super::output::print_result;
 use super::report;
 use super::subcommand::Subcommand;
 
@@ -41,7 +41,7 @@ impl Subcommand for ServeArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let served = RunDirectory::serve(&self.folder, self.port, Box::new(report::of_folder))?;
         let address = served.address();
-        answer(context, &json!({ "address": address, "folder": self.folder }), || {
+        print_result(context, &json!({ "address": address, "folder": self.folder }), || {
             format!("serving     {} at {address}\nend with Ctrl-C\n", self.folder.display())
         })?;
         if self.open {

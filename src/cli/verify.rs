@@ -15,7 +15,7 @@ use gputexel::tables::sources::start_of;
 use super::check::outliers;
 use super::context::Context;
 use super::memory::MemoryArgs;
-use super::output::answer;
+use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
@@ -99,7 +99,7 @@ impl Subcommand for VerifyArgs {
             max_bad_share: self.max_bad_share,
         };
         let found = with_progress(context, |hooks| request.run(hooks))?;
-        answer(context, &found, || describe(&found, self))?;
+        print_result(context, &found, || describe(&found, self))?;
         match failure(&found, self) {
             None => Ok(()),
             Some(reason) => Err(Error::input(&self.inputs[0], reason).into()),

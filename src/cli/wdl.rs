@@ -9,7 +9,7 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::context::Context;
-use super::output::answer;
+use super::output::print_result;
 use super::reading::parse_view;
 use super::reading_progress::with_progress;
 use super::settings::{parsed, with};
@@ -122,7 +122,7 @@ impl Subcommand for WdlArgs {
         };
         if let Some(format) = format {
             let text = report.constants().text(format);
-            return Ok(super::output::say(&match context.json {
+            return Ok(super::output::write_stdout(&match context.json {
                 true => format!("{}\n", json!({ "format": format.name(), "text": text })),
                 false => text,
             })?);
@@ -132,7 +132,7 @@ impl Subcommand for WdlArgs {
             "pawn_value": model.pawn_value(), "draw_rate": model.draw_rate(), "report": report,
             "folder": self.out,
         });
-        answer(context, &object, || describe(&report, written.as_ref()))
+        print_result(context, &object, || describe(&report, written.as_ref()))
     }
 }
 

@@ -64,7 +64,7 @@ impl Subcommand for WorkerArgs {
             }
         }
         let summary = worker.run()?;
-        super::output::answer(context, &summary, || {
+        super::output::print_result(context, &summary, || {
             let WorkerSummary { name, games, declined, unreadable, broken_off } = &summary;
             let mut text = format!("worker '{name}' played {}", counted(*games, "game"));
             for (count, what) in

@@ -13,7 +13,7 @@ use gputexel::{Error, write_atomically};
 use super::context::Context;
 use super::games::{say_recorded, warn};
 use super::live::{LiveArgs, LivePage};
-use super::output::tell;
+use super::output::print_text;
 use super::queue::{Queue, QueueFlags};
 use super::subcommand::Subcommand;
 use flags::Played;
@@ -154,7 +154,7 @@ fn play(
             output::table(&finished) + &line.unwrap_or_default()
         }
     };
-    tell(&text)?;
+    print_text(&text)?;
     match &finished.result().stop {
         Stop::AllPlayed | Stop::Decided(_) if finished.is_all_failed() => {
             let tally = &finished.result().tally;

@@ -4,7 +4,7 @@ use gputexel::{Error, counted, patch};
 
 use super::super::context::Context;
 use super::super::hints;
-use super::super::output::{say, tell};
+use super::super::output::{print_text, write_stdout};
 use super::InputArgs;
 
 /// Flags of `check`.
@@ -28,9 +28,9 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
         }
     }
     if context.json {
-        say(&format!("{}\n", serde_json::to_value(&report)?))?;
+        write_stdout(&format!("{}\n", serde_json::to_value(&report)?))?;
     } else if !context.quiet {
-        tell(&report.to_string())?;
+        print_text(&report.to_string())?;
     }
     match report.failures() {
         0 => Ok(()),

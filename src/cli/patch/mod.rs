@@ -12,7 +12,7 @@ use gputexel::patch::{
 use serde_json::json;
 
 use super::context::Context;
-use super::output::{answer, say, tell};
+use super::output::{print_result, print_text, write_stdout};
 use super::subcommand::Subcommand;
 
 /// Patching engine sources: tunable options in, tuned values back.
@@ -183,13 +183,13 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
     };
     let report = patch::edit(&request, &mut |notice| warn(notice, context))?;
     if context.json {
-        return Ok(say(&format!("{}\n", json!(EditSummary::new(&request.command, &report))))?);
+        return Ok(write_stdout(&format!("{}\n", json!(EditSummary::new(&request.command, &report))))?);
     }
     if context.quiet {
         return Ok(());
     }
     let EditReport { plan, written, recovered } = report;
-    let Some(written) = written else { return Ok(say(&super::style::diff(&plan.diff()))?) };
+    let Some(written) = written else { return Ok(write_stdout(&super::style::diff(&plan.diff()))?) };
     let recovered = recovered.map(|said| format!("{said}\n")).unwrap_or_default();
     let mut text: String = plan.blocks.iter().map(|block| format!("{block}\n")).collect();
     text.extend(plan.params.as_ref().map(|params| format!("{params}\n")));
@@ -197,7 +197,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
         true => "nothing to write: all files are up to date\n".to_string(),
         false => backup.how_to_undo(&written, &input.sources),
     };
-    Ok(tell(&format!("{recovered}{text}{end}"))?)
+    Ok(print_text(&format!("{recovered}{text}{end}"))?)
 }
 
 /// Warns on standard error; with `--json`, warnings about the plan are in the object.
@@ -218,5 +218,5 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
         left.iter().for_each(|path| warn(Notice::LeftAlone(path), context));
     }
     let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
-    answer(context, &undone, || undone.describe(&args.place))
+    print_result(context, &undone, || undone.describe(&args.place))
 }

@@ -19,7 +19,7 @@ use serde_json::json;
 use super::backend::Backend;
 use super::context::Context;
 use super::live::Watch;
-use super::output::{say, tell};
+use super::output::{print_text, write_stdout};
 use super::report;
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
@@ -96,8 +96,10 @@ pub fn finish_up(run: &Finished, context: &Context) -> Result<()> {
     }
     match missing[..] {
         [] => Err(Error::Usage(finished)),
-        _ if context.json => say(&format!("{}\n", json!({ "folder": folder.path(), "written": missing }))),
+        _ if context.json => {
+            write_stdout(&format!("{}\n", json!({ "folder": folder.path(), "written": missing })))
+        }
         _ if context.quiet => Ok(()),
-        _ => tell(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
+        _ => print_text(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
     }
 }

@@ -17,7 +17,7 @@ use super::super::backend::program;
 use super::super::context::Context;
 use super::super::lines::LineTimer;
 use super::super::live::Watch;
-use super::super::output::{say, tell};
+use super::super::output::{print_text, write_stdout};
 use super::super::reading_progress::Reading;
 use super::super::table::{counted, grouped, percent};
 use super::blend::blend_lines;
@@ -74,7 +74,7 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     if let Some(folder) = start.folder {
         let _ = writeln!(out, "run         {}", folder.path().display());
     }
-    tell(&out)
+    print_text(&out)
 }
 
 /// Shows a run to its user.
@@ -174,11 +174,11 @@ impl<'a> Observer<'a> {
                     let (entered, left) = (grouped(changes.entered), grouped(changes.left));
                     text += &format!(", new {entered}, no longer kept {left}");
                 }
-                tell(&(text + "\n"))?;
+                print_text(&(text + "\n"))?;
             }
             RunEvent::RoundEnded(done) if talks => {
                 let number = |loss: Option<f64>| loss.map_or("none".to_string(), |loss| format!("{loss:.8}"));
-                tell(&format!(
+                print_text(&format!(
                     "round {}     loss {} -> {}, parameters moved by {:.1} cp (RMS), at most {:.1}\n",
                     done.round,
                     number(done.loss_before),
@@ -251,7 +251,7 @@ impl Decision {
             && lines.is_due()
         {
             // Progress that cannot be shown is no reason to give up the run.
-            let _ = tell(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
+            let _ = print_text(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
         }
     }
 }
@@ -294,7 +294,7 @@ impl Resamples {
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let members = counted(members as u64, "resample");
             // Progress that cannot be shown is no reason to give up what has been computed.
-            let _ = tell(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
+            let _ = print_text(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
         }
         self.bar.set_message(evaluations);
     }
@@ -309,7 +309,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
         if !context.quiet && !context.json {
             let record = &source.record;
             let left_out: u64 = record.left_out.values().sum();
-            tell(&format!(
+            print_text(&format!(
                 "extracted   {} from {} ({}), left out {}\n",
                 counted(record.positions, "position"),
                 record.path,
@@ -319,7 +319,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
         }
     }
     if !context.quiet && !context.json {
-        tell(&format!("dataset     written to {output}\n"))?;
+        print_text(&format!("dataset     written to {output}\n"))?;
     }
     Ok(())
 }
@@ -425,7 +425,7 @@ impl Progress {
             let line = format!("{noun} {epoch:>5} {text}\n");
             if lines.is_due() || epoch == 1 {
                 // Progress that cannot be shown is no reason to give up the run.
-                let _ = tell(&line);
+                let _ = print_text(&line);
                 self.skipped = None;
             } else {
                 self.skipped = Some(line);
@@ -445,12 +445,12 @@ impl Progress {
     /// Prints the last line or clears the bar, and leaves the chart, if there is one.
     fn finish(&mut self) {
         if let Some(line) = self.skipped.take() {
-            let _ = tell(&line);
+            let _ = print_text(&line);
         }
         self.bar.finish_and_clear();
         if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
             // Nor is a chart that cannot be shown a reason to give up.
-            let _ = say(&format!("{chart}\n"));
+            let _ = write_stdout(&format!("{chart}\n"));
         }
     }
 }

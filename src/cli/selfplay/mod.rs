@@ -9,7 +9,7 @@ use gputexel::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions
 
 use super::context::Context;
 use super::games::{RuleFlags, say_recorded, side, warn};
-use super::output::answer;
+use super::output::print_result;
 use super::queue::{Queue, QueueFlags};
 use super::settings::parsed;
 use super::subcommand::Subcommand;
@@ -179,7 +179,7 @@ impl Subcommand for SelfPlayArgs {
             dispatched.leave();
         }
         let finished = finished?;
-        answer(context, &finished.summary(), || output::table(&finished))?;
+        print_result(context, &finished.summary(), || output::table(&finished))?;
         let folder = finished.folder.display();
         match &finished.stop {
             Stop::AllPlayed if finished.tally.games() == 0 => {

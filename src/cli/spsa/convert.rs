@@ -10,7 +10,7 @@ use gputexel::{Error, Result, check_target, write_atomically};
 use serde_json::json;
 
 use super::super::context::Context;
-use super::super::output::say;
+use super::super::output::write_stdout;
 use super::super::target::{check_file_flags, or_stdout};
 
 /// Flags of `spsa convert`.
@@ -127,10 +127,10 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
             }
             None => report["text"] = json!(text),
         }
-        return Ok(say(&format!("{report}\n"))?);
+        return Ok(write_stdout(&format!("{report}\n"))?);
     }
     if output.is_none() {
-        say(&text)?;
+        write_stdout(&text)?;
     }
     Ok(remark(&notes, context)?)
 }

@@ -11,7 +11,7 @@ use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
 use super::super::context::Context;
-use super::super::output::{say, tell};
+use super::super::output::{print_text, write_stdout};
 use super::super::target::{check_file_flags, or_stdout};
 use super::convert::remark;
 
@@ -112,10 +112,10 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
             Some(path) => report["output"] = json!(path.display().to_string()),
             None => report["text"] = json!(text),
         }
-        return Ok(say(&format!("{report}\n"))?);
+        return Ok(write_stdout(&format!("{report}\n"))?);
     }
     match output {
-        None => say(&text)?,
+        None => write_stdout(&text)?,
         Some(path) if !context.quiet => {
             let some: Vec<&str> = parameters.iter().take(8).map(|v| v.name.as_str()).collect();
             let more = if parameters.len() > some.len() { ", ..." } else { "" };
@@ -125,7 +125,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
                 let _ =
                     writeln!(said, "{} left out, commented out at the end of the file", draft.left_out.len());
             }
-            tell(&said)?;
+            print_text(&said)?;
         }
         Some(_) => {}
     }

@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::super::context::Context;
-use super::super::output::{say, tell};
+use super::super::output::{print_text, write_stdout};
 use super::super::table::{aligned, grouped};
 use super::simulate::bar;
 
@@ -143,12 +143,12 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         ));
     }
     if context.json {
-        return Ok(say(&format!("{:#}\n", json!(PlanSummary::new(&plan))))?);
+        return Ok(write_stdout(&format!("{:#}\n", json!(PlanSummary::new(&plan))))?);
     }
     if context.quiet {
         return Ok(());
     }
-    Ok(tell(&to_text(&plan, args))?)
+    Ok(print_text(&to_text(&plan, args))?)
 }
 
 fn to_text(plan: &RunPlan, args: &PlanArgs) -> String {

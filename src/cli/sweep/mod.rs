@@ -37,7 +37,7 @@ pub struct SweepArgs {
     #[arg(required_unless_present_any = ["resume", "merge"], conflicts_with_all = ["resume", "merge"], value_name = "DATASET")]
     datasets: Vec<PathBuf>,
     #[command(flatten)]
-    fresh: Fresh,
+    fresh: NewSweepArgs,
     // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
     #[command(flatten)]
     k: ScaleArgs,
@@ -77,7 +77,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    pub(super) backend: BackendArgs,
+    backend: BackendArgs,
     #[command(flatten)]
     memory: MemoryArgs,
 }
@@ -85,7 +85,7 @@ pub struct SweepArgs {
 /// Flags that decide what a sweep computes; a resumed one has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "Sweep", multiple = true)]
-pub struct Fresh {
+pub struct NewSweepArgs {
     /// Evaluate the prior for these values of K and find the minimum
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true, conflicts_with = "grid")]
     scale: Option<String>,

@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::super::context::Context;
 use super::super::lines::LineTimer;
-use super::super::output::tell;
+use super::super::output::print_text;
 use super::super::table::grouped;
 
 /// Shows the progress of a sweep.
@@ -57,7 +57,7 @@ impl Observer {
                     Some(lines) => {
                         if lines.is_due() {
                             // Progress that cannot be shown is no reason to give up the sweep.
-                            let _ = tell(&format!("{text}\n"));
+                            let _ = print_text(&format!("{text}\n"));
                         }
                     }
                 }

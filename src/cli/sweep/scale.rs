@@ -7,7 +7,7 @@ use gputexel::tuning::{MinimumAt, Values};
 use gputexel::{Error, check_outputs, dataset};
 
 use super::super::context::Context;
-use super::super::output::answer;
+use super::super::output::print_result;
 use super::super::scale::scale_forms;
 use super::super::settings::parsed;
 use super::super::table::{counted, grouped};
@@ -68,7 +68,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     })?;
     args.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
     args.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
-    answer(context, &results.summary(), || describe(&results, &line.into_inner()))
+    print_result(context, &results.summary(), || describe(&results, &line.into_inner()))
 }
 
 /// The results in words; `line` is what computed them.

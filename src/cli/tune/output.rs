@@ -10,7 +10,7 @@ use gputexel::tables::Language;
 use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 
 use super::super::context::Context;
-use super::super::output::{say, tell};
+use super::super::output::{print_text, write_stdout};
 use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
@@ -32,7 +32,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let (outcome, config, set) = (&tuned.outcome, tuned.config(), &tuned.features);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     if context.json {
-        return say(&format!("{}\n", serde_json::json!(TuneSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", serde_json::json!(TuneSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
@@ -188,7 +188,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if let Some(page) = tuned.report() {
         let _ = writeln!(out, "report      {}", page.display());
     }
-    tell(&out)
+    print_text(&out)
 }
 
 /// The line about scores on another scale than the prior's, if they are.

@@ -9,7 +9,7 @@ use gputexel::run::{SwarmLosses, SwarmSummary, Tuned};
 use gputexel::tuning::Polish;
 
 use super::super::context::Context;
-use super::super::output::{say, tell};
+use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
 use super::super::style::columns;
 use super::super::table::{aligned, counted};
@@ -32,7 +32,7 @@ pub(super) fn print_results(
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let SwarmLosses { original, best: swarm } = losses;
     if context.json {
-        return say(&format!("{}\n", serde_json::json!(SwarmSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", serde_json::json!(SwarmSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn print_results(
         out += &board(&tuned.features, &outcome.parameters, piece, columns()).unwrap_or_default();
     }
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
-    tell(&out)
+    print_text(&out)
 }
 
 /// The line about a polished result.

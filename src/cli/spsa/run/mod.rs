@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::super::context::Context;
 use super::super::games::{say_recorded, warn};
 use super::super::live::{LiveArgs, LivePage};
-use super::super::output::{say, tell};
+use super::super::output::{print_text, write_stdout};
 use super::super::queue::{Queue, QueueFlags};
 use live::Live;
 
@@ -131,7 +131,7 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
             verify::play_folder(&folder, games, args.concurrency, false, &args.queue, context, &mut report);
         if let Some(mut object) = object {
             object["verification"] = report.unwrap_or_default();
-            say(&format!("{object:#}\n"))?;
+            write_stdout(&format!("{object:#}\n"))?;
         }
         played?;
     }
@@ -270,11 +270,11 @@ fn play_on(
     if !context.json && !context.quiet {
         let report = folder.join(gputexel::run_folder::REPORT);
         let text = outputs::table(folder, header, state, seconds);
-        tell(&format!("{text}report      {}\n", report.display()))?;
+        print_text(&format!("{text}report      {}\n", report.display()))?;
     } else if (args.verify.is_none() || !matches!(stop, Stop::AllPlayed))
         && let Some(object) = object.take()
     {
-        say(&format!("{object:#}\n"))?;
+        write_stdout(&format!("{object:#}\n"))?;
     }
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
     let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());

@@ -6,7 +6,7 @@ use gputexel::spsa::run::{RunState, RunSummary, read};
 use gputexel::{check_target, write_atomically};
 
 use super::super::super::context::Context;
-use super::super::super::output::{say, tell};
+use super::super::super::output::{print_text, write_stdout};
 use super::{digest, outputs};
 
 /// Flags of `spsa report`.
@@ -44,9 +44,9 @@ pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     }
     if context.json {
         let summary = RunSummary::new(folder, &header, &state);
-        say(&format!("{:#}\n", serde_json::json!(summary)))?;
+        write_stdout(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
-        tell(&outputs::table(folder, &header, &state, 0.0))?;
+        print_text(&outputs::table(folder, &header, &state, 0.0))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::super::context::Context;
 use super::super::super::games::{say_recorded, warn};
-use super::super::super::output::{say, tell};
+use super::super::super::output::{print_text, write_stdout};
 use super::super::super::queue::QueueFlags;
 use super::super::super::table::{counted, grouped};
 
@@ -57,7 +57,7 @@ pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
         &mut report,
     );
     if let Some(report) = report.filter(|_| context.json) {
-        say(&format!("{report:#}\n"))?;
+        write_stdout(&format!("{report:#}\n"))?;
     }
     played
 }
@@ -165,5 +165,5 @@ fn show(result: &MatchResult, games: u64, pgn: &Path, context: &Context) -> Resu
             text += &format!("{name}: {}, {late} on time\n", counted(failures, "failure"));
         }
     }
-    tell(&(text + &format!("{}\n", pgn.display())))
+    print_text(&(text + &format!("{}\n", pgn.display())))
 }
