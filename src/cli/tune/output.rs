@@ -162,13 +162,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
             "more than {FAR_CP} centipawns from the prior: {list}; --l2 or more positions would constrain them"
         );
     }
-    match &tuned.uncertainty {
-        Answer::None => {}
-        Answer::LeftOut(reason) => {
-            let _ = writeln!(out, "no errors   {reason}");
-        }
-        Answer::Found(findings) => out += &describe(findings, tuned),
-    }
+    out += &uncertainty_lines(tuned);
     if let Some(program) = &tuned.program {
         out += &super::program::lines(program, set.imported.is_some());
     }
@@ -191,6 +185,15 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     print_text(&out)
 }
 
+/// The lines about the uncertainty of the values, if it was asked for.
+pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
+    match &tuned.uncertainty {
+        Answer::None => String::new(),
+        Answer::LeftOut(reason) => format!("no errors   {reason}\n"),
+        Answer::Found(findings) => describe(findings, tuned),
+    }
+}
+
 /// The line about scores on another scale than the prior's, if they are.
 fn scale_line(tuned: &Tuned) -> String {
     let Some(ratio) = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio)) else {
@@ -208,8 +211,8 @@ fn scale_line(tuned: &Tuned) -> String {
     )
 }
 
-/// What leaving out each group costs.
-fn ablation_table(ablation: &Ablation) -> String {
+/// Cost of leaving out each group.
+pub(super) fn ablation_table(ablation: &Ablation) -> String {
     let width = ablation.groups.iter().map(|group| group.group.chars().count()).max().unwrap_or(0).max(5);
     let what = if ablation.by_game { "games" } else { "positions" };
     let mut out = format!(

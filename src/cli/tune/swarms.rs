@@ -13,6 +13,7 @@ use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
 use super::super::style::columns;
 use super::super::table::{aligned, counted};
+use super::output::{ablation_table, uncertainty_lines};
 
 /// More coordinates than this are left to `z.json`.
 const LISTED: usize = 120;
@@ -74,6 +75,8 @@ pub(super) fn print_results(
     } else {
         out += &board(&tuned.features, &outcome.parameters, piece, columns()).unwrap_or_default();
     }
+    out += &uncertainty_lines(tuned);
+    out += &tuned.ablation.as_ref().map(ablation_table).unwrap_or_default();
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
     print_text(&out)
 }
