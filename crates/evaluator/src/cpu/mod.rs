@@ -25,7 +25,7 @@ use self::population::{
     WovenItem, tile_kernel, woven_kernel,
 };
 use self::program::ProgramEvaluation;
-use self::sigmoid::with_lane_loss;
+use self::sigmoid::{AnyLoss, with_lane_loss};
 use self::single::{MemberKernel, MemberParameters, MemberSums};
 use super::sums::{Node, ProductSums, Sums, Tree, add, part_weights};
 use super::{Evaluations, Evaluator, Population, ProductRequest, Products, Request};
@@ -146,9 +146,8 @@ impl<'a> CpuEvaluator<'a> {
         {
             let stripes = split_into_stripes(tally.pairs(), STRIPES_PER_CALL / tiles);
             return self.each_tile(population, tiles, &request.parts, &stripes, |parameters, pairs| {
-                let (set, tally, pairs) = (self.instruction_set, &tally, pairs.clone());
-                with_lane_loss!(request.loss, loss =>
-                    set.dispatch(TallyKernel { tally, pairs, parameters, loss }))
+                let (tally, pairs, loss) = (&tally, pairs.clone(), AnyLoss::from(request.loss));
+                self.instruction_set.dispatch(TallyKernel { tally, pairs, parameters, loss })
             });
         }
         let plain = bare && self.layout.unit_rows() && (shared.is_some() || self.layout.offsets().is_empty());
@@ -161,12 +160,13 @@ impl<'a> CpuEvaluator<'a> {
                 parameters,
                 shared: *shared,
             };
-            with_lane_loss!(request.loss, loss => match (plain, request.gradients) {
-                (true, true) => set.dispatch(tile_kernel::<_, true, true>(item, loss)),
-                (true, false) => set.dispatch(tile_kernel::<_, true, false>(item, loss)),
-                (false, true) => set.dispatch(tile_kernel::<_, false, true>(item, loss)),
-                (false, false) => set.dispatch(tile_kernel::<_, false, false>(item, loss)),
-            })
+            let loss = AnyLoss::from(request.loss);
+            match (plain, request.gradients) {
+                (true, true) => set.dispatch(tile_kernel::<true, true>(item, loss)),
+                (true, false) => set.dispatch(tile_kernel::<true, false>(item, loss)),
+                (false, true) => set.dispatch(tile_kernel::<false, true>(item, loss)),
+                (false, false) => set.dispatch(tile_kernel::<false, false>(item, loss)),
+            }
         })
     }
 
