@@ -9,10 +9,11 @@ use gputexel::model::FeatureSet;
 use gputexel::report::{EventWriter, InHand, Report};
 use gputexel::run_folder::RunFolder;
 
-use super::{Context, tell};
+use super::context::Context;
+use super::output::print_text;
 
 /// The flag of commands whose report can be served while they run.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[group(id = "Live", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct LiveArgs {
@@ -61,7 +62,7 @@ impl LivePage {
             // Standard output is for the one object at the end.
             note!("gputexel: live: {address}");
         } else if !context.quiet {
-            tell(&format!("live        {address}\n"))?;
+            print_text(&format!("live        {address}\n"))?;
         }
         Ok(())
     }
@@ -75,7 +76,7 @@ impl LivePage {
 }
 
 /// Flags of commands that can be watched.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[group(id = "Watch", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct WatchArgs {
@@ -87,7 +88,7 @@ pub struct WatchArgs {
 }
 
 /// The flag of commands that have losses to log.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[group(id = "Tensorboard", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct TensorboardArgs {

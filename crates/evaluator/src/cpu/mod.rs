@@ -27,7 +27,7 @@ use self::population::{
     WovenItem, tile_kernel, woven_kernel,
 };
 use self::program::ProgramEvaluation;
-use self::sigmoid::with_lane_loss;
+use self::sigmoid::{AnyLoss, with_lane_loss};
 use self::single::{MemberKernel, MemberParameters, MemberSums};
 use super::sums::{Node, ProductSums, Sums, Tree, add, part_weights};
 use super::{Evaluations, Evaluator, Population, ProductRequest, Products, Request};
@@ -99,7 +99,6 @@ impl<'a> CpuEvaluator<'a> {
                 let mut scores = vec![0.0f32; positions.len()];
                 let mut table = vec![0.0f32; self.layout.features()];
                 for (bucket, range) in self.layout.buckets_in(positions.clone()) {
-                    gputexel_paging::keep_limit();
                     parameters.blend(bucket, &mut table);
                     for shape in self.layout.shapes_in(range) {
                         let (start, end) = (shape.positions.start, shape.positions.end);
@@ -149,9 +148,8 @@ impl<'a> CpuEvaluator<'a> {
         {
             let stripes = split_into_stripes(tally.pairs(), STRIPES_PER_CALL / tiles);
             return self.each_tile(population, tiles, &request.parts, &stripes, |parameters, pairs| {
-                let (set, tally, pairs) = (self.instruction_set, &tally, pairs.clone());
-                with_lane_loss!(request.loss, loss =>
-                    set.dispatch(TallyKernel { tally, pairs, parameters, loss }))
+                let (tally, pairs, loss) = (&tally, pairs.clone(), AnyLoss::from(request.loss));
+                self.instruction_set.dispatch(TallyKernel { tally, pairs, parameters, loss })
             });
         }
         let plain = bare && self.layout.unit_rows() && (shared.is_some() || self.layout.offsets().is_empty());
@@ -164,12 +162,13 @@ impl<'a> CpuEvaluator<'a> {
                 parameters,
                 shared: *shared,
             };
-            with_lane_loss!(request.loss, loss => match (plain, request.gradients) {
-                (true, true) => set.dispatch(tile_kernel::<_, true, true>(item, loss)),
-                (true, false) => set.dispatch(tile_kernel::<_, true, false>(item, loss)),
-                (false, true) => set.dispatch(tile_kernel::<_, false, true>(item, loss)),
-                (false, false) => set.dispatch(tile_kernel::<_, false, false>(item, loss)),
-            })
+            let loss = AnyLoss::from(request.loss);
+            match (plain, request.gradients) {
+                (true, true) => set.dispatch(tile_kernel::<true, true>(item, loss)),
+                (true, false) => set.dispatch(tile_kernel::<true, false>(item, loss)),
+                (false, true) => set.dispatch(tile_kernel::<false, true>(item, loss)),
+                (false, false) => set.dispatch(tile_kernel::<false, false>(item, loss)),
+            }
         })
     }
 

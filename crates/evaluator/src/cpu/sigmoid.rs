@@ -6,6 +6,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "iterators with closures would be called, see `exp2`")]
 
+use gputexel_dataset::objective::LossKind;
 use pulp::Simd;
 
 /// Largest |x log₂ e| that is distinguished: there the sigmoid is within 5e-10 of 0 and 1, and the product of
@@ -171,21 +172,18 @@ pub(super) fn sigmoid<S: Simd, const N: usize>(
     predictions
 }
 
-/// A loss function on SIMD lanes; the kinds are types so that each gets its own loops.
+/// A loss function on SIMD lanes.
 pub(super) trait LaneLoss: Copy + Send + Sync {
     /// ℓ(p, y).
     fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
     /// sum + ℓ(p, y).
-    #[inline(always)]
     fn add_value<S: Simd>(
         self,
         simd: S,
         prediction: &Prediction<S::f32s>,
         y: S::f32s,
         sum: S::f32s,
-    ) -> S::f32s {
-        simd.add_f32s(sum, self.value(simd, prediction, y))
-    }
+    ) -> S::f32s;
 
     /// dℓ/dx, see `LossKind::slope`.
     fn slope<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
@@ -222,63 +220,79 @@ impl LaneLoss for Squared {
     }
 }
 
-/// −y ln p − (1 − y) ln(1 − p).
+/// Any loss, chosen at run time. Loops that are hot for the squared error have a copy for [`Squared`] alone; everything
+/// else shares one, whose branch is predicted.
 #[derive(Clone, Copy)]
-pub(super) struct CrossEntropy;
+pub(super) struct AnyLoss(LossKind);
 
-impl LaneLoss for CrossEntropy {
+impl From<LossKind> for AnyLoss {
+    fn from(kind: LossKind) -> Self {
+        Self(kind)
+    }
+}
+
+impl LaneLoss for AnyLoss {
     #[inline(always)]
     fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s {
-        // ln(1 + e^x) − x y with ln(1 + e^x) = max(x, 0) − ln max(p, 1 − p), which holds for any x.
-        let x = simd.mul_f32s(prediction.x2, simd.splat_f32s(std::f32::consts::LN_2));
-        let certain = ln(simd, simd.max_f32s(prediction.p, prediction.q));
-        let softplus = simd.sub_f32s(simd.max_f32s(x, simd.splat_f32s(0.0)), certain);
-        simd.sub_f32s(softplus, simd.mul_f32s(x, y))
+        match self.0 {
+            LossKind::Squared => Squared.value(simd, prediction, y),
+            LossKind::CrossEntropy => {
+                // ln(1 + e^x) − x y with ln(1 + e^x) = max(x, 0) − ln max(p, 1 − p), which holds for any x.
+                let x = simd.mul_f32s(prediction.x2, simd.splat_f32s(std::f32::consts::LN_2));
+                let certain = ln(simd, simd.max_f32s(prediction.p, prediction.q));
+                let softplus = simd.sub_f32s(simd.max_f32s(x, simd.splat_f32s(0.0)), certain);
+                simd.sub_f32s(softplus, simd.mul_f32s(x, y))
+            }
+            LossKind::Power(q) => power(simd, simd.sub_f32s(prediction.p, y), q as f32),
+        }
+    }
+
+    #[inline(always)]
+    fn add_value<S: Simd>(
+        self,
+        simd: S,
+        prediction: &Prediction<S::f32s>,
+        y: S::f32s,
+        sum: S::f32s,
+    ) -> S::f32s {
+        match self.0 {
+            LossKind::Squared => Squared.add_value(simd, prediction, y, sum),
+            _ => simd.add_f32s(sum, self.value(simd, prediction, y)),
+        }
     }
 
     #[inline(always)]
     fn slope<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s {
-        simd.sub_f32s(prediction.p, y)
+        match self.0 {
+            LossKind::Squared => Squared.slope(simd, prediction, y),
+            LossKind::CrossEntropy => simd.sub_f32s(prediction.p, y),
+            LossKind::Power(q) => {
+                let q = q as f32;
+                let d = simd.sub_f32s(prediction.p, y);
+                let sign = simd.and_u32s(simd.transmute_u32s_f32s(d), simd.splat_u32s(1 << 31));
+                let power = simd.mul_f32s(power(simd, d, q - 1.0), simd.splat_f32s(q));
+                let signed = simd.transmute_f32s_u32s(simd.or_u32s(simd.transmute_u32s_f32s(power), sign));
+                // |d|^0 = 1 also at d = 0, where the slope is 0 by symmetry.
+                let zero = simd.equal_f32s(d, simd.splat_f32s(0.0));
+                let signed = simd.select_f32s(zero, simd.splat_f32s(0.0), signed);
+                simd.mul_f32s(signed, simd.mul_f32s(prediction.p, prediction.q))
+            }
+        }
     }
 }
 
-/// |p − y|^q.
-#[derive(Clone, Copy)]
-pub(super) struct Power(pub f32);
-
-impl Power {
-    /// |d|^exponent; 0 where d is 0 and the exponent is not.
-    #[inline(always)]
-    fn power<S: Simd>(simd: S, d: S::f32s, exponent: f32) -> S::f32s {
-        let magnitude = simd.max_f32s(simd.abs_f32s(d), simd.splat_f32s(f32::MIN_POSITIVE));
-        let scale = simd.splat_f32s(exponent * std::f32::consts::LOG2_E);
-        let argument = simd.mul_f32s(ln(simd, magnitude), scale);
-        let argument = simd.max_f32s(argument, simd.splat_f32s(MIN_POWER));
-        let [power] = exp2(simd, [argument], simd.splat_f32s(1.0));
-        power
-    }
+/// |d|^exponent; 0 where d is 0 and the exponent is not.
+#[inline(always)]
+fn power<S: Simd>(simd: S, d: S::f32s, exponent: f32) -> S::f32s {
+    let magnitude = simd.max_f32s(simd.abs_f32s(d), simd.splat_f32s(f32::MIN_POSITIVE));
+    let scale = simd.splat_f32s(exponent * std::f32::consts::LOG2_E);
+    let argument = simd.mul_f32s(ln(simd, magnitude), scale);
+    let argument = simd.max_f32s(argument, simd.splat_f32s(MIN_POWER));
+    let [power] = exp2(simd, [argument], simd.splat_f32s(1.0));
+    power
 }
 
-impl LaneLoss for Power {
-    #[inline(always)]
-    fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s {
-        Self::power(simd, simd.sub_f32s(prediction.p, y), self.0)
-    }
-
-    #[inline(always)]
-    fn slope<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s {
-        let d = simd.sub_f32s(prediction.p, y);
-        let sign = simd.and_u32s(simd.transmute_u32s_f32s(d), simd.splat_u32s(1 << 31));
-        let power = simd.mul_f32s(Self::power(simd, d, self.0 - 1.0), simd.splat_f32s(self.0));
-        let signed = simd.transmute_f32s_u32s(simd.or_u32s(simd.transmute_u32s_f32s(power), sign));
-        // |d|^0 = 1 also at d = 0, where the slope is 0 by symmetry.
-        let zero = simd.equal_f32s(d, simd.splat_f32s(0.0));
-        let signed = simd.select_f32s(zero, simd.splat_f32s(0.0), signed);
-        simd.mul_f32s(signed, simd.mul_f32s(prediction.p, prediction.q))
-    }
-}
-
-/// Calls `$body` with `$loss` bound to the lane form of a `LossKind`.
+/// Calls `$body` with `$loss` bound to the lane form of a `LossKind`, once for the squared error and once for the others.
 macro_rules! with_lane_loss {
     ($kind:expr, $loss:ident => $body:expr) => {
         match $kind {
@@ -286,12 +300,8 @@ macro_rules! with_lane_loss {
                 let $loss = $crate::cpu::sigmoid::Squared;
                 $body
             }
-            LossKind::CrossEntropy => {
-                let $loss = $crate::cpu::sigmoid::CrossEntropy;
-                $body
-            }
-            LossKind::Power(q) => {
-                let $loss = $crate::cpu::sigmoid::Power(q as f32);
+            kind => {
+                let $loss = $crate::cpu::sigmoid::AnyLoss::from(kind);
                 $body
             }
         }
@@ -302,7 +312,6 @@ pub(super) use with_lane_loss;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gputexel_dataset::objective::LossKind;
 
     struct Check;
 

@@ -17,7 +17,7 @@ use pulp::{Simd, WithSimd};
 
 use super::resampling::counts;
 use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, flush};
-use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
+use crate::cpu::sigmoid::{AnyLoss, ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::{Layout, Shape};
 
 /// Scores shared by all members: rows need not be summed for each of them.
@@ -41,16 +41,16 @@ pub(in crate::cpu) struct TileItem<'a> {
 
 /// The kernel for one [`TileItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or
 /// contained in the shared scores, and members neither blend targets nor resample.
-pub(in crate::cpu) struct TileKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
+pub(in crate::cpu) struct TileKernel<'a, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: TileItem<'a>,
-    loss: L,
+    loss: AnyLoss,
 }
 
 /// The kernel for an item and a loss.
-pub(in crate::cpu) fn tile_kernel<L: LaneLoss, const PLAIN: bool, const GRADIENTS: bool>(
+pub(in crate::cpu) fn tile_kernel<const PLAIN: bool, const GRADIENTS: bool>(
     item: TileItem<'_>,
-    loss: L,
-) -> TileKernel<'_, L, VECTORS, PLAIN, GRADIENTS> {
+    loss: AnyLoss,
+) -> TileKernel<'_, VECTORS, PLAIN, GRADIENTS> {
     TileKernel { item, loss }
 }
 
@@ -74,8 +74,8 @@ struct TileBuffers<T, const V: usize> {
     counted: bool,
 }
 
-impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
-    for TileKernel<'_, L, V, PLAIN, GRADIENTS>
+impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
+    for TileKernel<'_, V, PLAIN, GRADIENTS>
 {
     type Output = TileSums;
 
@@ -97,7 +97,6 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             counted: true,
         };
         for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
-            gputexel_paging::keep_limit();
             let part = bucket.part - self.item.parts.start;
             let weights = self.item.parameters.weights_of(part);
             buffers.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));
@@ -157,8 +156,8 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
     }
 }
 
-impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
-    TileKernel<'_, L, V, PLAIN, GRADIENTS>
+impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool>
+    TileKernel<'_, V, PLAIN, GRADIENTS>
 {
     /// Sums of the rows of a piece, in phase units.
     #[inline(always)]

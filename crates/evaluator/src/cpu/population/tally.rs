@@ -9,7 +9,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{SharedScores, TileParameters, TileSums, VECTORS, vectors};
-use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
+use crate::cpu::sigmoid::{AnyLoss, ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
 /// Pairs that are judged together.
@@ -72,14 +72,14 @@ impl Tally {
 }
 
 /// The kernel for some pairs and a tile of members.
-pub(in crate::cpu) struct TallyKernel<'a, L> {
+pub(in crate::cpu) struct TallyKernel<'a> {
     pub tally: &'a Tally,
     pub pairs: Range<usize>,
     pub parameters: &'a TileParameters,
-    pub loss: L,
+    pub loss: AnyLoss,
 }
 
-impl<L: LaneLoss> WithSimd for TallyKernel<'_, L> {
+impl WithSimd for TallyKernel<'_> {
     type Output = TileSums;
 
     #[inline(always)]

@@ -9,7 +9,7 @@ pub(super) use super::lanes::WIDTH;
 use super::rows::{Rows, Sums};
 use super::single::MemberSums;
 use crate::Population;
-use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid, with_lane_loss};
+use crate::cpu::sigmoid::{AnyLoss, ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_dataset::{Layout, poisson_weight};
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Scalar};
@@ -114,13 +114,13 @@ impl WithSimd for TileItem<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> TileSums {
-        with_lane_loss!(self.loss, loss => self.run(simd, loss))
+        self.run(simd, AnyLoss::from(self.loss))
     }
 }
 
 impl TileItem<'_> {
     #[inline(always)]
-    fn run<S: Simd, L: LaneLoss>(&self, simd: S, loss: L) -> TileSums {
+    fn run<S: Simd>(&self, simd: S, loss: AnyLoss) -> TileSums {
         let (layout, program) = (self.rows.layout, self.rows.program);
         let (parts, columns) = (self.parts.len(), if self.gradients { program.columns() } else { 0 });
         let mut out = TileSums {
@@ -191,10 +191,10 @@ impl TileItem<'_> {
 
     /// ℓ and dℓ/dx.
     #[inline(always)]
-    fn loss_and_slope<S: Simd, L: LaneLoss>(
+    fn loss_and_slope<S: Simd>(
         &self,
         simd: S,
-        loss: L,
+        loss: AnyLoss,
         score: Lanes,
         target: Lanes,
     ) -> (Lanes, Lanes) {
