@@ -132,7 +132,7 @@ pub fn params_path(tune: &Path) -> Result<PathBuf> {
 
 /// A `.params` file and its bytes; empty if there is none.
 pub(super) fn read_params(path: &Path) -> Result<(ParamsFile, Option<Vec<u8>>)> {
-    match super::folder::read_file(path) {
+    match super::files::read_file(path) {
         Ok(bytes) => Ok((ParamsFile::parse(super::utf8(&bytes, path)?, path)?, Some(bytes))),
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Ok((ParamsFile::default(), None))
