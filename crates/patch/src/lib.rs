@@ -14,6 +14,7 @@ mod characters;
 mod check;
 mod constants;
 mod describe;
+mod diff;
 mod edit;
 pub mod encoding;
 mod files;
