@@ -73,11 +73,6 @@ fn of_folder(remedy: Occupied) -> &'static str {
 pub fn of_patch(remedy: patch::Remedy) -> &'static str {
     use patch::Remedy;
     match remedy {
-        Remedy::AdoptMoved => {
-            "; if you have moved or copied the tree, --adopt takes over the old files in it; else delete it"
-        }
-        Remedy::AdoptForeign => "; --adopt takes over the old files in it if they are yours",
-        Remedy::AdoptSources => "; --adopt needs the folder with the sources",
         Remedy::AllowHidden => "; --hidden allows that",
         Remedy::UndoLaterFirst => ", or use --force",
         Remedy::UndoChanged => "; --force puts it back all the same",

@@ -172,14 +172,14 @@ mod tests {
         for name in [".gputexel-dead", ".gputexel-alive", ".other-dead"] {
             std::fs::write(path(name), "half").unwrap();
         }
-        std::fs::create_dir(path(".gputexel-patch")).unwrap();
+        std::fs::create_dir(path(".gputexel-folder")).unwrap();
         let alive = File::open(path(".gputexel-alive")).unwrap();
         alive.lock().unwrap();
         write_atomically(&path("file"), b"whole").unwrap();
         let mut names: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
-        assert_eq!(names, [".gputexel-alive", ".gputexel-patch", ".other-dead", "file"]);
+        assert_eq!(names, [".gputexel-alive", ".gputexel-folder", ".other-dead", "file"]);
     }
 
     /// Many write beside each other while others clear up.

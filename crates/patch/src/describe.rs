@@ -1,7 +1,6 @@
 //! Plans and reports as lines of text.
 
 use std::fmt::{Display, Formatter, Result};
-use std::path::Path;
 
 use super::check::{BlockCheck, BlockState, CheckReport};
 use super::plan::{ParamsSummary, PlannedBlock};
@@ -94,14 +93,12 @@ impl Display for CheckReport {
 }
 
 impl Undone {
-    /// Whole lines: one for each file, and one for the command. `place` is the folder that undoing was asked
-    /// for; copies below it are called as the user calls it.
-    pub fn describe(&self, place: &Path) -> String {
+    /// Whole lines: one for each file, and one for the command.
+    pub fn describe(&self) -> String {
         let mut text = String::new();
         for file in &self.files {
             let copy = self.changed.iter().find(|(changed, _)| changed == file);
-            let copy = copy
-                .map(|(_, copy)| format!("; the changed file is kept as {}", below_as_named(copy, place)));
+            let copy = copy.map(|(_, copy)| format!("; the changed file is kept as {}", copy.display()));
             text += &format!("{}: restored{}\n", file.display(), copy.unwrap_or_default());
         }
         for file in &self.removed {
@@ -113,10 +110,4 @@ impl Undone {
         let how = if self.interrupted { "was interrupted and has been undone" } else { "has been undone" };
         text + &format!("patch {} {how}\n", self.command)
     }
-}
-
-/// A path below a folder as the user calls that folder; others are whole.
-fn below_as_named(path: &Path, folder: &Path) -> String {
-    let below = folder.canonicalize().ok().and_then(|root| Some(path.strip_prefix(root).ok()?.to_path_buf()));
-    below.map_or_else(|| path.to_path_buf(), |below| folder.join(below)).display().to_string()
 }

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::adopt::adopt;
+use super::Options;
 use super::apply::{plan_apply, plan_apply_from};
 use super::plan::{Change, ParamsSummary, PatchPlan, PlannedBlock};
 use super::transaction::{Backup, Written, check_complete, recover, write};
 use super::tune::plan_tune;
-use super::{Notice, Options};
 use gputexel_files::Result;
 use serde::Serialize;
 
@@ -24,7 +23,7 @@ pub enum EditCommand {
 }
 
 impl EditCommand {
-    /// What it is called in the names of backup folders and in messages.
+    /// The name in backup folders and messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Tune => "tune",
@@ -33,33 +32,31 @@ impl EditCommand {
     }
 }
 
-/// What [`edit`] is asked to do.
+/// Request to [`edit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditRequest {
-    /// What is done.
+    /// The command.
     pub command: EditCommand,
     /// The `.tune` file.
     pub tune: PathBuf,
     /// The folder with the sources.
     pub sources: PathBuf,
-    /// How files are understood.
+    /// The interpretation of files.
     pub options: Options,
     /// Where the old files go.
     pub backup: Backup,
-    /// Take over the records of a tree that was moved or copied first, see [`adopt`](crate::adopt()).
-    pub adopt: bool,
     /// Only plan; no file is changed.
     pub dry_run: bool,
 }
 
-/// What [`edit`] has done.
+/// Outcome of [`edit`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditReport {
-    /// What was to be done.
+    /// The plan.
     pub plan: PatchPlan,
-    /// What was written; `None` of a dry run.
+    /// The files written; `None` of a dry run.
     pub written: Option<Written>,
-    /// What an interrupted command had left, which was put back first.
+    /// The command that had been interrupted and was rolled back or finished first, in words.
     pub recovered: Option<String>,
 }
 
@@ -68,7 +65,7 @@ pub struct EditReport {
 pub struct EditSummary<'a> {
     /// `tune` or `apply`.
     pub command: &'static str,
-    /// What becomes of the blocks, in order.
+    /// The blocks and what is done with them, in order.
     pub blocks: &'a [PlannedBlock],
     /// The files that differ.
     pub files: Vec<FileSummary<'a>>,
@@ -76,12 +73,12 @@ pub struct EditSummary<'a> {
     pub params: Option<&'a ParamsSummary>,
     /// Likely mistakes, and what files have lost by being replaced, one line each.
     pub warnings: Vec<&'a str>,
-    /// Whether nothing was written.
+    /// True if nothing was written.
     pub dry_run: bool,
     /// A unified diff of all files, of a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What there is to say of files that were written.
+    /// The files written; `None` of a dry run.
     #[serde(flatten)]
     pub written: Option<WrittenSummary<'a>>,
 }
@@ -91,18 +88,18 @@ pub struct EditSummary<'a> {
 pub struct FileSummary<'a> {
     /// The file.
     pub path: &'a Path,
-    /// Whether it was not there before.
+    /// True if it was not there before.
     pub new: bool,
-    /// Whether it is the `.params` file.
+    /// True for the `.params` file.
     pub params: bool,
 }
 
-/// What was written.
+/// The written part of [`EditSummary`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrittenSummary<'a> {
     /// The folder with the old files; none if there is no backup, or nothing was to be written.
     pub backup: Option<&'a Path>,
-    /// What an interrupted command had left, which was put back first.
+    /// The command that had been interrupted and was rolled back or finished first, in words.
     pub recovered: Option<&'a str>,
 }
 
@@ -132,18 +129,14 @@ impl<'a> EditSummary<'a> {
     }
 }
 
-/// Makes the plan of `tune` or `apply` and, unless it is a dry run, writes it. `notice` is told what the user
-/// should know as soon as it is known, even where the call fails later.
+/// Makes the plan of `tune` or `apply` and, unless it is a dry run, writes it. `warn` is told of likely mistakes
+/// and of what files lose, one line each, as soon as it is known, even where the call fails later.
 ///
 /// # Errors
-/// Those of [`adopt`](crate::adopt()), [`recover`](crate::recover()), [`plan_tune`] or [`plan_apply`], and
-/// [`write`](crate::write()); for a dry run, [`Error::Input`](gputexel_files::Error::Input) where a command
-/// was interrupted.
-pub fn edit(request: &EditRequest, notice: &mut dyn FnMut(Notice<'_>)) -> Result<EditReport> {
+/// Errors of [`recover`](crate::recover()), [`plan_tune`] or [`plan_apply`], and [`write`](crate::write()); for a
+/// dry run, [`Error::Input`](gputexel_files::Error::Input) where a command was interrupted.
+pub fn edit(request: &EditRequest, warn: &mut dyn FnMut(&str)) -> Result<EditReport> {
     let EditRequest { command, tune, sources, options, backup, .. } = request;
-    if request.adopt {
-        adopt(sources, backup.folder())?.iter().for_each(|path| notice(Notice::LeftAlone(path)));
-    }
     // What is half written is no source to read.
     let recovered = if request.dry_run {
         check_complete(sources)?;
@@ -156,22 +149,11 @@ pub fn edit(request: &EditRequest, notice: &mut dyn FnMut(Notice<'_>)) -> Result
         EditCommand::Apply { params: None } => plan_apply(tune, sources, options)?,
         EditCommand::Apply { params: Some(params) } => plan_apply_from(params, tune, sources, options)?,
     };
-    plan.warnings.iter().for_each(|warning| notice(Notice::Warning(warning)));
+    plan.warnings.iter().for_each(|warning| warn(warning));
     let written = match request.dry_run {
         true => None,
         false => Some(write(&plan, sources, command.name(), backup)?),
     };
-    let said = written.iter().flat_map(|written| &written.warnings);
-    said.for_each(|warning| notice(Notice::Warning(warning)));
+    written.iter().flat_map(|written| &written.warnings).for_each(|warning| warn(warning));
     Ok(EditReport { plan, written, recovered })
-}
-
-impl Backup {
-    /// The folder that was asked for.
-    pub fn folder(&self) -> Option<&Path> {
-        match self {
-            Self::In(folder) => Some(folder),
-            Self::Beside | Self::No => None,
-        }
-    }
 }

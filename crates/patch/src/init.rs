@@ -178,7 +178,7 @@ pub fn init(request: &InitRequest) -> Result<InitReport> {
 /// [`Error::Io`]; [`Error::Input`] for lines that are not there, hold no number that can be marked, or
 /// occur more than once with all that follows.
 pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
-    let bytes = super::folder::read_file(source)?;
+    let bytes = super::files::read_file(source)?;
     let (text, _) = decode(&bytes, source)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let lines: Vec<&str> = text.lines().collect();

@@ -7,7 +7,6 @@
 //! files, all or none. `docs/patch.md` tells where this differs from the
 //! original, and why. Tuned tables are put into marked arrays by the crate `gputexel-tables`.
 
-mod adopt;
 mod apply;
 mod automaton;
 mod blocks;
@@ -15,22 +14,21 @@ mod characters;
 mod check;
 mod constants;
 mod describe;
+mod diff;
 mod edit;
 pub mod encoding;
-mod folder;
+mod files;
 mod init;
-mod journal;
 mod layout;
 pub mod lexer;
-mod lock;
 mod names;
 mod nearest;
 mod order;
 pub mod params;
 mod pattern;
 mod plan;
+mod records;
 mod remedy;
-mod seal;
 mod sources;
 mod state;
 mod transaction;
@@ -40,7 +38,6 @@ mod warnings;
 
 use std::path::Path;
 
-pub use adopt::adopt;
 pub use apply::{plan_apply, plan_apply_from};
 pub use check::{BlockCheck, BlockState, CheckReport, check};
 pub use edit::{EditCommand, EditReport, EditRequest, EditSummary, FileSummary, WrittenSummary, edit};
@@ -56,7 +53,7 @@ pub use undo::{Undone, undo};
 
 use gputexel_files::{Error, Result};
 
-/// How files are understood.
+/// Interpretation of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Everything as `tune.py` does it, what is odd included.
@@ -67,18 +64,9 @@ pub struct Options {
     pub hidden: bool,
 }
 
-/// Something that the user should know while a command is at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice<'a> {
-    /// A file in records that were adopted, which is outside of the tree or hidden and was left alone.
-    LeftAlone(&'a Path),
-    /// A likely mistake, or what files lose by being replaced, one line.
-    Warning(&'a str),
-}
-
 /// The text of a file.
 fn read_text(path: &Path) -> Result<String> {
-    let bytes = folder::read_file(path)?;
+    let bytes = files::read_file(path)?;
     Ok(utf8(&bytes, path)?.to_string())
 }
 

@@ -6,9 +6,8 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use similar::{Algorithm, TextDiff};
-
 use super::characters::{is_space, is_word};
+use super::diff::likeness;
 use super::names::{Segment, Template};
 use gputexel_files::shown;
 
@@ -40,7 +39,7 @@ pub struct Near {
     pub begins: u64,
     /// That line, without blanks around it.
     pub source: String,
-    /// What the context has instead.
+    /// The line of the context in its place.
     pub context: String,
     /// Share of characters that agree, 0 to 1.
     pub likeness: f32,
@@ -116,8 +115,7 @@ impl<'s> NearIndex<'s> {
             let clipped = |lines: &[String]| lines.join("\n").chars().take(compared).collect::<String>();
             let (a, b) = (clipped(&wanted), clipped(&there));
             self.budget.set(left.saturating_sub(a.len() * b.len()));
-            let mut diff = TextDiff::configure();
-            let ratio = diff.algorithm(Algorithm::Myers).diff_chars(a.as_str(), b.as_str()).ratio();
+            let ratio = likeness(&a, &b);
             if best.is_none_or(|(before, _)| ratio > before) {
                 best = Some((ratio, start));
             }
@@ -161,7 +159,7 @@ impl<'s> NearIndex<'s> {
     }
 }
 
-/// As [`NearIndex::nearest`], for one context.
+/// Returns the result of [`NearIndex::nearest`] for one context.
 pub(super) fn nearest(context: &Template, source: &str) -> Option<Near> {
     NearIndex::of(source).nearest(context)
 }

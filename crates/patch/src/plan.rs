@@ -1,10 +1,9 @@
-//! What a command would do, computed before anything is written.
+//! The plan of a command, computed before anything is written.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use similar::TextDiff;
-
+use super::diff::unified;
 use super::encoding::{decode, encode};
 use super::params::ParamsFile;
 use super::sources::Sources;
@@ -15,13 +14,13 @@ use gputexel_files::{Error, Result};
 pub struct Change {
     /// Where it is, links resolved.
     pub path: PathBuf,
-    /// How the user calls it.
+    /// The path as the user gave it.
     pub shown: PathBuf,
     /// Its bytes now; none if there is no such file.
     pub before: Option<Vec<u8>>,
     /// Its bytes then.
     pub after: Vec<u8>,
-    /// Whether it is the `.params` file, which tuning changes later on.
+    /// True for the `.params` file, which tuning changes later on.
     pub params: bool,
 }
 
@@ -32,11 +31,11 @@ pub struct PlannedValue {
     pub name: String,
     /// The number or name that stands in the source now; empty where an `#add` has it.
     pub before: String,
-    /// What it becomes, or, for `tune`, the value with which it is declared.
+    /// The new number, or, for `tune`, the value with which it is declared.
     pub value: String,
 }
 
-/// What becomes of a block.
+/// Change of a block.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PlannedBlock {
     /// The name of its context; empty for a plain patch.
@@ -47,13 +46,13 @@ pub struct PlannedBlock {
     pub file: PathBuf,
     /// The line of the source where it stands now; none if an earlier block brings it.
     pub source_line: Option<u64>,
-    /// What is done: `tuned`, `applied`, `restored` (from the tuned state), `patched` or `kept`.
+    /// The action: `tuned`, `applied`, `restored` (from the tuned state), `patched` or `kept`.
     pub action: &'static str,
     /// Its parameters.
     pub values: Vec<PlannedValue>,
 }
 
-/// How many parameters a `.params` file has.
+/// Numbers of parameters in a `.params` file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ParamsSummary {
     /// The file.
@@ -89,8 +88,7 @@ impl PatchPlan {
             let before = shown_text(change.before.as_deref().unwrap_or_default());
             let after = shown_text(&change.after);
             let old = if change.before.is_some() { format!("a/{shown}") } else { "/dev/null".to_string() };
-            let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
-            text += &diff.unified_diff().context_radius(3).header(&old, &format!("b/{shown}")).to_string();
+            text += &unified(&before, &after, &old, &format!("b/{shown}"));
         }
         text
     }
@@ -132,7 +130,7 @@ pub fn params_path(tune: &Path) -> Result<PathBuf> {
 
 /// A `.params` file and its bytes; empty if there is none.
 pub(super) fn read_params(path: &Path) -> Result<(ParamsFile, Option<Vec<u8>>)> {
-    match super::folder::read_file(path) {
+    match super::files::read_file(path) {
         Ok(bytes) => Ok((ParamsFile::parse(super::utf8(&bytes, path)?, path)?, Some(bytes))),
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Ok((ParamsFile::default(), None))

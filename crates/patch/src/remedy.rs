@@ -1,14 +1,8 @@
-//! What would mend refusals, for programs that offer their users a way out.
+//! Remedies for refusals, for programs that offer their users a way out.
 
-/// What would mend an error of this crate: see [`gputexel_files::Error::remedy`].
+/// Remedy for an error of this crate: see [`gputexel_files::Error::remedy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// [`adopt`](crate::adopt()): the records were made in another tree, of which this may be a copy.
-    AdoptMoved,
-    /// [`adopt`](crate::adopt()): nobody knows who made the records.
-    AdoptForeign,
-    /// [`adopt`](crate::adopt()) of the source folder: what was named is no folder.
-    AdoptSources,
     /// [`Options::hidden`](crate::Options): the source is hidden.
     AllowHidden,
     /// `force` of [`undo`](crate::undo()): a later replacement is not undone.

@@ -9,8 +9,7 @@ use super::Options;
 use super::blocks::Setting;
 use super::characters::{line_of, line_start, newline_of, next_line, with_newlines};
 use super::encoding::{Encoding, decode_source};
-use super::folder::{FilePlace, Folder, read_file};
-use super::journal::FOLDER;
+use super::files::read_file;
 use super::pattern::Frequencies;
 use super::remedy::Remedy;
 use gputexel_files::{Error, Result};
@@ -20,9 +19,9 @@ use gputexel_files::{Error, Result};
 pub(super) struct Source {
     /// Where it is, links resolved.
     pub path: PathBuf,
-    /// How messages call it: the folder as given, and the file below it.
+    /// The path in messages: the folder as given, and the file below it.
     pub shown: PathBuf,
-    /// What it is written in.
+    /// The encoding of the file.
     pub encoding: Encoding,
     /// The file as it is.
     pub bytes: Vec<u8>,
@@ -65,7 +64,7 @@ impl Source {
 #[derive(Debug)]
 pub(super) struct Sources {
     /// Links resolved.
-    root: Folder,
+    root: PathBuf,
     shown: PathBuf,
     compat: bool,
     hidden: bool,
@@ -80,7 +79,6 @@ impl Sources {
             return Err(Error::input(folder, "is a file; expected the folder with the sources"));
         }
         let Options { compat, hidden, .. } = *options;
-        let root = Folder::open(&root)?;
         Ok(Self { root, shown: folder.to_path_buf(), compat, hidden, files: Vec::new() })
     }
 
@@ -99,29 +97,28 @@ impl Sources {
             return Err(at(format!("{}: leads outside {}", setting.value, self.shown.display())));
         }
         let shown = self.shown.join(relative);
-        let refuse_hidden = |hidden: Hidden| {
-            let error = at(format!("{}: {}", setting.value, hidden.reason()));
-            if hidden == Hidden::ByItsName { error.mended_by(Remedy::AllowHidden) } else { error }
+        // Programs keep settings in hidden files that are commands.
+        let check_hidden = |relative: &Path| match !self.hidden && is_hidden(relative) {
+            true => Err(at(format!("{}: is hidden, or in a hidden folder", setting.value))
+                .mended_by(Remedy::AllowHidden)),
+            false => Ok(()),
         };
-        self.check_hidden(relative).map_err(refuse_hidden)?;
-        let path = self.root.path().join(relative).canonicalize();
+        check_hidden(relative)?;
+        let path = self.root.join(relative).canonicalize();
         let path = path.map_err(|e| at(format!("{}: {e}", shown.display())))?;
-        let Ok(below) = path.strip_prefix(self.root.path()) else {
+        let Ok(below) = path.strip_prefix(&self.root) else {
             let reason = format!("{}: is a link that leads outside {}", setting.value, self.shown.display());
             return Err(at(reason));
         };
         // A link may lead there, too.
-        self.check_hidden(below).map_err(refuse_hidden)?;
+        check_hidden(below)?;
         if let Some(known) = self.files.iter().position(|file| file.path == path) {
             return Ok(known);
         }
         if path.is_dir() {
             return Err(at(format!("{}: is a folder; expected a source", shown.display())));
         }
-        // Reached anew without links: whatever has changed since is noticed.
-        let found = FilePlace::of(&self.root, &path)?.map(|place| place.find()).transpose();
-        let missing = || Error::io(&shown, std::io::Error::from(std::io::ErrorKind::NotFound));
-        let bytes = found.map_err(|e| as_shown(e, &shown))?.flatten().ok_or_else(missing)?.bytes;
+        let bytes = read_source(&path, &shown)?;
         let (text, encoding) = decode_source(&bytes, &shown, self.compat)?;
         let before = if self.compat { with_newlines(&text) } else { text.to_string() };
         let newline = if self.compat { "\n" } else { newline_of(&text) };
@@ -130,39 +127,10 @@ impl Sources {
         self.files.push(Source { path, shown, encoding, bytes, before, text, newline, frequencies });
         Ok(self.files.len() - 1)
     }
-
-    /// Refuses what is hidden: programs keep settings there that are commands.
-    fn check_hidden(&self, relative: &Path) -> std::result::Result<(), Hidden> {
-        if relative.components().any(|part| part.as_os_str() == FOLDER) {
-            return Err(Hidden::OldFile);
-        }
-        if !self.hidden && is_hidden(relative) {
-            return Err(Hidden::ByItsName);
-        }
-        Ok(())
-    }
 }
 
-/// Why a file is none to be patched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hidden {
-    /// It is in the folder with the old files.
-    OldFile,
-    /// A name on the way to it begins with a dot.
-    ByItsName,
-}
-
-impl Hidden {
-    fn reason(self) -> &'static str {
-        match self {
-            Self::OldFile => "is where old files are kept, not a source",
-            Self::ByItsName => "is hidden, or in a hidden folder",
-        }
-    }
-}
-
-/// Whether any name of a path begins with a dot.
-pub(super) fn is_hidden(relative: &Path) -> bool {
+/// Returns true if any name of a path begins with a dot.
+fn is_hidden(relative: &Path) -> bool {
     let mut names = relative.components().filter(|part| matches!(part, Component::Normal(_)));
     names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
 }

@@ -45,8 +45,6 @@ struct Case {
     scraps: &'static [&'static str],
     /// What runs do without, with a warning, if it cannot be written.
     spare: Option<&'static str>,
-    /// Below these nothing is compared.
-    private: &'static [&'static str],
     /// A command that takes an interrupted one back, to the old state.
     undo: Option<&'static str>,
 }
@@ -65,7 +63,6 @@ impl Case {
         leaves: &[],
         scraps: &[],
         spare: None,
-        private: &[],
         undo: None,
     };
 }
@@ -155,7 +152,7 @@ impl<'c> Trial<'c> {
 
     /// What is in the folder, as far as it is compared.
     fn seen(&self) -> Tree {
-        Tree::of(self.bench.folder.path()).without(&OUTSIDE).without(self.case.private)
+        Tree::of(self.bench.folder.path()).without(&OUTSIDE)
     }
 
     /// Runs something without a fault.
@@ -197,8 +194,7 @@ impl<'c> Trial<'c> {
 
     /// Whether what a fault left is neither half of anything nor a mess.
     fn check_left(&self, event: &Event<'_>) -> Result<(), String> {
-        let (case, now, old) =
-            (self.case, self.seen(), self.old.without(&OUTSIDE).without(self.case.private));
+        let (case, now, old) = (self.case, self.seen(), self.old.without(&OUTSIDE));
         for name in case.results {
             let is_old = now.get(name) == old.get(name);
             let is_gone = case.clears && now.get(name).is_none();
@@ -288,7 +284,7 @@ impl<'c> Trial<'c> {
             if code != 0 && !err.contains("nothing to undo") {
                 return Err(format!("cannot be undone: {err}"));
             }
-            let old = self.old.without(&OUTSIDE).without(self.case.private);
+            let old = self.old.without(&OUTSIDE);
             return if self.seen() == old {
                 Ok(())
             } else {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::{KnownValues, TableValues, TablesOptions, TablesPlan, plan};
 use gputexel_files::Result;
-use gputexel_patch::{Backup, Notice, Written, adopt, write};
+use gputexel_patch::{Backup, Written, write};
 
-/// What [`fill`] is asked to do.
+/// Request to [`fill`].
 #[derive(Clone, Debug, Default)]
 pub struct FillRequest {
     /// A parameter file with the tuned values, or the folder of a run.
@@ -20,22 +20,16 @@ pub struct FillRequest {
     pub options: TablesOptions,
     /// Where the old files go.
     pub backup: Backup,
-    /// Take over the records of a tree that was moved or copied first, see [`adopt`].
-    pub adopt: bool,
     /// Only plan; no file is changed.
     pub dry_run: bool,
 }
 
-/// Puts tuned values into the arrays of all markers. `notice` is told what the user should know as soon as it
-/// is known, even where the call fails later. Returns the plan, and what was written unless it is a dry run.
+/// Puts tuned values into the arrays of all markers. `warn` is told what files lose by being replaced, one line
+/// each. Returns the plan, and what was written unless it is a dry run.
 ///
 /// # Errors
-/// Those of [`TableValues::read`], [`KnownValues::find`], [`plan`], [`adopt`] and [`write`](fn@write); nothing is written
-/// then.
-pub fn fill(
-    request: &FillRequest,
-    notice: &mut dyn FnMut(Notice<'_>),
-) -> Result<(TablesPlan, Option<Written>)> {
+/// Errors of [`TableValues::read`], [`KnownValues::find`], [`plan`] and [`write`](fn@write); nothing is written then.
+pub fn fill(request: &FillRequest, warn: &mut dyn FnMut(&str)) -> Result<(TablesPlan, Option<Written>)> {
     let FillRequest { params, sources, start, options, backup, .. } = request;
     let values = TableValues::read(params)?;
     let known = KnownValues::find(&values, params, start.as_deref())?;
@@ -43,10 +37,7 @@ pub fn fill(
     if request.dry_run {
         return Ok((plan, None));
     }
-    if request.adopt {
-        adopt(&plan.folder, backup.folder())?.iter().for_each(|path| notice(Notice::LeftAlone(path)));
-    }
     let written = write(&plan.plan, &plan.folder, "tables", backup)?;
-    written.warnings.iter().for_each(|warning| notice(Notice::Warning(warning)));
+    written.warnings.iter().for_each(|warning| warn(warning));
     Ok((plan, Some(written)))
 }
