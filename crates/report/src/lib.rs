@@ -1,7 +1,6 @@
-//! What came of a run, for people and for source files.
+//! Results of runs for people: boards for the terminal, pictures (SVG) and pages (HTML).
 //!
-//! Owns exports of parameters to other languages and back, the boards and curves shown on a terminal,
-//! pictures (SVG), the report as a page (HTML), and event files for TensorBoard. Decides nothing.
+//! Renders data and decides nothing.
 
 mod bands;
 mod board;
@@ -16,7 +15,6 @@ mod report;
 mod span;
 mod svg;
 mod sweep_chart;
-mod tensorboard;
 
 pub use bands::{BandPanel, Bands};
 pub use board::{board, change_boards};
@@ -34,5 +32,4 @@ pub use html::{
 pub use paths::{Path, Paths};
 pub use report::Report;
 pub use span::Span;
-pub use sweep_chart::{sweep_curve, sweep_picture};
-pub use tensorboard::EventWriter;
+pub use sweep_chart::sweep_picture;

@@ -5,7 +5,7 @@ use gputexel_files::Result;
 use gputexel_tuning::sweep::{Axis, Ranking, SweepConfig};
 
 /// The curve of a ranking; `None` where it is not one number that is varied.
-pub fn sweep_curve(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Option<Curve> {
+fn sweep_curve(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Option<Curve> {
     let mut axes = config.grid.axes.iter().enumerate().filter(|(_, axis)| axis.len() > 1);
     let (place, axis) = axes.next()?;
     if axes.next().is_some() || axis.number(0).is_none() {

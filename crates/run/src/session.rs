@@ -243,7 +243,6 @@ impl Session<'_, '_> {
             backend: &line,
             fitted_loss,
             resumed,
-            metrics: kept,
         }))?;
         let (mut state, mut epochs) = (None, Vec::new());
         let mut stored = Instant::now();

@@ -1,7 +1,6 @@
 //! What `tune` and `pso` have in common: a run of the library, shown to its user.
 
 mod blend;
-mod chart;
 mod ending;
 mod observer;
 mod rounding;
@@ -17,7 +16,7 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::backend::Backend;
-use super::live::Watch;
+use super::live::LivePage;
 use super::{Context, report, say, tell};
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
@@ -55,7 +54,7 @@ pub fn carry_out(
     tuner: Tuner<'_>,
     command: &str,
     context: &Context,
-    watch: &Watch,
+    watch: &LivePage,
     backend: &Backend,
     checkpoint_every: Duration,
 ) -> Result<Tuned> {

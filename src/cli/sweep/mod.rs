@@ -13,7 +13,7 @@ use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::determinism::{DeterminismArgs, Outputs, Repeatable};
-use super::live::WatchArgs;
+use super::live::LiveArgs;
 use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
 
@@ -72,7 +72,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
     checkpoint_every: f64,
     #[command(flatten)]
-    watch: WatchArgs,
+    watch: LiveArgs,
     #[command(flatten)]
     pub(super) backend: BackendArgs,
     #[command(flatten)]
@@ -98,7 +98,7 @@ impl Repeatable for SweepArgs {
 
     fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
         let mut outputs = Outputs::new();
-        self.watch = WatchArgs::default();
+        self.watch = LiveArgs::default();
         self.force = false;
         self.backend.set_threads(threads);
         let all = [&mut self.out, &mut self.best, &mut self.csv, &mut self.svg];
@@ -173,11 +173,11 @@ const MANY: usize = 100_000;
 pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     let fresh = &args.fresh;
     let watched = args.resume.is_some() || (args.out.is_some() && fresh.scale.is_none());
-    if args.watch.needs_folder() && !watched {
+    if args.watch.is_asked_for() && !watched {
         let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
         return Err(Error::Usage(text.to_string()).into());
     }
-    let watch = args.watch.open(None)?;
+    let watch = args.watch.open()?;
     let result = match (&args.resume, &fresh.scale) {
         _ if !args.merge.is_empty() => grid::merge(args, context, &watch),
         (Some(folder), _) => grid::resume(args, folder, context, &watch),

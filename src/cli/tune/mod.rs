@@ -18,7 +18,7 @@ use gputexel::{Error, Result};
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_run};
-use super::live::{TensorboardArgs, Watch, WatchArgs};
+use super::live::{LiveArgs, LivePage};
 use super::memory::MemoryArgs;
 use super::runs;
 use super::scale::ScaleArgs;
@@ -68,9 +68,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     checkpoint_every: f64,
     #[command(flatten)]
-    watch: WatchArgs,
-    #[command(flatten)]
-    tensorboard: TensorboardArgs,
+    watch: LiveArgs,
     #[command(flatten)]
     pub(super) backend: BackendArgs,
     #[command(flatten)]
@@ -90,7 +88,7 @@ impl Repeatable for TuneArgs {
 
     fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
         let mut outputs = Outputs::new();
-        (self.watch, self.tensorboard) = Default::default();
+        self.watch = LiveArgs::default();
         self.force = false;
         self.backend.set_threads(threads);
         self.out.iter_mut().for_each(|out| outputs.move_into(folder, out));
@@ -104,7 +102,7 @@ impl Repeatable for TuneArgs {
 /// Anything that keeps the run from its end; an interrupted run can be resumed.
 pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
     let every = runs::check_common(args.checkpoint_every, &args.board)?;
-    let watch = args.watch.open(Some(&args.tensorboard))?;
+    let watch = args.watch.open()?;
     let result = work(args, every, context, &watch);
     watch.end();
     let Some(tuned) = result? else { return Ok(()) };
@@ -113,7 +111,7 @@ pub fn run(args: &TuneArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 /// The result; `None` where it was there before.
-fn work(args: &TuneArgs, every: Duration, context: &Context, watch: &Watch) -> Result<Option<Tuned>> {
+fn work(args: &TuneArgs, every: Duration, context: &Context, watch: &LivePage) -> Result<Option<Tuned>> {
     let backend = args.backend.open()?;
     let tuner = match &args.resume {
         None => start(args)?,
