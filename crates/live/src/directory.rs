@@ -83,12 +83,9 @@ impl RunDirectory {
     }
 }
 
-/// What [`RunDirectory`] on a port answers to the bytes of a visitor, without a port: for fuzzing.
-///
-/// # Errors
-/// [`Error::Io`] when nothing can be served.
+/// Answer of a [`RunDirectory`] on a port to the bytes of a visitor, without a port: for fuzzing.
 #[doc(hidden)]
-pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Result<Vec<u8>> {
+pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Vec<u8> {
     let runs = Runs { root: root.to_path_buf(), read, known: Mutex::default() };
     http::answer_to(bytes, port, Box::new(move |path, live| runs.at(path, live)))
 }
