@@ -1,11 +1,13 @@
 //! Watching a run in the browser while it goes on. Nothing here has an effect on what is computed.
 
 use gputexel::Result;
-use gputexel::live::{LiveReport, run_report};
+use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
-use gputexel::report::{InHand, Report};
+use gputexel::report::Report;
+use gputexel::run::InHand;
 use gputexel::run_folder::RunFolder;
 
+use super::report::of_run;
 use super::{Context, tell};
 
 /// The flag of commands whose report can be served while they run.
@@ -71,7 +73,7 @@ impl LivePage {
         let (path, features) = (folder.path().to_path_buf(), features.clone());
         self.show(context, move || {
             let note = "Calibration and residuals are added at the end of the run.";
-            run_report(&path, &InHand { features: Some(&features), note, ..InHand::default() })
+            of_run(&path, &InHand { features: Some(&features), note, ..InHand::default() })
         })
     }
 

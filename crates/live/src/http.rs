@@ -301,12 +301,14 @@ struct Request<'a> {
 
 /// A method or the name of a header.
 fn is_token(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
+    !bytes.is_empty()
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
 }
 
 impl<'a> Request<'a> {
     fn parse(head: &'a [u8]) -> std::result::Result<Self, Refusal> {
-        let mut lines = head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let mut lines =
+            head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let first = std::str::from_utf8(lines.next().unwrap_or_default()).map_err(|_| BAD)?;
         let mut words = first.split(' ');
         let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
@@ -331,7 +333,8 @@ impl<'a> Request<'a> {
                 hosts.push(value);
             }
         }
-        let (authority, path) = match target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://")) {
+        let (authority, path) = match target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"))
+        {
             Some(_) => {
                 let rest = &target[7..];
                 let (name, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
@@ -587,7 +590,8 @@ mod tests {
 
     #[test]
     fn a_page_that_cannot_be_made_harms_no_other() {
-        let broken = |path: &str, live: &Live| if path == "/broken" { panic!("broken") } else { site(path, live) };
+        let broken =
+            |path: &str, live: &Live| if path == "/broken" { panic!("broken") } else { site(path, live) };
         let server = Bound::take(0).unwrap().serve(Box::new(broken)).unwrap();
         let port = server.shared.port;
         let get = |path: &str| ask(port, &format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"));

@@ -6,10 +6,12 @@
 
 mod basis;
 mod blend;
+pub mod comparison;
 mod event;
 mod inputs;
 mod joint_scale;
 mod memory;
+mod page;
 mod remaking;
 mod reopen;
 mod requiesce;
@@ -25,6 +27,7 @@ pub use basis::BasisSettings;
 pub use blend::BlendShare;
 pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, datasets_of, default_features, extract};
+pub use page::{InHand, Positions, run_report};
 pub use reopen::Reopened;
 pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;

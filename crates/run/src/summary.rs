@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gputexel_dataset::median;
+use gputexel_files::median;
 use gputexel_model::ValueChange;
 use gputexel_tuning::{
     Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::{InHand, run_report};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_files::run_folder::{
@@ -10,7 +11,6 @@ use gputexel_files::run_folder::{
 };
 use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
-use gputexel_report::{InHand, RunReport};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::{
     Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, ProgramDiagnostics, RoundRecord,
@@ -280,7 +280,7 @@ impl Tuned {
             note: "Calibration and residuals need the positions of the run.",
             ..InHand::default()
         };
-        folder.write(REPORT, &RunReport::of_run(&folder, &in_hand)?.to_html(None)?)
+        folder.write(REPORT, &run_report(&folder, &in_hand)?.to_html(None)?)
     }
 
     /// Writes parameters, which are returned, and tables; the run may still go on from its state.
@@ -343,7 +343,7 @@ pub(crate) fn leave_report(
     in_hand: &InHand<'_>,
     observe: &mut RunObserver<'_>,
 ) -> Result<()> {
-    let report = RunReport::of_run(folder, in_hand);
+    let report = run_report(folder, in_hand);
     match report.and_then(|report| folder.write(REPORT, &report.to_html(None)?)) {
         Err(error) => observe(RunEvent::Alert(&format!("no report: {error}"))),
         Ok(()) => Ok(()),

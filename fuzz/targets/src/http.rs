@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use gputexel_live::{answer_to, run_report};
-use gputexel_report::InHand;
+use gputexel_live::answer_to;
 use tempfile::TempDir;
+
+use crate::runs;
 
 const PORT: u16 = 8000;
 
@@ -26,8 +27,7 @@ static ROOT: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
 
 /// Any bytes from a visitor: the answer is one of HTTP or none, and shows nothing of what lies elsewhere.
 pub(crate) fn http(data: &[u8]) {
-    let read = Box::new(|path: &std::path::Path| run_report(path, &InHand::default()));
-    let answer = answer_to(data, &ROOT.1, PORT, read);
+    let answer = answer_to(data, &ROOT.1, PORT, Box::new(runs::report));
     if answer.is_empty() {
         return;
     }

@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use gputexel_dataset::median;
 use gputexel_evaluator::gpu::{DeviceTraits, GpuEvaluator, GpuOptions, TileChoice, TileVariant};
+use gputexel_files::median;
 use gputexel_files::{Error, Result, StopFlag};
 use gputexel_gpu::{AdapterSummary, GpuContext};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! What a page shows, as plain data: names, numbers and texts. Nothing here is decided, and nothing
 //! is escaped; the page does that.
 
-use gputexel_tuning::{Diagnostics, ProgramDiagnostics};
+use crate::{Diagnostics, ProgramDiagnostics};
 
 /// Everything that a report shows. What is empty or `None` is left out, or its absence is told.
 #[derive(Clone, Debug, Default, PartialEq)]

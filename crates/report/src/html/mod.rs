@@ -36,7 +36,7 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
     SweepReport, SweepSetting, Table,
 };
-pub use heading::Stage;
+pub use heading::{Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
+use crate::{Calibration, Diagnostics, Residual, SetDiagnostics};
 use gputexel_files::Result;
-use gputexel_tuning::{Calibration, Diagnostics, Residual, SetDiagnostics};
 
 /// A value, and its standard error.
 type Estimate = fn(&Residual) -> (f64, f64);

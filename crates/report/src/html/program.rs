@@ -7,11 +7,11 @@ use super::bars::bar;
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
 use super::stacked;
-use gputexel_files::Result;
-use gputexel_tuning::{
+use crate::{
     AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, ProgramDiagnostics, SumDiagnostics,
     TermDiagnostics, Worth,
 };
+use gputexel_files::Result;
 
 /// Groups of a factor's parameters that are shown without a click.
 const OPEN: usize = 24;
@@ -275,8 +275,8 @@ fn common_prefix(groups: &[FactorGroup]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gputexel_model::program::Phase;
-    use gputexel_tuning::{PartWorth, TermActivity};
+    use crate::PartWorth;
+    use gputexel_model::program::{Phase, TermActivity};
 
     const EVIL: &str = "<script>\"'&";
 

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::data::Parameter;
 use super::number::{centipawns, grouped};
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_dataset::median;
 use gputexel_files::Result;
+use gputexel_files::median;
 use gputexel_model::ValueChange;
 
 /// Most points of the picture.

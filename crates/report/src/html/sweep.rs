@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::super::curve::Spacing;
-use super::importance;
 use super::data::{SweepReport, SweepSetting};
+use super::importance;
 use super::palette::level_class;
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_files::Result;

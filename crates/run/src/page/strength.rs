@@ -1,9 +1,9 @@
-//! What holds the parameters of a run to the prior, in words.
+//! Regularization toward the prior, in words.
 
-use crate::{PenaltyRow, StrengthReport, Table, grouped};
 use gputexel_files::run_folder::{ABLATION, RunFolder};
 use gputexel_files::{Error, Result, SETTINGS_BYTES};
 use gputexel_model::{Penalty, PenaltyKind};
+use gputexel_report::{PenaltyRow, StrengthReport, Table, grouped};
 use gputexel_tuning::{
     Ablation, HeldOutGain, LeftOut, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord,
     StartsRecord, Strength,

@@ -1,7 +1,7 @@
 //! The picture of a grid: a curve where one number is varied, else a heat map.
 
-use crate::{Curve, HeatMap, Spacing};
 use gputexel_files::Result;
+use gputexel_report::{Curve, HeatMap, Spacing};
 use gputexel_tuning::sweep::{Axis, Ranking, SweepConfig};
 
 /// The curve of a ranking; `None` where it is not one number that is varied.
@@ -46,7 +46,7 @@ fn title(config: &SweepConfig, unfinished: Option<&str>) -> String {
 ///
 /// # Errors
 /// When it cannot be drawn.
-pub fn sweep_picture(
+pub(crate) fn sweep_picture(
     config: &SweepConfig,
     ranking: &Ranking,
     unfinished: Option<&str>,

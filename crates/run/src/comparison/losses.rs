@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::{Table, grouped};
 use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_files::{Advice, Error, Result};
+use gputexel_report::{Table, grouped};
 use gputexel_tuning::{exact_loss, exact_scores, fit_scale, paired_difference};
 use serde_json::{Value, json};
 

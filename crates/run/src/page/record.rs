@@ -1,15 +1,10 @@
 //! Configuration, inputs and warnings of a run, in words.
 
-use crate::{Table, grouped};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
 use gputexel_model::{ParameterFile, program};
+use gputexel_report::{Table, grouped};
 use gputexel_tuning::{OptimizerConfig, ProgramDiagnostics, RunConfig, RunRecord};
-use serde::Serialize;
-use serde_json::Value;
-
-/// Longer lists of numbers than this are told by their length.
-const LONG: usize = 24;
 
 fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_string).to_vec()
@@ -41,7 +36,7 @@ pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = Stri
     })
 }
 
-/// What the data tell apart badly; `None` where errors are unknown.
+/// Values that the data tell apart badly; `None` where errors are unknown.
 pub fn correlations(file: &ParameterFile) -> Option<Table> {
     let found = &file.uncertainty.as_ref()?.correlations;
     let row = |pair: &gputexel_model::CorrelationRecord| {
@@ -128,7 +123,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
     rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// What scores are compared with.
+/// The targets of scores.
 fn targets(record: &RunRecord) -> String {
     let Some(blend) = record.config.blend else { return "results".to_string() };
     let mut text = format!(
@@ -213,21 +208,4 @@ pub fn rounds(record: &RunRecord) -> Option<Table> {
         ]),
         rows: rounds.done.iter().map(row).collect(),
     })
-}
-
-/// A record as indented JSON, with long lists of numbers told by their length.
-pub fn readable<T: Serialize>(record: &T) -> String {
-    fn shorten(value: &mut Value) {
-        match value {
-            Value::Array(list) if list.len() > LONG => {
-                *value = Value::String(format!("({} entries)", list.len()));
-            }
-            Value::Array(list) => list.iter_mut().for_each(shorten),
-            Value::Object(map) => map.values_mut().for_each(shorten),
-            _ => {}
-        }
-    }
-    let Ok(mut value) = serde_json::to_value(record) else { return String::new() };
-    shorten(&mut value);
-    serde_json::to_string_pretty(&value).unwrap_or_default()
 }

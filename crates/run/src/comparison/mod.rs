@@ -10,7 +10,7 @@ use gputexel_files::{Error, Result};
 use gputexel_model::{ParameterFile, ParameterRecord, Prior};
 use serde_json::{Value, json};
 
-use crate::{Comparison, Parameter, Table, grouped};
+use gputexel_report::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
 pub use many::{Contender, Contenders};
 

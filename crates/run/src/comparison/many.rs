@@ -12,9 +12,8 @@ use serde_json::{Value, json};
 
 use super::losses::{Loss, loss_of};
 use super::{Differences, Side, SortBy};
-use crate::folder::steps_of;
-use crate::html::{Contest, ContestColumn, Entrant};
-use crate::{Step, grouped};
+use crate::page::steps_of;
+use gputexel_report::{Contest, ContestColumn, Entrant, Step, grouped};
 
 /// Name, numbers by contender, and how a number is written.
 type Column = (&'static str, Vec<Option<f64>>, fn(f64) -> String);

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::{CoordinateValue, Parameter, RunReport, grouped};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_files::{Result, counted, escaped};
 use gputexel_model::{Feature, FeatureSet, ParameterFile};
+use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, readable, remaining_seconds};
 use gputexel_tuning::{
     Checkpoint, OptimizerConfig, RunConfig, RunRecord, RunScores, diagnose, diagnose_program,
     training_score_ratio,
@@ -14,16 +14,17 @@ use gputexel_tuning::{
 use serde_json::Value;
 
 use super::steps::steps;
-use super::{InHand, record, remaining, strength};
+use super::{InHand, record, strength};
 
 /// Positions below which a feature is called rare.
 const RARE: u64 = 100;
 
-/// A run's folder, which may be that of a run under way.
+/// The report of a run of `tune` or `pso`, which may still be under way.
 ///
 /// # Errors
-/// Files that are damaged or cannot be read.
-pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
+/// [`Error::Input`](gputexel_files::Error::Input) and [`Error::Io`](gputexel_files::Error::Io) when the folder is not
+/// that of a run, or a file is damaged.
+pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
     let record = match known.record {
         Some(record) => Cow::Borrowed(record),
         None => Cow::Owned(folder.record::<RunRecord>(Kind::Run)?),
@@ -94,7 +95,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     };
     let remaining_seconds = steps.last().and_then(|last| {
         let by_time = config.stopping.seconds.map(|limit| (limit - last.seconds).max(0.0));
-        let by_steps = remaining(last.number, config.stopping.epochs, last.seconds);
+        let by_steps = remaining_seconds(last.number, config.stopping.epochs, last.seconds);
         by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
     });
     let mut report = RunReport {
@@ -119,7 +120,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         rounds: record::rounds(record),
         configuration: record::configuration(record, file),
         inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),
-        record: record::readable(record),
+        record: readable(record),
         ..RunReport::default()
     };
     let best_member = checkpoint.map_or(0, |checkpoint| checkpoint.progress.best_member);
