@@ -33,8 +33,9 @@ pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;
 pub use strength::PriorStrength;
 pub use summary::{
-    BlendSummary, BootstrapSummary, FactorSummary, FindingsSummary, MemberSummary, PolishSummary,
-    ProgramSummary, SwarmSummary, TermSummary, TuneSummary, UncertaintySummary,
+    BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,
+    PolishSummary, ProgramSummary, RunSummary, StepsSummary, SwarmDetails, SwarmSummary, TermSummary,
+    TuneDetails, UncertaintySummary,
 };
 pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
 pub use tuner::Tuner;

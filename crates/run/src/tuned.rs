@@ -95,6 +95,11 @@ pub struct Tuned {
     pub(crate) checkpoint: Option<Checkpoint>,
 }
 
+/// Returns whether there are fewer than ten positions for each coordinate, which makes results noise.
+pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
+    positions < 10 * coordinates as u64
+}
+
 /// Exact losses against the results of the games alone.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct AgainstResults {
@@ -202,7 +207,12 @@ impl Tuned {
         named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
     }
 
-    /// Whether nothing was better than the start.
+    /// Returns whether there are fewer than ten positions for each coordinate.
+    pub fn has_few_positions(&self) -> bool {
+        are_few(self.positions, self.outcome.z.len())
+    }
+
+    /// Returns whether nothing was better than the start.
     pub fn is_start(&self) -> bool {
         let kept = self.record.strength.as_ref().is_some_and(|strength| strength.keeps_prior);
         kept || self.outcome.z == self.config().parameterization().start()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gputexel::Result;
 use gputexel::report::board;
-use gputexel::run::{SwarmLosses, SwarmSummary, Tuned};
+use gputexel::run::{RunSummary, SwarmLosses, Tuned};
 use gputexel::tuning::Polish;
 
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
@@ -27,7 +27,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let nan = SwarmLosses { original: f64::NAN, best: f64::NAN };
     let SwarmLosses { original, best: swarm } = tuned.swarm_losses.unwrap_or(nan);
     if context.json {
-        return say(&format!("{}\n", serde_json::json!(SwarmSummary::new(tuned))));
+        return say(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());

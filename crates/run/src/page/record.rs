@@ -1,5 +1,6 @@
 //! Configuration, inputs and warnings of a run, in words.
 
+use crate::tuned::are_few;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
 use gputexel_model::{ParameterFile, program};
@@ -10,14 +11,14 @@ fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_string).to_vec()
 }
 
-/// What is to be noticed, by the rules of what `tune` says at its end.
+/// Warnings, by the rules of those that `tune` prints at its end.
 pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     let dimension = config.parameterization().dimension();
     if theta == config.prior_theta {
         warnings.push("The values are those of the prior, because nothing was better.".to_string());
     }
-    if (positions as u64) < 10 * dimension as u64 {
+    if are_few(positions as u64, dimension) {
         warnings.push(format!(
             "{} positions are too few for {} parameters: expect noise.",
             grouped(positions as u64),

@@ -8,10 +8,9 @@ use gputexel_files::{Result, counted, escaped};
 use gputexel_model::{Feature, FeatureSet, ParameterFile};
 use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, readable, remaining_seconds};
 use gputexel_tuning::{
-    Checkpoint, OptimizerConfig, RunConfig, RunRecord, RunScores, diagnose, diagnose_program,
-    training_score_ratio,
+    Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
+    diagnose, diagnose_program, training_score_ratio,
 };
-use serde_json::Value;
 
 use super::steps::steps;
 use super::{InHand, record, strength};
@@ -177,28 +176,22 @@ fn of_theta(set: &FeatureSet, theta: &[f64], config: &RunConfig) -> Vec<Paramete
     }
 }
 
-/// What was tuned, where it was not every parameter by itself.
+/// The coordinates that were tuned, where they were not the parameters themselves.
 fn coordinates(
     folder: &RunFolder,
     config: &RunConfig,
     checkpoint: Option<&Checkpoint>,
 ) -> Vec<CoordinateValue> {
     let Some(basis) = config.named_basis() else { return Vec::new() };
-    let read = || -> Option<Value> {
-        serde_json::from_str(
-            &gputexel_files::read_whole_text(&folder.file("z.json"), gputexel_files::SETTINGS_BYTES).ok()?,
-        )
-        .ok()
-    };
-    if let Some(value) = read() {
-        let coordinate = |c: &Value| CoordinateValue {
-            name: c["name"].as_str().unwrap_or_default().to_string(),
-            value: c["value"].as_f64().unwrap_or(f64::NAN),
-            min: c["min"].as_f64(),
-            max: c["max"].as_f64(),
-            error: c["uncertainty"]["error"].as_f64(),
+    if let Ok(file) = CoordinatesFile::read(&folder.file("z.json")) {
+        let coordinate = |c: CoordinateRecord| CoordinateValue {
+            name: c.name,
+            value: c.value,
+            min: c.min,
+            max: c.max,
+            error: c.uncertainty.and_then(|uncertainty| uncertainty.error),
         };
-        return value["coordinates"].as_array().into_iter().flatten().map(coordinate).collect();
+        return file.coordinates.into_iter().map(coordinate).collect();
     }
     let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters);
     let values = z.filter(|z| z.len() == basis.dimension()).into_iter().flatten();
