@@ -4,6 +4,7 @@
 use maud::{Markup, html};
 
 use super::bars::bar;
+use super::data::RunReport;
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
 use super::stacked;
@@ -16,11 +17,19 @@ use gputexel_files::Result;
 /// Groups of a factor's parameters that are shown without a click.
 const OPEN: usize = 24;
 
+/// The section, where the evaluation is not linear.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
+    report.program.as_ref().map(|program| section(program, &report.reference)).transpose()
+}
+
 /// The section; `reference` is what the result is compared with.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn section(program: &ProgramDiagnostics, reference: &str) -> Result<Markup> {
+fn section(program: &ProgramDiagnostics, reference: &str) -> Result<Markup> {
     let responses = responses(program, reference)?;
     let adjustments = program.adjustments.iter().enumerate();
     let adjustments: Vec<Markup> = adjustments

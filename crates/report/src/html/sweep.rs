@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::super::curve::Spacing;
-use super::data::{SweepReport, SweepSetting};
+use super::data::{RunReport, SweepReport, SweepSetting};
 use super::importance;
 use super::palette::level_class;
 use super::plot::{Axis, Plot, Series, Style};
@@ -26,11 +26,19 @@ fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     best
 }
 
+/// The section, where the run is a sweep.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
+    report.sweep.as_ref().map(section).transpose()
+}
+
 /// The pictures and tables of a sweep.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn section(sweep: &SweepReport) -> Result<Markup> {
+fn section(sweep: &SweepReport) -> Result<Markup> {
     let varied: Vec<usize> =
         (0..sweep.axes.len()).filter(|&axis| sweep.axes[axis].labels.len() > 1).collect();
     let mut figures = Vec::new();
