@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gputexel::devices::{DamagedList, ListContents, damaged_lists};
+use gputexel::devices::{DamagedList, damaged_list};
 pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::divided::DeviceList;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
 use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::{Error, Result, parse_bytes};
 
+use super::settings::with;
 use super::team::{launched, own_device, team};
-use super::with;
 
 /// Flags that say what computes.
 #[derive(Debug, clap::Args)]
@@ -68,11 +68,6 @@ pub fn set_threads(threads: Option<usize>) -> Result<()> {
 }
 
 impl BackendArgs {
-    /// As with `--threads`.
-    pub fn set_threads(&mut self, threads: usize) {
-        self.threads = Some(threads);
-    }
-
     /// Opens the backend and sets the number of threads.
     ///
     /// # Errors
@@ -83,7 +78,7 @@ impl BackendArgs {
         warn_of_launcher();
         set_threads(self.threads)?;
         // Read first: what opening a device finds out is written anew.
-        let damaged = damaged_lists();
+        let damaged = damaged_list();
         let opened = match self.device.as_deref() {
             None => match own_device().filter(|_| choice != BackendChoice::Cpu) {
                 None => gputexel::devices::open(choice),
@@ -98,21 +93,20 @@ impl BackendArgs {
             }
         };
         if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
-            warn_of_damage(&damaged);
+            warn_of_damage(damaged.as_ref());
         }
         let backend = with(opened?.with_memory(self.gpu_memory), team(), Backend::with_team);
         Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
     }
 }
 
-/// Warns of lists about devices that cannot be read.
-pub fn warn_of_damage(lists: &[DamagedList]) {
-    for DamagedList { path, reason, contents } in lists {
-        let again = match contents {
-            ListContents::Verdicts => "the next check of a device writes it anew",
-            ListContents::Tiles => "'gputexel bench --tiles' writes it anew",
-        };
-        let text = format!("{}: {reason}; it counts as empty, and {again}", path.display());
+/// Warns of a list of checked devices that cannot be read.
+pub fn warn_of_damage(list: Option<&DamagedList>) {
+    if let Some(DamagedList { path, reason }) = list {
+        let text = format!(
+            "{}: {reason}; it counts as empty, and the next check of a device writes it anew",
+            path.display()
+        );
         note!("gputexel: warning: {}", gputexel::printable(&text));
     }
 }

@@ -9,9 +9,12 @@ use gputexel::run::BasisSettings;
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
+use super::context::Context;
+use super::output::{print_result, write_stdout};
+use super::settings::parsed;
+use super::subcommand::Subcommand;
 use super::table::counted;
 use super::target::{check_file_flags, or_stdout};
-use super::{Context, answer, parsed, say};
 
 /// Flags that say what of the parameters is tuned.
 #[derive(Debug, clap::Args)]
@@ -82,7 +85,10 @@ impl BasisArgs {
 #[command(after_help = "\
 A basis lists coordinates, their bounds, and the parameters that each of them moves. Print one, \
 edit it, and pass the file to --basis of `tune` or `pso`. Parameters are given by the names of features \
-(knight_f3), of tables (knight) or * for all, followed by .mg or .eg for a single phase.")]
+(knight_f3), of tables (knight) or * for all, followed by .mg or .eg for a single phase.\n\n\
+Examples:\n  \
+gputexel basis madchess -o mine.json\n  \
+gputexel basis mirrored+tied --model pst")]
 pub struct BasisCommand {
     /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to check
     #[arg(value_name = "NAME|FILE")]
@@ -108,37 +114,35 @@ pub struct BasisCommand {
     force: bool,
 }
 
-/// Runs `basis`.
-///
-/// # Errors
-/// Bases that are none, and files that cannot be read or written.
-pub fn run(args: &BasisCommand, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let set = match (&args.dataset, args.model.as_deref()) {
-        (Some(path), _) => dataset::tensors(path)?.0.feature_set,
-        (None, model) => {
-            FeatureSet::new(FeatureKind::parse(model.unwrap_or("pst"))?, PhaseSettings::default())
+impl Subcommand for BasisCommand {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let set = match (&self.dataset, self.model.as_deref()) {
+            (Some(path), _) => dataset::tensors(path)?.0.feature_set,
+            (None, model) => {
+                FeatureSet::new(FeatureKind::parse(model.unwrap_or("pst"))?, PhaseSettings::default())
+            }
+        };
+        let Ok(basis) = self.basis.parse::<Basis>();
+        let prior = parsed(&self.prior)?;
+        let theta = prior.unwrap_or_else(|| Prior::default_for(&set)).theta(&set)?;
+        let resolved = basis.resolve(&set, &theta, &self.freeze)?;
+        let mut file = basis.file(&set)?;
+        file.freeze.extend(self.freeze.iter().cloned());
+        let Some(path) = or_stdout(&self.output) else { return Ok(write_stdout(&file.to_json())?) };
+        if path.exists() && !self.force {
+            return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())).into());
         }
-    };
-    let Ok(basis) = args.basis.parse::<Basis>();
-    let prior = parsed(&args.prior)?;
-    let theta = prior.unwrap_or_else(|| Prior::default_for(&set)).theta(&set)?;
-    let resolved = basis.resolve(&set, &theta, &args.freeze)?;
-    let mut file = basis.file(&set)?;
-    file.freeze.extend(args.freeze.iter().cloned());
-    let Some(path) = or_stdout(&args.output) else { return Ok(say(&file.to_json())?) };
-    if path.exists() && !args.force {
-        return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())).into());
+        write_atomically(path, file.to_json().as_bytes())?;
+        let (coordinates, parameters) = (resolved.dimension(), resolved.parameters());
+        let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
+        print_result(context, &object, || {
+            format!(
+                "basis       {} for {}, written to {}\n",
+                counted(coordinates as u64, "coordinate"),
+                counted(parameters as u64, "parameter"),
+                path.display()
+            )
+        })
     }
-    write_atomically(path, file.to_json().as_bytes())?;
-    let (coordinates, parameters) = (resolved.dimension(), resolved.parameters());
-    let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
-    answer(context, &object, || {
-        format!(
-            "basis       {} for {}, written to {}\n",
-            counted(coordinates as u64, "coordinate"),
-            counted(parameters as u64, "parameter"),
-            path.display()
-        )
-    })
 }

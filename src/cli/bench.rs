@@ -1,31 +1,30 @@
 //! `gputexel bench`: how fast each device of this machine is.
 
-mod tiles;
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, Crossover, DeviceReport};
-use gputexel::devices::{damaged_lists, verdict};
+use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
+use gputexel::devices::{damaged_list, verdict};
 use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
 use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
 
 use super::backend::{set_threads, warn_of_damage};
+use super::context::Context;
 use super::devices::select;
+use super::output::{print_result, write_stdout};
+use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
 use super::target::{check_file_flags, is_stdout, or_stdout};
-use super::{Context, answer, say};
 
 /// Arguments of `gputexel bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. The \
-limit is an estimate from the rates of two loops that are measured first: additions with a load each, and \
-multiply-adds. docs/benchmarks.md has the details, and reports of other machines.
-
-With --tiles, every tile that fits an adapter is timed in turn with the others. The fastest choice is kept in the \
-folder for the state of programs if it beats the built-in estimate by more than 3 %; otherwise one kept before is \
-removed.")]
+A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. \
+docs/benchmarks.md has the details, and reports of other machines.\n\n\
+Examples:\n  \
+gputexel bench\n  \
+gputexel bench d.bin --device radeon\n  \
+gputexel bench -o report.json")]
 pub struct BenchArgs {
     /// Datasets with the same feature set [default: 4,096 positions that are built in, repeated to a million]
     #[arg(value_name = "DATASET")]
@@ -33,11 +32,7 @@ pub struct BenchArgs {
     /// What to measure: cpu, or the adapter with this number or with this in its name [default: everything]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Measure the tiles of adapters instead, and keep the fastest for all later runs on them: how many members share
-    /// a workgroup, and where their table is
-    #[arg(long)]
-    tiles: bool,
-    /// Seconds per cell; there are ten of them per device, and some 40 per adapter with --tiles
+    /// Seconds per cell; there are ten of them per device
     #[arg(long, value_name = "S", default_value_t = 0.4)]
     seconds: f64,
     /// CPU threads of what is measured with all of them [default: one per core]
@@ -51,59 +46,51 @@ pub struct BenchArgs {
     force: bool,
 }
 
-/// Measures, and prints a table.
-///
-/// # Errors
-/// Bad usage, files that cannot be read or written, devices that there are not.
-pub fn run(args: &BenchArgs, context: &Context) -> anyhow::Result<()> {
-    if !(args.seconds > 0.0 && args.seconds <= 3600.0) {
-        return Err(
-            Error::Usage(format!("--seconds {}: must be positive, and at most 3600", args.seconds)).into()
-        );
-    }
-    set_threads(args.threads)?;
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let output = or_stdout(&args.output);
-    check_target(output, args.force)?;
-    if let Some(output) = output {
-        let inputs: Vec<_> = args.datasets.iter().map(PathBuf::as_path).collect();
-        check_apart(&[Some(output)], &inputs)?;
-    }
-    let (adapters, damaged) = (list_adapters(), damaged_lists());
-    let is_cpu = args.device.as_deref() == Some("cpu");
-    if is_cpu && args.tiles {
-        return Err(Error::Usage("--device cpu: only adapters have tiles".to_string()).into());
-    }
-    let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, args.device.as_deref())? };
-    warn_of_damage(if chosen.is_empty() { &[] } else { &damaged[..] });
-    if args.device.is_none() {
-        chosen.retain(|&index| adapters[index].unusable.is_none());
-    }
-    leave_out_faulty(&adapters, &mut chosen, args.device.is_some())?;
-    let settings =
-        BenchSettings { seconds: args.seconds, cpu: is_cpu || args.device.is_none(), adapters: chosen };
-    let data = match args.datasets.is_empty() {
-        true => BenchData::embedded()?,
-        false => BenchData::try_new(&dataset::read_positions(&args.datasets)?)?,
-    };
-    let quiet = context.quiet || context.json;
-    let mut progress = |device: &str| {
-        if !quiet {
-            note!("measuring {}", gputexel::printable(device));
+impl Subcommand for BenchArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        if !(self.seconds > 0.0 && self.seconds <= 3600.0) {
+            return Err(Error::Usage(format!(
+                "--seconds {}: must be positive, and at most 3600",
+                self.seconds
+            ))
+            .into());
         }
-    };
-    let stop = context.cancel.into();
-    if args.tiles {
-        let load = bench::load();
-        let report = bench::measure_tiles(&data, &settings, &adapters, &stop, &mut progress)?;
-        let shown = show(args, context, &report, || tiles::describe(&report));
-        warn(bench::busy(load));
-        return shown;
+        set_threads(self.threads)?;
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let output = or_stdout(&self.output);
+        check_target(output, self.force)?;
+        if let Some(output) = output {
+            let inputs: Vec<_> = self.datasets.iter().map(PathBuf::as_path).collect();
+            check_apart(&[Some(output)], &inputs)?;
+        }
+        let (adapters, damaged) = (list_adapters(), damaged_list());
+        let is_cpu = self.device.as_deref() == Some("cpu");
+        let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, self.device.as_deref())? };
+        if !chosen.is_empty() {
+            warn_of_damage(damaged.as_ref());
+        }
+        if self.device.is_none() {
+            chosen.retain(|&index| adapters[index].unusable.is_none());
+        }
+        leave_out_faulty(&adapters, &mut chosen, self.device.is_some())?;
+        let settings =
+            BenchSettings { seconds: self.seconds, cpu: is_cpu || self.device.is_none(), adapters: chosen };
+        let data = match self.datasets.is_empty() {
+            true => BenchData::embedded()?,
+            false => BenchData::try_new(&dataset::read_positions(&self.datasets)?)?,
+        };
+        let quiet = context.quiet || context.json;
+        let mut progress = |device: &str| {
+            if !quiet {
+                note!("measuring {}", gputexel::printable(device));
+            }
+        };
+        let stop = context.cancel.into();
+        let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
+        let shown = show(self, context, &report);
+        warn(report.warnings());
+        shown
     }
-    let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
-    let shown = show(args, context, &report, || describe(&report));
-    warn(report.warnings());
-    shown
 }
 
 /// Takes adapters out that a check has found to compute wrongly; refuses one that was asked for.
@@ -135,17 +122,12 @@ fn warn(warnings: impl IntoIterator<Item = String>) {
 }
 
 /// Prints a report in words or as JSON, and writes it where that is asked for.
-fn show(
-    args: &BenchArgs,
-    context: &Context,
-    report: &impl serde::Serialize,
-    words: impl FnOnce() -> String,
-) -> anyhow::Result<()> {
+fn show(args: &BenchArgs, context: &Context, report: &BenchReport) -> anyhow::Result<()> {
     if !context.json && args.output.as_deref().is_some_and(is_stdout) {
-        return Ok(say(&(serde_json::to_string_pretty(report)? + "\n"))?);
+        return Ok(write_stdout(&(serde_json::to_string_pretty(report)? + "\n"))?);
     }
     // Printed first: what was measured is not lost if it cannot be written.
-    answer(context, report, words)?;
+    print_result(context, report, || describe(report))?;
     let Some(output) = or_stdout(&args.output) else { return Ok(()) };
     let text = serde_json::to_string_pretty(report)? + "\n";
     Ok(write_atomically(output, text.as_bytes())?)
@@ -160,31 +142,18 @@ fn describe(report: &BenchReport) -> String {
     );
     for device in &report.devices {
         let _ = writeln!(text, "{}, {}", bench::name_of(device), device.driver);
-        match (&device.error, &device.limit) {
-            (Some(why), _) => {
+        match &device.error {
+            Some(why) => {
                 let _ = writeln!(text, "  not measured: {why}");
             }
-            (None, limit) => {
-                if let Some(limit) = limit {
-                    let _ = writeln!(
-                        text,
-                        "  limit: {} and {} pairs/s without and with gradient",
-                        rate(limit.loss_pairs_per_second),
-                        rate(limit.gradient_pairs_per_second)
-                    );
-                }
-                text += &aligned(&rows(device), 2);
-            }
+            None => text += &aligned(&rows(device), 2),
         }
-    }
-    for crossover in &report.crossovers {
-        let _ = writeln!(text, "{}", sentence(crossover));
     }
     text
 }
 
 fn rows(device: &DeviceReport) -> Vec<Vec<String>> {
-    let titles = ["members", "computed", "positions", "pairs/s", "time", "kernels", "of limit"];
+    let titles = ["members", "computed", "positions", "pairs/s", "time", "kernels"];
     let mut rows = vec![titles.map(String::from).to_vec()];
     for cell in &device.cells {
         rows.push(vec![
@@ -194,34 +163,9 @@ fn rows(device: &DeviceReport) -> Vec<Vec<String>> {
             rate(cell.pairs_per_second),
             milliseconds(cell.seconds),
             cell.device_seconds.map_or("-".to_string(), milliseconds),
-            cell.share_of_limit.map_or("-".to_string(), |share| format!("{:.0} %", 100.0 * share)),
         ]);
     }
     rows
-}
-
-fn sentence(crossover: &Crossover) -> String {
-    let from = |what: &str, members: Option<usize>| match members {
-        Some(1) => Some(format!("{what} of any number of members")),
-        Some(members) => Some(format!("{what} of {} members or more", grouped(members as u64))),
-        None => None,
-    };
-    let faster: Vec<String> = [
-        from("losses", crossover.members_for_loss),
-        from("losses and gradients", crossover.members_for_gradient),
-        crossover.positions.map(|positions| {
-            format!("losses and gradients of 64 members from {} positions on", grouped(positions as u64))
-        }),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    match faster.is_empty() {
-        true => format!("{} is never faster than all threads of the CPU", crossover.device),
-        false => {
-            format!("{} is faster than all threads of the CPU at {}", crossover.device, faster.join(", at "))
-        }
-    }
 }
 
 /// A rate in millions or billions.

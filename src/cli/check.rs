@@ -11,10 +11,12 @@ use gputexel::checking::{
 use gputexel::run::are_datasets;
 use gputexel::trace::Outlier;
 
+use super::context::Context;
 use super::memory::MemoryArgs;
+use super::output::print_result;
 use super::reading_progress::with_progress;
+use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped, percent, phase_table};
-use super::{Context, answer};
 
 /// Names that are listed.
 const NAMES: usize = 12;
@@ -27,7 +29,10 @@ sum of coefficient times parameter, line by line. The exit code is 1 if evaluati
 the tolerance, if evaluations contradict results, or if the gradient is wrong.
 
   gputexel check trace.svm --schema schema.json
-  gputexel check dataset.bin --params params.json")]
+  gputexel check dataset.bin --params params.json\n\n\
+Examples:\n  \
+gputexel check trace.svm --schema schema.json\n  \
+gputexel check dataset.bin --params runs/first/params.json")]
 pub struct CheckArgs {
     /// Datasets with the same feature set, or traces; - reads a trace from standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -48,32 +53,34 @@ pub struct CheckArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    memory: MemoryArgs,
 }
 
-/// Runs `check`.
-///
-/// # Errors
-/// Inputs that cannot be read, and faults that were found.
-pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
-    if args.schema.is_none() && !are_datasets(&args.inputs)? {
-        let reason = "not a dataset; a trace needs --schema, which defines its indices, and games or positions need \
+impl Subcommand for CheckArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        if self.schema.is_none() && !are_datasets(&self.inputs)? {
+            let reason = "not a dataset; a trace needs --schema, which defines its indices, and games or positions need \
                       'gputexel extract' first";
-        return Err(Error::Usage(format!("{}: {reason}", args.inputs[0].display())).into());
+            return Err(Error::Usage(format!("{}: {reason}", self.inputs[0].display())).into());
+        }
+        let request = CheckRequest {
+            schema: self.schema.clone(),
+            params: self.params.clone(),
+            tolerance_cp: self.tolerance,
+            sample: self.sample,
+            max_bad_share: self.max_bad_share,
+            inputs: self.inputs.clone(),
+        };
+        let checked = with_progress(context, |hooks| request.run(hooks))?;
+        print_result(context, &checked, || describe(&checked, self))?;
+        match &checked.findings.faults[..] {
+            [] => Ok(()),
+            faults => Err(Error::input(&self.inputs[0], faults.join("; ")).into()),
+        }
     }
-    let request = CheckRequest {
-        schema: args.schema.clone(),
-        params: args.params.clone(),
-        tolerance_cp: args.tolerance,
-        sample: args.sample,
-        max_bad_share: args.max_bad_share,
-        inputs: args.inputs.clone(),
-    };
-    let checked = with_progress(context, |hooks| request.run(hooks))?;
-    answer(context, &checked, || describe(&checked, args))?;
-    match &checked.findings.faults[..] {
-        [] => Ok(()),
-        faults => Err(Error::input(&args.inputs[0], faults.join("; ")).into()),
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
     }
 }
 

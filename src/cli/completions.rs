@@ -6,11 +6,17 @@ use clap::Command;
 use clap_complete::Shell;
 use gputexel::{Error, Result, write_atomically};
 
+use super::context::Context;
+use super::output::{print_text, write_stdout};
+use super::subcommand::Subcommand;
 use super::target::{check_file_flags, or_stdout};
-use super::{Context, examples, say, tell};
 
 /// Flags of `completions`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:\n  \
+gputexel completions bash\n  \
+gputexel completions fish -o ~/.config/fish/completions/gputexel.fish")]
 pub struct CompletionsArgs {
     /// The shell to write completions for
     #[arg(value_name = "SHELL")]
@@ -23,22 +29,24 @@ pub struct CompletionsArgs {
     force: bool,
 }
 
-/// Runs `completions`.
-///
-/// # Errors
-/// A file that exists or cannot be written.
-pub fn run(args: &CompletionsArgs, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut examples::command(), "gputexel", &mut script);
-    match or_stdout(&args.output) {
-        Some(path) => Ok(write(&[(path.to_path_buf(), script)], args.force, context)?),
-        None => Ok(print(&String::from_utf8_lossy(&script), context)?),
+impl Subcommand for CompletionsArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut (context.program.command)(), "gputexel", &mut script);
+        match or_stdout(&self.output) {
+            Some(path) => Ok(write(&[(path.to_path_buf(), script)], self.force, context)?),
+            None => Ok(print(&String::from_utf8_lossy(&script), context)?),
+        }
     }
 }
 
 /// Flags of `man`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:\n  \
+gputexel man\n  \
+gputexel man -o ~/.local/share/man/man1")]
 pub struct ManArgs {
     /// A folder for one page per command [default: print the page of gputexel itself to standard output]
     #[arg(short, long, value_name = "DIR")]
@@ -48,21 +56,19 @@ pub struct ManArgs {
     force: bool,
 }
 
-/// Runs `man`.
-///
-/// # Errors
-/// Files that exist or cannot be written.
-pub fn run_man(args: &ManArgs, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let mut command = examples::command().disable_help_subcommand(true);
-    command.build();
-    let Some(folder) = or_stdout(&args.output) else {
-        return Ok(print(&String::from_utf8_lossy(&page(&command)?), context)?);
-    };
-    std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
-    let mut pages = Vec::new();
-    collect(&command, "gputexel", folder, &mut pages)?;
-    Ok(write(&pages, args.force, context)?)
+impl Subcommand for ManArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let mut command = (context.program.command)().disable_help_subcommand(true);
+        command.build();
+        let Some(folder) = or_stdout(&self.output) else {
+            return Ok(print(&String::from_utf8_lossy(&page(&command)?), context)?);
+        };
+        std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        let mut pages = Vec::new();
+        collect(&command, "gputexel", folder, &mut pages)?;
+        Ok(write(&pages, self.force, context)?)
+    }
 }
 
 fn page(command: &Command) -> Result<Vec<u8>> {
@@ -92,21 +98,21 @@ fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result
     }
     let names: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
     if context.json {
-        say(&format!("{}\n", serde_json::json!({ "files": names })))
+        write_stdout(&format!("{}\n", serde_json::json!({ "files": names })))
     } else if context.quiet {
         Ok(())
     } else {
-        tell(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
+        print_text(&names.iter().map(|path| format!("written     {}\n", path.display())).collect::<String>())
     }
 }
 
 /// A text on standard output, with `--json` as the one string of an object.
 ///
 /// # Errors
-/// Those of [`say`].
+/// Those of [`write_stdout`].
 fn print(text: &str, context: &Context) -> Result<()> {
     match context.json {
-        true => say(&format!("{}\n", serde_json::json!({ "text": text }))),
-        false => say(text),
+        true => write_stdout(&format!("{}\n", serde_json::json!({ "text": text }))),
+        false => write_stdout(text),
     }
 }

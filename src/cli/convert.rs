@@ -1,45 +1,29 @@
 //! `gputexel convert`: positions from one format to another.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel::formats::OutputFormat;
 
-use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
+use super::context::Context;
+use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
+use super::subcommand::Subcommand;
 use super::table::{bytes, counted, grouped};
-use super::{Context, answer};
 
 /// Flags of `convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 All positions are kept unless flags of the selection leave some out, such as --keep-checks=false, \
---keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.")]
+--keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.\n\n\
+Examples:\n  \
+gputexel convert games.pgn -o games.binpack\n  \
+gputexel convert data.binpack -o quiet.bf --keep-checks=false --keep-captures=false")]
 pub struct ConvertArgs {
     #[command(flatten)]
     conversion: ConversionArgs,
-    #[command(flatten)]
-    determinism: DeterminismArgs,
-}
-
-impl Repeatable for ConvertArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        obstacle_of_inputs(&self.conversion.inputs)
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.conversion.force = false;
-        self.conversion.reading.set_threads(threads);
-        outputs.move_into(folder, &mut self.conversion.output);
-        outputs
-    }
 }
 
 /// What is read and written.
@@ -95,15 +79,13 @@ impl ConversionArgs {
     }
 }
 
-/// Runs `convert`.
-///
-/// # Errors
-/// Those of [`gputexel::conversion::convert`].
-pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
-    let ConversionArgs { inputs, output, .. } = &args.conversion;
-    let settings = args.conversion.settings()?;
-    let report = with_progress(context, |hooks| convert(inputs, &settings, output, hooks))?;
-    answer(context, &report, || describe(&report))
+impl Subcommand for ConvertArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let ConversionArgs { inputs, output, .. } = &self.conversion;
+        let settings = self.conversion.settings()?;
+        let report = with_progress(context, |hooks| convert(inputs, &settings, output, hooks))?;
+        print_result(context, &report, || describe(&report))
+    }
 }
 
 /// The report in words.

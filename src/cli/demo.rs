@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use gputexel::{Error, write_atomically};
 use serde_json::json;
 
-use super::{Context, answer, execute, tell};
+use super::context::Context;
+use super::output::{print_result, print_text};
+use super::subcommand::Subcommand;
 
 /// The games of data/README.md.
 const SAMPLE: &[u8] = include_bytes!("../../data/sample.pgn.zst");
@@ -14,7 +16,10 @@ const SAMPLE: &[u8] = include_bytes!("../../data/sample.pgn.zst");
 /// Flags of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Fetches nothing: the sample, 2,400 games, is part of the program. Each command is shown before it runs, as you would type it.")]
+Fetches nothing: the sample, 2,400 games, is part of the program. Each command is shown before it runs, as you would type it.\n\n\
+Examples:\n  \
+gputexel demo\n  \
+gputexel demo try-it")]
 pub struct DemoArgs {
     /// The folder to make
     #[arg(value_name = "DIR", default_value = "gputexel-demo", value_parser = super::target::file())]
@@ -53,49 +58,44 @@ fn typed(words: &[String]) -> String {
     format!("gputexel {}", words.collect::<Vec<_>>().join(" "))
 }
 
-/// Runs `demo`.
-///
-/// # Errors
-/// A folder that holds something, files that cannot be written, [`Error::Interrupted`].
-pub fn run(args: &DemoArgs, context: &Context) -> anyhow::Result<()> {
-    let folder = &args.folder;
-    let holds_something = match std::fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-        Err(error) => return Err(Error::io(folder, error).into()),
-    };
-    if holds_something {
-        return Err(Error::input(folder, "holds something already; name another folder").into());
-    }
-    std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
-    write_atomically(&folder.join("sample.pgn.zst"), SAMPLE)?;
-    let talks = !context.quiet && !context.json;
-    let mut commands = Vec::new();
-    for (about, words) in road(folder) {
-        let line = typed(&words);
-        if talks {
-            tell(&format!("\n# {about}\n$ {line}\n\n"))?;
+impl Subcommand for DemoArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let folder = &self.folder;
+        let holds_something = match std::fs::read_dir(folder) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) => return Err(Error::io(folder, error).into()),
+        };
+        if holds_something {
+            return Err(Error::input(folder, "holds something already; name another folder").into());
         }
-        let cli =
-            super::parse(&super::examples::command(), std::iter::once("gputexel".to_string()).chain(words))?;
-        let inner =
-            Context { json: false, quiet: !talks, command_line: line.clone(), cancel: context.cancel };
-        execute(&cli.command, &inner)?;
-        if context.cancel.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted("the demonstration is not at its end".to_string()).into());
+        std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        write_atomically(&folder.join("sample.pgn.zst"), SAMPLE)?;
+        let talks = !context.quiet && !context.json;
+        let mut commands = Vec::new();
+        for (about, words) in road(folder) {
+            let line = typed(&words);
+            if talks {
+                print_text(&format!("\n# {about}\n$ {line}\n\n"))?;
+            }
+            let inner = Context { json: false, quiet: !talks, command_line: line.clone(), ..*context };
+            (context.program.run)(&words, &inner)?;
+            if context.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted("the demonstration is not at its end".to_string()).into());
+            }
+            commands.push(line);
         }
-        commands.push(line);
-    }
-    let reports = ["tuned/report.html", "changes.html", "match/report.html"];
-    let reports: Vec<PathBuf> = reports.iter().map(|name| folder.join(name)).collect();
-    let object = json!({ "folder": folder, "commands": commands, "reports": reports });
-    answer(context, &object, || {
-        let tuned = folder.join("tuned");
-        let tuned = typed(&["report".to_string(), tuned.display().to_string(), "--open".to_string()]);
-        let listed = typed(&["serve".to_string(), folder.display().to_string(), "--open".to_string()]);
-        format!(
-            "\n# Look at what came of it:\n$ {tuned}\n$ {listed}\n\n# Then with your own games:\n\
+        let reports = ["tuned/report.html", "changes.html", "match/report.html"];
+        let reports: Vec<PathBuf> = reports.iter().map(|name| folder.join(name)).collect();
+        let object = json!({ "folder": folder, "commands": commands, "reports": reports });
+        print_result(context, &object, || {
+            let tuned = folder.join("tuned");
+            let tuned = typed(&["report".to_string(), tuned.display().to_string(), "--open".to_string()]);
+            let listed = typed(&["serve".to_string(), folder.display().to_string(), "--open".to_string()]);
+            format!(
+                "\n# Look at what came of it:\n$ {tuned}\n$ {listed}\n\n# Then with your own games:\n\
              $ gputexel tune games.pgn --out first\n"
-        )
-    })
+            )
+        })
+    }
 }

@@ -3,19 +3,24 @@
 
 use std::fmt::Write as _;
 
-use gputexel::devices::{CheckReport, Checker, Depth, damaged_lists, remember, stored_tiles, verdict};
-use gputexel::evaluator::gpu::{
-    AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, TileChoice, list_adapters,
-};
+use gputexel::devices::{CheckReport, Checker, Depth, damaged_list, remember, verdict};
+use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::backend::warn_of_damage;
+use super::context::Context;
+use super::output::{print_text, write_stdout};
+use super::subcommand::Subcommand;
 use super::table::aligned;
-use super::{Context, say, tell};
 
 /// Arguments of `gputexel devices`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:\n  \
+gputexel devices\n  \
+gputexel devices --check\n  \
+gputexel devices --check --device radeon")]
 pub struct DevicesArgs {
     /// Compute everything that the kernels can on 4,096 positions, three times, and compare it with 64-bit
     /// arithmetic on the CPU
@@ -26,48 +31,49 @@ pub struct DevicesArgs {
     device: Option<String>,
 }
 
-/// Prints the adapters and the choices, or checks the adapters.
-///
-/// # Errors
-/// Adapters that there are not; with `--check`, adapters that compute wrongly.
-pub fn run(args: &DevicesArgs, ctx: &Context) -> anyhow::Result<()> {
-    let adapters = list_adapters();
-    let chosen = select(&adapters, args.device.as_deref())?;
-    warn_of_damage(&damaged_lists());
-    if args.check {
-        return check(&adapters, &chosen, ctx);
+impl Subcommand for DevicesArgs {
+    fn run(&self, ctx: &Context) -> anyhow::Result<()> {
+        let adapters = list_adapters();
+        let chosen = select(&adapters, self.device.as_deref())?;
+        warn_of_damage(damaged_list().as_ref());
+        if self.check {
+            return check(&adapters, &chosen, ctx);
+        }
+        let choices =
+            [BackendChoice::Auto, BackendChoice::Gpu].map(|choice| (choice, taken(choice, &adapters)));
+        if ctx.json {
+            let choices: serde_json::Map<_, _> = choices
+                .iter()
+                .map(|(choice, (index, reason))| {
+                    (choice.to_string(), json!({ "adapter": index, "reason": reason }))
+                })
+                .collect();
+            let listed = chosen
+                .iter()
+                .map(|&index| listing(&adapters[index]))
+                .collect::<serde_json::Result<Vec<_>>>()?;
+            return Ok(write_stdout(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
+        }
+        if ctx.quiet {
+            return Ok(());
+        }
+        let mut out = String::new();
+        for &index in &chosen {
+            describe(&mut out, index, &adapters[index]);
+        }
+        if adapters.is_empty() {
+            out += &format!("no adapter: {NO_ADAPTER}\n");
+        }
+        for (choice, (index, reason)) in choices {
+            let taken = match index {
+                Some(index) => format!("adapter {index}, {}", adapters[index].name),
+                None if choice == BackendChoice::Auto => "the CPU backend".into(),
+                None => "nothing: it fails".into(),
+            };
+            let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
+        }
+        Ok(print_text(&out)?)
     }
-    let choices = [BackendChoice::Auto, BackendChoice::Gpu].map(|choice| (choice, taken(choice, &adapters)));
-    if ctx.json {
-        let choices: serde_json::Map<_, _> = choices
-            .iter()
-            .map(|(choice, (index, reason))| {
-                (choice.to_string(), json!({ "adapter": index, "reason": reason }))
-            })
-            .collect();
-        let listed =
-            chosen.iter().map(|&index| listing(&adapters[index])).collect::<serde_json::Result<Vec<_>>>()?;
-        return Ok(say(&format!("{:#}\n", json!({ "adapters": listed, "choices": choices })))?);
-    }
-    if ctx.quiet {
-        return Ok(());
-    }
-    let mut out = String::new();
-    for &index in &chosen {
-        describe(&mut out, index, &adapters[index]);
-    }
-    if adapters.is_empty() {
-        out += &format!("no adapter: {NO_ADAPTER}\n");
-    }
-    for (choice, (index, reason)) in choices {
-        let taken = match index {
-            Some(index) => format!("adapter {index}, {}", adapters[index].name),
-            None if choice == BackendChoice::Auto => "the CPU backend".into(),
-            None => "nothing: it fails".into(),
-        };
-        let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
-    }
-    Ok(tell(&out)?)
 }
 
 /// The adapter that a choice of backend takes, if any, and why. One that was found wrong is not used, and no other in its
@@ -114,15 +120,11 @@ fn missing(names: &[&str]) -> String {
     }
 }
 
-/// An adapter as JSON, with what a check found and the tiles that were measured, or null.
+/// An adapter as JSON, with what a check found, or null.
 fn listing(adapter: &AdapterSummary) -> serde_json::Result<serde_json::Value> {
     let mut value = serde_json::to_value(adapter)?;
-    let tiles = stored_tiles(adapter);
     let checked = verdict(adapter).map(|(depth, fault)| json!({ "depth": depth, "fault": fault }));
     value["checked"] = json!(checked);
-    value["tiles"] = json!(
-        tiles.map(|tiles| json!({ "loss": tiles.loss, "gradient": tiles.gradient, "staged": tiles.staged }))
-    );
     Ok(value)
 }
 
@@ -149,12 +151,6 @@ fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
             let _ = writeln!(out, "   checked           computes wrongly, and is not used: {fault}");
         }
     }
-    if let Some(TileChoice { loss, gradient, staged }) = stored_tiles(adapter) {
-        let place = if staged { "staged" } else { "not staged" };
-        let measured = "measured by gputexel bench --tiles";
-        let _ =
-            writeln!(out, "   tiles             losses {loss}, gradients {gradient}, {place}: {measured}");
-    }
 }
 
 /// Checks the chosen adapters thoroughly, and remembers what came of it.
@@ -171,14 +167,14 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
         match GpuContext::try_at(index) {
             Ok(context) => {
                 if !ctx.json && !ctx.quiet {
-                    tell(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
+                    print_text(&format!("{index}: {name} ({})\n", adapters[index].driver))?;
                 }
                 let report = Checker::new(&context, Depth::Thorough).cancel(ctx.cancel).run()?;
                 if let Err(error) = remember(context.summary(), &report) {
                     note!("gputexel: warning: the result is not kept: {error}");
                 }
                 if !ctx.json && !ctx.quiet {
-                    tell(&table(&report))?;
+                    print_text(&table(&report))?;
                 }
                 faults.extend(report.fault().map(|fault| format!("{name}: {fault}")));
                 reports.push(json!(report));
@@ -191,7 +187,10 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
         }
     }
     if ctx.json {
-        say(&format!("{}\n", serde_json::to_string(&json!({ "checks": reports, "faults": faults }))?))?;
+        write_stdout(&format!(
+            "{}\n",
+            serde_json::to_string(&json!({ "checks": reports, "faults": faults }))?
+        ))?;
     }
     match faults.is_empty() {
         true => Ok(()),

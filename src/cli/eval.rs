@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use gputexel::Error;
 use gputexel::tuning::{FileLoss, ScaleOrigin};
 
+use super::context::Context;
 use super::memory::MemoryArgs;
+use super::output::print_result;
 use super::scale::{ScaleArgs, scale_forms};
+use super::subcommand::Subcommand;
 use super::table::grouped;
-use super::{Context, answer};
 
 /// Flags of `eval`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel eval dataset.bin runs/first/params.json")]
 pub struct EvalArgs {
     /// Datasets, then the parameter file (params.json), the folder of a run, or material[:P,N,B,R,Q], schema or zero
     #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]
@@ -22,31 +25,33 @@ pub struct EvalArgs {
     #[command(flatten)]
     scale: ScaleArgs,
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    memory: MemoryArgs,
 }
 
-/// Runs `eval`.
-///
-/// # Errors
-/// Files that cannot be read or do not belong together.
-pub fn run(args: &EvalArgs, context: &Context) -> anyhow::Result<()> {
-    let loss = args.loss.as_deref().map(str::parse).transpose()?;
-    let given = args.scale.k()?;
-    let Some((parameters, datasets)) = args.files.split_last() else {
-        return Err(Error::Usage("expected a dataset and a parameter file".to_string()).into());
-    };
-    let found = FileLoss::on(datasets, parameters, loss, given)?;
-    answer(context, &found, || {
-        let FileLoss { loss, positions, loss_kind, k, origin } = &found;
-        let origin = match origin {
-            ScaleOrigin::Given => "given",
-            ScaleOrigin::File => "from the parameter file",
-            ScaleOrigin::Fitted => "fitted",
+impl Subcommand for EvalArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let loss = self.loss.as_deref().map(str::parse).transpose()?;
+        let given = self.scale.k()?;
+        let Some((parameters, datasets)) = self.files.split_last() else {
+            return Err(Error::Usage("expected a dataset and a parameter file".to_string()).into());
         };
-        format!(
-            "loss        {loss:.10} ({loss_kind})\npositions   {}\nK           {} ({origin})\n",
-            grouped(*positions),
-            scale_forms(*k),
-        )
-    })
+        let found = FileLoss::on(datasets, parameters, loss, given)?;
+        print_result(context, &found, || {
+            let FileLoss { loss, positions, loss_kind, k, origin } = &found;
+            let origin = match origin {
+                ScaleOrigin::Given => "given",
+                ScaleOrigin::File => "from the parameter file",
+                ScaleOrigin::Fitted => "fitted",
+            };
+            format!(
+                "loss        {loss:.10} ({loss_kind})\npositions   {}\nK           {} ({origin})\n",
+                grouped(*positions),
+                scale_forms(*k),
+            )
+        })
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
+    }
 }

@@ -9,15 +9,25 @@ use gputexel::wdl::Constants;
 use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
 use serde_json::{Map, Value, json};
 
+use super::context::Context;
+use super::output::{print_result, write_stdout};
+use super::subcommand::Subcommand;
 use super::table::counted;
 use super::target::{check_file_flags, or_stdout};
-use super::{Context, answer, say};
 
 /// Flags of `export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The top of each export, and docs/exports.md, explain which index is which square; \
-`gputexel import-params` reads all formats back.")]
+`gputexel import-params` reads all formats back.\n\n\
+Examples:\n  \
+gputexel export runs/first --to cpp -o src/psqt.hpp\n  \
+gputexel export params.json --to c --orientation a8 --split-material\n  \
+gputexel export params.json --to rust --fixed 256 --normalize pawn.eg=100\n  \
+gputexel export params.json --to csharp --colors both --module Psqt\n  \
+gputexel export params.json --files 4 -o tables.go --force\n  \
+gputexel export params.json --to uci --style pascal --prefix Tune\n  \
+gputexel export params.json --to csv --decimals 2 --no-header")]
 pub struct ExportArgs {
     /// A parameter file (params.json), or the folder of a run
     #[arg(value_name = "PARAMS|RUN")]
@@ -136,63 +146,65 @@ impl ExportArgs {
     }
 }
 
-/// Runs `export`.
-///
-/// # Errors
-/// Files that cannot be read or written, values that do not fit what is asked for.
-pub fn run(args: &ExportArgs, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let format = args.format()?;
-    let options = args.options(format)?;
-    check_outputs(&[or_stdout(&args.output)], [&args.source], args.force)?;
-    let exported = tables::export_file(&args.source, &options)?;
-    let Some(path) = or_stdout(&args.output) else {
-        let text = match context.json {
-            // What is JSON itself is the object.
-            true if format.name() != "json" => {
-                let object =
-                    json!({ "format": format.name(), "parameters": exported.values, "text": exported.text });
-                format!("{object}\n")
-            }
-            _ => exported.text,
-        };
-        return Ok(say(&text)?);
-    };
-    write_atomically(path, exported.text.as_bytes())?;
-    let count = exported.values;
-    let told_apart: Map<String, Value> =
-        exported.told_apart.iter().map(|(name, identifier)| (name.clone(), json!(identifier))).collect();
-    let object = json!({
-        "file": path, "format": format.name(), "parameters": count, "factor": exported.factor,
-        "k": exported.k, "told_apart": told_apart,
-    });
-    answer(context, &object, || {
-        let mut text = format!(
-            "written     {}: {} as {}\n",
-            path.display(),
-            counted(count as u64, "value"),
-            format.name()
-        );
-        if let Some(factor) = exported.factor {
-            let k = match (exported.old_k, exported.k) {
-                (Some(old), Some(new)) => format!("; K {old:.6} becomes {new:.6}"),
-                _ => String::new(),
+impl Subcommand for ExportArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let format = self.format()?;
+        let options = self.options(format)?;
+        check_outputs(&[or_stdout(&self.output)], [&self.source], self.force)?;
+        let exported = tables::export_file(&self.source, &options)?;
+        let Some(path) = or_stdout(&self.output) else {
+            let text = match context.json {
+                // What is JSON itself is the object.
+                true if format.name() != "json" => {
+                    let object = json!({ "format": format.name(), "parameters": exported.values, "text": exported.text });
+                    format!("{object}\n")
+                }
+                _ => exported.text,
             };
-            text += &format!("scaled      by {factor:.6}{k}\n");
-        }
-        for (name, identifier) in &exported.told_apart {
-            text +=
-                &format!("name        {name:?} becomes {identifier}: its name would collide with another\n");
-        }
-        text
-    })
+            return Ok(write_stdout(&text)?);
+        };
+        write_atomically(path, exported.text.as_bytes())?;
+        let count = exported.values;
+        let told_apart: Map<String, Value> =
+            exported.told_apart.iter().map(|(name, identifier)| (name.clone(), json!(identifier))).collect();
+        let object = json!({
+            "file": path, "format": format.name(), "parameters": count, "factor": exported.factor,
+            "k": exported.k, "told_apart": told_apart,
+        });
+        print_result(context, &object, || {
+            let mut text = format!(
+                "written     {}: {} as {}\n",
+                path.display(),
+                counted(count as u64, "value"),
+                format.name()
+            );
+            if let Some(factor) = exported.factor {
+                let k = match (exported.old_k, exported.k) {
+                    (Some(old), Some(new)) => format!("; K {old:.6} becomes {new:.6}"),
+                    _ => String::new(),
+                };
+                text += &format!("scaled      by {factor:.6}{k}\n");
+            }
+            for (name, identifier) in &exported.told_apart {
+                text += &format!(
+                    "name        {name:?} becomes {identifier}: its name would collide with another\n"
+                );
+            }
+            text
+        })
+    }
 }
 
 /// Flags of `import-params`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Reads the output of `gputexel export`, arrays with markers as used by `gputexel patch tables`, CSV with \
-the columns name, mg and eg, and setoption lines. Anything missing from the file is reported.")]
+the columns name, mg and eg, and setoption lines. Anything missing from the file is reported.\n\n\
+Examples:\n  \
+gputexel import-params tables.hpp -o params.json\n  \
+gputexel import-params src/psqt.cpp --model pst -o psqt.json\n  \
+gputexel import-params options.txt --like runs/first -o changed.json")]
 pub struct ImportParamsArgs {
     /// An export: source code, CSV, UCI options, .params or JSON; or several sources that together have the values, with
     /// --like or --model
@@ -215,42 +227,41 @@ pub struct ImportParamsArgs {
     force: bool,
 }
 
-/// Runs `import-params`.
-///
-/// # Errors
-/// Files that are no exports or do not belong together, and those that cannot be read or written.
-pub fn run_import(args: &ImportParamsArgs, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    check_outputs(&[or_stdout(&args.output)], args.like.iter().chain(&args.files), args.force)?;
-    let file = match &args.like {
-        Some(path) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
-            Some(LikeSource::Features(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
-        }
-        path => path.clone().map(LikeSource::File),
-    };
-    let request = ImportRequest {
-        files: args.files.clone(),
-        like: file.or_else(|| args.model.clone().map(LikeSource::Set)),
-        trust: args.trust_marker,
-    };
-    let imported = tables::import_files(&request)?;
-    let Some(path) = or_stdout(&args.output) else {
-        let files = args.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
-        for note in &imported.notes {
-            let line = format!("{files}: {note}");
-            note!("gputexel: {}", gputexel::printable(&line));
-        }
-        return Ok(say(&imported.file.to_json())?);
-    };
-    write_atomically(path, imported.file.to_json().as_bytes())?;
-    let count = 2 * imported.file.parameters.len();
-    let object = json!({
-        "file": path, "format": imported.format.name(), "feature_set": imported.file.feature_set,
-        "parameters": count, "k": imported.file.k, "notes": imported.notes,
-    });
-    answer(context, &object, || {
-        let set = &imported.file.feature_set;
-        let notes: String = imported.notes.iter().map(|note| format!("note        {note}\n")).collect();
-        format!("written     {}: {} ({set})\n{notes}", path.display(), counted(count as u64, "value"))
-    })
+impl Subcommand for ImportParamsArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        check_outputs(&[or_stdout(&self.output)], self.like.iter().chain(&self.files), self.force)?;
+        let file = match &self.like {
+            Some(path) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
+                Some(LikeSource::Features(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
+            }
+            path => path.clone().map(LikeSource::File),
+        };
+        let request = ImportRequest {
+            files: self.files.clone(),
+            like: file.or_else(|| self.model.clone().map(LikeSource::Set)),
+            trust: self.trust_marker,
+        };
+        let imported = tables::import_files(&request)?;
+        let Some(path) = or_stdout(&self.output) else {
+            let files =
+                self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
+            for note in &imported.notes {
+                let line = format!("{files}: {note}");
+                note!("gputexel: {}", gputexel::printable(&line));
+            }
+            return Ok(write_stdout(&imported.file.to_json())?);
+        };
+        write_atomically(path, imported.file.to_json().as_bytes())?;
+        let count = 2 * imported.file.parameters.len();
+        let object = json!({
+            "file": path, "format": imported.format.name(), "feature_set": imported.file.feature_set,
+            "parameters": count, "k": imported.file.k, "notes": imported.notes,
+        });
+        print_result(context, &object, || {
+            let set = &imported.file.feature_set;
+            let notes: String = imported.notes.iter().map(|note| format!("note        {note}\n")).collect();
+            format!("written     {}: {} ({set})\n{notes}", path.display(), counted(count as u64, "value"))
+        })
+    }
 }

@@ -9,14 +9,15 @@ use gputexel::conversion::{ConversionSettings, convert};
 use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
 use gputexel::formats::OutputFormat;
 
+use super::context::Context;
 use super::convert::describe as describe_conversion;
-use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
 use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
+use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source};
 use super::reading_progress::with_progress;
+use super::subcommand::Subcommand;
 use super::table::{bytes, counted, grouped, result_table};
-use super::{Context, answer};
 
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
@@ -41,7 +42,11 @@ For an engine that prints its own trace, --positions writes what was selected, a
 
   gputexel extract games.pgn --resolve quiescence --positions quiet.fens
   engine trace < quiet.fens > trace.svm
-  gputexel import trace.svm --schema schema.json -o own.bin")]
+  gputexel import trace.svm --schema schema.json -o own.bin\n\n\
+Examples:\n  \
+gputexel extract games.pgn.zst more.pgn -o dataset.bin\n  \
+gputexel extract games.pgn --preset unique --per-game 20 -o d.bin\n  \
+gputexel extract positions.epd --model material -o d.bin")]
 pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -78,29 +83,7 @@ pub struct ExtractArgs {
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
-    determinism: DeterminismArgs,
-    #[command(flatten)]
-    pub(super) memory: MemoryArgs,
-}
-
-impl Repeatable for ExtractArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        let resumed = self.resume.then_some("an extraction that is resumed cannot be repeated");
-        obstacle_of_inputs(&self.inputs).or(resumed)
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.force = false;
-        self.reading.set_threads(threads);
-        let all = [&mut self.output, &mut self.positions];
-        all.into_iter().flatten().for_each(|output| outputs.move_into(folder, output));
-        outputs
-    }
+    memory: MemoryArgs,
 }
 
 impl ExtractArgs {
@@ -120,38 +103,43 @@ impl ExtractArgs {
     }
 }
 
-/// Runs `extract`.
-///
-/// # Errors
-/// Those of [`gputexel::extraction::extract`] and [`gputexel::conversion::convert`].
-pub fn run(args: &ExtractArgs, context: &Context) -> anyhow::Result<()> {
-    if let Some(output) = &args.positions {
-        let settings = args.conversion(output)?;
-        let report = with_progress(context, |hooks| convert(&args.inputs, &settings, output, hooks))?;
-        return answer(context, &report, || describe_conversion(&report));
-    }
-    let settings = args.settings()?;
-    // Required unless there are positions to write.
-    let output = args.output.as_deref().unwrap_or(Path::new(""));
-    let Some(size) = args.shard_size else {
-        let report = with_progress(context, |hooks| extract(&args.inputs, &settings, output, hooks))?;
-        return answer(context, &report, || describe(&report));
-    };
-    let (inputs, folder) = (&args.inputs, output);
-    let done =
-        with_progress(context, |hooks| extract_shards(inputs, &settings, folder, size, args.resume, hooks))?;
-    if let Some(byte) = done.damaged_at {
-        let folder = folder.display();
-        note!("gputexel: warning: what {folder} kept was damaged at byte {byte}; the rest was read again");
-    }
-    answer(context, &done, || {
-        let mut text = describe(&done.report);
-        let _ = writeln!(text, "{} in the folder", counted(done.shards as u64, "shard"));
-        if let Some(positions) = done.resumed_positions {
-            let _ = writeln!(text, "resumed: {} had been read before", counted(positions, "position"));
+impl Subcommand for ExtractArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        if let Some(output) = &self.positions {
+            let settings = self.conversion(output)?;
+            let report = with_progress(context, |hooks| convert(&self.inputs, &settings, output, hooks))?;
+            return print_result(context, &report, || describe_conversion(&report));
         }
-        text
-    })
+        let settings = self.settings()?;
+        // Required unless there are positions to write.
+        let output = self.output.as_deref().unwrap_or(Path::new(""));
+        let Some(size) = self.shard_size else {
+            let report = with_progress(context, |hooks| extract(&self.inputs, &settings, output, hooks))?;
+            return print_result(context, &report, || describe(&report));
+        };
+        let (inputs, folder) = (&self.inputs, output);
+        let done = with_progress(context, |hooks| {
+            extract_shards(inputs, &settings, folder, size, self.resume, hooks)
+        })?;
+        if let Some(byte) = done.damaged_at {
+            let folder = folder.display();
+            note!(
+                "gputexel: warning: what {folder} kept was damaged at byte {byte}; the rest was read again"
+            );
+        }
+        print_result(context, &done, || {
+            let mut text = describe(&done.report);
+            let _ = writeln!(text, "{} in the folder", counted(done.shards as u64, "shard"));
+            if let Some(positions) = done.resumed_positions {
+                let _ = writeln!(text, "resumed: {} had been read before", counted(positions, "position"));
+            }
+            text
+        })
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
+    }
 }
 
 /// The report in words.

@@ -6,15 +6,20 @@ use gputexel::chess::PhaseSettings;
 use gputexel::model::FeatureGroup;
 use serde_json::json;
 
+use super::context::Context;
 use super::king_flags::KingArgs;
+use super::output::{print_text, write_stdout};
+use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
-use super::{Context, say, tell};
 
 /// Flags of `features`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every feature has a middlegame and an endgame parameter, such as knight_mobility_4.mg. The names of \
-features and groups are the ones used by --freeze, bases, `spsa` and `uci`.")]
+features and groups are the ones used by --freeze, bases, `spsa` and `uci`.\n\n\
+Examples:\n  \
+gputexel features classical\n  \
+gputexel features classical --group knight_mobility --names")]
 pub struct FeaturesArgs {
     /// The feature set: pst, material, classical or full
     #[arg(value_name = "MODEL", default_value = "classical")]
@@ -29,47 +34,45 @@ pub struct FeaturesArgs {
     names: bool,
 }
 
-/// Runs `features`.
-///
-/// # Errors
-/// [`gputexel::Error::Usage`] for feature sets and groups that there are not.
-pub fn run(args: &FeaturesArgs, context: &Context) -> anyhow::Result<()> {
-    let set = args.kings.feature_set(&args.model, PhaseSettings::default())?;
-    let chosen = args.group.as_deref();
-    let mut groups: Vec<(FeatureGroup<'_>, String)> =
-        set.groups().into_iter().zip(set.arrangements()).collect();
-    groups.retain(|(group, _)| chosen.is_none_or(|chosen| chosen == group.name));
-    if groups.is_empty() {
-        let group = chosen.unwrap_or_default();
-        let text = format!("group '{group}': feature set '{}' has no such group", set.name());
-        return Err(gputexel::Error::Usage(text).into());
-    }
-    if context.json {
-        let groups: Vec<FeatureGroup<'_>> = groups.into_iter().map(|(group, _)| group).collect();
-        return Ok(say(&format!("{}\n", json!({ "model": set.name(), "groups": groups })))?);
-    }
-    if context.quiet {
-        return Ok(());
-    }
-    let count: usize = groups.iter().map(|(group, _)| group.features.len()).sum();
-    let mut text = format!(
-        "{}: {}, {} parameters\n",
-        set.name(),
-        counted(count as u64, "feature"),
-        grouped(2 * count as u64)
-    );
-    for (FeatureGroup { name, definition, features }, arrangement) in groups {
-        let count = match arrangement.as_str() {
-            "" => features.len().to_string(),
-            arrangement => format!("{}, {arrangement}", features.len()),
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{name} ({count})\n  {definition}");
-        if args.names || chosen.is_some() {
-            for row in features.chunks(8) {
-                let _ = writeln!(text, "    {}", row.join(" "));
+impl Subcommand for FeaturesArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let set = self.kings.feature_set(&self.model, PhaseSettings::default())?;
+        let chosen = self.group.as_deref();
+        let mut groups: Vec<(FeatureGroup<'_>, String)> =
+            set.groups().into_iter().zip(set.arrangements()).collect();
+        groups.retain(|(group, _)| chosen.is_none_or(|chosen| chosen == group.name));
+        if groups.is_empty() {
+            let group = chosen.unwrap_or_default();
+            let text = format!("group '{group}': feature set '{}' has no such group", set.name());
+            return Err(gputexel::Error::Usage(text).into());
+        }
+        if context.json {
+            let groups: Vec<FeatureGroup<'_>> = groups.into_iter().map(|(group, _)| group).collect();
+            return Ok(write_stdout(&format!("{}\n", json!({ "model": set.name(), "groups": groups })))?);
+        }
+        if context.quiet {
+            return Ok(());
+        }
+        let count: usize = groups.iter().map(|(group, _)| group.features.len()).sum();
+        let mut text = format!(
+            "{}: {}, {} parameters\n",
+            set.name(),
+            counted(count as u64, "feature"),
+            grouped(2 * count as u64)
+        );
+        for (FeatureGroup { name, definition, features }, arrangement) in groups {
+            let count = match arrangement.as_str() {
+                "" => features.len().to_string(),
+                arrangement => format!("{}, {arrangement}", features.len()),
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "\n{name} ({count})\n  {definition}");
+            if self.names || chosen.is_some() {
+                for row in features.chunks(8) {
+                    let _ = writeln!(text, "    {}", row.join(" "));
+                }
             }
         }
+        Ok(print_text(&text)?)
     }
-    Ok(tell(&text)?)
 }

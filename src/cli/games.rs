@@ -7,7 +7,7 @@ use gputexel::matches::{Adjudication, DrawRule, Side, TimeControl, WinRule, dead
 use gputexel::run_folder::RunFolder;
 use gputexel::{Error, Recorded, Result};
 
-use super::Context;
+use super::context::Context;
 
 /// Warnings of the library on standard error; one of a folder that could not be locked is never left out.
 pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) {

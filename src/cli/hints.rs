@@ -46,7 +46,7 @@ fn of_unfinished(error: &Error) -> Option<String> {
     let Error::Input { path, .. } = &**inner else { return None };
     let folder = gputexel::printable(&path.display().to_string()).into_owned();
     error.remedy().map(|unfinished| match unfinished {
-        Unfinished::Run => format!("; resume it with 'gputexel tune --resume {folder}' (or pso)"),
+        Unfinished::Run => format!("; resume it with 'gputexel tune --resume {folder}'"),
         Unfinished::Sweep => format!("; 'gputexel sweep --resume {folder} --best FILE' trains them"),
         Unfinished::Spsa => format!("; resume it with 'gputexel spsa run --resume {folder}'"),
     })

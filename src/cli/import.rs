@@ -9,12 +9,13 @@ use gputexel::tracing::{TracingSettings, import_traced};
 use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
-use super::determinism::{DeterminismArgs, Outputs, Repeatable, obstacle_of_inputs};
+use super::context::Context;
 use super::memory::MemoryArgs;
+use super::output::print_result;
 use super::reading_progress::with_progress;
+use super::subcommand::Subcommand;
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
 use super::trace_command::TraceCommandArgs;
-use super::{Context, answer};
 
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,10 @@ With --trace-command, inputs are positions, and an engine is asked for their tra
   gputexel import all.fens --trace-command 'engine trace {params}' --schema schema.json -o dataset.bin
   gputexel tune dataset.bin --requiesce 2 --trace-command 'engine trace {params}'
 
-docs/import.md describes both formats, and has programs in C++ and Rust that print a trace.")]
+docs/import.md describes both formats, and has programs in C++ and Rust that print a trace.\n\n\
+Examples:\n  \
+gputexel import --schema-from trace.svm -o schema.json\n  \
+gputexel import trace.svm --schema schema.json -o dataset.bin")]
 pub struct ImportArgs {
     /// Traces; - reads standard input. With --trace-command, positions: lines 'GAME RESULT FEN [SCORE]', as `extract
     /// --positions` writes them, or whatever `convert` reads
@@ -65,27 +69,7 @@ pub struct ImportArgs {
     #[command(flatten)]
     tracing: TraceCommandArgs,
     #[command(flatten)]
-    determinism: DeterminismArgs,
-    #[command(flatten)]
-    pub(super) memory: MemoryArgs,
-}
-
-impl Repeatable for ImportArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        obstacle_of_inputs(&self.inputs)
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.force = false;
-        self.threads = Some(threads);
-        outputs.move_into(folder, &mut self.output);
-        outputs
-    }
+    memory: MemoryArgs,
 }
 
 impl ImportArgs {
@@ -99,6 +83,7 @@ impl ImportArgs {
 
 /// Flags of `trace`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel trace dataset.bin -o trace.svm --schema schema.json")]
 pub struct TraceArgs {
     /// Datasets with the same feature set
     #[arg(required = true, value_name = "DATASET")]
@@ -113,47 +98,51 @@ pub struct TraceArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    memory: MemoryArgs,
 }
 
-/// Runs `import`.
-///
-/// # Errors
-/// Those of [`gputexel::trace::import`], [`gputexel::tracing::import_traced`] and [`gputexel::trace::survey`].
-pub fn run(args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
-    if let Some(path) = &args.schema_from {
-        return write_schema(path, args, context);
+impl Subcommand for ImportArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        if let Some(path) = &self.schema_from {
+            return write_schema(path, self, context);
+        }
+        let schema = self.schema.as_deref().unwrap_or(Path::new(""));
+        check_apart(&[Some(&self.output)], &[schema])?;
+        let report = match self.tracing.command()? {
+            None => {
+                let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
+                self.apply(&mut settings);
+                with_progress(context, |hooks| import(&self.inputs, &settings, &self.output, hooks))?
+            }
+            Some(command) => {
+                let mut settings = TracingSettings::read(command, schema)?;
+                self.apply(&mut settings.import);
+                with_progress(context, |hooks| import_traced(&self.inputs, &settings, &self.output, hooks))?
+            }
+        };
+        print_result(context, &report, || describe(&report))
     }
-    let schema = args.schema.as_deref().unwrap_or(Path::new(""));
-    check_apart(&[Some(&args.output)], &[schema])?;
-    let report = match args.tracing.command()? {
-        None => {
-            let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
-            args.apply(&mut settings);
-            with_progress(context, |hooks| import(&args.inputs, &settings, &args.output, hooks))?
-        }
-        Some(command) => {
-            let mut settings = TracingSettings::read(command, schema)?;
-            args.apply(&mut settings.import);
-            with_progress(context, |hooks| import_traced(&args.inputs, &settings, &args.output, hooks))?
-        }
-    };
-    answer(context, &report, || describe(&report))
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
+    }
 }
 
-/// Runs `trace`.
-///
-/// # Errors
-/// Those of reading datasets and of [`gputexel::trace::export`].
-pub fn run_trace(args: &TraceArgs, context: &Context) -> anyhow::Result<()> {
-    check_outputs(&[Some(&args.output), Some(&args.schema)], &args.datasets, args.force)?;
-    let data = dataset::read_many(&args.datasets)?;
-    export_files(&data, &args.output, &args.schema)?;
-    let object = json!({ "trace": args.output, "schema": args.schema, "positions": data.len() });
-    answer(context, &object, || {
-        let count = counted(data.len() as u64, "position");
-        format!("{}: {count}, schema {}\n", args.output.display(), args.schema.display())
-    })
+impl Subcommand for TraceArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        check_outputs(&[Some(&self.output), Some(&self.schema)], &self.datasets, self.force)?;
+        let data = dataset::read_many(&self.datasets)?;
+        export_files(&data, &self.output, &self.schema)?;
+        let object = json!({ "trace": self.output, "schema": self.schema, "positions": data.len() });
+        print_result(context, &object, || {
+            let count = counted(data.len() as u64, "position");
+            format!("{}: {count}, schema {}\n", self.output.display(), self.schema.display())
+        })
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
+    }
 }
 
 fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
@@ -168,7 +157,7 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Re
         "index_base": schema.index_base, "dense": found.dense, "games": found.games,
         "positions": found.positions,
     });
-    answer(context, &object, || {
+    print_result(context, &object, || {
         format!(
             "{}: {}, indices {first} to {last}\n  phase {phase}\n  schema with {} written to {}; \
              fill in the columns that are not coefficients, names and priors\n",

@@ -9,12 +9,15 @@ use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{ChecksumState, SourceRecord};
 use gputexel::extraction::InputFormat;
 
+use super::context::Context;
+use super::output::{print_text, write_stdout};
 use super::scale::scale_forms;
+use super::subcommand::Subcommand;
 use super::table::{aligned, bytes, counted, grouped, percent, phase_table};
-use super::{Context, say, tell};
 
 /// Flags of `info`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel info dataset.bin")]
 pub struct InfoArgs {
     /// Datasets to describe
     #[arg(required = true, value_name = "DATASET")]
@@ -24,33 +27,36 @@ pub struct InfoArgs {
     features: bool,
 }
 
-/// Runs `info`.
-///
-/// # Errors
-/// Those of reading datasets; a damaged one is described before the error is returned.
-pub fn run(args: &InfoArgs, context: &Context) -> anyhow::Result<()> {
-    let mut first_error = None;
-    let mut infos = Vec::new();
-    for path in &args.datasets {
-        match Info::read(path, args.features) {
-            Ok((info, damage)) => {
-                if !context.json && !context.quiet {
-                    tell(&describe(&info))?;
+impl Subcommand for InfoArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let mut first_error = None;
+        let mut infos = Vec::new();
+        for path in &self.datasets {
+            match Info::read(path, self.features) {
+                Ok((info, damage)) => {
+                    if !context.json && !context.quiet {
+                        print_text(&describe(&info))?;
+                    }
+                    infos.push(info);
+                    first_error = first_error.or(damage);
                 }
-                infos.push(info);
-                first_error = first_error.or(damage);
+                Err(error) => first_error = first_error.or(Some(error)),
             }
-            Err(error) => first_error = first_error.or(Some(error)),
         }
-    }
-    if context.json {
-        match &infos[..] {
-            [one] if args.datasets.len() == 1 => say(&format!("{}\n", serde_json::to_string(one)?))?,
-            [] => {}
-            all => say(&format!("{}\n", serde_json::to_string(&serde_json::json!({ "datasets": all }))?))?,
+        if context.json {
+            match &infos[..] {
+                [one] if self.datasets.len() == 1 => {
+                    write_stdout(&format!("{}\n", serde_json::to_string(one)?))?
+                }
+                [] => {}
+                all => write_stdout(&format!(
+                    "{}\n",
+                    serde_json::to_string(&serde_json::json!({ "datasets": all }))?
+                ))?,
+            }
         }
+        first_error.map_or(Ok(()), |error| Err(error.into()))
     }
-    first_error.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn describe(info: &Info) -> String {

@@ -4,7 +4,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, KingBuckets, KingPieces};
 use gputexel::{Error, Result};
 
-use super::parsed;
+use super::settings::parsed;
 
 /// Which squares of kings have tables of their own.
 #[derive(Debug, clap::Args)]

@@ -7,11 +7,12 @@ use gputexel::report::Report;
 use gputexel::run::InHand;
 use gputexel::run_folder::RunFolder;
 
+use super::context::Context;
+use super::output::print_text;
 use super::report::of_run;
-use super::{Context, tell};
 
 /// The flag of commands whose report can be served while they run.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[group(id = "Live", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct LiveArgs {
@@ -60,7 +61,7 @@ impl LivePage {
             // Standard output is for the one object at the end.
             note!("gputexel: live: {address}");
         } else if !context.quiet {
-            tell(&format!("live        {address}\n"))?;
+            print_text(&format!("live        {address}\n"))?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gputexel::{Error, Result, parse_bytes};
 use gputexel_paging::{LimitError, available, limit, scratch_folders, usage};
 
-use super::Context;
+use super::context::Context;
 use super::table::bytes;
 
 /// What commands need for themselves, whatever they read.
@@ -54,7 +54,7 @@ fn refusal(error: &LimitError) -> Error {
 }
 
 /// Says how much was in files, if anything.
-pub fn tell(context: &Context) {
+pub fn print_use(context: &Context) {
     let usage = usage();
     if usage.refused > 0 {
         let size = bytes(usage.refused);

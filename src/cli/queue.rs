@@ -64,8 +64,8 @@ mod without {
     use gputexel::matches::{Dispatcher, Rules};
     use gputexel::{Error, Result};
 
+    use super::super::context::Context;
     use super::QueueFlags;
-    use crate::cli::Context;
 
     /// A queue that was entered: there is none.
     pub struct Queue(Infallible);
@@ -124,8 +124,8 @@ mod with {
     use gputexel::matches::{Dispatcher, Rules, check_concurrency};
     use gputexel::{Error, Result};
 
+    use super::super::context::Context;
     use super::{AccessFlags, PAIRS, QueueFlags};
-    use crate::cli::Context;
 
     /// A queue that was entered.
     pub struct Queue(Connection);

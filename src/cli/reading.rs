@@ -66,11 +66,6 @@ pub struct ReadingArgs {
 }
 
 impl ReadingArgs {
-    /// As with `--threads`.
-    pub fn set_threads(&mut self, threads: usize) {
-        self.threads = Some(threads);
-    }
-
     /// Puts the flags into settings; those of the selection override `rules`, unless a preset is named.
     ///
     /// # Errors

@@ -4,9 +4,9 @@ use gputexel::Result;
 use gputexel::extraction::{Hooks, Progress};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
+use super::context::Context;
 use super::lines::LineTimer;
 use super::table::{bytes, counted};
-use super::{Context, prints_lines, shows_progress};
 
 /// How far reading is: a bar, or plain lines. The bar clears itself when dropped.
 pub struct Reading {
@@ -17,14 +17,14 @@ pub struct Reading {
 impl Reading {
     /// Begins to show.
     pub fn begin(context: &Context) -> Self {
-        let bar = if shows_progress(context) { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
         if let Ok(style) =
             ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {msg}")
         {
             bar.set_style(style);
         }
         let bar = bar.with_finish(ProgressFinish::AndClear);
-        Self { bar, lines: prints_lines(context).then(LineTimer::start) }
+        Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
     /// Shows where it is.

@@ -11,15 +11,20 @@ use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, check_apart, check_target, write_atomically};
 use serde_json::json;
 
+use super::context::Context;
 use super::memory::MemoryArgs;
+use super::output::{print_result, print_text, write_stdout};
 use super::spsa::run::page;
-use super::{Context, answer, say, tell};
+use super::subcommand::Subcommand;
 
 /// Flags of `report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every run writes report.html at its end; this command rewrites it, for example with another version of the \
-program, or if the run was killed.")]
+program, or if the run was killed.\n\n\
+Examples:\n  \
+gputexel report runs/first --open\n  \
+gputexel report runs/first -o first.html --dataset dataset.bin")]
 pub struct ReportArgs {
     /// The folder of a run of tune, pso, sweep, match or spsa
     #[arg(value_name = "RUN_FOLDER")]
@@ -37,65 +42,69 @@ pub struct ReportArgs {
     #[arg(long)]
     open: bool,
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    memory: MemoryArgs,
 }
 
-/// Runs `report`.
-///
-/// # Errors
-/// A folder that is none of a run, another dataset, files that cannot be read or written.
-pub fn run(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.output.as_deref(), args.force)?;
-    let path = &args.folder;
-    if let Some(output) = &args.output {
-        // All that is in the folder but the report is what reports are made of.
-        let inside = path.canonicalize().ok().zip(output.canonicalize().ok());
-        if inside.is_some_and(|(folder, output)| output.starts_with(&folder) && output != folder.join(REPORT))
-        {
-            return Err(Error::Usage(format!("{}: is part of the run", output.display())).into());
+impl Subcommand for ReportArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        check_target(self.output.as_deref(), self.force)?;
+        let path = &self.folder;
+        if let Some(output) = &self.output {
+            // All that is in the folder but the report is what reports are made of.
+            let inside = path.canonicalize().ok().zip(output.canonicalize().ok());
+            if inside
+                .is_some_and(|(folder, output)| output.starts_with(&folder) && output != folder.join(REPORT))
+            {
+                return Err(Error::Usage(format!("{}: is part of the run", output.display())).into());
+            }
         }
-    }
-    let folder = RunFolder::view(path);
-    if is_match(path) {
-        let report = match_report(path)?;
-        return plain(args, context, "match", report.final_, &report.to_html(None)?);
-    }
-    if page::is_run(path) {
-        let report = page::of_folder(path)?;
-        return plain(args, context, "run by games", report.final_, &report.to_html(None)?);
-    }
-    let report = if is_sweep(path) {
-        let report = sweep_report(&folder)?;
-        if let Some(dataset) = args.dataset.first() {
-            let text = format!("--dataset {}: the report of a sweep needs no positions", dataset.display());
-            return Err(Error::Usage(text).into());
+        let folder = RunFolder::view(path);
+        if is_match(path) {
+            let report = match_report(path)?;
+            return plain(self, context, "match", report.final_, &report.to_html(None)?);
         }
-        report
-    } else {
-        let record: RunRecord = folder.record(Kind::Run)?;
-        let named =
-            record.config.datasets.iter().map(Path::new).chain(args.dataset.iter().map(PathBuf::as_path));
-        check_apart(&[args.output.as_deref()], &named.collect::<Vec<_>>())?;
-        again(&folder, &record, &args.dataset)?
-    };
-    let target = args.output.clone().unwrap_or_else(|| path.join(REPORT));
-    let html = report.to_html(None)?;
-    write(&target, &html, args.open)?;
-    if context.json {
-        let object = json!({
-            "report": target, "bytes": html.len(), "final": report.final_,
-            "positions": report.diagnostics.as_ref().map(|d| d.sets.iter().map(|set| set.positions).sum::<u64>()),
-        });
-        return Ok(say(&format!("{object}\n"))?);
+        if page::is_run(path) {
+            let report = page::of_folder(path)?;
+            return plain(self, context, "run by games", report.final_, &report.to_html(None)?);
+        }
+        let report = if is_sweep(path) {
+            let report = sweep_report(&folder)?;
+            if let Some(dataset) = self.dataset.first() {
+                let text =
+                    format!("--dataset {}: the report of a sweep needs no positions", dataset.display());
+                return Err(Error::Usage(text).into());
+            }
+            report
+        } else {
+            let record: RunRecord = folder.record(Kind::Run)?;
+            let named =
+                record.config.datasets.iter().map(Path::new).chain(self.dataset.iter().map(PathBuf::as_path));
+            check_apart(&[self.output.as_deref()], &named.collect::<Vec<_>>())?;
+            again(&folder, &record, &self.dataset)?
+        };
+        let target = self.output.clone().unwrap_or_else(|| path.join(REPORT));
+        let html = report.to_html(None)?;
+        write(&target, &html, self.open)?;
+        if context.json {
+            let object = json!({
+                "report": target, "bytes": html.len(), "final": report.final_,
+                "positions": report.diagnostics.as_ref().map(|d| d.sets.iter().map(|set| set.positions).sum::<u64>()),
+            });
+            return Ok(write_stdout(&format!("{object}\n"))?);
+        }
+        if context.quiet {
+            return Ok(());
+        }
+        let note = match report.diagnostics_note.as_str() {
+            "" => String::new(),
+            note => format!("note        {note}\n"),
+        };
+        Ok(print_text(&format!("{note}written     {}\n", target.display()))?)
     }
-    if context.quiet {
-        return Ok(());
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
     }
-    let note = match report.diagnostics_note.as_str() {
-        "" => String::new(),
-        note => format!("note        {note}\n"),
-    };
-    Ok(tell(&format!("{note}written     {}\n", target.display()))?)
 }
 
 /// The report of a folder of any kind from nothing but what is in it.
@@ -132,7 +141,7 @@ fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html:
     let target = args.output.clone().unwrap_or_else(|| args.folder.join(REPORT));
     write(&target, html, args.open)?;
     let object = json!({ "report": target, "bytes": html.len(), "final": is_final });
-    answer(context, &object, || format!("written     {}\n", target.display()))
+    print_result(context, &object, || format!("written     {}\n", target.display()))
 }
 
 /// Writes a report, and shows it if asked to.

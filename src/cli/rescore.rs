@@ -10,10 +10,12 @@ use gputexel::extraction::Hooks;
 use gputexel::matches::{TimeControl, deadline_from_seconds};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::context::Context;
 use super::convert::{ConversionArgs, describe as describe_conversion};
 use super::games::side;
+use super::output::print_result;
+use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
-use super::{Context, answer, shows_progress};
 
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
@@ -29,7 +31,11 @@ within their reach that have no castling rights: a win is 1, a loss 0, and a dra
 a win scores 20000 centipawns less the plies to the next capture, pawn move or mate (DTZ). Everything else, the order \
 and the selection are as with convert. The engine's scores are kept in OUTPUT.rescore until the output is complete, \
 so that --resume loses at most 64 positions per thread. Positions are scored in blocks of 64 that begin with empty \
-tables: with fixed nodes or depth, scores depend neither on --concurrency nor on interruptions.")]
+tables: with fixed nodes or depth, scores depend neither on --concurrency nor on interruptions.\n\n\
+Examples:\n  \
+gputexel rescore quiet.epd -o rescored.binpack --engine /usr/games/stockfish --nodes 20000\n  \
+gputexel rescore games.binpack -o endings.binpack --syzygy /data/syzygy --skip-missing\n  \
+gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8 --resume")]
 pub struct RescoreArgs {
     #[command(flatten)]
     conversion: ConversionArgs,
@@ -108,41 +114,39 @@ impl RescoreArgs {
     }
 }
 
-/// Runs `rescore`.
-///
-/// # Errors
-/// Those of [`rescore`].
-pub fn run(args: &RescoreArgs, context: &Context) -> anyhow::Result<()> {
-    let options = args.options()?;
-    let settings = args.conversion.settings()?;
-    let ConversionArgs { inputs, output, .. } = &args.conversion;
-    let bar = if shows_progress(context) { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-        bar.set_style(style);
+impl Subcommand for RescoreArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let options = self.options()?;
+        let settings = self.conversion.settings()?;
+        let ConversionArgs { inputs, output, .. } = &self.conversion;
+        let bar = if context.shows_progress() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        let lines = !context.shows_progress() && !context.quiet && !context.json;
+        let begin = Instant::now();
+        let mut last_line = begin;
+        let mut observe = |progress: &Progress| {
+            let rate = (progress.scored - progress.known) as f64 / begin.elapsed().as_secs_f64();
+            let text = format!("{} scored, {rate:.0} positions/s", counted(progress.scored, "position"));
+            if lines && last_line.elapsed() >= LINES_EVERY {
+                last_line = Instant::now();
+                note!("{text}");
+            }
+            bar.set_message(text);
+            bar.tick();
+        };
+        let mut hooks = Hooks { cancel: context.cancel, progress: &mut |_| () };
+        let report = rescore(inputs, &settings, output, &options, &mut hooks, context.cancel, &mut observe);
+        bar.finish_and_clear();
+        let report = report.map_err(|error| match error {
+            gputexel::Error::Interrupted(what) if self.engine.is_some() => {
+                gputexel::Error::Interrupted(format!("{what}; the same command with --resume continues"))
+            }
+            error => error,
+        })?;
+        print_result(context, &report, || describe(&report))
     }
-    let lines = !shows_progress(context) && !context.quiet && !context.json;
-    let begin = Instant::now();
-    let mut last_line = begin;
-    let mut observe = |progress: &Progress| {
-        let rate = (progress.scored - progress.known) as f64 / begin.elapsed().as_secs_f64();
-        let text = format!("{} scored, {rate:.0} positions/s", counted(progress.scored, "position"));
-        if lines && last_line.elapsed() >= LINES_EVERY {
-            last_line = Instant::now();
-            note!("{text}");
-        }
-        bar.set_message(text);
-        bar.tick();
-    };
-    let mut hooks = Hooks { cancel: context.cancel, progress: &mut |_| () };
-    let report = rescore(inputs, &settings, output, &options, &mut hooks, context.cancel, &mut observe);
-    bar.finish_and_clear();
-    let report = report.map_err(|error| match error {
-        gputexel::Error::Interrupted(what) if args.engine.is_some() => {
-            gputexel::Error::Interrupted(format!("{what}; the same command with --resume continues"))
-        }
-        error => error,
-    })?;
-    answer(context, &report, || describe(&report))
 }
 
 /// The report in words.

@@ -59,7 +59,9 @@ impl ScaleArgs {
     pub fn k(&self) -> Result<Option<f64>> {
         match self.mode() {
             None | Some(ScaleMode::Prior) => self.given(),
-            Some(_) => Err(Error::Usage("--k auto and joint only apply to tune".to_string())),
+            Some(_) => {
+                Err(Error::Usage("--k auto and joint only apply to tune, and not to swarms".to_string()))
+            }
         }
     }
 

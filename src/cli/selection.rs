@@ -3,7 +3,7 @@
 use gputexel::chess::selection::{Duplicates, Illegal, Preset, Resolve, Selection, Termination};
 use gputexel::{Error, Result};
 
-use super::parsed;
+use super::settings::parsed;
 
 /// Flags of the selection. Each is absent unless given, so that presets can be overridden; those
 /// that switch something on can be switched off again by `=false`.

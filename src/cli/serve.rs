@@ -8,7 +8,10 @@ use gputexel::Error;
 use gputexel::live::RunDirectory;
 use serde_json::json;
 
-use super::{Context, answer, report};
+use super::context::Context;
+use super::output::print_result;
+use super::report;
+use super::subcommand::Subcommand;
 
 /// How soon Ctrl-C is seen.
 const LOOK: Duration = Duration::from_millis(100);
@@ -18,7 +21,10 @@ const LOOK: Duration = Duration::from_millis(100);
 #[command(after_help = "\
 The page lists every run of tune, pso, sweep, match and spsa in DIR and the folders below it; pages of runs under way \
 refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and answers \
-nothing but requests for these pages. Symbolic links are not followed. Ctrl-C ends it.")]
+nothing but requests for these pages. Symbolic links are not followed. Ctrl-C ends it.\n\n\
+Examples:\n  \
+gputexel serve runs --open\n  \
+gputexel serve . --port 8080")]
 pub struct ServeArgs {
     /// The folder with the runs
     #[arg(value_name = "DIR", default_value = "runs")]
@@ -31,23 +37,21 @@ pub struct ServeArgs {
     open: bool,
 }
 
-/// Runs `serve`, until Ctrl-C.
-///
-/// # Errors
-/// A folder that cannot be read, a port that is taken.
-pub fn run(args: &ServeArgs, context: &Context) -> anyhow::Result<()> {
-    let served = RunDirectory::serve(&args.folder, args.port, Box::new(report::of_folder))?;
-    let address = served.address();
-    answer(context, &json!({ "address": address, "folder": args.folder }), || {
-        format!("serving     {} at {address}\nend with Ctrl-C\n", args.folder.display())
-    })?;
-    if args.open {
-        open::that_detached(address).map_err(|error| {
-            Error::Usage(format!("--open: no program opens {address} ({error}); open it in a browser"))
+impl Subcommand for ServeArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let served = RunDirectory::serve(&self.folder, self.port, Box::new(report::of_folder))?;
+        let address = served.address();
+        print_result(context, &json!({ "address": address, "folder": self.folder }), || {
+            format!("serving     {} at {address}\nend with Ctrl-C\n", self.folder.display())
         })?;
+        if self.open {
+            open::that_detached(address).map_err(|error| {
+                Error::Usage(format!("--open: no program opens {address} ({error}); open it in a browser"))
+            })?;
+        }
+        while !context.cancel.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
-    while !context.cancel.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK);
-    }
-    Ok(())
 }

@@ -1,46 +1,36 @@
-//! How results look on a terminal: labels stand out, good and bad news have colors, and lines that are too long are
-//! folded under their labels. Files, pipes and `NO_COLOR` get plain text in whole lines.
+//! Colors of results on a terminal: labels stand out, and changes for better or worse are green or red. Files, pipes and
+//! `NO_COLOR` get plain text.
 
 use std::borrow::Cow;
 
 use console::{Style, Term};
 
-/// Where the texts behind labels begin.
+/// Column at which the texts behind labels begin.
 const INDENT: usize = 12;
 
-/// Fewer columns than a label and two words need are not folded to.
-const NARROWEST: usize = 40;
-
-/// News that are good: a loss that fell, an engine that is stronger.
-pub fn good(text: &str) -> String {
+/// Green text, for improvements.
+fn positive(text: &str) -> String {
     painted(text, Style::new().green())
 }
 
-/// News that are bad.
-pub fn bad(text: &str) -> String {
+/// Red text, for changes for the worse.
+fn negative(text: &str) -> String {
     painted(text, Style::new().red())
 }
 
-/// Good news if a change is below 0, bad if it is above.
-pub fn falling(change: f64, text: &str) -> String {
-    rising(-change, text)
+/// The text of a change: green if it is below 0, red if it is above.
+pub fn lower_is_better(change: f64, text: &str) -> String {
+    higher_is_better(-change, -change, text)
 }
 
-/// Good news if a change is above 0, bad if it is below.
-pub fn rising(change: f64, text: &str) -> String {
-    match change {
-        change if change > 0.0 => good(text),
-        change if change < 0.0 => bad(text),
-        _ => text.to_string(),
-    }
-}
-
-/// Good news if all of an interval is above 0, bad if all of it is below.
-pub fn between(low: f64, high: f64, text: &str) -> String {
-    match (low, high) {
-        (low, _) if low > 0.0 => good(text),
-        (_, high) if high < 0.0 => bad(text),
-        _ => text.to_string(),
+/// The text of an interval: green if all of it is above 0, red if all of it is below.
+pub fn higher_is_better(low: f64, high: f64, text: &str) -> String {
+    if low > 0.0 {
+        positive(text)
+    } else if high < 0.0 {
+        negative(text)
+    } else {
+        text.to_string()
     }
 }
 
@@ -49,8 +39,8 @@ pub fn diff(text: &str) -> String {
     let line = |line: &str| match line.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => painted(line, Style::new().bold()),
         [b'@', b'@', ..] => painted(line, Style::new().cyan()),
-        [b'+', ..] => good(line),
-        [b'-', ..] => bad(line),
+        [b'+', ..] => positive(line),
+        [b'-', ..] => negative(line),
         _ => line.to_string(),
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
@@ -115,10 +105,11 @@ fn color(text: &str) -> Option<&str> {
     codes[end..].starts_with('m').then(|| &text[..text.len() - codes.len() + end + 1])
 }
 
-/// Results as the standard output shows them best.
-pub fn dressed(text: &str) -> String {
-    let folded = folded(&harmless(text, console::colors_enabled()), columns());
-    if console::colors_enabled() { labeled(&folded) } else { folded }
+/// Results for standard output: harmless to a terminal, with labels that stand out.
+pub fn render(text: &str) -> String {
+    let colored = console::colors_enabled();
+    let text = harmless(text, colored);
+    if colored { labeled(&text) } else { text.into_owned() }
 }
 
 /// The label of a line, with the blanks behind it, if it has one.
@@ -147,60 +138,9 @@ fn labeled(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A text whose lines fit in some columns, but for those of tables, whose columns would be lost.
-fn folded(text: &str, columns: usize) -> String {
-    let columns = columns.max(NARROWEST);
-    let line = |line: &str| {
-        if textwrap::core::display_width(line) <= columns {
-            return line.to_string();
-        }
-        let blank = line.len() - line.trim_start().len();
-        let (first, rest, below) = match label(line) {
-            Some((label, rest)) => (label, rest, INDENT),
-            None => (&line[..blank], &line[blank..], if blank == INDENT { INDENT } else { blank + 2 }),
-        };
-        if rest.contains("  ") {
-            return line.to_string();
-        }
-        let below = " ".repeat(below);
-        let options = textwrap::Options::new(columns)
-            .initial_indent(first)
-            .subsequent_indent(&below)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation)
-            .break_words(false);
-        textwrap::fill(rest, options)
-    };
-    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_lines_are_folded_under_their_labels() {
-        let text = "loss        0.1 -> 0.2 and more words than fit in forty columns\nshort\n";
-        assert_eq!(
-            folded(text, 40),
-            "loss        0.1 -> 0.2 and more words\n            than fit in forty columns\nshort\n"
-        );
-        let sentence = "never occur: knight_a1, knight_h8 and others; they keep their prior";
-        assert_eq!(
-            folded(sentence, 40),
-            "never occur: knight_a1, knight_h8 and\n  others; they keep their prior"
-        );
-        let continued = "            share chosen by results over 5 folds of games";
-        assert_eq!(
-            folded(continued, 40),
-            "            share chosen by results over\n            5 folds of games"
-        );
-        // Words are not torn apart, nor are flags and paths at their hyphens.
-        let path = "written     a-path-of-more-than-forty-columns/report.html, --and-a-flag";
-        assert_eq!(
-            folded(path, 40),
-            "written     a-path-of-more-than-forty-columns/report.html,\n            --and-a-flag"
-        );
-    }
 
     #[test]
     fn names_of_others_do_nothing_to_a_terminal() {
@@ -217,16 +157,6 @@ mod tests {
         ] {
             assert_eq!(harmless(text, true), shown);
         }
-    }
-
-    #[test]
-    fn tables_and_what_fits_stay() {
-        let table = "rank  l2      held-out    ±           over best\n1     1e-4    0.07020055  0.00000012\n";
-        assert_eq!(folded(table, 40), table);
-        assert_eq!(folded("a\n\nb", 80), "a\n\nb");
-        // Columns of less than a few words are no aim.
-        let line = "Elo         +12.3 ± 4.5 (95 %: +7.8 to +16.8)";
-        assert_eq!(folded(line, 10).lines().count(), 2);
     }
 
     #[test]

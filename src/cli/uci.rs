@@ -7,7 +7,8 @@ use gputexel::Error;
 use gputexel::engine::uci::serve;
 use gputexel::model::named_parameters;
 
-use super::Context;
+use super::context::Context;
+use super::subcommand::Subcommand;
 
 /// Flags of `uci`.
 #[derive(Debug, clap::Args)]
@@ -15,7 +16,9 @@ use super::Context;
 Commands are read from standard input until quit or end of input; a search with limits finishes \
 before the next go and at the end, one without is stopped. Every parameter of the model is an \
 option: setoption name knight_f3.mg value 12.5. In addition to UCI there are d (the position), eval (its \
-static score) and bench [DEPTH].")]
+static score) and bench [DEPTH].\n\n\
+Examples:\n  \
+gputexel uci --params runs/first/params.json")]
 pub struct UciArgs {
     /// Parameters to play with: a params.json, the folder of a run, or piece values as material or
     /// material:P,N,B,R,Q
@@ -26,24 +29,22 @@ pub struct UciArgs {
     hash: usize,
 }
 
-/// Runs `uci`.
-///
-/// # Errors
-/// Parameters that cannot be read or are out of range.
-pub fn run(args: &UciArgs, context: &Context) -> anyhow::Result<()> {
-    if context.json {
-        return Err(
-            Error::Usage("--json: uci speaks the protocol of that name and nothing else".into()).into()
-        );
-    }
-    let (set, theta) = named_parameters(&args.params)?;
-    let cancel = context.cancel;
-    // Reading from a terminal does not notice Ctrl-C; there is nothing to be tidied up.
-    std::thread::spawn(move || {
-        while !cancel.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(50));
+impl Subcommand for UciArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        if context.json {
+            return Err(
+                Error::Usage("--json: uci speaks the protocol of that name and nothing else".into()).into()
+            );
         }
-        std::process::exit(130);
-    });
-    Ok(serve(std::io::stdin().lock(), std::io::stdout(), set, theta, args.hash)?)
+        let (set, theta) = named_parameters(&self.params)?;
+        let cancel = context.cancel;
+        // Reading from a terminal does not notice Ctrl-C; there is nothing to be tidied up.
+        std::thread::spawn(move || {
+            while !cancel.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            std::process::exit(130);
+        });
+        Ok(serve(std::io::stdin().lock(), std::io::stdout(), set, theta, self.hash)?)
+    }
 }

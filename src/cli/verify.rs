@@ -13,11 +13,13 @@ use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
 
 use super::check::outliers;
+use super::context::Context;
 use super::memory::MemoryArgs;
+use super::output::print_result;
 use super::reading_progress::with_progress;
+use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
 use super::trace_command::TraceCommandArgs;
-use super::{Context, answer};
 
 /// Suspects that are listed.
 const LISTED: usize = 24;
@@ -36,7 +38,9 @@ the engine evaluates with the tuned values.
   gputexel verify quiet.fens --trace-command 'engine trace' --schema schema.json --params runs/first
 
 For parameters of gputexel's own features (pst, classical ...) the engine need not trace: lines 'FEN | EVALUATION | RESULT', \
-in centipawns from White's view, or positions in any format with scores, suffice.")]
+in centipawns from White's view, or positions in any format with scores, suffice.\n\n\
+Examples:\n  \
+gputexel verify after.svm --schema schema.json --params runs/first")]
 pub struct VerifyArgs {
     /// What the engine printed after the values were written back: traces, datasets made of them, or positions with
     /// evaluations; - is standard input. With --trace-command, the positions to trace
@@ -63,45 +67,47 @@ pub struct VerifyArgs {
     #[command(flatten)]
     tracing: TraceCommandArgs,
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    memory: MemoryArgs,
 }
 
-/// Runs `verify`.
-///
-/// # Errors
-/// Inputs that cannot be read, and an engine that does not evaluate with the tuned values.
-pub fn run(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
-    let kind = match (&args.schema, args.tracing.command()?) {
-        (Some(schema), Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
-        (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
-        (None, Some(_)) => return Err(Error::Usage("--trace-command needs --schema".to_string()).into()),
-        (None, None) if are_datasets(&args.inputs)? => EvaluationKind::Datasets,
-        (None, None) => EvaluationKind::Positions,
-    };
-    let start = match &args.start {
-        Some(path) => StartValues::File(path.clone()),
-        None => start_of(&args.params)?.map_or(StartValues::Schema, StartValues::Theta),
-    };
-    let before = match &args.before[..] {
-        // Features that are computed do not depend on the engine.
-        [] if matches!(kind, EvaluationKind::Positions) => Vec::new(),
-        [] => datasets_of(&args.params),
-        given => given.to_vec(),
-    };
-    let request = VerificationRequest {
-        inputs: args.inputs.clone(),
-        kind,
-        params: args.params.clone(),
-        start,
-        before,
-        tolerance_cp: args.tolerance,
-        max_bad_share: args.max_bad_share,
-    };
-    let found = with_progress(context, |hooks| request.run(hooks))?;
-    answer(context, &found, || describe(&found, args))?;
-    match failure(&found, args) {
-        None => Ok(()),
-        Some(reason) => Err(Error::input(&args.inputs[0], reason).into()),
+impl Subcommand for VerifyArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let kind = match (&self.schema, self.tracing.command()?) {
+            (Some(schema), Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
+            (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
+            (None, Some(_)) => return Err(Error::Usage("--trace-command needs --schema".to_string()).into()),
+            (None, None) if are_datasets(&self.inputs)? => EvaluationKind::Datasets,
+            (None, None) => EvaluationKind::Positions,
+        };
+        let start = match &self.start {
+            Some(path) => StartValues::File(path.clone()),
+            None => start_of(&self.params)?.map_or(StartValues::Schema, StartValues::Theta),
+        };
+        let before = match &self.before[..] {
+            // Features that are computed do not depend on the engine.
+            [] if matches!(kind, EvaluationKind::Positions) => Vec::new(),
+            [] => datasets_of(&self.params),
+            given => given.to_vec(),
+        };
+        let request = VerificationRequest {
+            inputs: self.inputs.clone(),
+            kind,
+            params: self.params.clone(),
+            start,
+            before,
+            tolerance_cp: self.tolerance,
+            max_bad_share: self.max_bad_share,
+        };
+        let found = with_progress(context, |hooks| request.run(hooks))?;
+        print_result(context, &found, || describe(&found, self))?;
+        match failure(&found, self) {
+            None => Ok(()),
+            Some(reason) => Err(Error::input(&self.inputs[0], reason).into()),
+        }
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
     }
 }
 

@@ -8,10 +8,13 @@ use gputexel::wdl::{ConstantsFormat, ScoreUnit, Variable, WdlReport, WdlRequest}
 use gputexel::{Error, Result};
 use serde_json::json;
 
+use super::context::Context;
+use super::output::print_result;
 use super::reading::parse_view;
 use super::reading_progress::with_progress;
+use super::settings::{parsed, with};
+use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
-use super::{Context, answer, parsed, with};
 
 /// Flags of `wdl`.
 #[derive(Debug, clap::Args)]
@@ -19,7 +22,11 @@ use super::{Context, answer, parsed, with};
     allow_negative_numbers = true,
     after_help = "\
 W(x) = 1 / (1 + e^((a - x) / b)), L(x) = W(-x), D = 1 - W - L, with a and b cubic in material or moves, as in \
-Stockfish. docs/wdl.md explains the constants and how to use them."
+Stockfish. docs/wdl.md explains the constants and how to use them.\n\n\
+Examples:\n  \
+gputexel wdl games.pgn.zst --out wdl\n  \
+gputexel wdl games.pgn --by move --normalized-by 356\n  \
+gputexel wdl games.pgn --to rust"
 )]
 pub struct WdlArgs {
     /// Games with scores in their comments, or labeled positions with scores
@@ -93,42 +100,40 @@ impl WdlArgs {
     }
 }
 
-/// Runs `wdl`.
-///
-/// # Errors
-/// Games that cannot be read or do not determine a model, files that cannot be written.
-pub fn run(args: &WdlArgs, context: &Context) -> anyhow::Result<()> {
-    let format = parsed::<ConstantsFormat>(&args.to)?;
-    let request = args.request()?;
-    if let Some(folder) = &args.out {
-        WdlReport::check_folder(folder, args.force)?;
-    }
-    let report = with_progress(context, |hooks| request.run(hooks))?;
-    if !context.quiet && !context.json {
-        for source in &report.reading.sources {
-            for warning in &source.warnings {
-                let line = format!("gputexel: warning: {}: {warning}", source.record.path);
-                note!("{}", gputexel::printable(&line));
+impl Subcommand for WdlArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let format = parsed::<ConstantsFormat>(&self.to)?;
+        let request = self.request()?;
+        if let Some(folder) = &self.out {
+            WdlReport::check_folder(folder, self.force)?;
+        }
+        let report = with_progress(context, |hooks| request.run(hooks))?;
+        if !context.quiet && !context.json {
+            for source in &report.reading.sources {
+                for warning in &source.warnings {
+                    let line = format!("gputexel: warning: {}: {warning}", source.record.path);
+                    note!("{}", gputexel::printable(&line));
+                }
             }
         }
+        let written = match &self.out {
+            Some(folder) => Some((folder.as_path(), report.write_to(folder, self.force)?)),
+            None => None,
+        };
+        if let Some(format) = format {
+            let text = report.constants().text(format);
+            return Ok(super::output::write_stdout(&match context.json {
+                true => format!("{}\n", json!({ "format": format.name(), "text": text })),
+                false => text,
+            })?);
+        }
+        let model = &report.fit.model;
+        let object = json!({
+            "pawn_value": model.pawn_value(), "draw_rate": model.draw_rate(), "report": report,
+            "folder": self.out,
+        });
+        print_result(context, &object, || describe(&report, written.as_ref()))
     }
-    let written = match &args.out {
-        Some(folder) => Some((folder.as_path(), report.write_to(folder, args.force)?)),
-        None => None,
-    };
-    if let Some(format) = format {
-        let text = report.constants().text(format);
-        return Ok(super::say(&match context.json {
-            true => format!("{}\n", json!({ "format": format.name(), "text": text })),
-            false => text,
-        })?);
-    }
-    let model = &report.fit.model;
-    let object = json!({
-        "pawn_value": model.pawn_value(), "draw_rate": model.draw_rate(), "report": report,
-        "folder": args.out,
-    });
-    answer(context, &object, || describe(&report, written.as_ref()))
 }
 
 fn describe(report: &WdlReport, written: Option<&(&Path, Vec<&str>)>) -> String {

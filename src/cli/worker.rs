@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Context;
+use super::context::Context;
 use super::queue::AccessFlags;
+use super::subcommand::Subcommand;
 
 /// Flags of `worker`.
 #[derive(Debug, clap::Args)]
@@ -12,7 +13,10 @@ A worker takes pairs of games from the queue of a NATS server, plays them with e
 sends them back, until Ctrl-C ends it; others then play what it has begun. 'match', 'selfplay' and 'spsa run' put \
 games into the queue with --queue. The built-in engine is always offered unless the configuration says otherwise. \
 Nothing that comes from the queue is run or used as a path, and engines must have the fingerprint that the run wants. \
-Limits of time are scaled to the speed of the machine.")]
+Limits of time are scaled to the speed of the machine.\n\n\
+Examples:\n  \
+gputexel worker nats://den.example\n  \
+gputexel worker tls://den.example --config worker.toml --queue-token-file token.txt")]
 pub struct WorkerArgs {
     /// The NATS server: nats://[USER:PASSWORD@]HOST[:PORT], or tls://...
     #[arg(value_name = "URL", id = "queue")]
@@ -30,52 +34,47 @@ pub struct WorkerArgs {
     access: AccessFlags,
 }
 
-/// Runs `worker`.
-///
-/// # Errors
-/// Always: there is no queue in this build.
-#[cfg(not(feature = "cluster"))]
-pub fn run(_: &WorkerArgs, _: &Context) -> anyhow::Result<()> {
-    Err(super::queue::refusal("worker").into())
-}
-
-/// Runs `worker`.
-///
-/// # Errors
-/// Configurations and engines that cannot be used, servers that cannot be reached or refuse.
-#[cfg(feature = "cluster")]
-pub fn run(args: &WorkerArgs, context: &Context) -> anyhow::Result<()> {
-    use super::table::{counted, grouped};
-    use gputexel::cluster::{Worker, WorkerConfig, WorkerSummary};
-
-    let mut config = args.config.as_deref().map(WorkerConfig::read).transpose()?.unwrap_or_default();
-    config.name = args.name.clone().or(config.name);
-    config.concurrency = args.concurrency.or(config.concurrency);
-    config.check()?;
-    let access = args.access.access(&args.queue)?;
-    let worker = Worker::join(&config, &access, context.cancel, super::queue::notify(context))?;
-    if !context.quiet {
-        let games = counted(worker.concurrency() as u64, "pair");
-        let speed = grouped(worker.nodes_per_second());
-        note!(
-            "worker '{}' has joined {}: {games} at a time, {speed} nodes/s each",
-            worker.name(),
-            access.address
-        );
-        for (engine, fingerprint) in worker.engines() {
-            note!("  {engine}, fingerprint {fingerprint}");
-        }
+impl Subcommand for WorkerArgs {
+    #[cfg(not(feature = "cluster"))]
+    fn run(&self, _: &Context) -> anyhow::Result<()> {
+        Err(super::queue::refusal("worker").into())
     }
-    let summary = worker.run()?;
-    super::answer(context, &summary, || {
-        let WorkerSummary { name, games, declined, unreadable, broken_off } = &summary;
-        let mut text = format!("worker '{name}' played {}", counted(*games, "game"));
-        for (count, what) in [(declined, "declined"), (unreadable, "unreadable"), (broken_off, "broken off")]
-        {
-            if *count > 0 {
-                text += &format!(", {} {what}", grouped(*count));
+
+    #[cfg(feature = "cluster")]
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        use super::table::{counted, grouped};
+        use gputexel::cluster::{Worker, WorkerConfig, WorkerSummary};
+
+        let mut config = self.config.as_deref().map(WorkerConfig::read).transpose()?.unwrap_or_default();
+        config.name = self.name.clone().or(config.name);
+        config.concurrency = self.concurrency.or(config.concurrency);
+        config.check()?;
+        let access = self.access.access(&self.queue)?;
+        let worker = Worker::join(&config, &access, context.cancel, super::queue::notify(context))?;
+        if !context.quiet {
+            let games = counted(worker.concurrency() as u64, "pair");
+            let speed = grouped(worker.nodes_per_second());
+            note!(
+                "worker '{}' has joined {}: {games} at a time, {speed} nodes/s each",
+                worker.name(),
+                access.address
+            );
+            for (engine, fingerprint) in worker.engines() {
+                note!("  {engine}, fingerprint {fingerprint}");
             }
         }
-        text + "\n"
-    })
+        let summary = worker.run()?;
+        super::output::print_result(context, &summary, || {
+            let WorkerSummary { name, games, declined, unreadable, broken_off } = &summary;
+            let mut text = format!("worker '{name}' played {}", counted(*games, "game"));
+            for (count, what) in
+                [(declined, "declined"), (unreadable, "unreadable"), (broken_off, "broken off")]
+            {
+                if *count > 0 {
+                    text += &format!(", {} {what}", grouped(*count));
+                }
+            }
+            text + "\n"
+        })
+    }
 }

@@ -199,11 +199,8 @@ fn several_devices_agree_to_the_last_bit() {
     let data = data(folder.path(), 3000);
     let layout = layout(&data, Some(5));
     // Another device of the same adapter each time.
-    let device = |share| ListedDevice {
-        context: Some(GpuContext::with_default_limits(true).unwrap()),
-        share,
-        tiles: None,
-    };
+    let device =
+        |share| ListedDevice { context: Some(GpuContext::with_default_limits(true).unwrap()), share };
     let several = |devices: Vec<ListedDevice>| {
         let backend = Backend::several(BackendChoice::Gpu, devices).unwrap();
         let (mut evaluator, line) = backend.evaluator(&layout).unwrap();
@@ -217,7 +214,7 @@ fn several_devices_agree_to_the_last_bit() {
     let (measured, _) = several(vec![device(None), device(None), device(None)]);
     assert_eq!(one, measured);
     // With the CPU results are as close as those of GPU and CPU are.
-    let cpu = ListedDevice { context: None, share: Some(1.0), tiles: None };
+    let cpu = ListedDevice { context: None, share: Some(1.0) };
     let (mixed, line) = several(vec![device(Some(1.0)), cpu]);
     assert!(line.contains("by CPU") && line.contains("by GPU"), "{line}");
     for (a, b) in one.iter().zip(mixed) {

@@ -59,7 +59,6 @@ impl Bucket {
 pub fn duplicates(data: &Dataset) -> Duplicates {
     let mut hashes = vec![0u64; data.len()];
     hashes.par_chunks_mut(HASHED_ROWS).enumerate().for_each(|(i, hashes)| {
-        keep_limit();
         let mut entries = Vec::new();
         for (place, hash) in hashes.iter_mut().enumerate() {
             *hash = row_hash(data, i * HASHED_ROWS + place, &mut entries);
@@ -70,7 +69,6 @@ pub fn duplicates(data: &Dataset) -> Duplicates {
     let mut found = Duplicates::default();
     let mut start = 0;
     for end in ends {
-        keep_limit();
         let own = &mut rows[start..end];
         start = end;
         // Stable, so that the first of equal ones is the first position.

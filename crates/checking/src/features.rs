@@ -6,9 +6,6 @@ use serde::Serialize;
 
 use gputexel_dataset::Dataset;
 use gputexel_model::Feature;
-use gputexel_paging::keep_limit;
-
-use super::KEPT_TOGETHER;
 
 /// A feature in fewer positions than this is called rare.
 pub const RARE: u64 = 100;
@@ -72,9 +69,6 @@ impl FeatureFindings {
         let mut counts = vec![[0u64; 3]; set.features.len()];
         let mut last_seen = vec![usize::MAX; set.features.len()];
         for n in 0..data.len() {
-            if n.is_multiple_of(KEPT_TOGETHER) {
-                keep_limit();
-            }
             let row = data.row(n);
             // The third with the most material first.
             let third = ((max - u32::from(row.phase)) * 3 / (max + 1)) as usize;

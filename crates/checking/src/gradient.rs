@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
-use super::{CheckSettings, KEPT_TOGETHER};
+use super::CheckSettings;
 use gputexel_dataset::objective::{self, Objective};
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_evaluator::cpu::CpuEvaluator;
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::Result;
 use gputexel_model::program::CompiledProgram;
-use gputexel_paging::keep_limit;
 
 /// Number of parameters whose derivative is compared.
 pub const PARAMETERS: usize = 64;
@@ -23,9 +22,6 @@ const REACH: f64 = 4.0;
 /// Positions whose scores are smooth for a step of any parameter.
 fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) -> Vec<usize> {
     let is_smooth = |n: &usize| {
-        if n.is_multiple_of(KEPT_TOGETHER) {
-            keep_limit();
-        }
         let largest = data.row(*n).entries().fold(1.0f32, |most, (_, c)| most.max(c.abs()));
         let (sums, present) = objective::sums(data, program, theta, *n);
         let kink = program.nearest_kink(&sums, present, objective::taper(data, *n));

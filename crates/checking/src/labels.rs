@@ -8,9 +8,6 @@ use serde::Serialize;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective;
 use gputexel_ingest::trace::{Comparison, Correlation, bounded};
-use gputexel_paging::keep_limit;
-
-use super::KEPT_TOGETHER;
 
 /// Minimum correlation at which evaluations are said to predict results. Real data have 0.3 to 0.7.
 const TELLING: f64 = 0.1;
@@ -104,9 +101,6 @@ impl LabelFindings {
         all.merge(unknown);
         let (mut search, mut evaluations) = (Correlation::default(), Correlation::default());
         for (n, (&score, &result)) in data.search_scores().iter().zip(data.results()).enumerate() {
-            if n.is_multiple_of(KEPT_TOGETHER) {
-                keep_limit();
-            }
             if !score.is_nan() {
                 let score = bounded(f64::from(score));
                 search.add(score, f64::from(result));

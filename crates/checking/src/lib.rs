@@ -27,17 +27,13 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_files::Result;
 use gputexel_ingest::trace::{Comparison, Outlier, Reference};
-use gputexel_paging::keep_limit;
-
-/// Positions after which loops over all of them keep the limit on memory.
-const KEPT_TOGETHER: usize = 1 << 15;
 
 /// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvaluationFindings {
     /// Positions with a printed evaluation.
     pub compared: u64,
-    /// Those that differ by more than the tolerance.
+    /// Positions that differ by more than the tolerance.
     pub differing: u64,
     /// Of an evaluation that is not linear, those that differ as much near one of its kinks or jumps, where the
     /// engine's rounding may be the cause.
@@ -139,9 +135,6 @@ pub fn compare(data: &Dataset, reference: &Reference) -> Comparison {
 fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
-        if n.is_multiple_of(KEPT_TOGETHER) {
-            keep_limit();
-        }
         let computed = reference.score_of(data, n);
         let printed = evaluations.get(n).copied().filter(|value| !value.is_nan());
         let result = f64::from(data.results()[n]);

@@ -240,12 +240,14 @@ impl Layout {
         starts
     }
 
-    /// The buckets that overlap a range of positions, with their intersection.
+    /// The buckets that overlap a range of positions, with their intersection. Memory is kept below its limit on the
+    /// way, since most passes over positions take it.
     #[inline]
     pub fn buckets_in(&self, positions: Range<usize>) -> impl Iterator<Item = (&Bucket, Range<usize>)> + '_ {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
         self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
             move |bucket| {
+                gputexel_paging::keep_limit();
                 let start = bucket.positions.start.max(positions.start);
                 (bucket, start..bucket.positions.end.min(positions.end))
             },

@@ -13,7 +13,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::Metadata;
 use gputexel_files::{Error, Result, is_compressed};
-use gputexel_paging::keep_limit;
 
 /// Key of our JSON in the container's metadata.
 pub(super) const METADATA_KEY: &str = "gputexel";
@@ -157,7 +156,6 @@ impl<'a> Stored<'a> {
         for piece in bytemuck::cast_slice_mut::<T, u8>(&mut values).chunks_mut(PIECE) {
             self.file.read_exact(piece).map_err(|e| Error::io(self.path, e))?;
             hash.update(piece);
-            keep_limit();
         }
         match self.state(name, &hash) {
             ChecksumState::Ok => Ok(values),

@@ -1,14 +1,18 @@
 //! What checks found, kept from one run of a program to the next: a device is checked when it is first used, and again
 //! after its driver or gputexel has changed.
 //!
-//! Where the list cannot be written, nothing is remembered, and devices are checked each time.
+//! They are a list in the user's folder for the state of programs, with one record for each device. One that cannot be
+//! read counts as empty, and is written anew; [`damaged_list`] has it, for whoever can warn of it. Where the list cannot
+//! be written, nothing is remembered, and devices are checked each time.
 
-use gputexel_files::{Error, Remedy, Result};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use gputexel_files::{Error, Remedy, Result, SETTINGS_BYTES, read_whole, write_atomically};
 use gputexel_gpu::{AdapterSummary, GpuContext};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CheckReport, Checker, Depth};
-use crate::records::{DamagedList, Device, ListContents, Record, Records};
 
 /// A device that computes wrongly: another one, or the CPU, would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +20,40 @@ pub struct FaultyDevice;
 
 impl Remedy for FaultyDevice {}
 
-/// What was found.
+/// A device and what drives it, as far as that decides how it computes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Device {
+    adapter: String,
+    interface: String,
+    driver: String,
+    gputexel: String,
+}
+
+impl Device {
+    /// The device of an adapter under this version of gputexel.
+    fn of(summary: &AdapterSummary) -> Self {
+        Self {
+            adapter: summary.name.clone(),
+            interface: summary.backend.clone(),
+            driver: summary.driver.clone(),
+            gputexel: env!("CARGO_PKG_VERSION").to_string(),
+        }
+    }
+}
+
+/// A list of verdicts that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedList {
+    /// Its file.
+    pub path: PathBuf,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Devices remembered; the oldest are forgotten first.
+const MAX_RECORDS: usize = 64;
+
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Verdict {
     device: Device,
@@ -25,18 +62,63 @@ struct Verdict {
     fault: Option<String>,
 }
 
-impl Record for Verdict {
-    fn device(&self) -> &Device {
-        &self.device
-    }
-}
-
-/// Where verdicts are kept, if anywhere.
-struct Store(Records<Verdict>);
+/// The file with verdicts; without one, nothing is remembered.
+struct Store(Option<PathBuf>);
 
 impl Store {
     fn of_user() -> Self {
-        Self(Records::of_user("devices.json"))
+        let state = dirs::state_dir().or_else(dirs::data_local_dir);
+        Self(state.map(|state| state.join("gputexel").join("devices.json")))
+    }
+
+    /// All verdicts; none where they cannot be read.
+    fn load(&self) -> Vec<Verdict> {
+        self.read().unwrap_or_default()
+    }
+
+    /// The file, and why it cannot be read, if there is one that cannot.
+    fn damage(&self) -> Option<DamagedList> {
+        let path = self.0.clone()?;
+        self.read().err().map(|reason| DamagedList { path, reason })
+    }
+
+    fn read(&self) -> std::result::Result<Vec<Verdict>, String> {
+        let Some(path) = &self.0 else { return Ok(Vec::new()) };
+        match read_whole(path, SETTINGS_BYTES) {
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|error| format!("not a list of devices: {error}"))
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The last verdict on a device.
+    fn find(&self, device: &Device) -> Option<Verdict> {
+        self.load().into_iter().rfind(|verdict| verdict.device == *device)
+    }
+
+    /// Puts a verdict in the place of its device's last one.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where there is no place for the list, or it cannot be written.
+    fn replace(&self, verdict: Verdict) -> Result<()> {
+        let mut all = self.load();
+        all.retain(|old| old.device != verdict.device);
+        all.push(verdict);
+        let Some(path) = &self.0 else {
+            let reason = std::io::Error::other("the system names none");
+            return Err(Error::io("a folder for the state of programs", reason));
+        };
+        let newest = &all[all.len().saturating_sub(MAX_RECORDS)..];
+        let bytes = serde_json::to_vec_pretty(newest)
+            .map_err(|error| Error::io(path, std::io::Error::other(error)))?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        }
+        write_atomically(path, &bytes)
     }
 
     fn remember(&self, summary: &AdapterSummary, report: &CheckReport) -> Result<()> {
@@ -44,17 +126,17 @@ impl Store {
             return Ok(());
         }
         let verdict = Verdict { device: Device::of(summary), depth: report.depth, fault: report.fault() };
-        if self.0.load().iter().any(|old| {
+        if self.load().iter().any(|old| {
             old.device == verdict.device && old.fault == verdict.fault && old.depth >= verdict.depth
         }) {
             return Ok(());
         }
-        self.0.replace(verdict)
+        self.replace(verdict)
     }
 
     /// Judges a device by what is known of it, or by a check.
     fn vet(&self, summary: &AdapterSummary, check: impl FnOnce() -> Result<CheckReport>) -> Result<()> {
-        let fault = match self.0.find(&Device::of(summary)) {
+        let fault = match self.find(&Device::of(summary)) {
             Some(verdict) => verdict.fault,
             None if summary.software => None,
             None => {
@@ -86,16 +168,16 @@ pub fn remember(summary: &AdapterSummary, report: &CheckReport) -> Result<()> {
     Store::of_user().remember(summary, report)
 }
 
-/// What is known of a device from a check: how much was checked, and what is wrong, if anything. `None` if it was not
+/// Verdict on a device: how much was checked, and what is wrong, if anything. `None` if it was not
 /// checked under this driver by this version of gputexel.
 pub fn verdict(summary: &AdapterSummary) -> Option<(Depth, Option<String>)> {
-    let verdict = Store::of_user().0.find(&Device::of(summary))?;
+    let verdict = Store::of_user().find(&Device::of(summary))?;
     Some((verdict.depth, verdict.fault))
 }
 
-/// The list of verdicts, if it is there and cannot be read.
-pub(crate) fn damage() -> Option<DamagedList> {
-    Store::of_user().0.damage(ListContents::Verdicts)
+/// The user's list of verdicts, if it is there and cannot be read; it counts as empty until it is written anew.
+pub fn damaged_list() -> Option<DamagedList> {
+    Store::of_user().damage()
 }
 
 /// Refuses a device that computes wrongly. One that was not checked before, under this driver and by this version of
@@ -114,7 +196,24 @@ pub fn vet(context: &GpuContext) -> Result<()> {
 mod tests {
     use super::*;
     use crate::check::{Finding, Group};
-    use crate::records::adapter;
+
+    /// An adapter with a driver.
+    fn adapter(driver: &str) -> AdapterSummary {
+        AdapterSummary {
+            name: "a card".into(),
+            backend: "vulkan".into(),
+            kind: "discrete GPU".into(),
+            software: false,
+            vendor: 0,
+            unusable: None,
+            driver: driver.into(),
+            max_buffer_bytes: 0,
+            max_binding_bytes: 0,
+            workgroup_memory_bytes: 32 << 10,
+            workgroup_threads: 0,
+            subgroup_sizes: (32, 32),
+        }
+    }
 
     fn report(depth: Depth, fault: Option<&str>) -> CheckReport {
         let fault = fault.map(str::to_string);
@@ -136,7 +235,7 @@ mod tests {
     fn a_device_is_checked_once_for_each_driver() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/devices.json");
-        let store = Store(Records::at(Some(path.clone())));
+        let store = Store(Some(path.clone()));
         let sound = || report(Depth::Brief, None);
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
@@ -147,22 +246,22 @@ mod tests {
         store.remember(&software, &report(Depth::Thorough, Some("wrong"))).unwrap();
         assert!(matches!(used(&store, &software, sound()), (Some(Error::Mendable { .. }), false)));
         // A list that is none is written anew.
-        assert_eq!(store.0.damage(ListContents::Verdicts), None);
+        assert_eq!(store.damage(), None);
         std::fs::write(&path, "no list").unwrap();
-        let damage = store.0.damage(ListContents::Verdicts).unwrap();
+        let damage = store.damage().unwrap();
         assert!(damage.path == path && damage.reason.starts_with("not a list of devices: "), "{damage:?}");
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
         // Without a folder, each time.
         for _ in 0..2 {
-            assert!(matches!(used(&Store(Records::at(None)), &adapter("1"), sound()), (None, true)));
+            assert!(matches!(used(&Store(None), &adapter("1"), sound()), (None, true)));
         }
     }
 
     #[test]
     fn a_faulty_device_is_refused_until_a_check_finds_it_sound() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store(Records::at(Some(folder.path().join("devices.json"))));
+        let store = Store(Some(folder.path().join("devices.json")));
         let wrong = || report(Depth::Brief, Some("squared, tiles of 8: relative error 1.0e-3, at most 1e-5"));
         for checked in [true, false] {
             let (error, was_checked) = used(&store, &adapter("1"), wrong());
@@ -179,7 +278,7 @@ mod tests {
         // A brief report does not hide that it was a thorough one.
         store.remember(&adapter("1"), &report(Depth::Brief, None)).unwrap();
         assert_eq!(
-            store.0.find(&Device::of(&adapter("1"))).map(|verdict| verdict.depth),
+            store.find(&Device::of(&adapter("1"))).map(|verdict| verdict.depth),
             Some(Depth::Thorough)
         );
     }
@@ -187,12 +286,12 @@ mod tests {
     #[test]
     fn a_device_that_failed_is_not_remembered() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store(Records::at(Some(folder.path().join("devices.json"))));
+        let store = Store(Some(folder.path().join("devices.json")));
         let broken = || CheckReport { broken: Some("it failed: lost".into()), ..report(Depth::Brief, None) };
         for _ in 0..2 {
             let (error, checked) = used(&store, &adapter("1"), broken());
             assert!(checked && error.unwrap().to_string() == "GPU: a card: it failed: lost");
         }
-        assert_eq!(store.0.load(), []);
+        assert_eq!(store.load(), []);
     }
 }

@@ -8,9 +8,7 @@ use gputexel_gpu::{Stats, may_have_gpu};
 
 use crate::cpu::CpuEvaluator;
 use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
-use crate::gpu::{
-    AdapterSummary, BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice,
-};
+use crate::gpu::{AdapterSummary, BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator};
 use crate::{
     DeviceSteps, Evaluations, Evaluator, Fallback, FallbackEvaluator, Population, ProductRequest, Products,
     Request,
@@ -45,7 +43,6 @@ pub struct Backend {
     gpu: Option<GpuContext>,
     custom: Option<Box<MakeEvaluator>>,
     memory: Option<u64>,
-    tiles: Option<TileChoice>,
     stats: Option<StatsObserver>,
     why: String,
     /// Several devices that divide the work.
@@ -107,9 +104,9 @@ impl Backend {
     }
 
     fn new(choice: BackendChoice, gpu: Option<GpuContext>, why: String) -> Self {
-        let (custom, memory, tiles, stats, team) = (None, None, None, None, None);
+        let (custom, memory, stats, team) = (None, None, None, None);
         let (devices, speeds) = (Vec::new(), Speeds::default());
-        Self { choice, gpu, custom, memory, tiles, stats, why, devices, speeds, team }
+        Self { choice, gpu, custom, memory, stats, why, devices, speeds, team }
     }
 
     /// A backend of several devices, which divide the [sections](Layout::sections) of a layout among them: in proportion
@@ -143,7 +140,7 @@ impl Backend {
 
     /// Divides what a division among processes leaves to this one among its devices.
     fn divided<'a>(&self, layout: &'a Layout, division: Division) -> Result<Divided<'a>> {
-        let single = [ListedDevice { context: self.gpu.clone(), share: None, tiles: self.tiles }];
+        let single = [ListedDevice { context: self.gpu.clone(), share: None }];
         let devices = if self.devices.is_empty() { &single[..] } else { &self.devices };
         let Division { own: sections, mut helpers, idle } = division;
         let local = divide(devices, &self.speeds, layout, sections, self.memory)?;
@@ -156,14 +153,6 @@ impl Backend {
     #[must_use]
     pub fn with_memory(mut self, bytes: Option<u64>) -> Self {
         self.memory = bytes;
-        self
-    }
-
-    /// The tiles that were found to be fastest on this GPU; estimated otherwise. They determine the order of sums, and so
-    /// the last digits of results.
-    #[must_use]
-    pub fn with_tiles(mut self, tiles: Option<TileChoice>) -> Self {
-        self.tiles = tiles;
         self
     }
 
@@ -197,8 +186,7 @@ impl Backend {
         let (mut why, stats) = (self.why.clone(), self.stats);
         let cpu = move || opened(stats, Box::new(CpuEvaluator::new(layout)));
         if let Some(context) = &self.gpu {
-            let options =
-                GpuOptions { memory_bytes: self.memory, choice: self.tiles, ..GpuOptions::new(context) };
+            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
             let gpu: Result<Box<dyn Evaluator + 'a>> = match layout.program() {
                 None => GpuEvaluator::with_options(context, layout, options).map(|gpu| Box::new(gpu) as _),
                 Some(_) => {

@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -205,9 +205,9 @@ struct Visit {
 }
 
 impl Visit {
-    fn begin(shared: &Arc<Shared>, visitor: &Arc<Visitor>) -> Self {
+    fn begin(shared: &Arc<Shared>, visitor: Arc<Visitor>) -> Self {
         shared.visitors.fetch_add(1, Ordering::AcqRel);
-        Self { shared: Arc::clone(shared), visitor: Arc::clone(visitor) }
+        Self { shared: Arc::clone(shared), visitor }
     }
 
     /// Hears one request and answers it. A visitor that goes away or is too slow is no reason for anything.
@@ -352,7 +352,7 @@ impl<'a> Request<'a> {
 /// An answer as it is sent.
 struct Answer {
     bytes: Vec<u8>,
-    /// Whether it is a page that looks again.
+    /// True for a page, which somebody looks at.
     is_page: bool,
 }
 
@@ -397,16 +397,16 @@ impl Shared {
     }
 
     fn listen(self: Arc<Self>, listener: &TcpListener) {
-        let mut order: VecDeque<Arc<Visitor>> = VecDeque::new();
+        // Their connections are closed with their visits.
+        let mut order: VecDeque<Weak<Visitor>> = VecDeque::new();
         while !self.is_stopped() {
             let Ok((stream, _)) = listener.accept() else {
                 std::thread::sleep(TURN);
                 continue;
             };
-            // Those whose threads are at their ends have left.
-            order.retain(|visitor| Arc::strong_count(visitor) > 1);
+            order.retain(|visitor| visitor.strong_count() > 0);
             if order.len() >= VISITORS
-                && let Some(oldest) = order.pop_front()
+                && let Some(oldest) = order.pop_front().and_then(|visitor| visitor.upgrade())
             {
                 oldest.send_away();
             }
@@ -415,13 +415,14 @@ impl Shared {
                 std::thread::sleep(Duration::from_millis(1));
             }
             let visitor = Arc::new(Visitor { stream, gone: AtomicBool::new(false) });
-            let visit = Visit::begin(&self, &visitor);
+            let known = Arc::downgrade(&visitor);
+            let visit = Visit::begin(&self, visitor);
             let begun = std::thread::Builder::new().name("live page".to_string()).spawn(move || visit.hold());
             if begun.is_ok() {
-                order.push_back(visitor);
+                order.push_back(known);
             }
         }
-        order.iter().for_each(|visitor| visitor.send_away());
+        order.iter().filter_map(Weak::upgrade).for_each(|visitor| visitor.send_away());
         // A page that is being made is for nobody any more.
         let limit = Instant::now() + FAREWELL;
         while self.visitors.load(Ordering::Acquire) > 0 && Instant::now() < limit {

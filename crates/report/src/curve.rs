@@ -42,7 +42,7 @@ impl Spacing {
 /// A curve to be shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// Name of the horizontal axis.
     pub x_name: String,

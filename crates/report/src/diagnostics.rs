@@ -17,7 +17,7 @@ pub struct Diagnostics {
 /// Diagnostics of a set of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetDiagnostics {
-    /// Whether the positions were held out.
+    /// True for held-out positions.
     pub held_out: bool,
     /// Number of positions.
     pub positions: u64,
@@ -110,7 +110,7 @@ pub struct ProgramDiagnostics {
 pub struct SumDiagnostics {
     /// Accumulator and value, such as `danger.mg`.
     pub name: String,
-    /// Whether each side has a sum of its own; both are pooled.
+    /// True where each side has a sum of its own; both are pooled.
     pub sides: bool,
     /// Share of positions in which either side has it.
     pub present: f64,
@@ -206,7 +206,7 @@ pub struct FactorGroup {
 /// Worth of parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worth {
-    /// Whether losses are those of held-out positions, and not of those trained on.
+    /// True where losses are on held-out positions, false where they are on training positions.
     pub held_out: bool,
     /// Number of positions.
     pub positions: u64,

@@ -95,12 +95,10 @@ impl Session<'_, '_> {
         let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
         let driven = self.drive(&layout, checkpoint, resuming, fitted_loss)?;
         let Driven { mut outcome, mut checkpoint, epochs } = driven;
-        let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
         let occurrences = data.occurrences();
         hold_undetermined(config, &occurrences, &mut outcome);
         if outcome.reason == StopReason::Interrupted {
-            let noun = if is_swarm { "iteration" } else { "epoch" };
-            let after = format!("after {}", counted(outcome.epochs, noun));
+            let after = format!("after {}", counted(outcome.epochs, "epoch"));
             if let Some(folder) = self.folder {
                 leave_so_far(folder, record, data, &outcome, &after)?;
             }
@@ -110,9 +108,9 @@ impl Session<'_, '_> {
             RunParts { config, data, split, layout: &layout, backend: self.backend, cancel: self.cancel };
         let fitted = (outcome.z.clone(), outcome.best_member); // rounding changes z
         let (mut swarm_losses, mut polished, mut rounding) = (None, None, None);
-        if is_swarm {
+        if let OptimizerConfig::ParticleSwarm { polish: is_polished, .. } = config.optimizer {
             swarm_losses = Some(SwarmLosses::of(&parts, &outcome));
-            if matches!(config.optimizer, OptimizerConfig::ParticleSwarm { polish: true, .. }) {
+            if is_polished {
                 let mut what = polish(&parts, &mut outcome)?;
                 rounding = what.rounding.take();
                 polished = Some(what);

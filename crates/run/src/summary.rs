@@ -242,15 +242,12 @@ impl<'a> RunSummary<'a> {
     pub fn new(tuned: &'a Tuned) -> Self {
         let outcome = &tuned.outcome;
         let is_swarm = matches!(tuned.config().optimizer, OptimizerConfig::ParticleSwarm { .. });
-        let (steps, details) = match is_swarm {
-            true => (
-                StepsSummary::Iterations { iterations: outcome.epochs },
-                DetailsSummary::Swarms(SwarmDetails::new(tuned)),
-            ),
-            false => (
-                StepsSummary::Epochs { score_ratio: tuned.score_ratio, epochs: outcome.epochs },
-                DetailsSummary::Tune(Box::new(TuneDetails::new(tuned))),
-            ),
+        let (steps, details) = if is_swarm {
+            let steps = StepsSummary::Iterations { iterations: outcome.epochs };
+            (steps, DetailsSummary::Swarms(SwarmDetails::new(tuned)))
+        } else {
+            let steps = StepsSummary::Epochs { score_ratio: tuned.score_ratio, epochs: outcome.epochs };
+            (steps, DetailsSummary::Tune(Box::new(TuneDetails::new(tuned))))
         };
         Self {
             folder: tuned.folder.as_deref(),
@@ -334,7 +331,7 @@ pub struct TermSummary<'a> {
     pub formula: &'a str,
     /// Share of positions in which it is on for either side.
     pub active: [f64; 2],
-    /// Whether it is on so rarely that its parameters can hardly be tuned.
+    /// True where it is on so rarely that its parameters can hardly be tuned.
     pub dead: [bool; 2],
 }
 
@@ -413,7 +410,7 @@ pub struct PolishSummary {
     pub loss: f64,
     /// Share of the way to the optimum.
     pub closed: Option<f64>,
-    /// Whether held-out positions spoke against it.
+    /// True where held-out positions spoke against it.
     pub refused: bool,
     /// Seconds that it took.
     pub seconds: f64,

@@ -7,16 +7,20 @@ use std::path::PathBuf;
 use gputexel::run::comparison::{Contenders, Differences, Losses, Side, SortBy};
 use gputexel::{Error, check_outputs, write_atomically};
 
-use super::Context;
+use super::context::Context;
 use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
+use super::subcommand::Subcommand;
 
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Of more than two, a table tells what each has reached; with --dataset, on the same positions. \
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
-compared, too.")]
+compared, too.\n\n\
+Examples:\n  \
+gputexel compare runs/first runs/second --dataset dataset.bin\n  \
+gputexel compare old.json runs/second --html changes.html --sort errors")]
 pub struct CompareArgs {
     /// A parameter file, the folder of a run, or piece values for the parameters of B (material,
     /// material:100,300,320,500,900, zero)
@@ -52,7 +56,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "TABLE", conflicts_with = "more")]
     board: Option<String>,
     #[command(flatten)]
-    pub(super) memory: MemoryArgs,
+    memory: MemoryArgs,
 }
 
 /// [`SortBy`] as a flag.
@@ -71,42 +75,44 @@ impl From<Order> for SortBy {
     }
 }
 
-/// Runs `compare`.
-///
-/// # Errors
-/// Files that cannot be read or written, or that have nothing in common.
-pub fn run(args: &CompareArgs, context: &Context) -> anyhow::Result<()> {
-    let inputs = [&args.a, &args.b].into_iter().chain(&args.more).chain(&args.dataset);
-    check_outputs(&[args.html.as_deref()], inputs, args.force)?;
-    let k = args.scale.k()?;
-    if k.is_some() && args.dataset.is_empty() {
-        return Err(
-            Error::Usage("a fixed K is only used for losses, which need --dataset".to_string()).into()
-        );
-    }
-    let loss = args.loss.parse()?;
-    if args.top == 0 {
-        return Err(Error::Usage("--top 0: must be at least 1".to_string()).into());
-    }
-    if !args.more.is_empty() {
-        let paths = [&[args.a.clone(), args.b.clone()], &args.more[..]].concat();
-        let mut found = Contenders::read(&paths)?;
-        if !args.dataset.is_empty() {
-            found.judge(&args.dataset, loss, k)?;
+impl Subcommand for CompareArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let inputs = [&self.a, &self.b].into_iter().chain(&self.more).chain(&self.dataset);
+        check_outputs(&[self.html.as_deref()], inputs, self.force)?;
+        let k = self.scale.k()?;
+        if k.is_some() && self.dataset.is_empty() {
+            return Err(
+                Error::Usage("a fixed K is only used for losses, which need --dataset".to_string()).into()
+            );
         }
-        if let Some(path) = &args.html {
-            write_atomically(path, found.page().to_html()?.as_bytes())?;
+        let loss = self.loss.parse()?;
+        if self.top == 0 {
+            return Err(Error::Usage("--top 0: must be at least 1".to_string()).into());
         }
-        return output::print_many(context, &found, args.html.as_deref());
+        if !self.more.is_empty() {
+            let paths = [&[self.a.clone(), self.b.clone()], &self.more[..]].concat();
+            let mut found = Contenders::read(&paths)?;
+            if !self.dataset.is_empty() {
+                found.judge(&self.dataset, loss, k)?;
+            }
+            if let Some(path) = &self.html {
+                write_atomically(path, found.page().to_html()?.as_bytes())?;
+            }
+            return output::print_many(context, &found, self.html.as_deref());
+        }
+        let sides = Side::read_both([&self.a, &self.b])?;
+        let mut found = Differences::try_new(sides, self.sort.into())?;
+        self.board.as_deref().map_or(Ok(()), |board| found.check_board(board))?;
+        if !self.dataset.is_empty() {
+            found.losses = Some(Losses::on(&self.dataset, &found.sides, loss, k)?);
+        }
+        if let Some(path) = &self.html {
+            write_atomically(path, found.page(self.top).to_html().as_bytes())?;
+        }
+        output::print(context, &found, self.top, self.board.as_deref(), self.html.as_deref())
     }
-    let sides = Side::read_both([&args.a, &args.b])?;
-    let mut found = Differences::try_new(sides, args.sort.into())?;
-    args.board.as_deref().map_or(Ok(()), |board| found.check_board(board))?;
-    if !args.dataset.is_empty() {
-        found.losses = Some(Losses::on(&args.dataset, &found.sides, loss, k)?);
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
     }
-    if let Some(path) = &args.html {
-        write_atomically(path, found.page(args.top).to_html().as_bytes())?;
-    }
-    output::print(context, &found, args.top, args.board.as_deref(), args.html.as_deref())
 }

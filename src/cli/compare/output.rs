@@ -6,9 +6,10 @@ use std::path::Path;
 use gputexel::report::{change_boards, grouped};
 use gputexel::run::comparison::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences};
 
+use super::super::context::Context;
+use super::super::output::print_result;
 use super::super::style::columns;
 use super::super::table::aligned;
-use super::super::{Context, answer};
 
 /// Names that are shown of those that only one has.
 const NAMES: usize = 12;
@@ -24,7 +25,7 @@ pub fn print(
     board: Option<&str>,
     html: Option<&Path>,
 ) -> anyhow::Result<()> {
-    answer(context, &found.to_json(top), || describe(found, top, board, html))
+    print_result(context, &found.to_json(top), || describe(found, top, board, html))
 }
 
 /// Shows what was found of more than two.
@@ -32,7 +33,7 @@ pub fn print(
 /// # Errors
 /// When standard output cannot be written.
 pub fn print_many(context: &Context, found: &Contenders, html: Option<&Path>) -> anyhow::Result<()> {
-    answer(context, &found.to_json(), || {
+    print_result(context, &found.to_json(), || {
         let (on, rows) = found.table();
         let mut out = if on.is_empty() { String::new() } else { format!("{on}\n") };
         out += &aligned(&rows, 0);

@@ -6,7 +6,7 @@ use gputexel::Result;
 use gputexel::matches::{Match, MatchBuilder, Side};
 
 use super::super::games::{RuleFlags, set_up};
-use super::super::parsed;
+use super::super::settings::parsed;
 
 /// Flags that decide what is played; a resumed match has them in its folder.
 #[derive(Debug, clap::Args)]

@@ -10,10 +10,12 @@ use gputexel::report::Report;
 use gputexel::run_folder::REPORT;
 use gputexel::{Error, write_atomically};
 
+use super::context::Context;
 use super::games::{say_recorded, warn};
 use super::live::{LiveArgs, LivePage};
+use super::output::print_text;
 use super::queue::{Queue, QueueFlags};
-use super::{Context, tell};
+use super::subcommand::Subcommand;
 use flags::Played;
 use output::Progress;
 
@@ -28,7 +30,11 @@ could be mistaken for a file; xboard:COMMAND for engines that speak xboard. --en
 (command, protocol = \"uci\" or \"xboard\", name, options), in the current folder, then in the user's settings \
 (~/.config/gputexel on Linux), or only in the file that GPUTEXEL_ENGINES names. Games are played in pairs from one opening with colors swapped; errors are \
 computed from pairs. Pairs are counted in order, so with fixed nodes or depth the result does not \
-depend on --concurrency. Running out of time loses, whatever material the opponent has left."
+depend on --concurrency. Running out of time loses, whatever material the opponent has left.\n\n\
+Examples:\n  \
+gputexel match runs/first/params.json material --nodes 5000 --games 2000\n  \
+gputexel match a.json b.json --time 5+0.05 --openings book.epd --sprt elo0=0,elo1=5\n  \
+gputexel match new.json \"/usr/games/toga2\" --depth 3 --option-b \"Hash=16\""
 )]
 pub struct MatchArgs {
     /// The first side; results are from its point of view
@@ -67,40 +73,38 @@ pub struct MatchArgs {
     resume: Option<PathBuf>,
 }
 
-/// Runs `match`.
-///
-/// # Errors
-/// Anything that keeps the match from its end; an interrupted match can be resumed.
-pub fn run(args: &MatchArgs, context: &Context) -> anyhow::Result<()> {
-    // With a queue, this machine plays nothing.
-    let here = args.concurrency.filter(|_| !args.queue.is_asked_for());
-    if let Some(path) = &args.resume {
-        let builder = Match::resume(path)?.stop(context.cancel);
-        say_recorded(builder.recorded());
-        let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
-        return play(args, context, args.queue.open(context)?, &args.live.open()?, builder.build()?);
+impl Subcommand for MatchArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        // With a queue, this machine plays nothing.
+        let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
+        if let Some(path) = &self.resume {
+            let builder = Match::resume(path)?.stop(context.cancel);
+            say_recorded(builder.recorded());
+            let builder = builder.games(self.games).max_failures(self.max_failures).concurrency(here);
+            return play(self, context, self.queue.open(context)?, &self.live.open()?, builder.build()?);
+        }
+        let named = self.engine.iter().map(|name| Side::named(name));
+        let typed = [&self.a, &self.b].into_iter().flatten().map(|text| Ok(Side::new(text.as_str())));
+        let sides: Vec<Side> = typed.chain(named).collect::<Result<_, Error>>()?;
+        let sides: [Side; 2] = sides.try_into().map_err(|sides: Vec<Side>| {
+            Error::Usage(format!("match needs two sides, or --resume; {} given", sides.len()))
+        })?;
+        let builder = self.played.builder(sides)?;
+        let builder = builder.command_line(&context.command_line).stop(context.cancel);
+        let builder = builder.games(self.games).max_failures(self.max_failures).concurrency(here);
+        if let Some(pgn) = self.played.pgn.as_ref().filter(|pgn| pgn.exists() && !self.force) {
+            return Err(Error::Exists(pgn.clone()).into());
+        }
+        if self.live.is_asked_for() && self.out.is_none() {
+            return Err(Error::Usage("--live needs a match with a folder: --out".into()).into());
+        }
+        // Everything that can be refused is refused before anything is written.
+        let mut prepared = builder.build()?;
+        let queue = self.queue.open(context)?;
+        let page = self.live.open()?;
+        prepared.create_folder(self.out.as_deref(), self.force)?;
+        play(self, context, queue, &page, prepared)
     }
-    let named = args.engine.iter().map(|name| Side::named(name));
-    let typed = [&args.a, &args.b].into_iter().flatten().map(|text| Ok(Side::new(text.as_str())));
-    let sides: Vec<Side> = typed.chain(named).collect::<Result<_, Error>>()?;
-    let sides: [Side; 2] = sides.try_into().map_err(|sides: Vec<Side>| {
-        Error::Usage(format!("match needs two sides, or --resume; {} given", sides.len()))
-    })?;
-    let builder = args.played.builder(sides)?;
-    let builder = builder.command_line(&context.command_line).stop(context.cancel);
-    let builder = builder.games(args.games).max_failures(args.max_failures).concurrency(here);
-    if let Some(pgn) = args.played.pgn.as_ref().filter(|pgn| pgn.exists() && !args.force) {
-        return Err(Error::Exists(pgn.clone()).into());
-    }
-    if args.live.is_asked_for() && args.out.is_none() {
-        return Err(Error::Usage("--live needs a match with a folder: --out".into()).into());
-    }
-    // Everything that can be refused is refused before anything is written.
-    let mut prepared = builder.build()?;
-    let queue = args.queue.open(context)?;
-    let page = args.live.open()?;
-    prepared.create_folder(args.out.as_deref(), args.force)?;
-    play(args, context, queue, &page, prepared)
 }
 
 fn play(
@@ -148,7 +152,7 @@ fn play(
             output::table(&finished) + &line.unwrap_or_default()
         }
     };
-    tell(&text)?;
+    print_text(&text)?;
     match &finished.result().stop {
         Stop::AllPlayed | Stop::Decided(_) if finished.is_all_failed() => {
             let tally = &finished.result().tally;

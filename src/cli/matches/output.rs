@@ -7,9 +7,9 @@ use gputexel::matches::statistics::{EloModel, Sprt};
 use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Tally};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::super::context::Context;
 use super::super::style;
 use super::super::table::{aligned, counted, grouped, percent};
-use super::super::{Context, shows_progress};
 
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ impl Progress {
     /// Begins to show; `known` pairs were played before.
     pub fn new(context: &Context, settings: &MatchSettings, known: u64) -> Self {
         let games = 2 * settings.pairs;
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(games),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
@@ -44,7 +44,7 @@ impl Progress {
             sprt: settings.sprt,
             games,
             bar,
-            lines: !shows_progress(context) && !context.quiet && !context.json,
+            lines: !context.shows_progress() && !context.quiet && !context.json,
             last_line: now,
             begin: now,
             known: 2 * known,
@@ -126,7 +126,7 @@ pub fn table(finished: &FinishedMatch) -> String {
         text += &format!("pairs       {zero}, {half}, {one}, {more}, {two} with 0, ½, 1, 1½, 2 points\n");
         let said =
             format!("{:+.1} ± {:.1} (95 %: {:+.1} to {:+.1})", elo.elo, elo.error95, elo.low, elo.high);
-        text += &format!("Elo         {}\n", style::between(elo.low, elo.high, &said));
+        text += &format!("Elo         {}\n", style::higher_is_better(elo.low, elo.high, &said));
         text += &format!("LOS         {:.2} %\n", 100.0 * tally.pairs.los());
         if let Some(sprt) = &settings.sprt {
             let [low, high] = sprt.bounds();

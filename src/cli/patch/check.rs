@@ -2,11 +2,14 @@
 
 use gputexel::{Error, counted, patch};
 
-use super::{Context, InputArgs, say, tell};
-use crate::cli::hints;
+use super::super::context::Context;
+use super::super::hints;
+use super::super::output::{print_text, write_stdout};
+use super::InputArgs;
 
 /// Flags of `check`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel patch check engine.tune src")]
 pub struct CheckArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -25,9 +28,9 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
         }
     }
     if context.json {
-        say(&format!("{}\n", serde_json::to_value(&report)?))?;
+        write_stdout(&format!("{}\n", serde_json::to_value(&report)?))?;
     } else if !context.quiet {
-        tell(&report.to_string())?;
+        print_text(&report.to_string())?;
     }
     match report.failures() {
         0 => Ok(()),

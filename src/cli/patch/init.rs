@@ -6,11 +6,15 @@ use gputexel::counted;
 use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines};
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
 use super::super::target::{check_file_flags, or_stdout};
-use super::{Context, say, tell};
 
 /// Flags of `init`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  gputexel patch init src/search.cpp:120 --declaration TUNE_HERE --options OPTIONS_HERE -o engine.tune"
+)]
 pub struct InitArgs {
     /// The source and its line, or a range of lines as in search.cpp:10-14
     #[arg(value_name = "SOURCE:LINE")]
@@ -71,17 +75,17 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     if context.json {
         let mut object = json!(draft);
         object["output"] = json!(target);
-        return Ok(say(&format!("{object}\n"))?);
+        return Ok(write_stdout(&format!("{object}\n"))?);
     }
     if !context.quiet {
         notes(&draft, &request.source, has_markers);
     }
     match target {
-        None => Ok(say(&draft.text)?),
+        None => Ok(write_stdout(&draft.text)?),
         Some(_) if context.quiet => Ok(()),
         Some(path) => {
             let count = counted(draft.values.len() as u64, "number");
-            Ok(tell(&format!("{}: context {}, {count}\n", path.display(), draft.name))?)
+            Ok(print_text(&format!("{}: context {}, {count}\n", path.display(), draft.name))?)
         }
     }
 }

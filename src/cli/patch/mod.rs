@@ -11,7 +11,9 @@ use gputexel::patch::{
 };
 use serde_json::json;
 
-use super::{Context, answer, say, tell};
+use super::context::Context;
+use super::output::{print_result, print_text, write_stdout};
+use super::subcommand::Subcommand;
 
 /// Patching engine sources: tunable options in, tuned values back.
 #[derive(Debug, clap::Args)]
@@ -23,6 +25,7 @@ pub struct PatchArgs {
 #[derive(Debug, clap::Subcommand)]
 enum PatchCommand {
     /// Replace the marked numbers by names, declare them, and write the .params file
+    #[command(after_help = "Examples:\n  gputexel patch tune engine.tune src")]
     Tune(EditArgs),
     /// Write the values of the .params file back into the sources
     Apply(ApplyArgs),
@@ -88,6 +91,7 @@ struct EditArgs {
 
 /// Flags of `apply`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel patch apply engine.tune src --params runs/x/values.params")]
 struct ApplyArgs {
     #[command(flatten)]
     edit: EditArgs,
@@ -135,6 +139,7 @@ impl BackupArgs {
 
 /// Flags of `undo`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel patch undo src")]
 struct UndoArgs {
     /// The folder with the sources, or that of one change in a backup folder
     #[arg(value_name = "DIR")]
@@ -150,20 +155,18 @@ struct UndoArgs {
     adopt: bool,
 }
 
-/// Runs a subcommand of `patch`.
-///
-/// # Errors
-/// Those of the subcommand.
-pub fn run(args: &PatchArgs, context: &Context) -> anyhow::Result<()> {
-    match &args.command {
-        PatchCommand::Tune(args) => edit(args, EditCommand::Tune, context),
-        PatchCommand::Apply(args) => {
-            edit(&args.edit, EditCommand::Apply { params: args.params.clone() }, context)
+impl Subcommand for PatchArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        match &self.command {
+            PatchCommand::Tune(args) => edit(args, EditCommand::Tune, context),
+            PatchCommand::Apply(args) => {
+                edit(&args.edit, EditCommand::Apply { params: args.params.clone() }, context)
+            }
+            PatchCommand::Check(args) => check::run(args, context),
+            PatchCommand::Undo(args) => undo(args, context),
+            PatchCommand::Init(args) => init::run(args, context),
+            PatchCommand::Tables(args) => tables::run(args, context),
         }
-        PatchCommand::Check(args) => check::run(args, context),
-        PatchCommand::Undo(args) => undo(args, context),
-        PatchCommand::Init(args) => init::run(args, context),
-        PatchCommand::Tables(args) => tables::run(args, context),
     }
 }
 
@@ -180,13 +183,13 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
     };
     let report = patch::edit(&request, &mut |notice| warn(notice, context))?;
     if context.json {
-        return Ok(say(&format!("{}\n", json!(EditSummary::new(&request.command, &report))))?);
+        return Ok(write_stdout(&format!("{}\n", json!(EditSummary::new(&request.command, &report))))?);
     }
     if context.quiet {
         return Ok(());
     }
     let EditReport { plan, written, recovered } = report;
-    let Some(written) = written else { return Ok(say(&super::style::diff(&plan.diff()))?) };
+    let Some(written) = written else { return Ok(write_stdout(&super::style::diff(&plan.diff()))?) };
     let recovered = recovered.map(|said| format!("{said}\n")).unwrap_or_default();
     let mut text: String = plan.blocks.iter().map(|block| format!("{block}\n")).collect();
     text.extend(plan.params.as_ref().map(|params| format!("{params}\n")));
@@ -194,7 +197,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
         true => "nothing to write: all files are up to date\n".to_string(),
         false => backup.how_to_undo(&written, &input.sources),
     };
-    Ok(tell(&format!("{recovered}{text}{end}"))?)
+    Ok(print_text(&format!("{recovered}{text}{end}"))?)
 }
 
 /// Warns on standard error; with `--json`, warnings about the plan are in the object.
@@ -215,5 +218,5 @@ fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
         left.iter().for_each(|path| warn(Notice::LeftAlone(path), context));
     }
     let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
-    answer(context, &undone, || undone.describe(&args.place))
+    print_result(context, &undone, || undone.describe(&args.place))
 }

@@ -5,10 +5,16 @@ use std::path::PathBuf;
 use gputexel::tables::sources::{FillRequest, TableName, TableValues, TablesOptions, fill};
 use serde_json::json;
 
-use super::{BackupArgs, Context, say, tell, warn};
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
+use super::{BackupArgs, warn};
 
 /// Flags of `tables`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:\n  \
+gputexel patch tables runs/first/params.json src/psqt.cpp --dry-run\n  \
+gputexel patch tables params.json --list")]
 pub struct TablesArgs {
     /// Tuned values (params.json, or the folder of a run)
     #[arg(value_name = "PARAMS")]
@@ -64,14 +70,14 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
         if args.dry_run {
             object["diff"] = json!(plan.plan.diff());
         }
-        return Ok(say(&format!("{object}\n"))?);
+        return Ok(write_stdout(&format!("{object}\n"))?);
     }
     if context.quiet {
         return Ok(());
     }
     if args.dry_run {
         plan.notes().iter().for_each(|note| note!("gputexel: {note}"));
-        return Ok(say(&super::super::style::diff(&plan.plan.diff()))?);
+        return Ok(write_stdout(&super::super::style::diff(&plan.plan.diff()))?);
     }
     let mut text: String = plan.filled.iter().map(|filled| format!("{filled}\n")).collect();
     text.extend(plan.notes().into_iter().map(|note| note + "\n"));
@@ -79,13 +85,13 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
         text += "nothing to write: all files are up to date\n";
     }
     text += &args.backup.how_to_undo(&written, &plan.folder);
-    Ok(tell(&text)?)
+    Ok(print_text(&text)?)
 }
 
 fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {
     let names = values.names();
     if context.json {
-        return Ok(say(&format!("{}\n", json!({ "command": "tables", "names": names })))?);
+        return Ok(write_stdout(&format!("{}\n", json!({ "command": "tables", "names": names })))?);
     }
     if context.quiet {
         return Ok(());
@@ -95,5 +101,5 @@ fn list(values: &TableValues, context: &Context) -> anyhow::Result<()> {
         let shape: String = name.shape.iter().map(|length| format!("[{length}]")).collect();
         format!("{:<width$}  {:>3}  {shape}", name.name, name.numbers).trim_end().to_string() + "\n"
     };
-    Ok(say(&names.iter().map(line).collect::<String>())?)
+    Ok(write_stdout(&names.iter().map(line).collect::<String>())?)
 }

@@ -7,7 +7,7 @@ use gputexel::run::Tuned;
 use gputexel::tuning::{OptimizerConfig, RunConfig, ScaleMode, StopReason};
 use gputexel::weight_text;
 
-use super::super::style::falling;
+use super::super::style::lower_is_better;
 use super::super::table::counted;
 
 /// By which rule a run ended.
@@ -51,7 +51,7 @@ pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
 /// A loss before and after.
 pub fn change_text(before: f64, after: f64) -> String {
     let text = format!("{before:.10} -> {after:.10} ({:+.3} %)", 100.0 * (after - before) / before);
-    falling(after - before, &text)
+    lower_is_better(after - before, &text)
 }
 
 /// The line about the loss with regularization, which is what a run minimizes, if there is any.

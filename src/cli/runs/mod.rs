@@ -1,4 +1,4 @@
-//! What `tune` and `pso` have in common: a run of the library, shown to its user.
+//! A run of the library, shown to its user.
 
 mod blend;
 mod ending;
@@ -16,8 +16,10 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::backend::Backend;
+use super::context::Context;
 use super::live::LivePage;
-use super::{Context, report, say, tell};
+use super::output::{print_text, write_stdout};
+use super::report;
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
 pub use rounding::rounding_lines;
@@ -46,13 +48,12 @@ pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// Runs a run to its end, and shows how it goes. `command` is what resumes it.
+/// Runs a run to its end, and shows how it goes.
 ///
 /// # Errors
 /// Those of [`Tuner::run`], of an interrupted run with how to resume it.
 pub fn carry_out(
     tuner: Tuner<'_>,
-    command: &str,
     context: &Context,
     watch: &LivePage,
     backend: &Backend,
@@ -65,7 +66,7 @@ pub fn carry_out(
         .command_line(&context.command_line)
         .checkpoint_every(checkpoint_every);
     let result = tuner.observe(|event| observer.observe(event)).run();
-    result.map_err(|error| observer.with_hint(error, command))
+    result.map_err(|error| observer.with_hint(error))
 }
 
 /// Has a run go to a folder, or a dated one.
@@ -94,8 +95,10 @@ pub fn finish_up(run: &Finished, context: &Context) -> Result<()> {
     }
     match missing[..] {
         [] => Err(Error::Usage(finished)),
-        _ if context.json => say(&format!("{}\n", json!({ "folder": folder.path(), "written": missing }))),
+        _ if context.json => {
+            write_stdout(&format!("{}\n", json!({ "folder": folder.path(), "written": missing })))
+        }
         _ if context.quiet => Ok(()),
-        _ => tell(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
+        _ => print_text(&format!("{finished}\nwritten     {}\n", missing.join(", "))),
     }
 }

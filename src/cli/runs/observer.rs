@@ -13,11 +13,12 @@ use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use super::super::backend::program;
+use super::super::context::Context;
 use super::super::lines::LineTimer;
 use super::super::live::LivePage;
+use super::super::output::print_text;
 use super::super::reading_progress::Reading;
 use super::super::table::{counted, grouped, percent};
-use super::super::{Context, prints_lines, shows_progress, tell};
 use super::blend::blend_lines;
 use super::strength::{scale_line, starts_line, strength_lines};
 
@@ -68,7 +69,7 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     if let Some(folder) = start.folder {
         let _ = writeln!(out, "run         {}", folder.path().display());
     }
-    tell(&out)
+    print_text(&out)
 }
 
 /// Shows a run to its user.
@@ -168,11 +169,11 @@ impl<'a> Observer<'a> {
                     let (entered, left) = (grouped(changes.entered), grouped(changes.left));
                     text += &format!(", new {entered}, no longer kept {left}");
                 }
-                tell(&(text + "\n"))?;
+                print_text(&(text + "\n"))?;
             }
             RunEvent::RoundEnded(done) if talks => {
                 let number = |loss: Option<f64>| loss.map_or("none".to_string(), |loss| format!("{loss:.8}"));
-                tell(&format!(
+                print_text(&format!(
                     "round {}     loss {} -> {}, parameters moved by {:.1} cp (RMS), at most {:.1}\n",
                     done.round,
                     number(done.loss_before),
@@ -187,10 +188,10 @@ impl<'a> Observer<'a> {
     }
 
     /// The error of a run, of one that was interrupted with the command that resumes it, or what is lost.
-    pub fn with_hint(&self, error: Error, command: &str) -> Error {
+    pub fn with_hint(&self, error: Error) -> Error {
         match (error, &self.resumable) {
             (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
-                "{at}{}; resume with '{} {command} --resume {}'",
+                "{at}{}; resume with '{} tune --resume {}'",
                 so_far(folder),
                 program(),
                 folder.display()
@@ -235,7 +236,7 @@ struct Decision {
 
 impl Decision {
     fn begin(context: &Context, what: Deciding) -> Self {
-        let lines = prints_lines(context).then(LineTimer::start);
+        let lines = context.prints_lines().then(LineTimer::start);
         Self { what, spinner: decision_spinner(context), lines }
     }
 
@@ -245,14 +246,14 @@ impl Decision {
             && lines.is_due()
         {
             // Progress that cannot be shown is no reason to give up the run.
-            let _ = tell(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
+            let _ = print_text(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
         }
     }
 }
 
 /// A spinner for what is being decided; it clears itself when dropped.
 fn decision_spinner(context: &Context) -> ProgressBar {
-    let spinner = match shows_progress(context) {
+    let spinner = match context.shows_progress() {
         true => ProgressBar::new_spinner(),
         false => ProgressBar::hidden(),
     };
@@ -272,14 +273,14 @@ struct Resamples {
 
 impl Resamples {
     fn begin(context: &Context, members: usize) -> Self {
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(members as u64),
             false => ProgressBar::hidden(),
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
             bar.set_style(style);
         }
-        Self { bar, lines: prints_lines(context).then(LineTimer::start) }
+        Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
     fn show(&mut self, done: usize, members: usize, evaluations: usize) {
@@ -288,7 +289,7 @@ impl Resamples {
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let members = counted(members as u64, "resample");
             // Progress that cannot be shown is no reason to give up what has been computed.
-            let _ = tell(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
+            let _ = print_text(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
         }
         self.bar.set_message(evaluations);
     }
@@ -303,7 +304,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
         if !context.quiet && !context.json {
             let record = &source.record;
             let left_out: u64 = record.left_out.values().sum();
-            tell(&format!(
+            print_text(&format!(
                 "extracted   {} from {} ({}), left out {}\n",
                 counted(record.positions, "position"),
                 record.path,
@@ -313,7 +314,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
         }
     }
     if !context.quiet && !context.json {
-        tell(&format!("dataset     written to {output}\n"))?;
+        print_text(&format!("dataset     written to {output}\n"))?;
     }
     Ok(())
 }
@@ -334,7 +335,7 @@ struct Progress {
 impl Progress {
     fn begin(context: &Context, watch: &LivePage, start: &Start<'_>) -> Result<Self> {
         let Start { config, data, .. } = *start;
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(config.stopping.epochs),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
@@ -348,7 +349,7 @@ impl Progress {
             stopping: config.stopping,
             regularizes: config.regularizes(),
             bar,
-            lines: prints_lines(context).then(LineTimer::start),
+            lines: context.prints_lines().then(LineTimer::start),
             skipped: None,
             last_seconds: 0.0,
         })
@@ -390,7 +391,7 @@ impl Progress {
             let line = format!("{noun} {epoch:>5} {text}\n");
             if lines.is_due() || epoch == 1 {
                 // Progress that cannot be shown is no reason to give up the run.
-                let _ = tell(&line);
+                let _ = print_text(&line);
                 self.skipped = None;
             } else {
                 self.skipped = Some(line);
@@ -404,7 +405,7 @@ impl Progress {
     /// Prints the last line or clears the bar.
     fn finish(&mut self) {
         if let Some(line) = self.skipped.take() {
-            let _ = tell(&line);
+            let _ = print_text(&line);
         }
         self.bar.finish_and_clear();
     }

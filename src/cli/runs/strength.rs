@@ -7,7 +7,7 @@ use gputexel::run::Start;
 use gputexel::tuning::{HeldOutGain, ScaleMode, StartsRecord, Strength};
 
 use super::super::scale::scale_forms;
-use super::super::style::falling;
+use super::super::style::lower_is_better;
 use super::super::table::grouped;
 
 /// A number of a loss with its sign.
@@ -21,7 +21,7 @@ pub fn gain_text(gain: &HeldOutGain) -> String {
     let change = after - before;
     let text = format!("{before:.6} -> {after:.6}, {} ± {error:.6}", signed(change));
     // What may be chance is no news.
-    if change.abs() > error { falling(change, &text) } else { text }
+    if change.abs() > error { lower_is_better(change, &text) } else { text }
 }
 
 /// How positions were held out.

@@ -7,9 +7,12 @@ use std::path::PathBuf;
 use gputexel::Error;
 use gputexel::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions, Stop};
 
+use super::context::Context;
 use super::games::{RuleFlags, say_recorded, side, warn};
+use super::output::print_result;
 use super::queue::{Queue, QueueFlags};
-use super::{Context, answer, parsed};
+use super::settings::parsed;
+use super::subcommand::Subcommand;
 use output::Progress;
 
 /// Flags of `selfplay`.
@@ -20,7 +23,12 @@ use output::Progress;
 The built-in engine or a UCI engine plays both sides of each game, from an opening that no other game has. Every \
 game is kept in DIR/selfplay.jsonl as it is finished; the files of games are written from it, in order and as a \
 whole, when playing ends. With fixed nodes or depth they depend on the settings and the seed alone, not on \
---concurrency or interruptions. Games in which the engine fails or exceeds its time are not written."
+--concurrency or interruptions. Games in which the engine fails or exceeds its time are not written.\n\n\
+Examples:\n  \
+gputexel selfplay --games 10000 --nodes 5000 -o runs/games\n  \
+gputexel selfplay --params runs/first --win-score 1000 --draw-after 40 --seed 2 -o runs/second-games\n  \
+gputexel selfplay --engine ./engine --option Hash=16 --depth 8 --openings book.epd --random-plies 2\n  \
+gputexel selfplay --resume runs/games"
 )]
 pub struct SelfPlayArgs {
     #[command(flatten)]
@@ -130,71 +138,70 @@ impl SelfPlayArgs {
     }
 }
 
-/// Runs `selfplay`.
-///
-/// # Errors
-/// Anything that keeps the games from being played; an interrupted run can be resumed.
-pub fn run(args: &SelfPlayArgs, context: &Context) -> anyhow::Result<()> {
-    // With a queue, this machine plays nothing.
-    let here = args.concurrency.filter(|_| !args.queue.is_asked_for());
-    let (mut selfplay, queue) = match &args.resume {
-        Some(folder) => {
-            let changes = Changes {
-                games: args.games,
-                max_failures: args.max_failures,
-                formats: args.formats()?,
-                concurrency: here,
-            };
-            say_recorded(&SelfPlay::recorded(folder)?);
-            let selfplay = SelfPlay::resume(folder, changes, context.cancel)?;
-            (selfplay, args.queue.open(context)?)
+impl Subcommand for SelfPlayArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        // With a queue, this machine plays nothing.
+        let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
+        let (mut selfplay, queue) = match &self.resume {
+            Some(folder) => {
+                let changes = Changes {
+                    games: self.games,
+                    max_failures: self.max_failures,
+                    formats: self.formats()?,
+                    concurrency: here,
+                };
+                say_recorded(&SelfPlay::recorded(folder)?);
+                let selfplay = SelfPlay::resume(folder, changes, context.cancel)?;
+                (selfplay, self.queue.open(context)?)
+            }
+            None => {
+                // Everything that can be refused is refused before anything is written.
+                let mut selfplay = SelfPlay::new(self.options(context)?, here, context.cancel)?;
+                let queue = self.queue.open(context)?;
+                selfplay.create_folder(self.out.as_deref(), self.force)?;
+                (selfplay, queue)
+            }
+        };
+        let folder = selfplay.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
+        let begin = |queue: Queue| queue.begin(&folder, selfplay.rules(), self.concurrency, context);
+        let dispatched = queue.map(begin).transpose()?;
+        if let Some(dispatched) = &dispatched {
+            let (dispatcher, games) = dispatched.dispatcher();
+            selfplay.dispatch(dispatcher, games);
         }
-        None => {
-            // Everything that can be refused is refused before anything is written.
-            let mut selfplay = SelfPlay::new(args.options(context)?, here, context.cancel)?;
-            let queue = args.queue.open(context)?;
-            selfplay.create_folder(args.out.as_deref(), args.force)?;
-            (selfplay, queue)
+        warn(selfplay.warnings(), selfplay.folder(), context);
+        let mut progress = Progress::new(context, selfplay.config().games, selfplay.tally());
+        let bar = progress.bar();
+        selfplay.observe(move |tally| progress.show(tally));
+        let finished = selfplay.run();
+        bar.finish_and_clear();
+        if let Some(dispatched) = dispatched {
+            dispatched.leave();
         }
-    };
-    let folder = selfplay.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-    let begin = |queue: Queue| queue.begin(&folder, selfplay.rules(), args.concurrency, context);
-    let dispatched = queue.map(begin).transpose()?;
-    if let Some(dispatched) = &dispatched {
-        let (dispatcher, games) = dispatched.dispatcher();
-        selfplay.dispatch(dispatcher, games);
-    }
-    warn(selfplay.warnings(), selfplay.folder(), context);
-    let mut progress = Progress::new(context, selfplay.config().games, selfplay.tally());
-    let bar = progress.bar();
-    selfplay.observe(move |tally| progress.show(tally));
-    let finished = selfplay.run();
-    bar.finish_and_clear();
-    if let Some(dispatched) = dispatched {
-        dispatched.leave();
-    }
-    let finished = finished?;
-    answer(context, &finished.summary(), || output::table(&finished))?;
-    let folder = finished.folder.display();
-    match &finished.stop {
-        Stop::AllPlayed if finished.tally.games() == 0 => {
-            let (games, tally) = (gputexel::counted(finished.tally.finished(), "game"), &finished.tally);
-            let last = tally.last_failure.as_deref().unwrap_or("unknown");
-            let name = &finished.config.engine.name;
-            let reason = format!("{name}: failed in each of {games}, none of which is written; last: {last}");
-            Err(Error::input(&finished.folder, reason).into())
+        let finished = finished?;
+        print_result(context, &finished.summary(), || output::table(&finished))?;
+        let folder = finished.folder.display();
+        match &finished.stop {
+            Stop::AllPlayed if finished.tally.games() == 0 => {
+                let (games, tally) = (gputexel::counted(finished.tally.finished(), "game"), &finished.tally);
+                let last = tally.last_failure.as_deref().unwrap_or("unknown");
+                let name = &finished.config.engine.name;
+                let reason =
+                    format!("{name}: failed in each of {games}, none of which is written; last: {last}");
+                Err(Error::input(&finished.folder, reason).into())
+            }
+            Stop::AllPlayed => Ok(()),
+            Stop::Failures(failures) => {
+                let limit = finished.config.max_failures;
+                let reason = format!("{failures}; self-play was given up (--max-failures {limit})");
+                Err(Error::input(&finished.folder, reason).into())
+            }
+            Stop::Cancelled => Err(Error::Interrupted(format!(
+                "after {} of {} games; resume with 'gputexel selfplay --resume {folder}'",
+                finished.tally.finished(),
+                finished.config.games,
+            ))
+            .into()),
         }
-        Stop::AllPlayed => Ok(()),
-        Stop::Failures(failures) => {
-            let limit = finished.config.max_failures;
-            let reason = format!("{failures}; self-play was given up (--max-failures {limit})");
-            Err(Error::input(&finished.folder, reason).into())
-        }
-        Stop::Cancelled => Err(Error::Interrupted(format!(
-            "after {} of {} games; resume with 'gputexel selfplay --resume {folder}'",
-            finished.tally.finished(),
-            finished.config.games,
-        ))
-        .into()),
     }
 }

@@ -6,8 +6,8 @@ use gputexel::datagen::selfplay::{FinishedSelfPlay, SelfPlayConfig, SelfPlayTall
 use gputexel::matches::End;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::super::context::Context;
 use super::super::table::{aligned, counted, duration, grouped, percent};
-use super::super::{Context, shows_progress};
 
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ pub struct Progress {
 impl Progress {
     /// Begins to show; `known` is what was played before.
     pub fn new(context: &Context, games: u64, known: &SelfPlayTally) -> Self {
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(games),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
@@ -38,7 +38,7 @@ impl Progress {
         Self {
             games,
             bar,
-            lines: !shows_progress(context) && !context.quiet && !context.json,
+            lines: !context.shows_progress() && !context.quiet && !context.json,
             last_line: now,
             begin: now,
             known: known.finished(),

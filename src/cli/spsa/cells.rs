@@ -7,7 +7,7 @@ use gputexel::spsa::grid::{GridAxis, GridCell, GridParameters, Scaled, ScenarioG
 use gputexel::spsa::{BoundRule, MethodKind, Rounding, read_variables};
 use gputexel::{Error, Result};
 
-use super::super::parsed;
+use super::super::settings::parsed;
 
 /// Flags that say what is simulated.
 #[derive(Debug, Default, PartialEq, clap::Args)]

@@ -9,8 +9,9 @@ use gputexel::spsa::lists::{
 use gputexel::{Error, Result, check_target, write_atomically};
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::write_stdout;
 use super::super::target::{check_file_flags, or_stdout};
-use super::super::{Context, say};
 
 /// Flags of `spsa convert`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,9 @@ weather-factory: with --games and an spsa.json next to config.json, c_end = step
 r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step. To weather-factory, \
 the same is written back: spsa.json next to the file of -o, without -o as a note. It has one gain for \
 all parameters, the geometric mean where they differ. cutechess.json, which names engine and book, is not \
-written.")]
+written.\n\n\
+Examples:\n  \
+gputexel spsa convert list.txt --to openbench")]
 pub struct ConvertArgs {
     /// The parameter list; - for standard input
     #[arg(value_name = "IN")]
@@ -124,10 +127,10 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
             }
             None => report["text"] = json!(text),
         }
-        return Ok(say(&format!("{report}\n"))?);
+        return Ok(write_stdout(&format!("{report}\n"))?);
     }
     if output.is_none() {
-        say(&text)?;
+        write_stdout(&text)?;
     }
     Ok(remark(&notes, context)?)
 }

@@ -10,8 +10,9 @@ use gputexel::spsa::draft::{Draft, DraftOptions};
 use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
 use super::super::target::{check_file_flags, or_stdout};
-use super::super::{Context, say, tell};
 use super::convert::remark;
 
 /// Flags of `spsa init`.
@@ -21,7 +22,9 @@ Parameters of a UCI engine are its spin options; without --tune, all except thos
 as Hash and Threads. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
 stand for all values of that name, which are moved together.\n\n\
 c_end is a 20th of an option's range and r_end is 0.002; with --elo, both of them, s and sigma are as planned by \
-'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.")]
+'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.\n\n\
+Examples:\n  \
+gputexel spsa init --engine /usr/games/toga2 --tune \"King Safety\" --games 6000 --limit depth=3 -o spsa.toml")]
 #[command(group(clap::ArgGroup::new("who").required(true).args(["engine", "params"])))]
 pub struct InitArgs {
     /// Command line of a UCI engine
@@ -109,10 +112,10 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
             Some(path) => report["output"] = json!(path.display().to_string()),
             None => report["text"] = json!(text),
         }
-        return Ok(say(&format!("{report}\n"))?);
+        return Ok(write_stdout(&format!("{report}\n"))?);
     }
     match output {
-        None => say(&text)?,
+        None => write_stdout(&text)?,
         Some(path) if !context.quiet => {
             let some: Vec<&str> = parameters.iter().take(8).map(|v| v.name.as_str()).collect();
             let more = if parameters.len() > some.len() { ", ..." } else { "" };
@@ -122,7 +125,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
                 let _ =
                     writeln!(said, "{} left out, commented out at the end of the file", draft.left_out.len());
             }
-            tell(&said)?;
+            print_text(&said)?;
         }
         Some(_) => {}
     }

@@ -8,7 +8,8 @@ mod plan;
 pub mod run;
 mod simulate;
 
-use super::Context;
+use super::context::Context;
+use super::subcommand::Subcommand;
 
 /// Tuning by games: simulate methods, plan runs, play them.
 #[derive(Debug, clap::Args)]
@@ -35,18 +36,16 @@ enum SpsaCommand {
     Convert(Box<convert::ConvertArgs>),
 }
 
-/// Runs a subcommand of `spsa`.
-///
-/// # Errors
-/// Those of the subcommand.
-pub fn run(args: &SpsaArgs, context: &Context) -> anyhow::Result<()> {
-    match &args.command {
-        SpsaCommand::Simulate(args) => simulate::run(args, context),
-        SpsaCommand::Plan(args) => plan::run(args, context),
-        SpsaCommand::Run(args) => run::run(args, context),
-        SpsaCommand::Report(args) => run::report(args, context),
-        SpsaCommand::Verify(args) => run::verify(args, context),
-        SpsaCommand::Init(args) => init::run(args, context),
-        SpsaCommand::Convert(args) => convert::run(args, context),
+impl Subcommand for SpsaArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        match &self.command {
+            SpsaCommand::Simulate(args) => simulate::run(args, context),
+            SpsaCommand::Plan(args) => plan::run(args, context),
+            SpsaCommand::Run(args) => run::run(args, context),
+            SpsaCommand::Report(args) => run::report(args, context),
+            SpsaCommand::Verify(args) => run::verify(args, context),
+            SpsaCommand::Init(args) => init::run(args, context),
+            SpsaCommand::Convert(args) => convert::run(args, context),
+        }
     }
 }

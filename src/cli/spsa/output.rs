@@ -4,8 +4,9 @@ use gputexel::Result;
 use gputexel::spsa::grid::SimulatedCell;
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
 use super::super::table::{aligned, counted};
-use super::super::{Context, say, tell};
 
 /// Shows all: a JSON object with a list, or a table.
 ///
@@ -14,7 +15,7 @@ use super::super::{Context, say, tell};
 pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> Result<()> {
     if context.json {
         let list: Vec<_> = finished.iter().map(SimulatedCell::report).collect();
-        return say(&format!("{:#}\n", json!({ "settings": list })));
+        return write_stdout(&format!("{:#}\n", json!({ "settings": list })));
     }
     if context.quiet {
         return Ok(());
@@ -43,7 +44,7 @@ pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> R
     if is_paper {
         out += "\ndifference: of the means, in units of its standard error (the paper has 50 runs)\n";
     }
-    tell(&out)
+    print_text(&out)
 }
 
 /// A number in six decimals without the zeros at its end.

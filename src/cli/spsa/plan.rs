@@ -11,8 +11,9 @@ use gputexel::{Error, Result};
 use indicatif::ProgressBar;
 use serde_json::json;
 
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
 use super::super::table::{aligned, grouped};
-use super::super::{Context, say, tell};
 use super::simulate::bar;
 
 /// Flags of `spsa plan`.
@@ -23,7 +24,9 @@ gained there. Guessing too small costs more than guessing too large: half the tr
 several times the loss, double the distance hardly more.\n\n\
 Sources: c_end, s and sigma from (19) of arXiv:2205.15602; r_end = 0.65 x / (e N) with \
 x = ln(4 b\u{b2} e\u{b2} N / (m\u{b2} v)) / 2b, m = c_end / distance, b = m\u{b2} ln 10 / 100, v = 2 (1 - D), next to \
-a fit to the values that the authors of that paper used; constant gains from fishtest's autoselect.")]
+a fit to the values that the authors of that paper used; constant gains from fishtest's autoselect.\n\n\
+Examples:\n  \
+gputexel spsa plan --games 20000 --draw-rate 0.6 -p \"King Safety,100,0,400,50,5\"")]
 pub struct PlanArgs {
     /// Number of games (two per pair)
     #[arg(long, value_name = "N")]
@@ -140,12 +143,12 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         ));
     }
     if context.json {
-        return Ok(say(&format!("{:#}\n", json!(PlanSummary::new(&plan))))?);
+        return Ok(write_stdout(&format!("{:#}\n", json!(PlanSummary::new(&plan))))?);
     }
     if context.quiet {
         return Ok(());
     }
-    Ok(tell(&to_text(&plan, args))?)
+    Ok(print_text(&to_text(&plan, args))?)
 }
 
 fn to_text(plan: &RunPlan, args: &PlanArgs) -> String {

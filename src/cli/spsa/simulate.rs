@@ -11,8 +11,8 @@ use gputexel::{Error, Result, check_target, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;
+use super::super::context::Context;
 use super::super::table::counted;
-use super::super::{Context, shows_progress};
 use super::cells::ScenarioArgs;
 use super::output::print;
 
@@ -36,7 +36,9 @@ pub struct BackendArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Strength is quadratic in every parameter, the draw rate is fixed, and an iteration is a \
-pair of games. Without --variables, all parameters are identical. Gains are in Elo from start to end.")]
+pair of games. Without --variables, all parameters are identical. Gains are in Elo from start to end.\n\n\
+Examples:\n  \
+gputexel spsa simulate --method spsa,bspsa --parameters 8 --elo 20 -N 10000 --grid c-end=x0.5,x1,x2")]
 pub struct SimulateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
@@ -154,7 +156,7 @@ fn title(cell: &GridCell) -> String {
 
 /// A bar of the pairs of a simulation.
 pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
-    if !shows_progress(context) {
+    if !context.shows_progress() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} pairs, {eta} left");

@@ -10,14 +10,16 @@ use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
 
 use super::super::backend::{Backend, program};
+use super::super::context::Context;
 use super::super::games::say_recorded;
 use super::super::live::LivePage;
+use super::super::output::print_text;
 use super::super::runs::checkpoint_every;
+use super::super::settings::{parsed, with};
 use super::super::table::grouped;
-use super::super::{Context, parsed, tell, with};
 use super::output;
 use super::progress::Observer;
-use super::{Fresh, MANY, SweepArgs};
+use super::{MANY, NewSweepArgs, SweepArgs};
 
 /// Runs a new sweep.
 ///
@@ -117,7 +119,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
 }
 
 /// The method that trains every run.
-fn method(fresh: &Fresh) -> Result<SweepMethod> {
+fn method(fresh: &NewSweepArgs) -> Result<SweepMethod> {
     match fresh.optimizer.as_deref().unwrap_or("adam") {
         "adam" => Ok(SweepMethod::Adam { schedule: parsed(&fresh.schedule)?.unwrap_or_default() }),
         "gauss-newton" if fresh.schedule.is_some() => {
@@ -142,7 +144,7 @@ fn carry_out(
     let make_evaluator: &MakeEvaluator<'_> = &|layout| {
         let (evaluator, line) = backend.evaluator(layout)?;
         if announce.take() {
-            tell(&format!("backend     {line}\n"))?;
+            print_text(&format!("backend     {line}\n"))?;
         }
         Ok(evaluator)
     };

@@ -5,17 +5,17 @@ mod output;
 mod progress;
 mod scale;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gputexel::Error;
 
-use super::Context;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
-use super::determinism::{DeterminismArgs, Outputs, Repeatable};
+use super::context::Context;
 use super::live::LiveArgs;
 use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
+use super::subcommand::Subcommand;
 
 /// Flags of `sweep`.
 #[derive(Debug, clap::Args)]
@@ -27,14 +27,17 @@ beta1, beta2, epsilon (adam), l2, strength (factor on the weights of --prior-str
 (squared, cross-entropy, power:Q), blend (share of the search score in the targets), source:NAME \
 (training weight factor of a source, given by its path, part of its path, or its number from 1), \
 seed (repeats the runs with other folds). A key with \
-a single value is fixed rather than varied."
+a single value is fixed rather than varied.\n\n\
+Examples:\n  \
+gputexel sweep d.bin --scale 0.2:3:1024 --svg k.svg\n  \
+gputexel sweep d.bin --grid l2=0,1e-5,1e-4,1e-3 --grid learning-rate=5,20 --epochs 60 --best runs/best"
 )]
 pub struct SweepArgs {
     /// Datasets
     #[arg(required_unless_present_any = ["resume", "merge"], conflicts_with_all = ["resume", "merge"], value_name = "DATASET")]
     datasets: Vec<PathBuf>,
     #[command(flatten)]
-    fresh: Fresh,
+    fresh: NewSweepArgs,
     // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
     #[command(flatten)]
     k: ScaleArgs,
@@ -74,43 +77,15 @@ pub struct SweepArgs {
     #[command(flatten)]
     watch: LiveArgs,
     #[command(flatten)]
-    pub(super) backend: BackendArgs,
+    backend: BackendArgs,
     #[command(flatten)]
-    determinism: DeterminismArgs,
-    #[command(flatten)]
-    pub(super) memory: MemoryArgs,
-}
-
-impl Repeatable for SweepArgs {
-    fn determinism(&self) -> &DeterminismArgs {
-        &self.determinism
-    }
-
-    fn obstacle(&self) -> Option<&'static str> {
-        match (&self.resume, [&self.out, &self.best, &self.csv, &self.svg]) {
-            (Some(_), _) => Some("a sweep that is resumed cannot be repeated"),
-            (_, [None, None, None, None]) => {
-                Some("needs one of --out, --best, --csv and --svg, whose files are compared")
-            }
-            _ => None,
-        }
-    }
-
-    fn redirect(&mut self, folder: &Path, threads: usize) -> Outputs {
-        let mut outputs = Outputs::new();
-        self.watch = LiveArgs::default();
-        self.force = false;
-        self.backend.set_threads(threads);
-        let all = [&mut self.out, &mut self.best, &mut self.csv, &mut self.svg];
-        all.into_iter().flatten().for_each(|output| outputs.move_into(folder, output));
-        outputs
-    }
+    memory: MemoryArgs,
 }
 
 /// Flags that decide what a sweep computes; a resumed one has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "Sweep", multiple = true)]
-pub struct Fresh {
+pub struct NewSweepArgs {
     /// Evaluate the prior for these values of K and find the minimum
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true, conflicts_with = "grid")]
     scale: Option<String>,
@@ -166,28 +141,35 @@ pub struct Fresh {
 /// More runs, or values of K, than this are asked about.
 const MANY: usize = 100_000;
 
-/// Runs `sweep`.
-///
-/// # Errors
-/// Bad usage, files that cannot be read or written, devices that fail, interruption.
-pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
-    let fresh = &args.fresh;
-    let watched = args.resume.is_some() || (args.out.is_some() && fresh.scale.is_none());
-    if args.watch.is_asked_for() && !watched {
-        let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
-        return Err(Error::Usage(text.to_string()).into());
-    }
-    let watch = args.watch.open()?;
-    let result = match (&args.resume, &fresh.scale) {
-        _ if !args.merge.is_empty() => grid::merge(args, context, &watch),
-        (Some(folder), _) => grid::resume(args, folder, context, &watch),
-        (None, Some(values)) => scale::run(args, values, context),
-        (None, None) if fresh.grid.is_empty() => {
-            let text = "sweep needs --scale, --grid, --resume or --merge; see 'gputexel sweep --help'";
-            Err(Error::Usage(text.to_string()).into())
+impl Subcommand for SweepArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let fresh = &self.fresh;
+        let watched = self.resume.is_some() || (self.out.is_some() && fresh.scale.is_none());
+        if self.watch.is_asked_for() && !watched {
+            let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
+            return Err(Error::Usage(text.to_string()).into());
         }
-        (None, None) => grid::start(args, context, &watch),
-    };
-    watch.end();
-    result
+        let watch = self.watch.open()?;
+        let result = match (&self.resume, &fresh.scale) {
+            _ if !self.merge.is_empty() => grid::merge(self, context, &watch),
+            (Some(folder), _) => grid::resume(self, folder, context, &watch),
+            (None, Some(values)) => scale::run(self, values, context),
+            (None, None) if fresh.grid.is_empty() => {
+                let text = "sweep needs --scale, --grid, --resume or --merge; see 'gputexel sweep --help'";
+                Err(Error::Usage(text.to_string()).into())
+            }
+            (None, None) => grid::start(self, context, &watch),
+        };
+        watch.end();
+        result
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
+    }
+
+    #[cfg(feature = "mpi")]
+    fn backend(&self) -> Option<&BackendArgs> {
+        Some(&self.backend)
+    }
 }

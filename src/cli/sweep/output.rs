@@ -6,9 +6,10 @@ use gputexel::Result;
 use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
 use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig, SweepMethod};
 
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
-use super::super::{Context, say, tell};
 
 /// Says what is about to happen.
 ///
@@ -60,7 +61,7 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
         let how = if sweep.is_resumed() { " (resumed)" } else { "" };
         let _ = writeln!(out, "folder      {}{how}", folder.path().display());
     }
-    tell(&out)
+    print_text(&out)
 }
 
 /// Whether runs' own losses say more than the ones they are judged by.
@@ -107,7 +108,7 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> Str
 /// When standard output cannot be written.
 pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Result<()> {
     if context.json {
-        return say(&format!("{}\n", end.to_json()));
+        return write_stdout(&format!("{}\n", end.to_json()));
     }
     let SweepResults { config, outcome, ranking, .. } = &end.results;
     let interrupted = end.results.is_interrupted();
@@ -132,7 +133,7 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
              follows",
             counted(outcome.runs.len() as u64, "run")
         );
-        return tell(&out);
+        return print_text(&out);
     }
     if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
         let _ = writeln!(out, "population  {} at a time", counted(outcome.together as u64, "run"));
@@ -176,5 +177,5 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
             best.loss
         );
     }
-    tell(&out)
+    print_text(&out)
 }

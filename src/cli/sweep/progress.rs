@@ -3,9 +3,10 @@
 use gputexel::tuning::sweep::SweepEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::super::context::Context;
 use super::super::lines::LineTimer;
+use super::super::output::print_text;
 use super::super::table::grouped;
-use super::super::{Context, prints_lines, shows_progress, tell};
 
 /// Shows the progress of a sweep.
 pub struct Observer {
@@ -21,14 +22,14 @@ pub struct Observer {
 impl Observer {
     /// Begins to watch.
     pub fn new(context: &Context, ends_early: bool) -> Self {
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(1),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} % {msg}") {
             bar.set_style(style);
         }
-        Self { bar, lines: prints_lines(context).then(LineTimer::start), ends_early, first: None }
+        Self { bar, lines: context.prints_lines().then(LineTimer::start), ends_early, first: None }
     }
 
     /// Takes note of an event.
@@ -56,7 +57,7 @@ impl Observer {
                     Some(lines) => {
                         if lines.is_due() {
                             // Progress that cannot be shown is no reason to give up the sweep.
-                            let _ = tell(&format!("{text}\n"));
+                            let _ = print_text(&format!("{text}\n"));
                         }
                     }
                 }

@@ -6,9 +6,11 @@ use gputexel::sweep::{ScaleSweep, ScaleSweepResults};
 use gputexel::tuning::{MinimumAt, Values};
 use gputexel::{Error, check_outputs, dataset};
 
+use super::super::context::Context;
+use super::super::output::print_result;
 use super::super::scale::scale_forms;
+use super::super::settings::parsed;
 use super::super::table::{counted, grouped};
-use super::super::{Context, answer, parsed};
 use super::{MANY, SweepArgs};
 
 /// Runs `sweep --scale`.
@@ -66,7 +68,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     })?;
     args.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
     args.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
-    answer(context, &results.summary(), || describe(&results, &line.into_inner()))
+    print_result(context, &results.summary(), || describe(&results, &line.into_inner()))
 }
 
 /// The results in words; `line` is what computed them.

@@ -1,41 +1,30 @@
-//! Flags of `tune` that decide what a run computes, and what they mean.
+//! Flags of `tune` that decide what a run computes.
+
+use std::path::PathBuf;
 
 use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{
-    AdamGrid, AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, Schedule,
+    AdamGrid, AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, ParticleSwarmSettings,
+    Schedule, SwarmVariant,
 };
-use gputexel::run::{BlendShare, PriorStrength};
+use gputexel::run::{BlendShare, PriorStrength, Tuner};
 use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::parsed;
+use super::super::settings::{parsed, with};
 
 /// Each fold takes a matrix, and more of them change nothing.
-const MOST_FOLDS: usize = 100;
+const MAX_FOLDS: usize = 100;
 
-/// Flags that decide what a run computes; a resumed run has them in its folder.
+/// Flags of `tune` and `pso` about the objective; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
-#[group(id = "Fresh", multiple = true)]
-pub struct Fresh {
-    /// What inputs that are no datasets are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or
-    /// lichess [default: detected]
-    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
-    pub(super) format: Option<String>,
-    /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
-    #[arg(long, help_heading = "Inputs")]
-    pub(super) skip_damaged: bool,
+#[group(id = "ObjectiveArgs", multiple = true)]
+pub struct ObjectiveArgs {
     /// Divide sums over positions into so many sections, which devices and machines can share; the last digits of results
     /// depend on it [default: one of every 2^20 positions, and up to 64 of more]
     #[arg(long, value_name = "N", help_heading = "Inputs")]
     pub(super) sections: Option<usize>,
-    /// What positions are labeled with when they are extracted: result, or score (the expected score of the
-    /// search score) [default: result]
-    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
-    pub(super) target: Option<String>,
-    /// K of --target score [default: 1]
-    #[arg(long, value_name = "K", requires = "target", help_heading = "Inputs")]
-    pub(super) target_k: Option<f64>,
     /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
@@ -44,24 +33,11 @@ pub struct Fresh {
     /// squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     pub(super) loss: Option<String>,
-    /// Share of the search score in the targets, 0 to 1, the rest being the result; auto: chosen by the results of
-    /// held-out games; see docs/blend.md [default: results only]
-    #[arg(long, value_name = "SHARE", help_heading = "Objective")]
-    pub(super) blend: Option<String>,
-    /// K of search scores (base 10) for --blend, or fit: the one that fits their results best [default: fit]
-    #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
-    pub(super) blend_k: Option<String>,
-    /// What ties parameters to their neighbors and to the prior: auto (weights chosen by held-out loss), none,
+    /// Regularization toward neighbors and the prior: auto (weights chosen by held-out loss), none,
     /// weights such as bend=1e-4,mirror=1e-2,ridge:king=1e-5, or the folder of a run, for its weights; see
-    /// docs/strength.md [default: auto, none with --l2]
+    /// docs/strength.md [default: auto, none with --l2 and for swarms]
     #[arg(long, value_name = "HOW", help_heading = "Objective")]
     pub(super) prior_strength: Option<String>,
-    /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games if scores are linear]
-    #[arg(long, value_name = "N", help_heading = "Objective")]
-    pub(super) prior_folds: Option<usize>,
-    /// What each group of features is worth: the held-out loss when it stays at the prior
-    #[arg(long, help_heading = "Objective")]
-    pub(super) ablate: bool,
     /// L2 regularization toward the prior and nothing else: the cost of a parameter one pawn away from it
     /// [default: none, but 1e-6 with more than 4,096 parameters]
     #[arg(long, value_name = "LAMBDA", value_delimiter = ',', help_heading = "Objective")]
@@ -69,14 +45,99 @@ pub struct Fresh {
     /// Share of the games held out to evaluate the parameters on unseen positions
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) holdout: Option<f64>,
-    /// Ignore the bounds of the basis
-    #[arg(long, requires = "basis", help_heading = "Objective")]
-    pub(super) no_bounds: bool,
     /// Random seed [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) seed: Option<u64>,
+    /// Time limit in seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Stopping")]
+    pub time: Option<f64>,
+}
+
+impl ObjectiveArgs {
+    /// A run on files with these settings.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for names and numbers that make no sense.
+    pub fn tuner<'a>(&self, inputs: &'a [PathBuf]) -> Result<Tuner<'a>> {
+        let mut tuner = Tuner::from_files(inputs)
+            .loss(self.loss()?)
+            .holdout(self.holdout.unwrap_or(0.0))
+            .seed(self.seed.unwrap_or(1));
+        tuner = with(tuner, parsed(&self.prior)?, Tuner::prior);
+        Ok(with(tuner, self.sections, Tuner::sections))
+    }
+
+    pub(super) fn loss(&self) -> Result<LossKind> {
+        Ok(parsed(&self.loss)?.unwrap_or_default())
+    }
+
+    /// Penalties of a run of swarms: weights are not chosen for it.
+    pub fn given_strength(&self) -> Result<Option<PriorStrength>> {
+        let strength = self.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
+        if let Some(strength) = &strength {
+            strength.weights()?;
+        }
+        Ok(strength)
+    }
+
+    /// Particle swarms with these settings.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for numbers that make no sense.
+    pub fn swarms(&self, settings: ParticleSwarmSettings, polish: bool) -> Result<OptimizerConfig> {
+        let seed = self.seed.unwrap_or(settings.seed);
+        let l2 = if self.l2.is_empty() { settings.l2 } else { self.one_l2("pso")? };
+        let settings = ParticleSwarmSettings { l2, seed, ..settings };
+        settings.validate()?;
+        Ok(OptimizerConfig::ParticleSwarm { settings, polish })
+    }
+
+    fn one_l2(&self, name: &str) -> Result<f64> {
+        match self.l2[..] {
+            [] => Ok(0.0),
+            [l2] => Ok(l2),
+            _ => Err(Error::Usage(format!("{name} accepts only one --l2"))),
+        }
+    }
+}
+
+/// Flags that decide what a new run computes; a resumed run has them in its folder.
+#[derive(Debug, clap::Args)]
+#[group(id = "NewRun", multiple = true)]
+pub struct NewRunArgs {
+    /// What inputs that are no datasets are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or
+    /// lichess [default: detected]
+    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
+    pub(super) format: Option<String>,
+    /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
+    #[arg(long, help_heading = "Inputs")]
+    pub(super) skip_damaged: bool,
+    /// What positions are labeled with when they are extracted: result, or score (the expected score of the
+    /// search score) [default: result]
+    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
+    pub(super) target: Option<String>,
+    /// K of --target score [default: 1]
+    #[arg(long, value_name = "K", requires = "target", help_heading = "Inputs")]
+    pub(super) target_k: Option<f64>,
+    /// Share of the search score in the targets, 0 to 1, the rest being the result; auto: chosen by the results of
+    /// held-out games; see docs/blend.md [default: results only]
+    #[arg(long, value_name = "SHARE", help_heading = "Objective")]
+    pub(super) blend: Option<String>,
+    /// K of search scores (base 10) for --blend, or fit: the one that fits their results best [default: fit]
+    #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
+    pub(super) blend_k: Option<String>,
+    /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games if scores are linear]
+    #[arg(long, value_name = "N", help_heading = "Objective")]
+    pub(super) prior_folds: Option<usize>,
+    /// What each group of features is worth: the held-out loss when it stays at the prior
+    #[arg(long, help_heading = "Objective")]
+    pub(super) ablate: bool,
+    /// Ignore the bounds of the basis
+    #[arg(long, requires = "basis", help_heading = "Objective")]
+    pub(super) no_bounds: bool,
     /// gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), gn-cg (its steps by conjugate gradients,
-    /// without a matrix; products are computed on the CPU), adam, or local (search on integers) [default: gn-lbfgs; with
+    /// without a matrix; products are computed on the CPU), adam, local (search on integers), or pso (the swarms of
+    /// `gputexel pso` with its default constants) [default: gn-lbfgs; with
     /// more than 4,096 parameters gn-cg if scores are linear; otherwise, and if the loss is not differentiable, adam]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
@@ -112,16 +173,14 @@ pub struct Fresh {
     #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) step: Vec<u32>,
     /// Round the result of gauss-newton, gn-lbfgs, gn-cg or adam to integers: naive (each to the nearest), local (until
-    /// no single step of any parameter improves the exact loss), or none [default: none]
+    /// no single step of any parameter improves the exact loss; for pso its --polish), or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
     /// Epoch limit; the first epoch of gn-lbfgs, gn-cg and gauss-newton evaluates the prior [default: 400 for gn-lbfgs,
-    /// 100 for gn-cg, 50 for gauss-newton, 500 for adam and local]
-    #[arg(long, value_name = "N", help_heading = "Stopping")]
+    /// 100 for gn-cg, 50 for gauss-newton, 500 for adam and local, 400 for
+    /// pso]
+    #[arg(long, alias = "iterations", value_name = "N", help_heading = "Stopping")]
     pub(super) epochs: Option<u64>,
-    /// Time limit in seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Stopping")]
-    pub(super) time: Option<f64>,
     /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs,
     /// gn-cg and local also end by themselves, when no step promises a lower loss
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
@@ -139,7 +198,7 @@ pub struct Fresh {
     pub(super) patience: Option<u64>,
 }
 
-impl Fresh {
+impl NewRunArgs {
     /// How inputs are read, if anything was said of that.
     ///
     /// # Errors
@@ -156,7 +215,12 @@ impl Fresh {
         }))
     }
 
-    pub(super) fn optimizer(&self, loss: LossKind, model: ModelSize) -> Result<OptimizerConfig> {
+    pub(super) fn optimizer(
+        &self,
+        objective: &ObjectiveArgs,
+        loss: LossKind,
+        model: ModelSize,
+    ) -> Result<OptimizerConfig> {
         let name = match self.optimizer.as_deref() {
             Some(name) => name,
             None if self.names_adam() => "adam",
@@ -175,7 +239,7 @@ impl Fresh {
                 if self.names_adam() {
                     return Err(Error::Usage("some of the flags only apply to --optimizer adam".to_string()));
                 }
-                let l2 = self.one_l2(name)?;
+                let l2 = objective.one_l2(name)?;
                 let damping = self.damping.unwrap_or(GaussNewtonSettings::default().damping);
                 let gauss_newton = GaussNewtonSettings { l2, damping };
                 Ok(match name {
@@ -194,35 +258,55 @@ impl Fresh {
                     ));
                 }
                 Ok(OptimizerConfig::Adam {
-                    runs: self.adam_runs()?,
+                    runs: self.adam_runs(objective)?,
                     schedule: parsed(&self.schedule)?.unwrap_or(Schedule::default()),
                     batches: self.batches.unwrap_or(1),
                 })
             }
-            "local" => {
-                if self.names_adam() || self.damping.is_some() {
-                    return Err(Error::Usage(
-                        "some of the flags do not apply to --optimizer local".to_string(),
-                    ));
-                }
-                Ok(OptimizerConfig::Local(self.local()?))
+            "local" | "pso" if self.names_adam() || self.damping.is_some() => {
+                Err(Error::Usage(format!("some of the flags do not apply to --optimizer {name}")))
+            }
+            "local" => Ok(OptimizerConfig::Local(self.local(objective)?)),
+            "pso" => {
+                let settings = ParticleSwarmSettings::of(SwarmVariant::default());
+                let polish = match self.round.as_deref() {
+                    None | Some("none") => false,
+                    Some("local") => true,
+                    Some(how) => {
+                        return Err(Error::Usage(format!(
+                            "--round {how}: pso rounds by local, or not at all"
+                        )));
+                    }
+                };
+                objective.swarms(settings, polish)
             }
             other => Err(Error::Usage(format!(
-                "optimizer '{other}': expected gauss-newton, gn-lbfgs, gn-cg, adam or local"
+                "optimizer '{other}': expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"
             ))),
         }
     }
 
-    /// What ties parameters to each other and to the prior, if the flags say so.
-    pub(super) fn prior_strength(&self) -> Result<Option<PriorStrength>> {
+    /// True for particle swarms.
+    pub(super) fn is_swarm(&self) -> bool {
+        self.optimizer.as_deref() == Some("pso")
+    }
+
+    /// Regularization toward each other and the prior, if the flags say so.
+    pub(super) fn prior_strength(&self, objective: &ObjectiveArgs) -> Result<Option<PriorStrength>> {
         let folds = self.prior_folds;
-        let strength = match self.prior_strength.as_deref().map(str::trim) {
-            None if folds.is_some() && !self.l2.is_empty() => {
+        if self.is_swarm() {
+            return match folds {
+                None => objective.given_strength(),
+                Some(_) => Err(Error::Usage("--prior-folds does not apply to --optimizer pso".to_string())),
+            };
+        }
+        let strength = match objective.prior_strength.as_deref().map(str::trim) {
+            None if folds.is_some() && !objective.l2.is_empty() => {
                 return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
             }
             None if folds.is_some() => Some(PriorStrength::Auto { folds }),
             // The weight 0, too, means what it says.
-            None if !self.l2.is_empty() => Some(PriorStrength::None),
+            None if !objective.l2.is_empty() => Some(PriorStrength::None),
             None => None,
             Some("auto") => Some(PriorStrength::Auto { folds }),
             Some(_) if folds.is_some() => {
@@ -231,8 +315,8 @@ impl Fresh {
             Some(text) => Some(PriorStrength::read(text)?),
         };
         match folds {
-            Some(folds) if !(2..=MOST_FOLDS).contains(&folds) => {
-                Err(Error::Usage(format!("--prior-folds must be at least 2 and at most {MOST_FOLDS}")))
+            Some(folds) if !(2..=MAX_FOLDS).contains(&folds) => {
+                Err(Error::Usage(format!("--prior-folds must be at least 2 and at most {MAX_FOLDS}")))
             }
             _ => Ok(strength),
         }
@@ -254,21 +338,14 @@ impl Fresh {
         }
     }
 
-    /// What is done to the result.
+    /// Rounding of the result; swarms are polished instead.
     pub(super) fn rounding(&self) -> Result<Rounding> {
-        self.round.as_deref().map_or(Ok(Rounding::None), str::parse)
+        let round = self.round.as_deref().filter(|_| !self.is_swarm());
+        round.as_deref().map_or(Ok(Rounding::None), str::parse)
     }
 
-    fn one_l2(&self, name: &str) -> Result<f64> {
-        match self.l2[..] {
-            [] => Ok(0.0),
-            [l2] => Ok(l2),
-            _ => Err(Error::Usage(format!("{name} accepts only one --l2"))),
-        }
-    }
-
-    fn local(&self) -> Result<LocalSettings> {
-        let mut settings = LocalSettings { l2: self.one_l2("local")?, ..LocalSettings::default() };
+    fn local(&self, objective: &ObjectiveArgs) -> Result<LocalSettings> {
+        let mut settings = LocalSettings { l2: objective.one_l2("local")?, ..LocalSettings::default() };
         if !self.step.is_empty() {
             settings.steps.clone_from(&self.step);
             if settings.steps.last() != Some(&1) {
@@ -276,10 +353,6 @@ impl Fresh {
             }
         }
         Ok(settings)
-    }
-
-    pub(super) fn seed(&self) -> u64 {
-        self.seed.unwrap_or(1)
     }
 
     fn names_adam(&self) -> bool {
@@ -291,21 +364,21 @@ impl Fresh {
     }
 
     /// All combinations of the lists.
-    fn adam_runs(&self) -> Result<Vec<AdamSettings>> {
+    fn adam_runs(&self, objective: &ObjectiveArgs) -> Result<Vec<AdamSettings>> {
         let grid = AdamGrid {
             learning_rate: self.learning_rate.clone(),
             beta1: self.beta1.clone(),
             beta2: self.beta2.clone(),
             epsilon: self.epsilon.clone(),
-            l2: self.l2.clone(),
+            l2: objective.l2.clone(),
         };
         grid.combinations(!self.no_bias_correction)
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self, objective: &ObjectiveArgs) -> Limits {
         Limits {
             epochs: self.epochs,
-            seconds: self.time,
+            seconds: objective.time,
             gradient_norm: self.gradient_norm,
             improvement: self.improvement,
             window: self.window,

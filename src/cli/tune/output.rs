@@ -9,12 +9,13 @@ use gputexel::run::{Answer, FAR_CP, RunSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
 use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
 use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
 use super::super::style::columns;
 use super::super::table::{counted, grouped};
-use super::super::{Context, say, tell};
 use super::uncertainty::describe;
 
 /// Features that are listed at the end where there is no board to show.
@@ -31,7 +32,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let (outcome, config, set) = (&tuned.outcome, tuned.config(), &tuned.features);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     if context.json {
-        return say(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
@@ -161,13 +162,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
             "more than {FAR_CP} centipawns from the prior: {list}; --l2 or more positions would constrain them"
         );
     }
-    match &tuned.uncertainty {
-        Answer::None => {}
-        Answer::LeftOut(reason) => {
-            let _ = writeln!(out, "no errors   {reason}");
-        }
-        Answer::Found(findings) => out += &describe(findings, tuned),
-    }
+    out += &uncertainty_lines(tuned);
     if let Some(program) = &tuned.program {
         out += &super::program::lines(program, set.imported.is_some());
     }
@@ -187,7 +182,16 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if let Some(page) = tuned.report() {
         let _ = writeln!(out, "report      {}", page.display());
     }
-    tell(&out)
+    print_text(&out)
+}
+
+/// The lines about the uncertainty of the values, if it was asked for.
+pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
+    match &tuned.uncertainty {
+        Answer::None => String::new(),
+        Answer::LeftOut(reason) => format!("no errors   {reason}\n"),
+        Answer::Found(findings) => describe(findings, tuned),
+    }
 }
 
 /// The line about scores on another scale than the prior's, if they are.
@@ -207,8 +211,8 @@ fn scale_line(tuned: &Tuned) -> String {
     )
 }
 
-/// What leaving out each group costs.
-fn ablation_table(ablation: &Ablation) -> String {
+/// Cost of leaving out each group.
+pub(super) fn ablation_table(ablation: &Ablation) -> String {
     let width = ablation.groups.iter().map(|group| group.group.chars().count()).max().unwrap_or(0).max(5);
     let what = if ablation.by_game { "games" } else { "positions" };
     let mut out = format!(

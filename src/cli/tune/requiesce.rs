@@ -6,7 +6,7 @@ use gputexel::chess::selection::Resolve;
 use gputexel::run::{MAX_ROUNDS, Tuner, are_datasets};
 use gputexel::{Error, Result};
 
-use crate::cli::trace_command::TraceCommandArgs;
+use super::super::trace_command::TraceCommandArgs;
 
 /// Flags that ask for rounds.
 #[derive(Debug, clap::Args)]

@@ -64,25 +64,23 @@ fn files_that_are_not_there_are_guessed() {
 }
 
 #[test]
-fn command_lines_that_make_no_sense_are_refused_in_one_line() {
+fn refuses_senseless_command_lines() {
     let bench = Bench::new();
-    for (args, said) in [
-        (&["tune"][..], "gputexel: missing <INPUT>...; see 'gputexel tune --help'\n"),
-        (
-            &["tune", "x", "--epoch", "3"],
-            "gputexel: unknown flag '--epoch'; did you mean '--epochs'?; see 'gputexel tune --help'\n",
-        ),
-        (&["--json", "spsa", "zzz"], "gputexel: unknown command 'zzz'; see 'gputexel spsa --help'\n"),
+    for (args, parts) in [
+        (&["tune"][..], ["required arguments were not provided", "<INPUT>..."]),
+        (&["tune", "x", "--epoch", "3"], ["unexpected argument '--epoch' found", "exists: '--epochs'"]),
+        (&["--json", "spsa", "zzz"], ["unrecognized subcommand 'zzz'", "Usage: gputexel spsa"]),
         (
             &["tune", "--resume", "r", "--l2", "1", "--loss=squared", "--basis", "tied"],
-            "gputexel: --resume cannot be used with --loss, --l2 and --basis; see 'gputexel tune --help'\n",
+            ["'--resume <DIR>' cannot be used with", "--l2 <LAMBDA>"],
         ),
         (
             &["pso", "x", "--iterations", "many"],
-            "gputexel: --iterations many: must be a whole number; see 'gputexel pso --help'\n",
+            ["invalid value 'many' for '--iterations <N>'", "invalid digit"],
         ),
     ] {
-        assert_eq!(bench.fails(args, 2), said);
+        let error = bench.fails(args, 2);
+        assert!(error.starts_with("error: ") && parts.iter().all(|part| error.contains(part)), "{error}");
     }
 }
 
@@ -116,10 +114,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["patch", "undo", ".", "--backup", "-"],
     ] {
         let err = bench.fails(args, 2);
-        assert!(
-            err.contains(" -: this cannot be written to standard output; ./- would be"),
-            "{args:?}: {err}"
-        );
+        assert!(err.contains(": this cannot be written to standard output; ./- would be"), "{args:?}: {err}");
     }
     // There, no file can be replaced or added to.
     bench.write("list.csv", "A,10,0,100,5,0.002\n");

@@ -117,11 +117,9 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!bench.path(&format!("{run}/params.json")).exists(), "it was over before it was killed");
-        // `tune` leaves it alone.
-        assert!(
-            bench.fails(&["tune", "--resume", &run, "--backend", "cpu"], 2).contains("gputexel pso --resume")
-        );
-        let report = pso(&bench, &["--resume", &run]);
+        // Either command resumes it.
+        let command = if variant == "2018" { "tune" } else { "pso" };
+        let report = bench.report(&[command, "--backend", "cpu", "--resume", &run]);
         assert_eq!(report["iterations"], 600);
         let other = if variant == "2025" { "whole" } else { "whole-2018" };
         for name in ["params.json", "z.json"] {
@@ -138,15 +136,28 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
     assert!(
         bench.fails(&["pso", "--resume", "whole", "--backend", "cpu"], 2).contains("the run is finished")
     );
-    bench.tune(&["d.bin", "--k", "0.8", "--out", "tuned", "--epochs", "1"]);
-    let record = bench.json("tuned/run.json");
-    std::fs::remove_file(bench.path("tuned/checkpoint.safetensors")).unwrap();
-    bench.write("tuned/run.json", record.to_string());
-    assert!(
-        bench
-            .fails(&["pso", "--resume", "tuned", "--backend", "cpu"], 2)
-            .contains("not a run of 'gputexel pso'")
-    );
+}
+
+/// `tune` has the same swarms, with their default constants.
+#[test]
+fn tune_runs_the_same_swarms() {
+    let bench = bench();
+    let flags = [&SHORT[..], &["--seed", "3", "--l2", "0.1"]].concat();
+    let one = pso(&bench, &[&flags[..], &["--out", "a", "--polish"]].concat());
+    let tune = ["tune", "--backend", "cpu", "--optimizer", "pso", "--round", "local", "--out", "b"];
+    let other = bench.report(&[&tune[..], &flags].concat());
+    assert_eq!((&one["loss"], &one["coordinates"]), (&other["loss"], &other["coordinates"]));
+    assert!(bench.bytes("a/params.json") == bench.bytes("b/params.json"));
+    for flags in
+        [&["--learning-rate", "1"][..], &["--damping", "1"], &["--round", "naive"], &["--k", "joint"]]
+    {
+        bench.fails(
+            &[&["tune", "d.bin", "--optimizer", "pso", "--backend", "cpu", "--out", "n"], flags].concat(),
+            2,
+        );
+    }
+    bench.fails(&["tune", "d.bin", "--optimizer", "pso", "--prior-strength", "auto", "--out", "n"], 2);
+    assert!(!bench.path("n").exists());
 }
 
 #[test]
@@ -231,12 +242,6 @@ fn bad_input_is_refused_before_anything_is_written() {
     assert!(refuse(&["--basis", "b.json"], 2).contains("swarms need bounds, and 'a' has none"));
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
     bench.fails(&["pso", "m.bin", "--out", "r", "--backend", "cpu"], 2);
-    bench.write("p.epd", "8/8/8/8/8/8/8/K1k5 w - - c9 \"1-0\";\n");
-    assert!(
-        bench
-            .fails(&["pso", "p.epd", "--out", "r", "--backend", "cpu"], 1)
-            .contains("p.epd: pso needs a dataset")
-    );
     bench.dataset("none.bin", FeatureKind::Pst, 0, 1);
     assert!(
         bench

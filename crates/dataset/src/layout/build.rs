@@ -7,7 +7,7 @@ use super::canonical::{CHUNK, CanonicalRows};
 use super::sections::{SectionPlan, Sections};
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_files::{Error, Result};
-use gputexel_paging::{keep_limit, portions};
+use gputexel_paging::portions;
 
 /// Positions that are filled in together.
 const FILLED: usize = 1 << 13;
@@ -61,7 +61,6 @@ impl Layout {
             };
             let of_stretch: Option<Vec<Key>> = range.into_par_iter().with_min_len(CHUNK).map(key).collect();
             keys.extend(of_stretch.ok_or_else(none)?);
-            keep_limit();
         }
 
         let (features, columns) = (dataset.feature_count(), dataset.column_count());
@@ -72,9 +71,6 @@ impl Layout {
         let mut last: Option<Key> = None;
         let mut entries = 0;
         for (index, &n) in layout.rows.iter().enumerate() {
-            if index.is_multiple_of(CHUNK) {
-                keep_limit();
-            }
             let key @ (part, taper, plus, minus) = keys[n as usize];
             let part = part as usize / stretches;
             if last.is_none_or(|(part, taper, ..)| (part, taper) != (key.0, key.1)) {
@@ -121,7 +117,6 @@ impl Layout {
             }
             let mut values = vec![0.0; layout.rows.len()];
             layout.rows.par_chunks(CHUNK).zip(values.par_chunks_mut(CHUNK)).for_each(|(rows, values)| {
-                keep_limit();
                 rows.iter().zip(values).for_each(|(&n, value)| *value = column[n as usize]);
             });
             values
@@ -154,7 +149,6 @@ impl Layout {
             pieces.push((rows, of_ids, of_coefficients));
         }
         pieces.into_par_iter().for_each(|(rows, ids, coefficients)| {
-            keep_limit();
             let mut at = 0;
             for &n in rows {
                 let (of_row, scales) = canonical.row(n as usize);

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::super::Dataset;
-use gputexel_paging::keep_limit;
 
 /// Positions per chunk.
 pub(super) const CHUNK: usize = 1 << 14;
@@ -49,12 +48,9 @@ impl<'a> CanonicalRows<'a> {
                 free_coefficients.split_at_mut(if has_coefficients { length as usize } else { 0 });
             chunks.push(Chunk { first, ids, coefficients, lengths });
         }
-        chunks.into_par_iter().for_each(|chunk| {
-            keep_limit();
-            match has_coefficients {
-                true => chunk.write_rows(dataset),
-                false => chunk.write_unit_rows(dataset),
-            }
+        chunks.into_par_iter().for_each(|chunk| match has_coefficients {
+            true => chunk.write_rows(dataset),
+            false => chunk.write_unit_rows(dataset),
         });
         Self { dataset, ids, coefficients, lengths }
     }

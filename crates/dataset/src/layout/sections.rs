@@ -202,6 +202,5 @@ impl Layout {
         column(&mut self.rows, &from.rows, &cell);
         column(&mut self.games, &from.games, &cell);
         column(&mut self.search, &from.search, &cell);
-        gputexel_paging::keep_limit();
     }
 }

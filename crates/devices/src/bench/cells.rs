@@ -21,7 +21,7 @@ pub(super) fn part_of(n: usize) -> usize {
 /// Evaluations of which the fastest counts, at least.
 const MIN_TIMES: usize = 3;
 
-/// What was measured for a number of members.
+/// Measurement of a number of members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Number of members.
@@ -43,11 +43,9 @@ pub struct Cell {
     pub device_seconds: Option<f64>,
     /// Positions times members, per second.
     pub pairs_per_second: f64,
-    /// Share of the [limit](super::Limit) that is estimated for the device.
-    pub share_of_limit: Option<f64>,
 }
 
-/// What measures an evaluator.
+/// Clock of an evaluator.
 pub(super) struct Meter<'a, 'e> {
     pub layout: &'a Layout,
     pub theta: &'a [f64],
@@ -58,7 +56,7 @@ pub(super) struct Meter<'a, 'e> {
 
 impl Meter<'_, '_> {
     /// Members around the prior.
-    pub fn population(&self, members: usize) -> Population {
+    fn population(&self, members: usize) -> Population {
         let moved = |m: usize| {
             self.theta.iter().enumerate().map(move |(i, value)| value + ((m * 31 + i * 7) % 13) as f64 - 6.0)
         };
@@ -67,12 +65,7 @@ impl Meter<'_, '_> {
     }
 
     /// Evaluates the first parts; (seconds, of which kernels ran).
-    pub fn time(
-        &mut self,
-        population: &Population,
-        parts: usize,
-        gradients: bool,
-    ) -> Result<(f64, Option<f64>)> {
+    fn time(&mut self, population: &Population, parts: usize, gradients: bool) -> Result<(f64, Option<f64>)> {
         if let Some(context) = self.context {
             context.take_kernel_seconds()?;
         }
@@ -85,12 +78,12 @@ impl Meter<'_, '_> {
     }
 
     /// Positions of the first parts.
-    pub fn positions(&self, parts: usize) -> usize {
+    fn positions(&self, parts: usize) -> usize {
         self.layout.parts()[parts - 1].positions.end
     }
 
     /// The number of parts whose evaluation takes the time of a cell `times` times.
-    pub fn parts(&mut self, population: &Population, gradients: bool, times: f64) -> Result<usize> {
+    fn parts(&mut self, population: &Population, gradients: bool, times: f64) -> Result<usize> {
         let mut parts = 1;
         loop {
             // The first time includes what is done once: compiling, sorting, uploading.
@@ -127,26 +120,7 @@ impl Meter<'_, '_> {
             scatter,
             device_seconds,
             pairs_per_second: (positions * members) as f64 / seconds,
-            share_of_limit: None,
         })
-    }
-
-    /// Seconds of some members with gradient on few to many positions, up to where they take the time of a cell.
-    pub fn sizes(&mut self, members: usize) -> Result<Vec<(usize, f64)>> {
-        let population = self.population(members);
-        let mut sizes = Vec::new();
-        for parts in (1..=STEPS).step_by(2) {
-            self.time(&population, parts, true)?;
-            let mut best = f64::INFINITY;
-            for _ in 0..MIN_TIMES {
-                best = best.min(self.time(&population, parts, true)?.0);
-            }
-            sizes.push((self.positions(parts), best));
-            if best > self.seconds {
-                break;
-            }
-        }
-        Ok(sizes)
     }
 }
 

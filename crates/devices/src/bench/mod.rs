@@ -5,9 +5,6 @@
 //! many positions as take half of its time, all of them where that is not reached.
 
 mod cells;
-mod crossover;
-mod limits;
-mod tiles;
 
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_evaluator::Evaluator;
@@ -22,11 +19,6 @@ use self::cells::{Meter, STEPS};
 use crate::positions;
 
 pub use cells::Cell;
-pub use crossover::Crossover;
-pub use limits::Limit;
-pub use tiles::{
-    DeviceTiles, FastestTiles, Kept, MAX_TILE_POSITIONS, TILE_MEMBERS, TileCell, TilesReport, measure_tiles,
-};
 
 /// Numbers of members that are measured.
 pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
@@ -40,7 +32,7 @@ const MAX_SCATTER: f64 = 1.3;
 /// Load of a machine by other programs, in threads that would run, from which it counts as busy, if it has few cores.
 const MIN_BUSY_LOAD: f64 = 0.5;
 
-/// What was measured on a machine.
+/// Measurements of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
     /// Version of gputexel.
@@ -57,8 +49,6 @@ pub struct BenchReport {
     pub features: usize,
     /// The CPU with one thread, with all of them, and each adapter.
     pub devices: Vec<DeviceReport>,
-    /// From where GPUs are faster than all threads of the CPU.
-    pub crossovers: Vec<Crossover>,
     /// Threads that ran or wanted to, on average over the minute before anything was measured; `None` where the system
     /// does not say, and in older reports.
     #[serde(default)]
@@ -86,13 +76,13 @@ impl BenchReport {
 }
 
 /// The load of this machine over the last minute, where the system tells it.
-pub fn load() -> Option<f64> {
+fn load() -> Option<f64> {
     let load = sysinfo::System::load_average().ok()?.one;
     (load.is_finite() && load >= 0.0).then_some(load)
 }
 
-/// What is said of a machine that does something else.
-pub fn busy(load: Option<f64>) -> Option<String> {
+/// The warning about a machine that does something else.
+fn busy(load: Option<f64>) -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let load = load.filter(|&load| load > MIN_BUSY_LOAD.max(0.1 * cores as f64))?;
     Some(format!(
@@ -101,7 +91,7 @@ pub fn busy(load: Option<f64>) -> Option<String> {
     ))
 }
 
-/// What was measured on a device.
+/// Measurements of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceReport {
     /// Its name.
@@ -112,17 +102,13 @@ pub struct DeviceReport {
     pub kind: String,
     /// Number of threads of a CPU; `None` for a GPU.
     pub threads: Option<usize>,
-    /// What it could do at best, estimated; `None` where it failed.
-    pub limit: Option<Limit>,
     /// By number of members, without gradient and with it.
     pub cells: Vec<Cell>,
-    /// Seconds that 64 members take on few to all positions, with gradient: (positions, seconds).
-    pub sizes: Vec<(usize, f64)>,
     /// Why it could not be measured.
     pub error: Option<String>,
 }
 
-/// What is measured.
+/// Devices to measure, and how long.
 #[derive(Clone, Debug)]
 pub struct BenchSettings {
     /// Seconds that a cell takes, about.
@@ -195,18 +181,13 @@ pub fn run(
                 driver: gputexel_evaluator::cpu::InstructionSet::best().name().to_string(),
                 kind: "CPU".to_string(),
                 threads: Some(threads),
-                limit: None,
                 cells: Vec::new(),
-                sizes: Vec::new(),
                 error: None,
             };
             progress(&name_of(&device));
-            let measured = pool.install(|| -> Result<DeviceReport> {
-                let limit = Some(Limit::of_cpu(entries));
-                let mut evaluator = CpuEvaluator::new(&data.layout);
-                measure(data, settings, stop, DeviceReport { limit, ..device }, &mut evaluator, None)
-            });
-            devices.push(measured?);
+            devices.push(pool.install(|| {
+                measure(data, settings, stop, device, &mut CpuEvaluator::new(&data.layout), None)
+            })?);
         }
     }
     for &index in &settings.adapters {
@@ -216,18 +197,15 @@ pub fn run(
             driver: summary.driver.clone(),
             kind: summary.kind.clone(),
             threads: None,
-            limit: None,
             cells: Vec::new(),
-            sizes: Vec::new(),
             error: None,
         };
         progress(&name_of(&device));
-        match on_gpu(data, settings, stop, device.clone(), index, entries) {
+        match on_gpu(data, settings, stop, device.clone(), index) {
             Err(Error::Gpu(why)) => devices.push(DeviceReport { error: Some(why), ..device }),
             outcome => devices.push(outcome?),
         }
     }
-    let crossovers = crossover::find(&devices);
     Ok(BenchReport {
         version: env!("CARGO_PKG_VERSION").to_string(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -236,7 +214,6 @@ pub fn run(
         entries_per_position: entries,
         features: data.layout.features(),
         devices,
-        crossovers,
         load,
     })
 }
@@ -256,17 +233,14 @@ fn on_gpu(
     stop: &StopFlag,
     device: DeviceReport,
     index: usize,
-    entries: f64,
 ) -> Result<DeviceReport> {
     let context = GpuContext::try_at(index)?.with_timer();
-    let limit = Some(Limit::of_gpu(&context, entries)?);
-    // With the estimated tiles, so that reports can be compared.
     let options = GpuOptions::new(&context);
     let mut evaluator: Box<dyn Evaluator + '_> = match data.layout.program() {
         None => Box::new(GpuEvaluator::with_options(&context, &data.layout, options)?),
         Some(_) => Box::new(GpuProgramEvaluator::with_options(&context, &data.layout, options)?),
     };
-    measure(data, settings, stop, DeviceReport { limit, ..device }, &mut *evaluator, Some(&context))
+    measure(data, settings, stop, device, &mut *evaluator, Some(&context))
 }
 
 fn measure(
@@ -284,13 +258,9 @@ fn measure(
             if stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(Error::Interrupted("the benchmark was not finished".to_string()));
             }
-            let mut cell = meter.cell(members, gradients)?;
-            cell.share_of_limit =
-                device.limit.map(|limit| cell.pairs_per_second / limit.pairs_per_second(gradients));
-            device.cells.push(cell);
+            device.cells.push(meter.cell(members, gradients)?);
         }
     }
-    device.sizes = meter.sizes(64)?;
     Ok(device)
 }
 
@@ -319,7 +289,6 @@ mod tests {
             scatter,
             device_seconds: None,
             pairs_per_second: 1.0,
-            share_of_limit: None,
         };
         let report = |scatters: [Option<f64>; 3], load| BenchReport {
             version: String::new(),
@@ -333,12 +302,9 @@ mod tests {
                 driver: String::new(),
                 kind: "discrete GPU".to_string(),
                 threads: None,
-                limit: None,
                 cells: scatters.map(cell).to_vec(),
-                sizes: Vec::new(),
                 error: None,
             }],
-            crossovers: Vec::new(),
             load,
         };
         let warnings = |scatters, load| report(scatters, load).warnings().join("\n");

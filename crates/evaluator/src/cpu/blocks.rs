@@ -59,7 +59,6 @@ impl CpuEvaluator<'_> {
                 let mut sums = vec![[0.0; 3]; of_bucket.pairs.len()];
                 let (mut weight, mut table, mut turn) = (0.0, vec![0.0f32; features], [0.0f32; TURN]);
                 for (bucket, positions) in self.layout.buckets_in(positions) {
-                    gputexel_paging::keep_limit();
                     let factor = population.part_weight(member, bucket.part, self.layout.parts().len());
                     parameters.blend(bucket, &mut table);
                     for shape in self.layout.shapes_in(positions.clone()) {

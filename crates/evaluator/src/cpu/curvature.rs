@@ -34,7 +34,6 @@ impl CpuEvaluator<'_> {
                 let mut table = vec![0.0f32; features];
                 let mut curvatures: Vec<f32> = Vec::new();
                 for (bucket, positions) in self.layout.buckets_in(positions) {
-                    gputexel_paging::keep_limit();
                     let weight = population.part_weight(member, bucket.part, self.layout.parts().len());
                     parameters.blend(bucket, &mut table);
                     for start in positions.clone().step_by(BLOCK) {

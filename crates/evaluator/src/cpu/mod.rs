@@ -97,7 +97,6 @@ impl<'a> CpuEvaluator<'a> {
                 let mut scores = vec![0.0f32; positions.len()];
                 let mut table = vec![0.0f32; self.layout.features()];
                 for (bucket, range) in self.layout.buckets_in(positions.clone()) {
-                    gputexel_paging::keep_limit();
                     parameters.blend(bucket, &mut table);
                     for shape in self.layout.shapes_in(range) {
                         let (start, end) = (shape.positions.start, shape.positions.end);

@@ -44,7 +44,6 @@ impl CpuEvaluator<'_> {
                     let mut sums: Vec<Sums> =
                         members.iter().map(|_| Sums::new(self.layout.features())).collect();
                     for (bucket, positions) in self.layout.buckets_in(stripe.clone()) {
-                        gputexel_paging::keep_limit();
                         let mut kernels: Vec<Kernel> =
                             members.iter().map(|member| Kernel::new(self.layout, member, bucket)).collect();
                         for start in positions.clone().step_by(BLOCK) {

@@ -159,7 +159,6 @@ impl<L: LaneLoss> WithSimd for MemberKernel<'_, L> {
             gradient: vec![0.0; if self.gradients { 2 * features } else { 0 }],
         };
         for (bucket, positions) in self.layout.buckets_in(self.positions.clone()) {
-            gputexel_paging::keep_limit();
             self.parameters.blend(bucket, &mut table);
             let part = bucket.part - self.parts.start;
             let mut start = positions.start;

@@ -10,7 +10,7 @@ use gputexel_files::{Error, Result};
 use gputexel_gpu::AdapterSummary;
 
 use super::{DeviceThread, Divided, Division, Helper, Task};
-use crate::gpu::{GpuContext, GpuOptions, TileChoice};
+use crate::gpu::{GpuContext, GpuOptions};
 use crate::{Population, Request};
 
 /// What a user lists.
@@ -98,8 +98,6 @@ pub struct ListedDevice {
     pub context: Option<GpuContext>,
     /// Its share of the sections, in proportion to those of others; by its speed, if it is not given.
     pub share: Option<f64>,
-    /// The tiles that were found to be fastest on it.
-    pub tiles: Option<TileChoice>,
 }
 
 impl ListedDevice {
@@ -110,7 +108,7 @@ impl ListedDevice {
         memory: Option<u64>,
     ) -> Result<Option<DeviceThread>> {
         let Some(context) = &self.context else { return Ok(None) };
-        let options = GpuOptions { memory_bytes: memory, choice: self.tiles, ..GpuOptions::new(context) };
+        let options = GpuOptions { memory_bytes: memory, ..GpuOptions::new(context) };
         DeviceThread::try_new(context, layout, sections, options).map(Some)
     }
 }

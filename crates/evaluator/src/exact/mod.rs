@@ -9,7 +9,6 @@ use rayon::prelude::*;
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{self, Objective, x_per_cp};
-use gputexel_paging::keep_limit;
 
 /// Positions per chunk; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1 << 14;
@@ -39,9 +38,6 @@ fn scores(dataset: &Dataset, theta: &[f64], which: impl IndexedParallelIterator<
         })
     };
     let score = |n: usize| {
-        if n.is_multiple_of(CHUNK) {
-            keep_limit();
-        }
         let row = dataset.row(n);
         let (plus, minus) = row.ids_by_sign();
         let ([mg, eg], [minus_mg, minus_eg]) = (sum(plus), sum(minus));
@@ -84,7 +80,6 @@ fn mean_loss(
     let x_per_cp = x_per_cp(objective.k);
     let weights = dataset.weights();
     let sum_up = |(chunk, which): (usize, &[u32])| {
-        keep_limit();
         let (mut losses, mut sum_of_weights) = (LossSum::new(objective.loss, x_per_cp), 0.0);
         for (start, which) in (chunk * CHUNK..).step_by(BLOCK).zip(which.chunks(BLOCK)) {
             let mut block = Block::EMPTY;

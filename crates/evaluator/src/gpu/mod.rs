@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub use gputexel_gpu::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 pub use plan::GpuOptions;
 pub use program::GpuProgramEvaluator;
-pub use tiles::{DeviceTraits, TileChoice, TileVariant};
+pub use tiles::{DeviceTraits, TileChoice};
 
 use self::call::{Buffers, Sums};
 use self::kernels::Pipelines;
@@ -253,8 +253,7 @@ impl Evaluator for GpuEvaluator<'_> {
     fn describe(&self) -> String {
         let summary = self.gpu.context().summary();
         let how = if self.is_streamed() { ", data streamed" } else { "" };
-        let tiles = if self.options.choice.is_some() { ", measured tiles" } else { "" };
-        format!("GPU: {} ({}, {}{how}{tiles})", summary.name, summary.kind, summary.backend)
+        format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
     }
 
     fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {

@@ -28,10 +28,10 @@ pub struct GpuOptions {
     pub workgroups: usize,
     /// Members per tile: 1, 4, 8, 16 or 32; chosen by the population's size if `None`.
     pub tile: Option<usize>,
-    /// The fastest tiles of large populations and whether tables are staged, if that was measured; estimated by the
-    /// kind of device if `None`. Tiles determine the order of sums, so results differ in their last digits.
+    /// Tiles of large populations and whether tables are staged, for tests and benchmarks; estimated by the kind of
+    /// device if `None`. Tiles determine the order of sums, so results differ in their last digits.
     pub choice: Option<TileChoice>,
-    /// What tiles are estimated by.
+    /// Traits that tiles are estimated by.
     pub device: DeviceTraits,
     /// Positions of a bucket that shards never split; a multiple of 1,024.
     pub cell: usize,

@@ -2,7 +2,7 @@
 //! about devices for this is here; none of it changes a result but for the order of sums, which the tile determines.
 //!
 //! Costs are counted in loads of 128 bytes that nothing gets in the way of, for an entry of 32 members. They are not
-//! measured by the clock while a program runs, because results would then depend on timing; who has measured passes a
+//! measured by the clock while a program runs, because results would then depend on timing; tests and benchmarks pass a
 //! [`TileChoice`].
 
 use gputexel_gpu::AdapterSummary;
@@ -12,7 +12,7 @@ use super::kernels::{RESIDUALS, stage_length};
 /// Tiles that there are kernels for, apart from that of one member.
 pub(super) const TILES: [usize; 4] = [4, 8, 16, 32];
 
-/// The tiles that are fastest on a device, as somebody has measured them.
+/// Tiles to use instead of the estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileChoice {
     /// Members per tile for losses: 4, 8, 16 or 32.
@@ -24,31 +24,13 @@ pub struct TileChoice {
 }
 
 impl TileChoice {
-    /// Every choice that there are kernels for.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let staged = |staged| TILES.into_iter().rev().map(move |loss| (loss, staged));
-        let losses = [true, false].into_iter().flat_map(staged);
-        losses.flat_map(|(loss, staged)| {
-            TILES.into_iter().rev().map(move |gradient| Self { loss, gradient, staged })
-        })
-    }
-
-    /// Whether there are kernels for it.
+    /// True if there are kernels for it.
     pub fn has_kernels(self) -> bool {
         TILES.contains(&self.loss) && TILES.contains(&self.gradient)
     }
 }
 
-/// What a population is evaluated with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TileVariant {
-    /// Members per tile.
-    pub tile: usize,
-    /// Whether the table is kept in workgroup memory.
-    pub staged: bool,
-}
-
-/// What is known about a kind of device.
+/// Costs on a kind of device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hardware {
     /// Loads that a gather of rows of a tile takes, by tile: rows of random features meet in banks of memory.
@@ -83,7 +65,7 @@ impl Hardware {
     }
 }
 
-/// What is assumed about a device, on which the choice of a tile depends besides the population.
+/// Assumptions about a device, on which the choice of a tile depends besides the population.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceTraits {
     pub(super) hardware: Hardware,
@@ -92,30 +74,12 @@ pub struct DeviceTraits {
 }
 
 impl DeviceTraits {
-    /// Those of an open device.
+    /// Traits of an open device.
     pub fn new(summary: &AdapterSummary) -> Self {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
     }
 
-    /// Every way to evaluate a population of several members, for losses or for gradients too.
-    pub fn variants(self, features: usize, gradients: bool) -> Vec<TileVariant> {
-        let all = TILES.into_iter().flat_map(|tile| [false, true].map(|staged| TileVariant { tile, staged }));
-        all.filter(|variant| !variant.staged || self.fits(variant.tile, features, gradients)).collect()
-    }
-
-    /// How a population of several members is evaluated under a choice, or under the estimate if it is `None`.
-    pub fn variant(
-        self,
-        choice: Option<TileChoice>,
-        members: usize,
-        features: usize,
-        gradients: bool,
-    ) -> TileVariant {
-        let tile = self.tile(choice, members, features, gradients);
-        TileVariant { tile, staged: self.stages(choice, tile, features, gradients) }
-    }
-
-    /// Whether the table of a tile fits workgroup memory beside what the kernel has there anyway.
+    /// True if the table of a tile fits workgroup memory beside what the kernel has there anyway.
     fn fits(self, tile: usize, features: usize, gradients: bool) -> bool {
         let table = stage_length(tile, features);
         // In the loss kernel, sums take the table's place.
@@ -123,7 +87,7 @@ impl DeviceTraits {
         tile > 1 && 16 * reals <= self.memory as usize
     }
 
-    /// Whether a kernel keeps its table in workgroup memory.
+    /// True if a kernel keeps its table in workgroup memory.
     pub(super) fn stages(
         self,
         choice: Option<TileChoice>,
@@ -143,11 +107,11 @@ impl DeviceTraits {
         features: usize,
         gradients: bool,
     ) -> usize {
-        let measured = choice.map(|choice| if gradients { choice.gradient } else { choice.loss });
+        let chosen = choice.map(|choice| if gradients { choice.gradient } else { choice.loss });
         let cost = |tile: usize| self.cost(tile, gradients, self.stages(choice, tile, features, gradients));
         let least = TILES.map(cost).into_iter().fold(f64::MAX, f64::min);
         let of_all = |&tile: &usize| {
-            let cost = if measured == Some(tile) { 0.95 * least } else { cost(tile) };
+            let cost = if chosen == Some(tile) { 0.95 * least } else { cost(tile) };
             (members.div_ceil(tile) * tile) as f64 * cost
         };
         TILES.into_iter().rev().min_by(|a, b| of_all(a).total_cmp(&of_all(b))).unwrap_or(TILES[0])
@@ -198,29 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn variants_are_those_that_populations_can_get() {
-        let device = DeviceTraits { hardware: Hardware::OTHER, memory: 32 * KIB };
-        let has =
-            |tile, staged, gradients| device.variants(384, gradients).contains(&TileVariant { tile, staged });
-        assert!(TILES.into_iter().all(|tile| has(tile, false, false) && has(tile, false, true)));
-        // Tables of 16 members take 24 KiB, residuals another 16.
-        assert!(has(16, true, false) && !has(32, true, false));
-        assert!(
-            has(4, true, true) && has(8, true, true) == device.fits(8, 384, true) && !has(16, true, true)
-        );
-        assert_eq!(TileChoice::all().count(), 32);
-        for choice in TileChoice::all().map(Some).chain([None]) {
-            for (members, gradients) in [(2, false), (16, true), (64, false), (1024, true)] {
-                let variant = device.variant(choice, members, 384, gradients);
-                assert!(device.variants(384, gradients).contains(&variant), "{choice:?}, {members}");
-            }
-        }
-        assert!(TileChoice::all().all(TileChoice::has_kernels));
+    fn choices_need_kernels() {
+        assert!(TileChoice { loss: 4, gradient: 32, staged: false }.has_kernels());
         assert!(!TileChoice { loss: 16, gradient: 2, staged: true }.has_kernels());
     }
 
     #[test]
-    fn tiles_follow_the_hardware_and_who_has_measured() {
+    fn tiles_follow_the_hardware_and_the_choice() {
         let device = |hardware, memory| DeviceTraits { hardware, memory };
         for gradients in [false, true] {
             assert_eq!(device(Hardware::NVIDIA, 48 * KIB).tile(None, 4096, 384, gradients), 32);

@@ -89,7 +89,7 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     }
 }
 
-/// What pieces are worth: means of their tables over the positions, or parameters called material.
+/// Values of pieces: means of their tables over the positions, or parameters called material.
 fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<(String, [f64; 2], Option<[f64; 2]>)> {
     let mut rows = Vec::new();
     for group in groups {

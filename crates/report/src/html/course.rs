@@ -125,7 +125,7 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
     })
 }
 
-/// What swarms found; `None` where none flew.
+/// Results of swarms; `None` where there are none.
 ///
 /// # Errors
 /// When a picture cannot be drawn.

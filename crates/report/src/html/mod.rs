@@ -52,7 +52,7 @@ use heading::{Heading, Section, record};
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
 
-/// What nothing may be loaded from: the policy of a page without scripts.
+/// Content security policy of a page without scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A page that is served while the run goes on.

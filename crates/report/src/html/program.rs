@@ -1,4 +1,4 @@
-//! What is not linear in an evaluation: what its parts are worth, response curves over the distributions of their
+//! Nonlinear parts of an evaluation: the worth of each, response curves over the distributions of their
 //! sums, and the factor by what positions have.
 
 use maud::{Markup, html};

@@ -1,4 +1,4 @@
-//! What holds the parameters to the prior: penalties, how their weights were chosen, and what they change.
+//! Regularization toward the prior: penalties, how their weights were chosen, and what they change.
 
 use maud::{Markup, html};
 

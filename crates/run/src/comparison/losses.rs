@@ -19,7 +19,7 @@ pub struct Loss {
     pub loss: f64,
     /// The K that is best for it on these positions, and the loss there.
     pub best: Option<(f64, f64)>,
-    /// Whether the positions are those that it was tuned on.
+    /// True where it was tuned on these positions.
     pub trained_on: bool,
 }
 

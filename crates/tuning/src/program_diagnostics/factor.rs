@@ -1,4 +1,4 @@
-//! What a factor is, and in which positions.
+//! Distribution of a factor over the positions.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What the parts of a program are worth: how far the loss rises without them, with everything else as tuned.
+//! Worth of the parts of a program: how far the loss rises without them, with everything else as tuned.
 
 use rayon::prelude::*;
 
@@ -34,7 +34,7 @@ fn name(program: &CompiledProgram, part: Part) -> String {
     }
 }
 
-/// What is left out together: each part, those of an accumulator, all.
+/// Sets of parts that are left out together: each part, those of an accumulator, all.
 fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     let parts = program.parts();
     let mut groups: Vec<(String, Vec<Part>)> =
@@ -59,7 +59,7 @@ fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     groups
 }
 
-/// What the parts of a program are worth on held-out positions, or if there are none, on training positions.
+/// Worth of the parts of a program on held-out positions, or if there are none, on training positions.
 pub(super) fn of_parts(
     data: &Dataset,
     program: &CompiledProgram,

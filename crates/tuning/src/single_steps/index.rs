@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use gputexel_dataset::{Layout, Shape};
-use gputexel_paging::keep_limit;
 use rayon::prelude::*;
 
 /// Bits for the place of a position in its block; the others of an entry are for its coefficient.
@@ -74,7 +73,6 @@ impl Block {
         for id in 0..layout.features() {
             starts[id + 1] += starts[id];
         }
-        keep_limit();
         let mut next = starts.clone();
         let total = starts[layout.features()];
         let (mut list, mut coefficients) = (vec![0u32; total], vec![0f32; if small { 0 } else { total }]);

@@ -281,7 +281,6 @@ impl<'a> SingleSteps<'a> {
         let mut scores = vec![0.0; last - first];
         scores.par_chunks_mut(CHUNK).zip((first..last).into_par_iter().step_by(CHUNK)).for_each(
             |(scores, start)| {
-                keep_limit();
                 for shape in layout.shapes_in(start..start + scores.len()) {
                     let (mut entry, length) = (shape.first_entry, shape.row_length());
                     for position in shape.positions.clone() {
@@ -329,8 +328,9 @@ impl<'a> SingleSteps<'a> {
     }
 
     /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
-    /// units, in ascending order.
+    /// units, in ascending order. Memory is kept below its limit on the way.
     fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+        keep_limit();
         match &self.effects {
             Effects::Scores(index) => {
                 let block = &index.blocks()[block];
@@ -383,7 +383,6 @@ impl<'a> SingleSteps<'a> {
 
     /// Change of the sum of losses of a block by a step.
     fn change_in(&self, block: usize, coordinate: usize, by: f64) -> f64 {
-        keep_limit();
         let mut sum = 0.0;
         self.each_score(block, coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
         sum
@@ -411,7 +410,6 @@ impl<'a> SingleSteps<'a> {
         match &mut self.effects {
             Effects::Scores(index) => {
                 for block in 0..index.blocks().len() {
-                    keep_limit();
                     self.each_score(block, coordinate, by, |n, score| changed.push((n, score)));
                 }
             }

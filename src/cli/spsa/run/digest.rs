@@ -7,8 +7,9 @@ use gputexel::spsa::lists::{Digest, DigestEntry};
 use gputexel::spsa::numbers::shortest_digits;
 use serde_json::json;
 
+use super::super::super::context::Context;
+use super::super::super::output::print_result;
 use super::super::super::table::{aligned, counted};
-use super::super::super::{Context, answer};
 
 /// Shows a digest.
 ///
@@ -26,7 +27,7 @@ pub fn report(path: &Path, context: &Context) -> anyhow::Result<()> {
             json
         })
         .collect();
-    answer(context, &json!({ "progress": digest.progress(), "parameters": parameters }), || {
+    print_result(context, &json!({ "progress": digest.progress(), "parameters": parameters }), || {
         text(path, &digest)
     })
 }

@@ -8,8 +8,8 @@ use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::super::super::context::Context;
 use super::super::super::table::{aligned, counted, duration, grouped};
-use super::super::super::{Context, shows_progress};
 
 /// Time between plain lines, and between tables on a terminal.
 const LINES_EVERY: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ pub struct Live {
 impl Live {
     /// Begins to show.
     pub fn new(context: &Context, header: &Header, state: &RunState) -> Self {
-        let bar = match shows_progress(context) {
+        let bar = match context.shows_progress() {
             true => ProgressBar::new(state.tuner.iterations()),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
@@ -43,7 +43,7 @@ impl Live {
             bar.set_style(style);
         }
         bar.set_message("playing the first pairs");
-        let lines = !shows_progress(context) && !context.quiet && !context.json;
+        let lines = !context.shows_progress() && !context.quiet && !context.json;
         let known = state.tuner.completed_pairs();
         if lines && known > 0 {
             note!("resuming after {} of {} pairs", grouped(known), grouped(state.tuner.iterations()));

@@ -18,10 +18,11 @@ use gputexel::spsa::{BoundRule, MethodKind, Rounding};
 use gputexel::{Error, Result};
 use serde_json::{Value, json};
 
+use super::super::context::Context;
 use super::super::games::{say_recorded, warn};
 use super::super::live::{LiveArgs, LivePage};
+use super::super::output::{print_text, write_stdout};
 use super::super::queue::{Queue, QueueFlags};
-use super::super::{Context, say, tell};
 use live::Live;
 
 pub use report::{ReportArgs, report};
@@ -33,7 +34,9 @@ pub use verify::{VerifyArgs, verify};
 CONFIG is written by 'spsa init', or a configuration of spsa.pl or bspsa.pl. The folder of the run \
 contains the journal (spsa.jsonl), to which every pair of games is added as it ends, the values after \
 every pair (log.csv, in the columns of spsa.pl), and at the end values.*, report.html and paths.svg. A run that \
-was killed can be resumed with --resume and loses no finished pair.")]
+was killed can be resumed with --resume and loses no finished pair.\n\n\
+Examples:\n  \
+gputexel spsa run spsa.toml --out runs/toga --verify 1000")]
 pub struct RunArgs {
     /// The configuration
     #[arg(value_name = "CONFIG", required_unless_present = "resume")]
@@ -128,7 +131,7 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
             verify::play_folder(&folder, games, args.concurrency, false, &args.queue, context, &mut report);
         if let Some(mut object) = object {
             object["verification"] = report.unwrap_or_default();
-            say(&format!("{object:#}\n"))?;
+            write_stdout(&format!("{object:#}\n"))?;
         }
         played?;
     }
@@ -267,11 +270,11 @@ fn play_on(
     if !context.json && !context.quiet {
         let report = folder.join(gputexel::run_folder::REPORT);
         let text = outputs::table(folder, header, state, seconds);
-        tell(&format!("{text}report      {}\n", report.display()))?;
+        print_text(&format!("{text}report      {}\n", report.display()))?;
     } else if (args.verify.is_none() || !matches!(stop, Stop::AllPlayed))
         && let Some(object) = object.take()
     {
-        say(&format!("{object:#}\n"))?;
+        write_stdout(&format!("{object:#}\n"))?;
     }
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
     let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use gputexel::spsa::run::{RunState, RunSummary, read};
 use gputexel::{check_target, write_atomically};
 
-use super::super::super::{Context, say, tell};
+use super::super::super::context::Context;
+use super::super::super::output::{print_text, write_stdout};
 use super::{digest, outputs};
 
 /// Flags of `spsa report`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  gputexel spsa report runs/toga --svg paths.svg")]
 pub struct ReportArgs {
     /// Folder of the run
     #[arg(value_name = "DIR", required_unless_present = "openbench", conflicts_with = "openbench")]
@@ -42,9 +44,9 @@ pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     }
     if context.json {
         let summary = RunSummary::new(folder, &header, &state);
-        say(&format!("{:#}\n", serde_json::json!(summary)))?;
+        write_stdout(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
-        tell(&outputs::table(folder, &header, &state, 0.0))?;
+        print_text(&outputs::table(folder, &header, &state, 0.0))?;
     }
     Ok(())
 }

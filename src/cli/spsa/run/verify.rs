@@ -8,17 +8,20 @@ use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::super::super::context::Context;
 use super::super::super::games::{say_recorded, warn};
+use super::super::super::output::{print_text, write_stdout};
 use super::super::super::queue::QueueFlags;
 use super::super::super::table::{counted, grouped};
-use super::super::super::{Context, say, shows_progress, tell};
 
 /// Flags of `spsa verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The resulting values of the run play against its starting values, with the engine, limits, rules and \
 book of the run, but other openings or another order of openings. Games are written to DIR/verify; to \
-resume an interrupted match, repeat the command.")]
+resume an interrupted match, repeat the command.\n\n\
+Examples:\n  \
+gputexel spsa verify runs/toga --games 2000")]
 pub struct VerifyArgs {
     /// Folder of the run
     #[arg(value_name = "DIR")]
@@ -54,7 +57,7 @@ pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
         &mut report,
     );
     if let Some(report) = report.filter(|_| context.json) {
-        say(&format!("{report:#}\n"))?;
+        write_stdout(&format!("{report:#}\n"))?;
     }
     played
 }
@@ -97,7 +100,7 @@ pub fn play_folder(
         dispatched = Some(begun);
     }
     warn(verification.warnings(), None, context);
-    let bar = if shows_progress(context) { ProgressBar::new(games) } else { ProgressBar::hidden() };
+    let bar = if context.shows_progress() { ProgressBar::new(games) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} games, {msg}") {
         bar.set_style(style);
     }
@@ -162,5 +165,5 @@ fn show(result: &MatchResult, games: u64, pgn: &Path, context: &Context) -> Resu
             text += &format!("{name}: {}, {late} on time\n", counted(failures, "failure"));
         }
     }
-    tell(&(text + &format!("{}\n", pgn.display())))
+    print_text(&(text + &format!("{}\n", pgn.display())))
 }

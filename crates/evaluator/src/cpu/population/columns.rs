@@ -8,7 +8,6 @@ use rayon::prelude::*;
 
 use super::groups::{BLOCK, Block, Groups, JOINED, PIECE};
 use gputexel_dataset::Layout;
-use gputexel_paging::keep_limit;
 
 /// Positions of a list side by side.
 const QUAD: usize = 4;
@@ -42,7 +41,6 @@ impl Columns {
     /// Transposes the blocks of a layout.
     pub fn new(layout: &Layout, groups: &Groups) -> Self {
         let piece = |chunk: &[Block]| {
-            keep_limit();
             let mut piece = Self { starts: vec![[0; 3]], ..Self::empty() };
             let mut lists = Lists::new(layout.features());
             for block in chunk {

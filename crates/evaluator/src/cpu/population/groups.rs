@@ -74,7 +74,6 @@ impl Groups {
             }));
         }
         let piece = |chunk: &[Block]| {
-            keep_limit();
             let mut piece = Self::empty(unit);
             chunk.iter().for_each(|block| piece.push(layout, block.clone()));
             piece
@@ -151,6 +150,16 @@ impl Groups {
     /// Blocks in layout order; no block crosses the border of a bucket.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.blocks
+    }
+
+    /// Some of the blocks, with their numbers. Memory is kept below its limit on the way.
+    pub(super) fn blocks_in(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
+        numbers.map(|number| {
+            if number.is_multiple_of(PIECE) {
+                keep_limit();
+            }
+            (number, &self.blocks[number])
+        })
     }
 
     /// The runs of a block with their entries, all of a group, those that are added first, then the next group; and

@@ -97,7 +97,6 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             counted: true,
         };
         for (bucket, positions) in self.item.layout.buckets_in(self.item.positions.clone()) {
-            gputexel_paging::keep_limit();
             let part = bucket.part - self.item.parts.start;
             let weights = self.item.parameters.weights_of(part);
             buffers.counted = weights.is_none_or(|weights| weights.iter().any(|&weight| weight > 0.0));

@@ -91,9 +91,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         // As is the row behind the slopes of a block.
         let mut slopes = vec![zero; if GRADIENTS { BLOCK + 1 } else { 0 }];
         let (mut bucket, mut unflushed) = (usize::MAX, 0);
-        for index in self.item.blocks.clone() {
-            gputexel_paging::keep_limit();
-            let block = &groups.blocks()[index];
+        for (index, block) in groups.blocks_in(self.item.blocks.clone()) {
             let own = &layout.buckets()[block.bucket];
             let part = own.part - self.item.parts.start;
             if block.bucket != bucket {

@@ -31,7 +31,6 @@ impl<'a> Rows<'a> {
     #[inline(always)]
     pub fn visit(self, positions: Range<usize>, mut visit: impl FnMut(&Bucket, usize, Row<'a>)) {
         for (bucket, positions) in self.layout.buckets_in(positions) {
-            gputexel_paging::keep_limit();
             for shape in self.layout.shapes_in(positions) {
                 for (i, position) in shape.positions.clone().enumerate() {
                     visit(bucket, position, self.row(&shape, i));

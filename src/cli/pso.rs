@@ -1,39 +1,42 @@
-//! Flags of `pso` that decide what a run computes, and what they mean.
+//! `gputexel pso`: `tune --optimizer pso` with flags for the constants of MadChess's particle swarms.
 
 use gputexel::optimizer::{ParticleSwarmSettings, SwarmVariant};
-use gputexel::run::BasisSettings;
+use gputexel::run::{BasisSettings, Tuner};
 use gputexel::tuning::Limits;
 use gputexel::{Error, Result};
 
-/// Flags that decide what a run computes; a resumed run has them in its folder.
+#[cfg(feature = "mpi")]
+use super::backend::BackendArgs;
+use super::context::Context;
+use super::memory::MemoryArgs;
+use super::settings::with;
+use super::subcommand::Subcommand;
+use super::tune::{ObjectiveArgs, RunArgs};
+
+/// Flags of `pso`.
 #[derive(Debug, clap::Args)]
-#[group(id = "Swarms", multiple = true)]
-pub struct Fresh {
-    /// Divide sums over positions into so many sections, which devices and machines can share; the last digits of results
-    /// depend on it [default: one of every 2^20 positions, and up to 64 of more]
-    #[arg(long, value_name = "N", help_heading = "Inputs")]
-    pub(super) sections: Option<usize>,
-    /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
-    /// the folder of a run
-    /// [default: material:100,300,320,500,900]
-    #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
-    pub(super) prior: Option<String>,
-    /// squared, cross-entropy, or power:Q [default: squared]
-    #[arg(long, value_name = "LOSS", help_heading = "Objective")]
-    pub(super) loss: Option<String>,
-    /// L2 regularization toward the prior: the cost of a parameter one pawn away from it [default: 0]
-    #[arg(long, value_name = "LAMBDA", help_heading = "Objective")]
-    l2: Option<f64>,
-    /// What ties parameters to their neighbors and to the prior: weights such as bend=1e-4,mirror=1e-2, the
-    /// folder of a run, for its weights, or none [default: none]
-    #[arg(long, value_name = "HOW", help_heading = "Objective")]
-    pub(super) prior_strength: Option<String>,
-    /// Share of the games held out to evaluate the best particle of every iteration
-    #[arg(long, value_name = "SHARE", help_heading = "Objective")]
-    pub(super) holdout: Option<f64>,
-    /// Random seed [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Objective")]
-    seed: Option<u64>,
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Swarms search the space of a basis, which must have bounds: madchess unless --basis is given \
+(--basis identity --radius 100 tunes every parameter separately). All particles of an iteration are \
+evaluated as one population.\n\n\
+Examples:\n  \
+gputexel pso d.bin --k-e 1.886 --polish"
+)]
+pub struct PsoArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    objective: ObjectiveArgs,
+    #[command(flatten)]
+    swarms: SwarmArgs,
+}
+
+/// Flags of the swarms; a resumed run has them in its folder.
+#[derive(Debug, clap::Args)]
+#[group(id = "NewRun", multiple = true)]
+struct SwarmArgs {
     /// Bounds for coordinates that have none: this distance from the start
     #[arg(long, value_name = "CP", help_heading = "Objective")]
     radius: Option<f64>,
@@ -52,9 +55,6 @@ pub struct Fresh {
     /// Iterations [default: 400]
     #[arg(long, value_name = "N", help_heading = "Swarms")]
     iterations: Option<u64>,
-    /// Time limit in seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Swarms")]
-    time: Option<f64>,
     /// Inertia: share of the velocity that is kept [default: 0.75]
     #[arg(long, value_name = "SHARE", help_heading = "Swarms")]
     inertia: Option<f64>,
@@ -80,11 +80,11 @@ pub struct Fresh {
     /// Refine the best particle: Gauss-Newton within the bounds, then rounding to integers until no
     /// single step improves the loss
     #[arg(long, help_heading = "Swarms")]
-    pub(super) polish: bool,
+    polish: bool,
 }
 
-impl Fresh {
-    pub(super) fn settings(&self) -> Result<ParticleSwarmSettings> {
+impl SwarmArgs {
+    fn settings(&self) -> Result<ParticleSwarmSettings> {
         let variant: SwarmVariant = self.variant.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let of = ParticleSwarmSettings::of(variant);
         let restart_after = match self.restart_after.as_deref() {
@@ -94,7 +94,7 @@ impl Fresh {
                 Error::Usage(format!("--restart-after {text}: expected a number of iterations, or never"))
             })?),
         };
-        let settings = ParticleSwarmSettings {
+        Ok(ParticleSwarmSettings {
             variant,
             swarms: self.swarms.unwrap_or(of.swarms),
             particles: self.particles.unwrap_or(of.particles),
@@ -105,15 +105,12 @@ impl Fresh {
             initial_velocity: self.initial_velocity.unwrap_or(of.initial_velocity),
             death: self.death.unwrap_or(of.death),
             restart_after,
-            l2: self.l2.unwrap_or(of.l2),
-            seed: self.seed.unwrap_or(of.seed),
-        };
-        settings.validate()?;
-        Ok(settings)
+            ..of
+        })
     }
 
-    /// The space that the flags make of a basis.
-    pub(super) fn space(&self, basis: BasisSettings) -> Result<BasisSettings> {
+    /// The space of a basis under the flags.
+    fn space(&self, basis: BasisSettings) -> Result<BasisSettings> {
         match self.radius {
             Some(radius) if !(radius.is_finite() && radius > 0.0) => {
                 Err(Error::Usage(format!("--radius {radius}: must be a positive number")))
@@ -122,10 +119,36 @@ impl Fresh {
         }
     }
 
-    pub(super) fn limits(&self) -> Result<Limits> {
+    fn limits(&self, seconds: Option<f64>) -> Result<Limits> {
         if self.iterations == Some(0) {
             return Err(Error::Usage("--iterations must be at least 1".to_string()));
         }
-        Ok(Limits { epochs: self.iterations, seconds: self.time, ..Limits::default() })
+        Ok(Limits { epochs: self.iterations, seconds, ..Limits::default() })
     }
+}
+
+impl Subcommand for PsoArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        self.run.carry_out(context, || start(self), |_, tuner| Ok(tuner))
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.run.memory)
+    }
+
+    #[cfg(feature = "mpi")]
+    fn backend(&self) -> Option<&BackendArgs> {
+        Some(&self.run.backend)
+    }
+}
+
+fn start(args: &PsoArgs) -> Result<Tuner<'_>> {
+    let PsoArgs { run, objective, swarms } = args;
+    let mut tuner = objective
+        .tuner(&run.inputs)?
+        .basis(swarms.space(run.basis.settings())?)
+        .limits(swarms.limits(objective.time)?)
+        .optimizer(objective.swarms(swarms.settings()?, swarms.polish)?);
+    tuner = with(tuner, objective.given_strength()?, Tuner::prior_strength);
+    Ok(with(tuner, run.scale.k()?, Tuner::k))
 }

@@ -1,4 +1,4 @@
-//! What `pso` shows at its end.
+//! Results of particle swarms.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
@@ -8,10 +8,12 @@ use gputexel::report::board;
 use gputexel::run::{RunSummary, SwarmLosses, Tuned};
 use gputexel::tuning::Polish;
 
+use super::super::context::Context;
+use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
 use super::super::style::columns;
 use super::super::table::{aligned, counted};
-use super::super::{Context, say, tell};
+use super::output::{ablation_table, uncertainty_lines};
 
 /// More coordinates than this are left to `z.json`.
 const LISTED: usize = 120;
@@ -20,14 +22,18 @@ const LISTED: usize = 120;
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()> {
+pub(super) fn print_results(
+    context: &Context,
+    tuned: &Tuned,
+    losses: SwarmLosses,
+    piece: &str,
+) -> Result<()> {
     let (outcome, config, polish) = (&tuned.outcome, tuned.config(), tuned.polish.as_ref());
     let basis = config.parameterization();
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
-    let nan = SwarmLosses { original: f64::NAN, best: f64::NAN };
-    let SwarmLosses { original, best: swarm } = tuned.swarm_losses.unwrap_or(nan);
+    let SwarmLosses { original, best: swarm } = losses;
     if context.json {
-        return say(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
@@ -69,11 +75,13 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     } else {
         out += &board(&tuned.features, &outcome.parameters, piece, columns()).unwrap_or_default();
     }
+    out += &uncertainty_lines(tuned);
+    out += &tuned.ablation.as_ref().map(ablation_table).unwrap_or_default();
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
-    tell(&out)
+    print_text(&out)
 }
 
-/// For people.
+/// The line about a polished result.
 fn polish_line(polish: &Polish) -> String {
     let optimum = polish.optimum.map(|loss| format!(" (continuous optimum {loss:.10})")).unwrap_or_default();
     let closed =

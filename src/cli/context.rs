@@ -1,0 +1,40 @@
+//! Settings that all subcommands share.
+
+use std::io::IsTerminal;
+use std::sync::atomic::AtomicBool;
+
+/// Settings that all subcommands share.
+#[derive(Debug)]
+pub struct Context {
+    /// Print one JSON object on standard output instead of text.
+    pub json: bool,
+    /// Print nothing but errors.
+    pub quiet: bool,
+    /// The command line as typed.
+    pub command_line: String,
+    /// Set by Ctrl-C.
+    pub cancel: &'static AtomicBool,
+    /// The whole program.
+    pub program: Program,
+}
+
+/// The whole program, for subcommands that describe it or run others.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// All flags and subcommands.
+    pub command: fn() -> clap::Command,
+    /// Runs a command line, given without the name of the program.
+    pub run: fn(&[String], &Context) -> anyhow::Result<()>,
+}
+
+impl Context {
+    /// True if progress is shown by plain lines, because there is no terminal to draw on.
+    pub fn prints_lines(&self) -> bool {
+        !self.quiet && !self.json && !std::io::stderr().is_terminal()
+    }
+
+    /// True if progress bars make sense.
+    pub fn shows_progress(&self) -> bool {
+        !self.quiet && !self.json && std::io::stderr().is_terminal()
+    }
+}

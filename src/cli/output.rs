@@ -1,0 +1,113 @@
+//! Standard output and standard error: results, notes, errors.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::context::Context;
+use super::{hints, style};
+
+/// Prints a line to standard error. That nobody reads it, or that the disk of a log is full, ends no command.
+macro_rules! note {
+    ($($words:tt)*) => {
+        $crate::cli::output::print_note(&format!($($words)*))
+    };
+}
+
+/// As `note!`, for lines that are printed even where only errors are.
+macro_rules! alert {
+    ($($words:tt)*) => {
+        $crate::cli::output::print_alert(&format!($($words)*))
+    };
+}
+
+/// Prints an error; returns its exit code.
+pub fn fail(error: anyhow::Error) -> ExitCode {
+    // The library's errors say all in one line; others are told with their sources.
+    let (code, text) = match error.downcast::<gputexel::Error>() {
+        Ok(ours) => (ours.exit_code(), in_flags(ours)),
+        Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
+    };
+    let _ = writeln!(std::io::stderr(), "{} {text}", style::error_prefix());
+    ExitCode::from(code)
+}
+
+/// An error of the library in one line, with the flags that mend it.
+fn in_flags(error: gputexel::Error) -> String {
+    match error {
+        gputexel::Error::Exists(_) => format!("{error}; use --force to overwrite it"),
+        gputexel::Error::Setting { .. } => format!("--{error}"),
+        gputexel::Error::Advised { error, advice } => {
+            let flag = |name: &str, value: &str| match value {
+                "" => format!("--{name}"),
+                _ => format!("--{name} {value}"),
+            };
+            format!("{}; {}", in_flags(*error), gputexel::printable(&advice.render(flag)))
+        }
+        error => match hints::of(&error) {
+            // The reason is the operating system's, and the hint is behind it.
+            Some(hint) if matches!(error, gputexel::Error::Io { .. }) => format!("{error}{hint}"),
+            Some(hint) => error.with_hint(&hint).to_string(),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// Set once the command line says that only errors are to be printed.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Keeps notes back from now on, but for alerts.
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Prints a line to standard error unless only errors are to be printed; see `note!`.
+pub fn print_note(line: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        print_alert(line);
+    }
+}
+
+/// Prints a line to standard error; see `alert!`.
+pub fn print_alert(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{}\n", style::note(line)).as_bytes());
+}
+
+/// Writes a text to standard output as it is. A reader that has gone (`| head`) is no error: what a command leaves
+/// in files is worth finishing.
+///
+/// # Errors
+/// Any other refusal.
+pub fn write_stdout(text: &str) -> gputexel::Result<()> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(gputexel::Error::io("standard output", error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a result in words to standard output, as a terminal shows it best.
+///
+/// # Errors
+/// See [`write_stdout`].
+pub fn print_text(words: &str) -> gputexel::Result<()> {
+    write_stdout(&style::render(words))
+}
+
+/// Prints a result as one JSON object or in words, as the user wants it, or not at all.
+///
+/// # Errors
+/// See [`write_stdout`]; values that JSON cannot hold.
+pub fn print_result(
+    context: &Context,
+    json: &impl serde::Serialize,
+    words: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    match (context.json, context.quiet) {
+        (true, _) => write_stdout(&format!("{}\n", serde_json::to_string(json)?))?,
+        (false, true) => {}
+        (false, false) => print_text(&words())?,
+    }
+    Ok(())
+}

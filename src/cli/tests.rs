@@ -1,0 +1,36 @@
+//! Tests of the command line as a whole.
+
+use clap::{Command, CommandFactory};
+
+use super::Cli;
+
+/// Commands that have no subcommands, with their paths.
+fn leaves(command: &Command, path: &str, out: &mut Vec<(String, String)>) {
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        let path = format!("{path} {}", sub.get_name()).trim().to_string();
+        if sub.has_subcommands() {
+            leaves(sub, &path, out);
+        } else {
+            let help = sub.get_after_help().map(ToString::to_string);
+            out.push((path, help.unwrap_or_default()));
+        }
+    }
+}
+
+#[test]
+fn every_command_has_examples_that_parse() {
+    let mut commands = Vec::new();
+    leaves(&Cli::command(), "", &mut commands);
+    assert!(commands.len() > 30, "{}", commands.len());
+    for (path, help) in commands {
+        let (_, lines) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("'{path}' has no examples"));
+        for line in lines.lines().map(|line| line.strip_prefix("  ").unwrap()) {
+            assert!(line.starts_with(&format!("gputexel {path}")), "{line}");
+            let words = shlex::split(line).unwrap();
+            if let Err(error) = Cli::command().try_get_matches_from(words) {
+                panic!("{line}: {error}");
+            }
+        }
+    }
+    Cli::command().debug_assert();
+}
