@@ -16,6 +16,7 @@ mod json_lines;
 mod layers;
 mod leftovers;
 mod lines;
+mod median;
 mod messages;
 mod new_folders;
 mod paths;
@@ -37,6 +38,7 @@ pub use atomic::{AtomicFile, staging_folder, write_atomically};
 pub use error::{Error, Remedy, Result};
 pub use layers::is_compressed;
 pub use lines::{LINE_BYTES, Lines, Text};
+pub use median::median;
 pub use messages::{
     counted, did_you_mean, escaped, grouped, is_active, most_alike, printable, shown, shown_number,
     weight_text,

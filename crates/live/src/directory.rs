@@ -27,9 +27,9 @@ const RUNS: usize = 500;
 const REPORT_BYTES: u64 = 64 << 20;
 /// Bytes of a file that is read as a whole.
 const WHOLE_BYTES: u64 = 1 << 30;
-/// What begins the path of a run.
+/// Beginning of the path of a run.
 const PREFIX: &str = "/run/";
-/// What stands for itself in links.
+/// Characters that links do not escape.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// Kinds of folders that have reports.
 const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
@@ -37,7 +37,7 @@ const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
 /// Makes the report of a folder from what is in it.
 pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
 
-/// What a folder's list entry is made of, as long as nothing in the folder changes.
+/// List entry of a folder, valid as long as nothing in the folder changes.
 #[derive(Clone)]
 struct Known {
     /// Lengths and times of what the folder holds, and whether somebody works in it.
@@ -83,17 +83,14 @@ impl RunDirectory {
     }
 }
 
-/// What [`RunDirectory`] on a port answers to the bytes of a visitor, without a port: for fuzzing.
-///
-/// # Errors
-/// [`Error::Io`] when nothing can be served.
+/// Answer of a [`RunDirectory`] on a port to the bytes of a visitor, without a port: for fuzzing.
 #[doc(hidden)]
-pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Result<Vec<u8>> {
+pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Vec<u8> {
     let runs = Runs { root: root.to_path_buf(), read, known: Mutex::default() };
     http::answer_to(bytes, port, Box::new(move |path, live| runs.at(path, live)))
 }
 
-/// What a folder is the folder of, if it has a report.
+/// Kind of a folder that has a report.
 fn kind(folder: &Path) -> Option<Kind> {
     let has = |name: &str| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_file());
     KINDS.into_iter().find(|kind| kind.record().is_some_and(has))
@@ -127,7 +124,7 @@ fn check_sizes(folder: &Path) -> Result<()> {
     }
 }
 
-/// Whether a path leads to a folder itself, not to a link to one.
+/// Returns whether a path leads to a folder itself, not to a link to one.
 fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
@@ -265,7 +262,7 @@ impl Runs {
         }
     }
 
-    /// What is known of a folder, from before if nothing in it has changed.
+    /// List entry of a folder, from before if nothing in it has changed.
     fn known(&self, folder: &Path) -> Known {
         let running = FolderLock::is_held(folder);
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

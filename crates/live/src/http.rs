@@ -1,47 +1,46 @@
 //! Pages served to this machine alone, over HTTP.
 //!
-//! Listens on 127.0.0.1 and answers `GET` with what a function makes at that moment of a path. Other methods and
-//! names of the host (which a page from elsewhere could point here, "DNS rebinding") are refused. Nothing that is sent
-//! to it has any effect. The protocol is that of the crate `hyper`, on one thread besides those that make pages.
+//! Listens on 127.0.0.1 and answers `GET` and `HEAD` with the page that a function makes of a path at that moment.
+//! Other methods and names of the host (which a page from elsewhere could point here, "DNS rebinding") are refused.
+//! Nothing that is sent to it has any effect. Each visitor has a thread of its own, asks once, and must be done in time.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::pin::Pin;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gputexel_files::{Error, Result};
 use gputexel_report::{Live, notice};
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinSet};
 
 /// Longest head of a request, bytes.
 const HEAD: usize = 16 << 10;
 /// Headers of a request.
 const HEADERS: usize = 64;
-/// How long a visitor may take to say what it wants, and to take the answer.
+/// Time that a visitor has to send its request, and again to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Visitors at a time, few enough that a run finds its files open; of more, the oldest is sent away.
 const VISITORS: usize = 64;
 /// Pages that are made at a time.
 const MAKERS: usize = 2;
+/// Time between two looks for a visitor, or for the end.
+const TURN: Duration = Duration::from_millis(20);
+/// Time that visitors have to leave at the end.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// Seconds between two looks of the page.
 const EVERY: u32 = 3;
 /// A page that has looked since is still open somewhere.
 const RECENT: Duration = Duration::from_secs(3 * EVERY as u64);
 
-/// What there is at a path.
+const HTML: &str = "text/html; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+/// Content security policy of texts.
+const NO_SOURCES: &str = "default-src 'none'";
+
+/// Content of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Found {
     /// A page, which runs the script whose word it was given.
@@ -52,21 +51,24 @@ pub(crate) enum Found {
     Missing,
 }
 
-/// What is served: makes what there is at a path, which is as it was asked for, without the query.
+/// Makes the content of a path, which is as it was asked for, without the query.
 pub(crate) type Site = Box<dyn Fn(&str, &Live) -> Result<Found> + Send + Sync>;
 
 struct Shared {
     site: Site,
     port: u16,
+    stopped: AtomicBool,
     visitors: AtomicUsize,
-    /// When a page was last asked for.
+    /// Number of pages that are being made.
+    making: Mutex<usize>,
+    made: Condvar,
+    /// Time of the last request for a page.
     looked: Mutex<Option<Instant>>,
 }
 
 /// A server at work; it ends when this is dropped.
 pub(crate) struct Server {
     shared: Arc<Shared>,
-    stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -104,29 +106,13 @@ impl Bound {
     pub(crate) fn serve(self, site: Site) -> Result<Server> {
         let port = self.0.local_addr().map_err(fail)?.port();
         self.0.set_nonblocking(true).map_err(fail)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .max_blocking_threads(MAKERS)
-            .thread_name("live page")
-            .build()
-            .map_err(fail)?;
-        let listener = {
-            let _entered = runtime.enter();
-            tokio::net::TcpListener::from_std(self.0).map_err(fail)?
-        };
-        let shared = Shared::new(site, port);
-        let (stop, stopped) = watch::channel(false);
+        let shared = Arc::new(Shared::new(site, port));
         let all = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("live".to_string())
-            .spawn(move || {
-                runtime.block_on(all.listen(listener, stopped));
-                // A page that is being made is for nobody any more.
-                runtime.shutdown_timeout(Duration::from_secs(1));
-            })
+            .spawn(move || all.listen(&self.0))
             .map_err(fail)?;
-        Ok(Server { shared, stop, thread: Some(thread) })
+        Ok(Server { shared, thread: Some(thread) })
     }
 }
 
@@ -143,224 +129,366 @@ impl Server {
         }
         let limit = now + Duration::from_secs(u64::from(EVERY) + 1);
         while Instant::now() < limit && self.last_look().is_none_or(|at| at <= now) {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(TURN);
         }
         // The answer is on its way.
         while Instant::now() < limit && self.shared.visitors.load(Ordering::Acquire) > 0 {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(TURN);
         }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.stop.send(true);
+        self.shared.stopped.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// What a server of that port answers to the bytes of a visitor who says no more after them.
-pub(crate) fn answer_to(bytes: &[u8], port: u16, site: Site) -> Result<Vec<u8>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .max_blocking_threads(1)
-        .build()
-        .map_err(fail)?;
-    let said = Said { heard: bytes.to_vec(), at: 0, answer: Arc::default() };
-    let answer = Arc::clone(&said.answer);
-    runtime.block_on(Shared::new(site, port).visit(said));
-    let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(std::mem::take(&mut *answer))
+/// Returns the answer of a server of that port to a visitor who sends these bytes and no more; empty where there is none.
+pub(crate) fn answer_to(mut bytes: &[u8], port: u16, site: Site) -> Vec<u8> {
+    let answer = Shared::new(site, port).respond(&mut bytes, &AtomicBool::new(false));
+    answer.map(|answer| answer.bytes).unwrap_or_default()
 }
 
-/// A connection of which everything is known.
-struct Said {
-    heard: Vec<u8>,
-    at: usize,
-    answer: Arc<Mutex<Vec<u8>>>,
+/// A connection on which nothing may take longer than to a point in time.
+struct Timed<'a> {
+    stream: &'a TcpStream,
+    limit: Instant,
 }
 
-impl hyper::rt::Read for Said {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        mut into: hyper::rt::ReadBufCursor<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let end = self.heard.len().min(self.at + into.remaining());
-        into.put_slice(&self.heard[self.at..end]);
-        self.at = end;
-        Poll::Ready(Ok(()))
+impl Timed<'_> {
+    fn left(&self) -> std::io::Result<Option<Duration>> {
+        let left = self.limit.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
     }
 }
 
-impl hyper::rt::Write for Said {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
+impl Read for Timed<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(into)
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stream.flush()
     }
+}
 
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
+/// A connection that can be ended from elsewhere.
+struct Visitor {
+    stream: TcpStream,
+    gone: AtomicBool,
+}
+
+impl Visitor {
+    fn send_away(&self) {
+        self.gone.store(true, Ordering::Release);
+        // Whoever waits for it, waits no more.
+        let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
 /// Counts a visitor as long as it is there, however it goes.
-struct Visit(Arc<Shared>);
+struct Visit {
+    shared: Arc<Shared>,
+    visitor: Arc<Visitor>,
+}
 
 impl Visit {
-    fn begin(shared: &Arc<Shared>) -> Self {
+    fn begin(shared: &Arc<Shared>, visitor: Arc<Visitor>) -> Self {
         shared.visitors.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(shared))
+        Self { shared: Arc::clone(shared), visitor }
+    }
+
+    /// Hears one request and answers it. A visitor that goes away or is too slow is no reason for anything.
+    fn hold(&self) {
+        // On some systems, a connection is as its listener is.
+        if self.visitor.stream.set_nonblocking(false).is_err() {
+            return;
+        }
+        let mut stream = Timed { stream: &self.visitor.stream, limit: Instant::now() + PATIENCE };
+        let Some(answer) = self.shared.respond(&mut stream, &self.visitor.gone) else { return };
+        stream.limit = Instant::now() + PATIENCE;
+        let _ = stream.write_all(&answer.bytes);
+        let _ = self.visitor.stream.shutdown(Shutdown::Write);
+        if answer.is_page
+            && let Ok(mut looked) = self.shared.looked.lock()
+        {
+            *looked = Some(Instant::now());
+        }
     }
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        self.0.visitors.fetch_sub(1, Ordering::AcqRel);
+        self.shared.visitors.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// One of the places of those that make pages.
+struct Place<'a>(&'a Shared);
+
+impl<'a> Place<'a> {
+    fn take(shared: &'a Shared) -> Self {
+        let mut making = shared.making.lock().unwrap_or_else(PoisonError::into_inner);
+        while *making >= MAKERS {
+            making = shared.made.wait(making).unwrap_or_else(PoisonError::into_inner);
+        }
+        *making += 1;
+        Self(shared)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        *self.0.making.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.made.notify_one();
+    }
+}
+
+/// Status and text of an answer other than a page.
+type Refusal = (&'static str, &'static str);
+
+const BAD: Refusal = ("400 Bad Request", "This is no request of HTTP/1.1.");
+const LARGE: Refusal = ("431 Request Header Fields Too Large", "This request is too large.");
+const FOREIGN: Refusal = ("421 Misdirected Request", "This page is for 127.0.0.1 only.");
+const READ_ONLY: Refusal = ("405 Method Not Allowed", "This page is read-only.");
+const NOT_FOUND: Refusal = ("404 Not Found", "There is no such page.");
+const FAILED: Refusal = ("500 Internal Server Error", "The page cannot be made.");
+
+/// Reads the head of a request, up to its empty line; `None` where it does not come.
+fn hear(from: &mut impl Read) -> Option<std::result::Result<Vec<u8>, Refusal>> {
+    let mut head = Vec::new();
+    let mut part = [0; 4096];
+    while head.len() <= HEAD {
+        let count = match from.read(&mut part) {
+            Ok(0) => return None,
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => return None,
+        };
+        // The end may be in two parts.
+        let begin = head.len().saturating_sub(3);
+        head.extend_from_slice(&part[..count]);
+        if let Some(at) = head[begin..].windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+            head.truncate(begin + at);
+            return Some(if head.len() > HEAD { Err(LARGE) } else { Ok(head) });
+        }
+    }
+    Some(Err(LARGE))
+}
+
+/// The parts of a request that an answer depends on.
+struct Request<'a> {
+    method: &'a str,
+    /// The host that is named before the path.
+    authority: Option<&'a str>,
+    /// Without the query.
+    path: &'a str,
+    /// Values of all headers `Host`.
+    hosts: Vec<&'a [u8]>,
+}
+
+/// A method or the name of a header.
+fn is_token(bytes: &[u8]) -> bool {
+    !bytes.is_empty()
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
+}
+
+impl<'a> Request<'a> {
+    fn parse(head: &'a [u8]) -> std::result::Result<Self, Refusal> {
+        let mut lines =
+            head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let first = std::str::from_utf8(lines.next().unwrap_or_default()).map_err(|_| BAD)?;
+        let mut words = first.split(' ');
+        let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(BAD);
+        };
+        if !is_token(method.as_bytes()) || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BAD);
+        }
+        let mut hosts = Vec::new();
+        for (count, line) in lines.enumerate() {
+            if count >= HEADERS {
+                return Err(LARGE);
+            }
+            let colon = line.iter().position(|&byte| byte == b':').ok_or(BAD)?;
+            let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+            if !is_token(name) || value.iter().any(|&byte| byte.is_ascii_control() && byte != b'\t') {
+                return Err(BAD);
+            }
+            if name.eq_ignore_ascii_case(b"host") {
+                hosts.push(value);
+            }
+        }
+        let (authority, path) = match target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"))
+        {
+            Some(_) => {
+                let rest = &target[7..];
+                let (name, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+                (Some(name), if path.starts_with('/') { path } else { "/" })
+            }
+            None if method == "CONNECT" => (Some(target), "/"),
+            None if target.starts_with('/') || target == "*" => (None, target),
+            None => return Err(BAD),
+        };
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        Ok(Self { method, authority, path, hosts })
+    }
+}
+
+/// An answer as it is sent.
+struct Answer {
+    bytes: Vec<u8>,
+    /// True for a page, which somebody looks at.
+    is_page: bool,
+}
+
+impl Answer {
+    fn new(status: &str, kind: &str, policy: &str, body: &[u8]) -> Self {
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\n\
+             content-type: {kind}\r\n\
+             cache-control: no-store\r\n\
+             x-content-type-options: nosniff\r\n\
+             x-frame-options: DENY\r\n\
+             referrer-policy: no-referrer\r\n\
+             cross-origin-resource-policy: same-origin\r\n\
+             content-security-policy: {policy}\r\n\
+             connection: close\r\n\
+             content-length: {length}\r\n\r\n"
+        );
+        Self { bytes: [head.as_bytes(), body].concat(), is_page: false }
+    }
+
+    fn refusal((status, why): Refusal) -> Self {
+        Self::new(status, TEXT, NO_SOURCES, why.as_bytes())
     }
 }
 
 impl Shared {
-    fn new(site: Site, port: u16) -> Arc<Self> {
-        Arc::new(Self { site, port, visitors: AtomicUsize::new(0), looked: Mutex::new(None) })
+    fn new(site: Site, port: u16) -> Self {
+        Self {
+            site,
+            port,
+            stopped: AtomicBool::new(false),
+            visitors: AtomicUsize::new(0),
+            making: Mutex::new(0),
+            made: Condvar::new(),
+            looked: Mutex::new(None),
+        }
     }
 
-    async fn listen(self: Arc<Self>, listener: tokio::net::TcpListener, mut stopped: watch::Receiver<bool>) {
-        let mut visits: JoinSet<()> = JoinSet::new();
-        let mut order: VecDeque<AbortHandle> = VecDeque::new();
-        loop {
-            let accepted = tokio::select! {
-                _ = stopped.changed() => return,
-                _ = visits.join_next(), if !visits.is_empty() => {
-                    order.retain(|visit| !visit.is_finished());
-                    continue;
-                }
-                accepted = listener.accept() => accepted,
-            };
-            let Ok((stream, _)) = accepted else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    fn listen(self: Arc<Self>, listener: &TcpListener) {
+        // Their connections are closed with their visits.
+        let mut order: VecDeque<Weak<Visitor>> = VecDeque::new();
+        while !self.is_stopped() {
+            let Ok((stream, _)) = listener.accept() else {
+                std::thread::sleep(TURN);
                 continue;
             };
+            order.retain(|visitor| visitor.strong_count() > 0);
             if order.len() >= VISITORS
-                && let Some(oldest) = order.pop_front()
+                && let Some(oldest) = order.pop_front().and_then(|visitor| visitor.upgrade())
             {
-                oldest.abort();
+                oldest.send_away();
             }
-            let all = Arc::clone(&self);
-            order.push_back(visits.spawn(all.visit(TokioIo::new(stream))));
+            // Whoever was sent away may still have to notice it.
+            while self.visitors.load(Ordering::Acquire) >= 2 * VISITORS && !self.is_stopped() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let visitor = Arc::new(Visitor { stream, gone: AtomicBool::new(false) });
+            let known = Arc::downgrade(&visitor);
+            let visit = Visit::begin(&self, visitor);
+            let begun = std::thread::Builder::new().name("live page".to_string()).spawn(move || visit.hold());
+            if begun.is_ok() {
+                order.push_back(known);
+            }
+        }
+        order.iter().filter_map(Weak::upgrade).for_each(|visitor| visitor.send_away());
+        // A page that is being made is for nobody any more.
+        let limit = Instant::now() + FAREWELL;
+        while self.visitors.load(Ordering::Acquire) > 0 && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Hears one request and answers it. A visitor that goes away or is too slow is no reason for anything.
-    async fn visit(self: Arc<Self>, stream: impl hyper::rt::Read + hyper::rt::Write + Unpin) {
-        let _visit = Visit::begin(&self);
-        let shown = AtomicBool::new(false);
-        let answer = service_fn(|request: Request<Incoming>| {
-            let (all, shown) = (Arc::clone(&self), &shown);
-            async move {
-                let (response, is_page) = all.answer(&request).await;
-                shown.fetch_or(is_page, Ordering::AcqRel);
-                Ok::<_, Infallible>(response)
-            }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
-            .max_buf_size(HEAD)
-            .max_headers(HEADERS)
-            .keep_alive(false)
-            .serve_connection(stream, answer);
-        // Twice: once to be heard, once to take the answer.
-        let _ = tokio::time::timeout(2 * PATIENCE, connection).await;
-        if shown.load(Ordering::Acquire)
-            && let Ok(mut looked) = self.looked.lock()
-        {
-            *looked = Some(Instant::now());
+    /// Hears a request and makes the answer, which is for nobody once the visitor is `gone`.
+    fn respond(&self, from: &mut impl Read, gone: &AtomicBool) -> Option<Answer> {
+        let head = match hear(from)? {
+            Ok(head) => head,
+            Err(refusal) => return Some(Answer::refusal(refusal)),
+        };
+        let request = match Request::parse(&head).and_then(|request| self.check(request)) {
+            Ok(request) => request,
+            Err(refusal) => return Some(Answer::refusal(refusal)),
+        };
+        let place = Place::take(self);
+        if gone.load(Ordering::Acquire) || self.is_stopped() {
+            return None;
         }
+        let mut answer = self.answer(request.path);
+        drop(place);
+        if request.method == "HEAD" {
+            let end = answer.bytes.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+            answer.bytes.truncate(end.map_or(0, |at| at + 4));
+        }
+        Some(answer)
     }
 
-    /// Why a request is refused, if it is.
-    fn refusal(&self, request: &Request<Incoming>) -> Option<(StatusCode, &'static str)> {
+    /// Refuses requests for other hosts and those that want more than to read.
+    fn check<'a>(&self, request: Request<'a>) -> std::result::Result<Request<'a>, Refusal> {
         let ours = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)];
-        let is_ours = |name: &str| ours.iter().any(|own| name.eq_ignore_ascii_case(own));
-        let mut hosts = request.headers().get_all(header::HOST).iter();
-        let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let authority = request.uri().authority().is_none_or(|name| is_ours(name.as_str()));
-        if hosts.next().is_some() || !is_ours(host) || !authority {
-            return Some((StatusCode::MISDIRECTED_REQUEST, "This page is for 127.0.0.1 only."));
+        let is_ours = |name: &[u8]| ours.iter().any(|own| name.eq_ignore_ascii_case(own.as_bytes()));
+        let authority = request.authority.is_none_or(|name| is_ours(name.as_bytes()));
+        match request.hosts[..] {
+            [host] if is_ours(host) && authority => {}
+            _ => return Err(FOREIGN),
         }
-        let reads = [Method::GET, Method::HEAD].contains(request.method());
-        (!reads).then_some((StatusCode::METHOD_NOT_ALLOWED, "This page is read-only."))
+        if ["GET", "HEAD"].contains(&request.method) { Ok(request) } else { Err(READ_ONLY) }
     }
 
-    /// The answer to a request, and whether it is a page.
-    async fn answer(self: Arc<Self>, request: &Request<Incoming>) -> (Response<Full<Bytes>>, bool) {
-        const PLAIN: &str = "default-src 'none'";
-        if let Some((status, why)) = self.refusal(request) {
-            return (response(status, "text/plain; charset=utf-8", PLAIN, why.as_bytes().to_vec()), false);
-        }
+    /// The answer to a request for a path.
+    fn answer(&self, path: &str) -> Answer {
         let live = Live { nonce: format!("{:032x}", rand::random::<u128>()), every: EVERY };
         let policy = live.policy();
-        let path = request.uri().path().to_string();
-        let made = tokio::task::spawn_blocking(move || {
-            let found = (self.site)(&path, &live);
-            found.map_err(|error| (error.to_string(), live))
-        });
-        const HTML: &str = "text/html; charset=utf-8";
-        match made.await {
-            Ok(Ok(Found::Page(page))) => (response(StatusCode::OK, HTML, &policy, page.into_bytes()), true),
-            Ok(Ok(Found::Plain(page))) => (response(StatusCode::OK, HTML, Live::PLAIN, page), true),
-            Ok(Ok(Found::Missing)) => {
-                let why = b"There is no such page.".to_vec();
-                (response(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", PLAIN, why), false)
+        match catch_unwind(AssertUnwindSafe(|| (self.site)(path, &live))) {
+            Ok(Ok(Found::Page(page))) => {
+                Answer { is_page: true, ..Answer::new("200 OK", HTML, &policy, page.as_bytes()) }
             }
+            Ok(Ok(Found::Plain(page))) => {
+                Answer { is_page: true, ..Answer::new("200 OK", HTML, Live::PLAIN, &page) }
+            }
+            Ok(Ok(Found::Missing)) => Answer::refusal(NOT_FOUND),
             // The page looks again by itself.
-            Ok(Err((error, live))) => {
-                let page = notice("There is nothing to show yet", &error, Some(&live));
-                (response(StatusCode::SERVICE_UNAVAILABLE, HTML, &policy, page.into_bytes()), false)
+            Ok(Err(error)) => {
+                let page = notice("There is nothing to show yet", &error.to_string(), Some(&live));
+                Answer::new("503 Service Unavailable", HTML, &policy, page.as_bytes())
             }
-            Err(_) => {
-                let why = b"The page cannot be made.".to_vec();
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                (response(status, "text/plain; charset=utf-8", PLAIN, why), false)
-            }
+            Err(_) => Answer::refusal(FAILED),
         }
     }
-}
-
-fn response(status: StatusCode, kind: &'static str, policy: &str, body: Vec<u8>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    let always: [(HeaderName, &str); 7] = [
-        (header::CONTENT_TYPE, kind),
-        (header::CACHE_CONTROL, "no-store"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (header::CONTENT_SECURITY_POLICY, policy),
-    ];
-    for (name, value) in always {
-        // All of them are letters, digits and signs.
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.insert(name, value);
-        }
-    }
-    response
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpStream;
-
     use super::*;
 
     fn ask(port: u16, request: &str) -> String {
@@ -414,6 +542,11 @@ mod tests {
             ("DELETE /", own.clone(), "405"),
             ("POST /", own.clone(), "405"),
             ("nonsense", own.clone(), "400"),
+            ("GET  /", own.clone(), "400"),
+            ("GET /\u{e4}", own.clone(), "400"),
+            ("GET /", format!("{own}\r\n folded: x"), "400"),
+            ("GET /", format!("{own}\r\nno header"), "400"),
+            ("GET /", format!("{own}{}", "\r\nx: y".repeat(HEADERS)), "431"),
         ] {
             let answer = get(line, &host);
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{line} {host}: {answer}");
@@ -440,6 +573,33 @@ mod tests {
             (0..400).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
         let answer = ask(port, &format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"));
         assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("not &lt;yet&gt;"), "{answer}");
+    }
+
+    #[test]
+    fn a_visitor_that_never_ends_its_request_is_given_up_in_time() {
+        let server = Bound::take(0).unwrap().serve(Box::new(site)).unwrap();
+        let port = server.shared.port;
+        let mut slow = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let begun = Instant::now();
+        // Each byte in time, the whole never.
+        while slow.write_all(b"x").is_ok() {
+            assert!(begun.elapsed() < 3 * PATIENCE, "it is still heard");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(begun.elapsed() >= PATIENCE - TURN);
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_made_harms_no_other() {
+        let broken =
+            |path: &str, live: &Live| if path == "/broken" { panic!("broken") } else { site(path, live) };
+        let server = Bound::take(0).unwrap().serve(Box::new(broken)).unwrap();
+        let port = server.shared.port;
+        let get = |path: &str| ask(port, &format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"));
+        for _ in 0..2 * MAKERS {
+            assert!(get("/broken").starts_with("HTTP/1.1 500 "));
+        }
+        assert!(get("/").starts_with("HTTP/1.1 200 "));
     }
 
     #[test]

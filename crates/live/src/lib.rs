@@ -7,12 +7,10 @@
 mod directory;
 mod http;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use gputexel_files::run_folder::RunFolder;
 use gputexel_files::{Error, Result};
-use gputexel_report::{InHand, Live, Report, RunReport, is_sweep};
+use gputexel_report::{Live, Report};
 
 #[doc(hidden)]
 pub use directory::answer_to;
@@ -90,17 +88,4 @@ fn page(make: &MakeReport, live: &Live) -> Result<Found> {
     // It is the run itself that serves the page.
     report.set_running(true);
     report.to_html(Some(live)).map(Found::Page)
-}
-
-/// The report of a folder of `tune`, `pso` or `sweep` as it is now, which `in_hand` may know more about.
-///
-/// # Errors
-/// When there is no run in the folder yet, or a file is damaged.
-pub fn run_report(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {
-    let folder = RunFolder::view(path);
-    let report = match is_sweep(path) {
-        true => RunReport::of_sweep_folder(&folder)?,
-        false => RunReport::of_run(&folder, in_hand)?,
-    };
-    Ok(Report::Run(Box::new(report)))
 }

@@ -4,7 +4,7 @@ use gputexel_files::Result;
 
 use crate::html::{Live, MatchReport, RunReport, SpsaReport, Stage};
 
-/// What came of a folder, whatever it is the folder of.
+/// Report of a folder of any kind.
 #[derive(Clone, Debug)]
 pub enum Report {
     /// Of `tune`, `pso` and `sweep`.

@@ -121,6 +121,4 @@ pub struct Start<'a> {
     pub fitted_loss: Option<f64>,
     /// Epochs done before, if the run is resumed.
     pub resumed: Option<u64>,
-    /// Number of lines of the metrics file that are kept from before.
-    pub metrics: u64,
 }

@@ -6,10 +6,12 @@
 
 mod basis;
 mod blend;
+pub mod comparison;
 mod event;
 mod inputs;
 mod joint_scale;
 mod memory;
+mod page;
 mod remaking;
 mod reopen;
 mod requiesce;
@@ -25,13 +27,15 @@ pub use basis::BasisSettings;
 pub use blend::BlendShare;
 pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, datasets_of, default_features, extract};
+pub use page::{InHand, Positions, run_report};
 pub use reopen::Reopened;
 pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;
 pub use strength::PriorStrength;
 pub use summary::{
-    BlendSummary, BootstrapSummary, FactorSummary, FindingsSummary, MemberSummary, PolishSummary,
-    ProgramSummary, SwarmSummary, TermSummary, TuneSummary, UncertaintySummary,
+    BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,
+    PolishSummary, ProgramSummary, RunSummary, StepsSummary, SwarmDetails, SwarmSummary, TermSummary,
+    TuneDetails, UncertaintySummary,
 };
 pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
 pub use tuner::Tuner;

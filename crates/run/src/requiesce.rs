@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::InHand;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
@@ -12,7 +13,6 @@ use gputexel_files::{AppendFile, Error, Result, RunFolder, absolute, counted};
 use gputexel_ingest::extraction::{Leaf, LeafChanges};
 use gputexel_model::Parameterization;
 use gputexel_model::program::TermActivity;
-use gputexel_report::InHand;
 use gputexel_tuning::{
     MetricsLine, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, exact_loss,
 };

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::InHand;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_evaluator::Backend;
@@ -11,7 +12,6 @@ use gputexel_files::{Error, Result, RunFolder, counted};
 use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_optimizer::Optimizer;
-use gputexel_report::InHand;
 use gputexel_tuning::{
     Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunConfig, RunParts, RunRecord, RunScores,
     ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome,
@@ -241,7 +241,6 @@ impl Session<'_, '_> {
             backend: &line,
             fitted_loss,
             resumed,
-            metrics: kept,
         }))?;
         let (mut state, mut epochs) = (None, Vec::new());
         let mut stored = Instant::now();

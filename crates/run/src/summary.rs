@@ -1,12 +1,12 @@
-//! What came of a run, for machines: the objects that `--json` prints.
+//! Result of a run, for machines: the object that `--json` prints.
 
 use std::path::Path;
 
-use gputexel_dataset::median;
+use gputexel_files::median;
 use gputexel_model::ValueChange;
 use gputexel_tuning::{
-    Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,
-    StopReason, Strength, TermDiagnostics, Worth,
+    Ablation, BlendRecord, Curvature, ErrorStatus, OptimizerConfig, Polish, ProgramDiagnostics, RoundRecord,
+    RoundingSummary, StopReason, Strength, TermDiagnostics, Worth,
 };
 use serde::{Serialize, Serializer};
 
@@ -34,15 +34,18 @@ impl<'a> BlendSummary<'a> {
     }
 }
 
-/// A run of `tune` in one object. Losses are exact, and without regularization unless their names say otherwise.
+/// A run in one object. Losses are exact, and without regularization unless their names say otherwise.
 #[derive(Clone, Debug, Serialize)]
-pub struct TuneSummary<'a> {
+pub struct RunSummary<'a> {
     /// The folder of the run, if it has one.
     pub folder: Option<&'a Path>,
     /// Positions, those held out included.
     pub positions: u64,
     /// Scale constant, base-10 form.
     pub k: f64,
+    /// The search of swarms, if the run is one.
+    #[serde(flatten)]
+    pub swarms: Option<SwarmSummary>,
     /// Training loss of the prior.
     pub loss_before: Option<f64>,
     /// Training loss of the result.
@@ -54,47 +57,108 @@ pub struct TuneSummary<'a> {
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result.
     pub held_out: Option<f64>,
-    /// By how much scores are larger than the prior's on the training positions.
-    pub score_ratio: Option<f64>,
-    /// Whole epochs.
-    pub epochs: u64,
+    /// Number of steps.
+    #[serde(flatten)]
+    pub steps: StepsSummary,
     /// Seconds of work, over all resumptions.
     pub seconds: f64,
-    /// Why it ended.
+    /// Reason of its end.
     pub reason: StopReason,
     /// Method and settings that led to the result.
     pub optimizer: &'a str,
+    /// The result in detail.
+    #[serde(flatten)]
+    pub details: DetailsSummary<'a>,
+}
+
+/// Losses of a search by swarms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SwarmSummary {
+    /// The basis whose coordinates were searched.
+    pub basis: String,
+    /// Training loss of the start.
+    pub original: Option<f64>,
+    /// Training loss of the best position of all swarms.
+    pub swarm: Option<f64>,
+}
+
+/// Steps of a run by the name that its method has for them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum StepsSummary {
+    /// A run of `tune`.
+    Epochs {
+        /// By how much scores are larger than the prior's on the training positions.
+        score_ratio: Option<f64>,
+        /// Whole epochs.
+        epochs: u64,
+    },
+    /// A run of `pso`.
+    Iterations {
+        /// Iterations.
+        iterations: u64,
+    },
+}
+
+/// The result of a run in detail.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum DetailsSummary<'a> {
+    /// A run of `tune`.
+    Tune(Box<TuneDetails<'a>>),
+    /// A run of `pso`.
+    Swarms(SwarmDetails),
+}
+
+/// The result of a run of `tune` in detail.
+#[derive(Clone, Debug, Serialize)]
+pub struct TuneDetails<'a> {
     /// The epoch that the result is of.
     pub best_epoch: u64,
     /// Everything that ran side by side.
     pub members: Vec<MemberSummary<'a>>,
     /// Features that no position has.
     pub unsupported: Vec<&'a str>,
-    /// Those of them whose values changed, see [`Tuned::filled`].
+    /// Changes of these, see [`Tuned::filled`].
     pub filled: Vec<ValueChange>,
     /// Features that [few](crate::WEAK_SUPPORT) positions have.
     pub weak: Vec<&'a str>,
-    /// How sure the parameters are, where that was asked.
+    /// Uncertainty of the parameters, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<UncertaintySummary<'a>>,
-    /// What rounding did.
+    /// Rounding.
     #[serde(flatten)]
     pub rounding: RoundingSummary,
     /// Search scores in the targets, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blend: Option<BlendSummary<'a>>,
-    /// How the weights of penalties were chosen, if they were.
+    /// Choice of the weights of penalties, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<&'a Strength>,
-    /// What each group of features is worth, where that was asked.
+    /// Worth of each group of features, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ablation: Option<&'a Ablation>,
-    /// What is not linear in the evaluation, if anything is.
+    /// The nonlinear parts of the evaluation, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramSummary<'a>>,
     /// Rounds of resolving positions again.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub rounds: &'a [RoundRecord],
+}
+
+/// The result of a run of `pso` in detail.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwarmDetails {
+    /// The iteration that the result is of.
+    pub best_iteration: u64,
+    /// Polishing, where it was asked for.
+    pub polish: Option<PolishSummary>,
+    /// The result: values of the basis by their names, in centipawns.
+    #[serde(serialize_with = "as_map")]
+    pub coordinates: Vec<(String, f64)>,
+    /// Rounding.
+    #[serde(flatten)]
+    pub rounding: RoundingSummary,
 }
 
 /// A method with its settings.
@@ -106,13 +170,13 @@ pub struct MemberSummary<'a> {
     pub best: f64,
 }
 
-/// How sure parameters are.
+/// Uncertainty of parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum UncertaintySummary<'a> {
     /// Nothing is known.
     LeftOut {
-        /// Why.
+        /// The reason.
         left_out: &'a str,
     },
     /// Something is.
@@ -124,7 +188,7 @@ pub enum UncertaintySummary<'a> {
 pub struct FindingsSummary {
     /// Games, or positions, that are taken as independent.
     pub clusters: usize,
-    /// Which of both: `game` or `position`.
+    /// Unit of these: `game` or `position`.
     pub clustered_by: &'static str,
     /// The matrix that they come from.
     pub curvature: Curvature,
@@ -132,9 +196,9 @@ pub struct FindingsSummary {
     pub undetermined: usize,
     /// Parameters that have errors.
     pub estimated: usize,
-    /// Coordinates of what no position has.
+    /// Coordinates of features that no position has.
     pub unsupported: usize,
-    /// Coordinates of what positions have, but that no score changes with.
+    /// Coordinates of features that positions have, but that no score changes with.
     pub ineffective: usize,
     /// Coordinates that too few games depend on.
     pub rare: usize,
@@ -148,7 +212,7 @@ pub struct FindingsSummary {
     pub beyond_two_errors: usize,
     /// Coordinates that are more than [`OFF_OPTIMUM`](crate::OFF_OPTIMUM) errors from the optimum.
     pub off_optimum: usize,
-    /// Median share of what is known of a parameter that comes from the regularization, if any.
+    /// Median share of the information on a parameter that comes from the regularization, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior_share: Option<f64>,
     /// The bootstrap, where there was one.
@@ -156,14 +220,14 @@ pub struct FindingsSummary {
     pub bootstrap: Option<BootstrapSummary>,
 }
 
-/// What resamples of the games say.
+/// Bootstrap over resamples of the games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BootstrapSummary {
     /// Resamples that were asked for.
     pub members: usize,
-    /// Those with any position.
+    /// Resamples with any position.
     pub used: usize,
-    /// Those of them that did not reach their optimum.
+    /// Resamples of these that did not reach their optimum.
     pub unfinished: usize,
     /// Evaluations of populations.
     pub evaluations: usize,
@@ -173,27 +237,50 @@ pub struct BootstrapSummary {
     pub ratio: Option<f64>,
 }
 
-impl<'a> TuneSummary<'a> {
+impl<'a> RunSummary<'a> {
     /// Sums up a run.
     pub fn new(tuned: &'a Tuned) -> Self {
         let outcome = &tuned.outcome;
-        let member = |(optimizer, best): &'a (String, f64)| MemberSummary { optimizer, best: *best };
+        let is_swarm = matches!(tuned.config().optimizer, OptimizerConfig::ParticleSwarm { .. });
+        let (steps, details) = if is_swarm {
+            let steps = StepsSummary::Iterations { iterations: outcome.epochs };
+            (steps, DetailsSummary::Swarms(SwarmDetails::new(tuned)))
+        } else {
+            let steps = StepsSummary::Epochs { score_ratio: tuned.score_ratio, epochs: outcome.epochs };
+            (steps, DetailsSummary::Tune(Box::new(TuneDetails::new(tuned))))
+        };
         Self {
             folder: tuned.folder.as_deref(),
             positions: tuned.positions,
             k: tuned.config().k,
+            swarms: is_swarm.then(|| SwarmSummary::new(tuned)),
             loss_before: tuned.loss_before,
             loss: tuned.loss,
             regularized_loss: tuned.regularized_loss(),
             held_out_before: tuned.held_out_before,
             held_out: tuned.held_out,
-            score_ratio: tuned.score_ratio,
-            epochs: outcome.epochs,
+            steps,
             seconds: outcome.seconds,
             reason: outcome.reason,
             optimizer: &outcome.optimizer,
-            best_epoch: outcome.best_epoch,
-            members: outcome.members.iter().map(member).collect(),
+            details,
+        }
+    }
+}
+
+impl SwarmSummary {
+    fn new(tuned: &Tuned) -> Self {
+        let losses = tuned.swarm_losses.map(|SwarmLosses { original, best }| (original, best)).unzip();
+        Self { basis: tuned.config().parameterization().name, original: losses.0, swarm: losses.1 }
+    }
+}
+
+impl<'a> TuneDetails<'a> {
+    fn new(tuned: &'a Tuned) -> Self {
+        let member = |(optimizer, best): &'a (String, f64)| MemberSummary { optimizer, best: *best };
+        Self {
+            best_epoch: tuned.outcome.best_epoch,
+            members: tuned.outcome.members.iter().map(member).collect(),
             unsupported: tuned.unsupported(),
             filled: tuned.filled(),
             weak: tuned.weak(),
@@ -212,10 +299,23 @@ impl<'a> TuneSummary<'a> {
     }
 }
 
-/// What the program of an evaluation does. Pairs have the prior's first.
+impl SwarmDetails {
+    fn new(tuned: &Tuned) -> Self {
+        let basis = tuned.config().parameterization();
+        let named = basis.coordinates.iter().zip(&tuned.outcome.z);
+        Self {
+            best_iteration: tuned.outcome.best_epoch,
+            polish: tuned.polish.as_ref().map(PolishSummary::from),
+            coordinates: named.map(|(coordinate, z)| (coordinate.name.clone(), *z)).collect(),
+            rounding: RoundingSummary::new(tuned.rounding.as_ref()),
+        }
+    }
+}
+
+/// Effects of the program of an evaluation. Pairs have the prior's first.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgramSummary<'a> {
-    /// What each part is worth.
+    /// Worth of each part.
     pub worth: &'a Worth,
     /// How often terms are on.
     pub terms: Vec<TermSummary<'a>>,
@@ -227,15 +327,15 @@ pub struct ProgramSummary<'a> {
 /// How often a term does anything.
 #[derive(Clone, Debug, Serialize)]
 pub struct TermSummary<'a> {
-    /// What it computes.
+    /// Formula for people.
     pub formula: &'a str,
     /// Share of positions in which it is on for either side.
     pub active: [f64; 2],
-    /// Whether it is on so rarely that its parameters can hardly be tuned.
+    /// True where it is on so rarely that its parameters can hardly be tuned.
     pub dead: [bool; 2],
 }
 
-/// What a factor is.
+/// A factor.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FactorSummary {
     /// Its mean.
@@ -267,7 +367,7 @@ impl<'a> ProgramSummary<'a> {
 }
 
 impl FindingsSummary {
-    /// Sums up what was found out about a run.
+    /// Sums up the uncertainty of a run.
     pub fn new(findings: &Findings, tuned: &Tuned) -> Self {
         let sandwich = &findings.sandwich;
         let (estimated, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());
@@ -299,64 +399,18 @@ impl FindingsSummary {
     }
 }
 
-/// A run of `pso` in one object. Losses are exact.
-#[derive(Clone, Debug, Serialize)]
-pub struct SwarmSummary<'a> {
-    /// The folder of the run, if it has one.
-    pub folder: Option<&'a Path>,
-    /// Positions, those held out included.
-    pub positions: u64,
-    /// Scale constant, base-10 form.
-    pub k: f64,
-    /// The basis whose coordinates were searched.
-    pub basis: String,
-    /// Training loss of the start.
-    pub original: Option<f64>,
-    /// Training loss of the best position of all swarms.
-    pub swarm: Option<f64>,
-    /// Training loss of the prior.
-    pub loss_before: Option<f64>,
-    /// Training loss of the result.
-    pub loss: Option<f64>,
-    /// Training loss of the result with regularization, where there is any; that of the prior has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub regularized_loss: Option<f64>,
-    /// Held-out loss of the prior.
-    pub held_out_before: Option<f64>,
-    /// Held-out loss of the result.
-    pub held_out: Option<f64>,
-    /// Iterations.
-    pub iterations: u64,
-    /// Seconds of work, over all resumptions.
-    pub seconds: f64,
-    /// Why it ended.
-    pub reason: StopReason,
-    /// The swarms' settings.
-    pub optimizer: &'a str,
-    /// The iteration that the result is of.
-    pub best_iteration: u64,
-    /// What polishing did, where it was asked for.
-    pub polish: Option<PolishSummary>,
-    /// The result: values of the basis by their names, in centipawns.
-    #[serde(serialize_with = "as_map")]
-    pub coordinates: Vec<(String, f64)>,
-    /// What rounding did.
-    #[serde(flatten)]
-    pub rounding: RoundingSummary,
-}
-
-/// What polishing did. Losses include regularization.
+/// Polishing. Losses include regularization.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolishSummary {
     /// Loss of the swarms' best position.
     pub swarm: f64,
     /// Loss of the optimum on real numbers.
     pub optimum: Option<f64>,
-    /// Loss of what came of it.
+    /// Loss of the result.
     pub loss: f64,
     /// Share of the way to the optimum.
     pub closed: Option<f64>,
-    /// Whether held-out positions spoke against it.
+    /// True where held-out positions spoke against it.
     pub refused: bool,
     /// Seconds that it took.
     pub seconds: f64,
@@ -366,37 +420,6 @@ impl From<&Polish> for PolishSummary {
     fn from(polish: &Polish) -> Self {
         let Polish { swarm, optimum, polished: loss, refused, seconds, .. } = *polish;
         Self { swarm, optimum, loss, closed: polish.closed(), refused, seconds }
-    }
-}
-
-impl<'a> SwarmSummary<'a> {
-    /// Sums up a run of swarms.
-    pub fn new(tuned: &'a Tuned) -> Self {
-        let outcome = &tuned.outcome;
-        let basis = tuned.config().parameterization();
-        let named = basis.coordinates.iter().zip(&outcome.z);
-        let losses = tuned.swarm_losses.map(|SwarmLosses { original, best }| (original, best)).unzip();
-        Self {
-            folder: tuned.folder.as_deref(),
-            positions: tuned.positions,
-            k: tuned.config().k,
-            original: losses.0,
-            swarm: losses.1,
-            loss_before: tuned.loss_before,
-            loss: tuned.loss,
-            regularized_loss: tuned.regularized_loss(),
-            held_out_before: tuned.held_out_before,
-            held_out: tuned.held_out,
-            iterations: outcome.epochs,
-            seconds: outcome.seconds,
-            reason: outcome.reason,
-            optimizer: &outcome.optimizer,
-            best_iteration: outcome.best_epoch,
-            polish: tuned.polish.as_ref().map(PolishSummary::from),
-            coordinates: named.map(|(coordinate, z)| (coordinate.name.clone(), *z)).collect(),
-            rounding: RoundingSummary::new(tuned.rounding.as_ref()),
-            basis: basis.name,
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::{InHand, run_report};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_files::run_folder::{
@@ -10,7 +11,6 @@ use gputexel_files::run_folder::{
 };
 use gputexel_files::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
-use gputexel_report::{InHand, RunReport};
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::{
     Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, ProgramDiagnostics, RoundRecord,
@@ -25,7 +25,7 @@ pub const WEAK_SUPPORT: u64 = 100;
 /// Centipawns away from its prior beyond which a parameter is called far.
 pub const FAR_CP: f64 = 1000.0;
 
-/// What came of a run. Losses are exact (in f64), without regularization.
+/// Result of a run. Losses are exact (in f64), without regularization.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -42,7 +42,7 @@ pub const FAR_CP: f64 = 1000.0;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Tuned {
-    /// What was computed; after rounds, the last of them.
+    /// Record of the run; after rounds, of the last of them.
     pub record: RunRecord,
     /// The features that the parameters are values of.
     pub features: FeatureSet,
@@ -58,7 +58,7 @@ pub struct Tuned {
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result, where positions are held out.
     pub held_out: Option<f64>,
-    /// What regularization adds to the training loss of the result; nothing to that of the prior. `None` where there
+    /// Addition of regularization to the training loss of the result; nothing to that of the prior. `None` where there
     /// is none.
     pub penalty: Option<f64>,
     /// Training loss of the prior at the K that was fitted on it, where K was then fitted with the parameters: the
@@ -66,19 +66,19 @@ pub struct Tuned {
     pub loss_at_prior_k: Option<f64>,
     /// How the run ended, and the parameters.
     pub outcome: Outcome,
-    /// What was done to make whole numbers of the result.
+    /// Rounding to whole numbers.
     pub rounding: Option<RoundingOutcome>,
     /// Losses against results alone, where targets are blended with search scores.
     pub against_results: Option<AgainstResults>,
-    /// What polishing did to the result of swarms.
+    /// Polishing of the result of swarms.
     pub polish: Option<Polish>,
     /// Losses of swarms.
     pub swarm_losses: Option<SwarmLosses>,
     /// How sure the parameters are, where that was asked.
     pub uncertainty: Answer,
-    /// What each group of features is worth, where that was asked; `ablation.json`.
+    /// Worth of each group of features, where it was asked; `ablation.json`.
     pub ablation: Option<Ablation>,
-    /// What the program of an evaluation does that is not linear.
+    /// Diagnostics of the nonlinear parts of the evaluation.
     pub program: Option<ProgramDiagnostics>,
     /// By how much scores are larger than the prior's on the training positions, see
     /// [`score_ratio`](gputexel_tuning::score_ratio).
@@ -95,10 +95,15 @@ pub struct Tuned {
     pub(crate) checkpoint: Option<Checkpoint>,
 }
 
+/// Returns whether there are fewer than ten positions for each coordinate, which makes results noise.
+pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
+    positions < 10 * coordinates as u64
+}
+
 /// Exact losses against the results of the games alone.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct AgainstResults {
-    /// Whether they are of held-out positions, and not of those trained on.
+    /// True where they are on held-out positions, false where they are on training positions.
     pub held_out: bool,
     /// Of the prior.
     pub before: f64,
@@ -127,7 +132,7 @@ impl SwarmLosses {
 }
 
 impl Tuned {
-    /// What was computed.
+    /// Configuration of the run.
     pub fn config(&self) -> &RunConfig {
         &self.record.config
     }
@@ -202,7 +207,12 @@ impl Tuned {
         named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
     }
 
-    /// Whether nothing was better than the start.
+    /// Returns whether there are fewer than ten positions for each coordinate.
+    pub fn has_few_positions(&self) -> bool {
+        are_few(self.positions, self.outcome.z.len())
+    }
+
+    /// Returns whether nothing was better than the start.
     pub fn is_start(&self) -> bool {
         let kept = self.record.strength.as_ref().is_some_and(|strength| strength.keeps_prior);
         kept || self.outcome.z == self.config().parameterization().start()
@@ -280,7 +290,7 @@ impl Tuned {
             note: "Calibration and residuals need the positions of the run.",
             ..InHand::default()
         };
-        folder.write(REPORT, &RunReport::of_run(&folder, &in_hand)?.to_html(None)?)
+        folder.write(REPORT, &run_report(&folder, &in_hand)?.to_html(None)?)
     }
 
     /// Writes parameters, which are returned, and tables; the run may still go on from its state.
@@ -343,7 +353,7 @@ pub(crate) fn leave_report(
     in_hand: &InHand<'_>,
     observe: &mut RunObserver<'_>,
 ) -> Result<()> {
-    let report = RunReport::of_run(folder, in_hand);
+    let report = run_report(folder, in_hand);
     match report.and_then(|report| folder.write(REPORT, &report.to_html(None)?)) {
         Err(error) => observe(RunEvent::Alert(&format!("no report: {error}"))),
         Ok(()) => Ok(()),

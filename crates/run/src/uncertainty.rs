@@ -1,9 +1,9 @@
 //! How sure tuned parameters are: standard errors, and resamples of the games.
 
 use gputexel_dataset::objective::Objective;
-use gputexel_dataset::{Dataset, Split, median};
+use gputexel_dataset::{Dataset, Split};
 use gputexel_evaluator::Fallback;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, median};
 use gputexel_model::{BothPhases, CorrelationRecord, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
 use gputexel_report::{bytes, grouped};
 use gputexel_tuning::{

@@ -21,7 +21,9 @@
 
 mod best;
 mod builder;
+mod chart;
 mod files;
+mod page;
 mod parts;
 mod results;
 mod scale;
@@ -31,6 +33,7 @@ mod started;
 pub use best::BestParameters;
 pub use builder::{MAX_RUNS, SweepBuilder};
 pub use files::{write_csv, write_scale_csv};
+pub use page::{is_sweep, sweep_report};
 pub use results::SweepResults;
 pub use scale::{ScaleBase, ScalePoint, ScaleSummary, ScaleSweep, ScaleSweepResults};
 pub use session::SweepSession;

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use crate::chart::sweep_picture;
+use crate::page;
 use gputexel_dataset::Dataset;
 use gputexel_files::run_folder::{Kind, REPORT, RunFolder};
 use gputexel_files::{Result, write_atomically};
-use gputexel_report::{RunReport, grouped, sweep_picture};
+use gputexel_report::{RunReport, grouped};
 use gputexel_tuning::sweep::{
     MakeEvaluator, Ranked, Ranking, SweepConfig, SweepOutcome, SweepOutputs, SweepRecord, rank, retrain,
 };
@@ -108,7 +110,7 @@ impl<'d> SweepResults<'d> {
 
     /// The report of the sweep in a folder.
     pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
-        RunReport::of_sweep(&folder.display().to_string(), record, &self.outcome, &self.ranking)
+        page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
     }
 
     /// Writes all runs, ranked, as CSV.

@@ -1,39 +1,6 @@
 //! Sums over positions whose terms are correlated within games, and their standard errors.
 
-/// Positions with similar predictions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CalibrationBin {
-    /// Number of positions.
-    pub positions: u64,
-    /// Weighted mean of the predicted scores, 0 to 1.
-    pub predicted: f64,
-    /// Weighted mean of the results.
-    pub actual: f64,
-    /// Standard error of `actual - predicted`.
-    pub error: f64,
-}
-
-/// The mean deviation of results from predictions, for positions with a common property.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Residual {
-    /// The common property: phase units, or number of pieces.
-    pub key: u32,
-    /// Number of positions.
-    pub positions: u64,
-    /// Weighted mean of result − prediction, White's view.
-    pub mean: f64,
-    /// Standard error of the mean.
-    pub error: f64,
-    /// Weighted mean of (result − prediction) from the view of the side predicted to win. Positive for
-    /// underconfident evaluations, negative for overconfident ones.
-    pub boldness: f64,
-    /// Standard error of `boldness`.
-    pub boldness_error: f64,
-    /// Mean loss.
-    pub loss: f64,
-    /// Mean loss of the prior.
-    pub prior_loss: f64,
-}
+use gputexel_report::{CalibrationBin, Residual};
 
 /// Sums of one cell of a table, clustered by game.
 #[derive(Clone, Copy, Default)]

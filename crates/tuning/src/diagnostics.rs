@@ -6,62 +6,12 @@
 
 use rayon::prelude::*;
 
-pub use super::clustered::{CalibrationBin, Residual};
 use super::clustered::{Cell, Clustered, Position};
 use crate::RunScores;
 use gputexel_dataset::objective::{Objective, sigmoid, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_evaluator::exact::{exact_scores, loss_at};
-
-/// Predictions compared with results, for training and held-out positions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Diagnostics {
-    /// The training positions, then the held-out ones, if any.
-    pub sets: Vec<SetDiagnostics>,
-    /// The loss around the K of the run.
-    pub scale: ScaleNeighborhood,
-    /// Phase units of the opening.
-    pub phase_max: u16,
-}
-
-/// Diagnostics of a set of positions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SetDiagnostics {
-    /// Whether the positions were held out.
-    pub held_out: bool,
-    /// Number of positions.
-    pub positions: u64,
-    /// Mean loss of the result.
-    pub loss: f64,
-    /// Mean loss of the prior.
-    pub prior_loss: f64,
-    /// Calibration over all phases, then in the opening, the middlegame and the endgame.
-    pub calibration: Vec<Calibration>,
-    /// Residuals by phase units, ascending; units without positions are left out.
-    pub by_phase: Vec<Residual>,
-    /// Residuals by number of pieces, ascending; empty if it cannot be derived from the rows.
-    pub by_pieces: Vec<Residual>,
-}
-
-/// Predicted and actual scores of the positions in a range of phases.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Calibration {
-    /// Lowest and highest phase units.
-    pub phases: (u16, u16),
-    /// Deciles of the positions by prediction, lowest first; fewer bins if there are few positions.
-    pub bins: Vec<CalibrationBin>,
-}
-
-/// The loss as a function of K around the K of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScaleNeighborhood {
-    /// The K of the run, base-10 form.
-    pub k: f64,
-    /// K (ascending), loss of the result, loss of the prior.
-    pub points: Vec<(f64, f64, f64)>,
-    /// Number of training positions used for the losses.
-    pub positions: u64,
-}
+use gputexel_report::{Calibration, Diagnostics, ScaleNeighborhood, SetDiagnostics};
 
 /// Maximum number of positions used for the losses around K: enough for a plot.
 const SCALE_POSITIONS: usize = 1 << 18;

@@ -34,19 +34,19 @@ mod values;
 
 pub use checkpoint::{Checkpoint, Progress};
 pub use config::{GAUSS_NEWTON_LIMIT, Limits, ModelSize, OptimizerConfig, RunConfig, space_of};
-pub use diagnostics::{
-    Calibration, CalibrationBin, Diagnostics, Residual, ScaleNeighborhood, SetDiagnostics, diagnose,
-    paired_difference,
-};
+pub use diagnostics::{diagnose, paired_difference};
 pub use driver::{Event, Outcome, Tuning};
 pub use file_loss::{FileLoss, ScaleOrigin};
 pub use gputexel_evaluator::exact::{exact_loss, exact_scores, loss_against_results};
+pub use gputexel_report::{
+    AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
+    Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,
+    TermDiagnostics, Worth,
+};
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
 pub use program_diagnostics::{
-    AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, MIN_ACTIVE_SHARE, PartWorth,
-    ProgramDiagnostics, SumDiagnostics, TermActivity, TermDiagnostics, Worth, diagnose_program,
-    term_activity, undetermined_products,
+    MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity, undetermined_products,
 };
 pub use records::{
     CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, MetricsLine, read_metrics,

@@ -7,7 +7,6 @@ use gputexel_files::journal::{LineJournal, Place, read, read_at, scan};
 use gputexel_ingest::extraction::{ExtractSettings, extract_shards, unfinished};
 use gputexel_matches::MatchRecord;
 use gputexel_model::FeatureKind;
-use gputexel_report::MatchReport;
 use gputexel_spsa::run::{self, RunState, RunSummary, Verified};
 use serde_json::Value;
 
@@ -53,7 +52,7 @@ pub(crate) fn match_folder(data: &[u8]) {
         assert!(record.tally.games() >= record.pairs.len() as u64);
         assert!((0.0..=record.tally.games() as f64).contains(&record.tally.points()));
         let _ = record.is_finished();
-        let report = MatchReport::of_folder(path).expect("what can be read can be shown");
+        let report = gputexel_matches::match_report(path).expect("what can be read can be shown");
         let _ = gputexel_report::Report::Match(Box::new(report)).to_html(None);
     }
 }

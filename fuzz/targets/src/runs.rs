@@ -5,13 +5,14 @@ use std::path::Path;
 
 use gputexel_files::RunFolder;
 use gputexel_files::run_folder::Kind;
-use gputexel_live::run_report;
 use gputexel_optimizer::{
     AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, OptimizerState, ParticleSwarmSettings,
     Schedule, Space, SwarmVariant,
 };
-use gputexel_report::{Contenders, Differences, InHand, Report, Side, SortBy};
-use gputexel_run::{PriorStrength, Reopened};
+use gputexel_report::Report;
+use gputexel_run::comparison::{Contenders, Differences, Side, SortBy};
+use gputexel_run::{InHand, PriorStrength, Reopened, run_report};
+use gputexel_sweep::{is_sweep, sweep_report};
 use gputexel_tuning::sweep::recorded_runs;
 use gputexel_tuning::{
     Checkpoint, CoordinatesFile, MetricsLine, OptimizerConfig, Progress, RunRecord, read_metrics,
@@ -27,6 +28,16 @@ pub(crate) const RUN_FILES: [&str; 6] =
 /// Files of a sweep's folder.
 pub(crate) const SWEEP_FILES: [&str; 3] = ["sweep.json", "checkpoint.safetensors", "best.json"];
 
+/// The report of a run or a sweep from its folder.
+pub(crate) fn report(path: &Path) -> gputexel_files::Result<Report> {
+    let folder = RunFolder::view(path);
+    let report = match is_sweep(path) {
+        true => sweep_report(&folder)?,
+        false => run_report(&folder, &InHand::default())?,
+    };
+    Ok(Report::Run(Box::new(report)))
+}
+
 fn show(report: gputexel_files::Result<Report>) {
     if let Ok(mut report) = report {
         report.set_running(false);
@@ -40,7 +51,7 @@ pub(crate) fn run_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
     bundle::write(data, &RUN_FILES, path);
-    show(run_report(path, &InHand::default()));
+    show(report(path));
     if let Ok(record) = RunFolder::view(path).record::<RunRecord>(Kind::Run) {
         let _ = record.config.validate();
         let text = serde_json::to_string(&record).expect("plain data serializes");
@@ -60,7 +71,7 @@ pub(crate) fn sweep_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
     bundle::write(data, &SWEEP_FILES, path);
-    show(run_report(path, &InHand::default()));
+    show(report(path));
     let view = RunFolder::view(path);
     if let Ok(record) = view.record::<gputexel_tuning::sweep::SweepRecord>(Kind::Sweep)
         && let Ok(Some(checkpoint)) = Checkpoint::read_from(&view)

@@ -1,58 +1,14 @@
-//! What a factor is, and in which positions.
+//! Distribution of a factor over the positions.
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
-use super::{Histogram, Observed};
+use super::{Observed, histogram};
 use gputexel_dataset::Dataset;
 use gputexel_model::program::CompiledProgram;
+use gputexel_report::{FactorDiagnostics, FactorGroup};
 
 /// Maximum number of combinations of parameters that are listed.
 const COMBINATIONS: usize = 20;
-
-/// Share of positions above which a factor at its largest value is worth a warning.
-const MUCH: f64 = 1.0 / 3.0;
-
-/// What a factor does. Factors are shares: 1 leaves a value as it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FactorDiagnostics {
-    /// What it computes.
-    pub formula: String,
-    /// Share of positions that have any of its sums; in the others it is 1.
-    pub present: f64,
-    /// Of those, the share in which it is at its smallest value.
-    pub at_min: [f64; 2],
-    /// Of those, the share in which it is at its largest value.
-    pub at_max: [f64; 2],
-    /// Its distribution in them.
-    pub histogram: Histogram,
-    /// The most frequent combinations of parameters that count in one position, most frequent first.
-    pub combinations: Vec<FactorGroup>,
-    /// Number of different combinations.
-    pub combination_count: usize,
-    /// Each parameter that counts anywhere, in the order of features.
-    pub parameters: Vec<FactorGroup>,
-}
-
-impl FactorDiagnostics {
-    /// Whether the result has the factor at its largest value in more than a third of the positions that have it:
-    /// they say nothing of its parameters.
-    pub fn is_often_at_max(&self) -> bool {
-        self.at_max[1] > MUCH
-    }
-}
-
-/// Positions with the same parameters in the sum of the factor.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FactorGroup {
-    /// The parameters.
-    pub names: Vec<String>,
-    /// Number of positions.
-    pub positions: u64,
-    /// Mean factor.
-    pub means: [f64; 2],
-}
 
 #[derive(Clone, Copy, Default)]
 struct Total {
@@ -117,7 +73,7 @@ pub(super) fn diagnose(
         present: values.len() as f64 / observed.len() as f64,
         at_min: at_min.map(share),
         at_max: at_max.map(share),
-        histogram: Histogram::of(&values),
+        histogram: histogram::of_pairs(&values),
         combinations: combinations
             .into_iter()
             .map(|(key, total)| total.group(key.into_iter().map(|f| name(usize::from(f))).collect()))

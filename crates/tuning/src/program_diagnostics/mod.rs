@@ -1,8 +1,8 @@
 //! Diagnostics of evaluations that are not linear: where their sums are, what their terms, adjustments and factor
 //! make of them, and what each part is worth.
 //!
-//! All in f64, on at most [`MOST_POSITIONS`] positions, which count alike whatever their weights; only what parts
-//! are worth is a loss, and so weighted. Everything is computed for the prior and for the result.
+//! All in f64, on at most [`MOST_POSITIONS`] positions, which count alike whatever their weights; only the worth of
+//! parts is a loss, and so weighted. Everything is computed for the prior and for the result.
 
 mod activity;
 mod factor;
@@ -11,81 +11,19 @@ mod products;
 mod worth;
 
 use rayon::prelude::*;
-use serde::Serialize;
 
 use crate::scale_ratio::at_most;
 use gputexel_dataset::objective::{self, Objective};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_model::program::{CompiledProgram, Input, Part, Taper, Term};
+use gputexel_report::{AdjustmentDiagnostics, ProgramDiagnostics, SumDiagnostics, TermDiagnostics};
 
 pub use activity::term_activity;
-pub use factor::{FactorDiagnostics, FactorGroup};
 pub use gputexel_model::program::{MIN_ACTIVE_SHARE, TermActivity};
-pub use histogram::Histogram;
 pub use products::undetermined_products;
-pub use worth::{PartWorth, Worth};
 
 /// Maximum number of positions that are looked at: of more, every n-th.
 pub const MOST_POSITIONS: usize = 1 << 17;
-
-/// What a program does under the prior and under the result. Pairs have the prior's first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProgramDiagnostics {
-    /// Number of positions that were looked at, for everything but [`worth`](Self::worth).
-    pub positions: u64,
-    /// The sums that terms are functions of.
-    pub sums: Vec<SumDiagnostics>,
-    /// The terms.
-    pub terms: Vec<TermDiagnostics>,
-    /// The adjustments, in their order.
-    pub adjustments: Vec<AdjustmentDiagnostics>,
-    /// The factor, if there is one.
-    pub factor: Option<FactorDiagnostics>,
-    /// What the parts are worth.
-    pub worth: Worth,
-}
-
-/// How a value of an accumulator is distributed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SumDiagnostics {
-    /// Accumulator and value, such as `danger.mg`.
-    pub name: String,
-    /// Whether each side has a sum of its own; both are pooled.
-    pub sides: bool,
-    /// Share of positions in which either side has it.
-    pub present: f64,
-    /// The sums of those that have it, in their own units.
-    pub histogram: Histogram,
-}
-
-/// What a term does.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TermDiagnostics {
-    /// What it computes.
-    pub formula: String,
-    /// Index of its sum among the [sums](ProgramDiagnostics::sums).
-    pub sum: usize,
-    /// How often it does anything.
-    pub activity: [TermActivity; 2],
-    /// What it adds for White at the edges of its sum's histogram, centipawns. The two differ only if it is a
-    /// product, whose other factor is at its mean.
-    pub response: [Vec<f64>; 2],
-    /// Mean size of what it adds for a side that has it, centipawns; NaN if none has.
-    pub mean_size: [f64; 2],
-}
-
-/// What an adjustment does.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AdjustmentDiagnostics {
-    /// What it computes.
-    pub formula: String,
-    /// Share of positions that have its sum.
-    pub present: f64,
-    /// Of those, the share in which it makes a value 0 that was another.
-    pub cut: [f64; 2],
-    /// Distribution of the amount by which it changes the size of the value, centipawns, before it is cut.
-    pub histogram: Histogram,
-}
 
 /// A sum of a side, or of both, under the two parameter vectors.
 type Pair = [f64; 2];
@@ -167,7 +105,7 @@ fn sum_of(program: &CompiledProgram, observed: &[Observed], input: Input) -> Sum
         name: format!("{}.{}", accumulator.name, input.phase.name()),
         sides: accumulator.sides,
         present: present as f64 / observed.len() as f64,
-        histogram: Histogram::of(&values),
+        histogram: histogram::of_pairs(&values),
     }
 }
 
@@ -229,7 +167,7 @@ fn adjustments(
         formula: formula_of(Part::Adjustment(index)),
         present: amounts.len() as f64 / observed.len() as f64,
         cut: cut.map(|cut| cut as f64 / amounts.len() as f64),
-        histogram: Histogram::of(&amounts),
+        histogram: histogram::of_pairs(&amounts),
     };
     amounts.into_iter().zip(cut).enumerate().map(of).collect()
 }

@@ -1,7 +1,6 @@
-//! What the parts of a program are worth: how far the loss rises without them, with everything else as tuned.
+//! Worth of the parts of a program: how far the loss rises without them, with everything else as tuned.
 
 use rayon::prelude::*;
-use serde::Serialize;
 
 use super::super::diagnostics::clustered_mean;
 use super::MOST_POSITIONS;
@@ -9,33 +8,7 @@ use crate::scale_ratio::at_most;
 use gputexel_dataset::objective::{self, Objective, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_model::program::{CompiledProgram, Part};
-
-/// What parts are worth.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Worth {
-    /// Whether losses are those of held-out positions, and not of those trained on.
-    pub held_out: bool,
-    /// Number of positions.
-    pub positions: u64,
-    /// Mean loss of the result on them.
-    pub loss: f64,
-    /// Each part by itself in the order of the program, then the parts of each accumulator that has several, then
-    /// all of them. Empty without positions.
-    pub parts: Vec<PartWorth>,
-}
-
-/// What one or more parts are worth.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PartWorth {
-    /// What is left out.
-    pub name: String,
-    /// How many parts that are.
-    pub parts: usize,
-    /// By how much the loss rises without them. The rest is not tuned again, which would win back some of it.
-    pub cost: f64,
-    /// Standard error of `cost`, treating games as independent.
-    pub error: f64,
-}
+use gputexel_report::{PartWorth, Worth};
 
 /// A name of a part for people.
 fn name(program: &CompiledProgram, part: Part) -> String {
@@ -61,7 +34,7 @@ fn name(program: &CompiledProgram, part: Part) -> String {
     }
 }
 
-/// What is left out together: each part, those of an accumulator, all.
+/// Sets of parts that are left out together: each part, those of an accumulator, all.
 fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     let parts = program.parts();
     let mut groups: Vec<(String, Vec<Part>)> =
@@ -86,7 +59,7 @@ fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     groups
 }
 
-/// What the parts of a program are worth on held-out positions, or if there are none, on training positions.
+/// Worth of the parts of a program on held-out positions, or if there are none, on training positions.
 pub(super) fn of_parts(
     data: &Dataset,
     program: &CompiledProgram,

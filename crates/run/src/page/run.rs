@@ -2,28 +2,28 @@
 
 use std::borrow::Cow;
 
-use crate::{CoordinateValue, Parameter, RunReport, grouped};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_files::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_files::{Result, counted, escaped};
 use gputexel_model::{Feature, FeatureSet, ParameterFile};
+use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, readable, remaining_seconds};
 use gputexel_tuning::{
-    Checkpoint, OptimizerConfig, RunConfig, RunRecord, RunScores, diagnose, diagnose_program,
-    training_score_ratio,
+    Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
+    diagnose, diagnose_program, training_score_ratio,
 };
-use serde_json::Value;
 
 use super::steps::steps;
-use super::{InHand, record, remaining, strength};
+use super::{InHand, record, strength};
 
 /// Positions below which a feature is called rare.
 const RARE: u64 = 100;
 
-/// A run's folder, which may be that of a run under way.
+/// The report of a run of `tune` or `pso`, which may still be under way.
 ///
 /// # Errors
-/// Files that are damaged or cannot be read.
-pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
+/// [`Error::Input`](gputexel_files::Error::Input) and [`Error::Io`](gputexel_files::Error::Io) when the folder is not
+/// that of a run, or a file is damaged.
+pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
     let record = match known.record {
         Some(record) => Cow::Borrowed(record),
         None => Cow::Owned(folder.record::<RunRecord>(Kind::Run)?),
@@ -94,7 +94,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
     };
     let remaining_seconds = steps.last().and_then(|last| {
         let by_time = config.stopping.seconds.map(|limit| (limit - last.seconds).max(0.0));
-        let by_steps = remaining(last.number, config.stopping.epochs, last.seconds);
+        let by_steps = remaining_seconds(last.number, config.stopping.epochs, last.seconds);
         by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
     });
     let mut report = RunReport {
@@ -119,7 +119,7 @@ pub(super) fn report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport
         rounds: record::rounds(record),
         configuration: record::configuration(record, file),
         inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),
-        record: record::readable(record),
+        record: readable(record),
         ..RunReport::default()
     };
     let best_member = checkpoint.map_or(0, |checkpoint| checkpoint.progress.best_member);
@@ -176,28 +176,22 @@ fn of_theta(set: &FeatureSet, theta: &[f64], config: &RunConfig) -> Vec<Paramete
     }
 }
 
-/// What was tuned, where it was not every parameter by itself.
+/// The coordinates that were tuned, where they were not the parameters themselves.
 fn coordinates(
     folder: &RunFolder,
     config: &RunConfig,
     checkpoint: Option<&Checkpoint>,
 ) -> Vec<CoordinateValue> {
     let Some(basis) = config.named_basis() else { return Vec::new() };
-    let read = || -> Option<Value> {
-        serde_json::from_str(
-            &gputexel_files::read_whole_text(&folder.file("z.json"), gputexel_files::SETTINGS_BYTES).ok()?,
-        )
-        .ok()
-    };
-    if let Some(value) = read() {
-        let coordinate = |c: &Value| CoordinateValue {
-            name: c["name"].as_str().unwrap_or_default().to_string(),
-            value: c["value"].as_f64().unwrap_or(f64::NAN),
-            min: c["min"].as_f64(),
-            max: c["max"].as_f64(),
-            error: c["uncertainty"]["error"].as_f64(),
+    if let Ok(file) = CoordinatesFile::read(&folder.file("z.json")) {
+        let coordinate = |c: CoordinateRecord| CoordinateValue {
+            name: c.name,
+            value: c.value,
+            min: c.min,
+            max: c.max,
+            error: c.uncertainty.and_then(|uncertainty| uncertainty.error),
         };
-        return value["coordinates"].as_array().into_iter().flatten().map(coordinate).collect();
+        return file.coordinates.into_iter().map(coordinate).collect();
     }
     let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters);
     let values = z.filter(|z| z.len() == basis.dimension()).into_iter().flatten();

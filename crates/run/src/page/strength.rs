@@ -1,9 +1,9 @@
-//! What holds the parameters of a run to the prior, in words.
+//! Regularization toward the prior, in words.
 
-use crate::{PenaltyRow, StrengthReport, Table, grouped};
 use gputexel_files::run_folder::{ABLATION, RunFolder};
 use gputexel_files::{Error, Result, SETTINGS_BYTES};
 use gputexel_model::{Penalty, PenaltyKind};
+use gputexel_report::{PenaltyRow, StrengthReport, Table, grouped};
 use gputexel_tuning::{
     Ablation, HeldOutGain, LeftOut, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord,
     StartsRecord, Strength,
@@ -14,7 +14,7 @@ const NAMED: usize = 12;
 /// Scores that are larger or smaller by less than this have the scale that margins were made for.
 const SAME_SCALE: f64 = 0.05;
 
-/// What each group of features is worth, where the folder knows.
+/// Worth of each group of features, where the folder has it.
 ///
 /// # Errors
 /// [`Error::Input`] when the file is damaged; [`Error::Io`].
@@ -31,7 +31,7 @@ pub(super) fn ablation(folder: &RunFolder) -> Result<Option<Ablation>> {
     }
 }
 
-/// What the record of a run says about its prior; `ratio` is that of its scores to the prior's.
+/// Regularization of a run from its record; `ratio` is that of its scores to the prior's.
 pub(super) fn of_record(
     record: &RunRecord,
     ratio: Option<f64>,
@@ -62,7 +62,7 @@ pub(super) fn of_record(
 const ABOUT_PENALTIES: &str =
     "Penalties count changes from the prior, so that the prior itself costs nothing.";
 
-/// What the choice found.
+/// Result of the choice of weights.
 fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) {
     let what = if strength.by_game { "games" } else { "positions" };
     if strength.keeps_prior {
@@ -146,7 +146,7 @@ fn groups_text(penalties: &[&Penalty]) -> String {
     }
 }
 
-/// What a kind holds small, as a sentence.
+/// Effect of a kind of penalty, as a sentence.
 fn meaning(kind: PenaltyKind) -> &'static str {
     match kind {
         PenaltyKind::Ridge => "Holds small how far every parameter is from its prior.",
@@ -172,7 +172,7 @@ fn meaning(kind: PenaltyKind) -> &'static str {
     }
 }
 
-/// What holds the parameters where no penalty does.
+/// Regularization of a run without penalties, as a sentence.
 fn without_penalties(config: &RunConfig) -> String {
     let mut weights: Vec<f64> = match &config.optimizer {
         OptimizerConfig::Adam { runs, .. } => runs.iter().map(|run| run.l2).collect(),
@@ -206,7 +206,7 @@ fn starts_note(starts: &StartsRecord) -> String {
     )
 }
 
-/// What K was fitted on.
+/// Origin of K, as a sentence.
 fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     match scale.mode {
         ScaleMode::Joint => {
@@ -221,7 +221,7 @@ fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     }
 }
 
-/// What the scale of the scores means for an engine.
+/// Consequence of the scale of the scores for an engine.
 fn ratio_note(record: &RunRecord, ratio: f64) -> String {
     let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
     let swarm = matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. });

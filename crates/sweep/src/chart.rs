@@ -1,11 +1,11 @@
 //! The picture of a grid: a curve where one number is varied, else a heat map.
 
-use crate::{Curve, HeatMap, Spacing};
 use gputexel_files::Result;
+use gputexel_report::{Curve, HeatMap, Spacing};
 use gputexel_tuning::sweep::{Axis, Ranking, SweepConfig};
 
 /// The curve of a ranking; `None` where it is not one number that is varied.
-pub fn sweep_curve(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Option<Curve> {
+fn sweep_curve(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Option<Curve> {
     let mut axes = config.grid.axes.iter().enumerate().filter(|(_, axis)| axis.len() > 1);
     let (place, axis) = axes.next()?;
     if axes.next().is_some() || axis.number(0).is_none() {
@@ -46,7 +46,7 @@ fn title(config: &SweepConfig, unfinished: Option<&str>) -> String {
 ///
 /// # Errors
 /// When it cannot be drawn.
-pub fn sweep_picture(
+pub(crate) fn sweep_picture(
     config: &SweepConfig,
     ranking: &Ranking,
     unfinished: Option<&str>,

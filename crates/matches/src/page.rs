@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::{MatchReport, Standing, Table, grouped};
 use gputexel_files::{Result, escaped};
-use gputexel_matches::statistics::Pentanomial;
-use gputexel_matches::{EngineKind, MatchRecord, PlayedPair};
+use gputexel_report::{MatchReport, Standing, Table, grouped};
+
+use crate::statistics::Pentanomial;
+use crate::{EngineKind, MatchRecord, PlayedPair};
 
 /// Most points of a course.
 const POINTS: usize = 400;
@@ -14,19 +15,17 @@ const FIRST: usize = 5;
 /// Pairs that are listed, of each kind.
 const LISTED: usize = 10;
 
-impl MatchReport {
-    /// The report of a match from its folder, which may be under way.
-    ///
-    /// # Errors
-    /// Those of [`MatchRecord::read`].
-    pub fn of_folder(folder: &Path) -> Result<Self> {
-        Ok(report(&MatchRecord::read(folder)?, &escaped(&folder.display().to_string())))
-    }
+/// The report of a match from its folder, which may be under way.
+///
+/// # Errors
+/// As [`MatchRecord::read`].
+pub fn match_report(folder: &Path) -> Result<MatchReport> {
+    Ok(report(&MatchRecord::read(folder)?, &escaped(&folder.display().to_string())))
 }
 
-/// Whether a folder is that of a match.
+/// Returns whether a folder is that of a match.
 pub fn is_match(folder: &Path) -> bool {
-    folder.join(gputexel_matches::journal::JOURNAL).exists()
+    folder.join(crate::journal::JOURNAL).exists()
 }
 
 fn report(record: &MatchRecord, name: &str) -> MatchReport {
@@ -111,7 +110,7 @@ fn share(count: u64, of: u64) -> String {
     format!("{:.1} %", 100.0 * count as f64 / of.max(1) as f64)
 }
 
-/// What pairs say of their openings.
+/// Results of the pairs by opening.
 fn openings(pairs: &[PlayedPair]) -> Table {
     let all = pairs.len() as u64;
     let count = |which: &dyn Fn(&PlayedPair) -> bool| pairs.iter().filter(|pair| which(pair)).count() as u64;
@@ -133,7 +132,7 @@ fn openings(pairs: &[PlayedPair]) -> Table {
     }
 }
 
-/// Whether both games of a pair were drawn: a point each, for colors as for engines.
+/// Returns whether both games of a pair were drawn: a point each, for colors as for engines.
 fn is_drawn(pair: &PlayedPair) -> bool {
     pair.half_points == 2 && pair.white_half_points == 2
 }
@@ -159,7 +158,7 @@ fn ends(record: &MatchRecord) -> Table {
     let games = record.tally.games();
     let mut ends: Vec<_> = record.tally.ends.iter().collect();
     ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let row = |(end, count): (&gputexel_matches::End, &u64)| {
+    let row = |(end, count): (&crate::End, &u64)| {
         vec![end.describe().to_string(), grouped(*count), share(*count, games)]
     };
     let plies = record.tally.plies as f64 / games.max(1) as f64;

@@ -6,7 +6,7 @@ use gputexel_files::{Error, Lines, Result, RunFolder};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Step, Swarms};
+use gputexel_report::{Step, Swarms};
 
 /// Steps of which all are shown; of more, every second, every fourth and so on. Pictures are no wider, and runs may have
 /// millions.

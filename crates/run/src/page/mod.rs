@@ -1,29 +1,26 @@
-//! Reports of runs and sweeps, made of what is in their folders.
+//! The report of a run, made from the files of its folder.
 
-mod matches;
 mod record;
 mod run;
 mod steps;
 mod strength;
-mod sweep;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gputexel_dataset::{self as dataset, Dataset, Split};
-use gputexel_files::run_folder::{Kind, RunFolder};
+use gputexel_files::run_folder::RunFolder;
 use gputexel_files::{Error, Result, check_named};
 use gputexel_model::{FeatureSet, ParameterFile};
-use gputexel_tuning::sweep::{Ranking, SweepOutcome, SweepRecord};
 use gputexel_tuning::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
 
-use crate::RunReport;
-pub use matches::is_match;
+use gputexel_report::Step;
+pub use run::run_report;
 
-/// What is at hand of a run when its report is made. Record, state and parameters that are not are
+/// Data of a run that are at hand when its report is made. Record, state and parameters that are not are
 /// read from its folder; without positions a report has neither calibration nor residuals.
 #[derive(Clone, Copy, Default)]
 pub struct InHand<'a> {
-    /// What the run computes.
+    /// Its configuration.
     pub record: Option<&'a RunRecord>,
     /// Its last state.
     pub checkpoint: Option<&'a Checkpoint>,
@@ -35,7 +32,7 @@ pub struct InHand<'a> {
     pub scores: Option<&'a RunScores>,
     /// By how much scores have grown on the training positions, if it was computed already.
     pub score_ratio: Option<f64>,
-    /// What is not linear in the evaluation, if it was diagnosed already.
+    /// Diagnostics of a nonlinear evaluation, if they were computed already.
     pub program: Option<&'a ProgramDiagnostics>,
     /// Names of the parameters, for runs that have not written them yet.
     pub features: Option<&'a FeatureSet>,
@@ -43,45 +40,17 @@ pub struct InHand<'a> {
     pub note: &'a str,
 }
 
-impl RunReport {
-    /// The report of a run of `tune` or `pso`, which may still be under way.
-    ///
-    /// # Errors
-    /// [`Error::Input`] and [`Error::Io`] when the folder is not that of a run, or a file is damaged.
-    pub fn of_run(folder: &RunFolder, in_hand: &InHand<'_>) -> Result<Self> {
-        run::report(folder, in_hand)
-    }
-
-    /// The report of a sweep from its folder alone; the sweep may still be under way.
-    ///
-    /// # Errors
-    /// [`Error::Input`] and [`Error::Io`] when the folder is not that of a sweep, or a file is damaged.
-    pub fn of_sweep_folder(folder: &RunFolder) -> Result<Self> {
-        sweep::of_folder(folder)
-    }
-
-    /// The report of a sweep that has just ended or was interrupted; `name` is that of its folder.
-    pub fn of_sweep(name: &str, record: &SweepRecord, outcome: &SweepOutcome, ranking: &Ranking) -> Self {
-        sweep::of_outcome(name, record, outcome, ranking)
-    }
-}
-
 /// The epochs or iterations of a run, as far as it has come.
 ///
 /// # Errors
 /// [`Error::Io`].
-pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<crate::Step>> {
+pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<Step>> {
     steps::steps(folder, true)
-}
-
-/// Seconds that the rest takes if it goes on as before; `None` before there is anything to judge by.
-fn remaining(done: u64, planned: u64, seconds: f64) -> Option<f64> {
-    (done > 0).then(|| seconds * planned.saturating_sub(done) as f64 / done as f64)
 }
 
 /// The positions of a run, read again for its report.
 pub enum Positions {
-    /// Those of the run, and which of them are held out.
+    /// The positions of the run, and which of them are held out.
     Found(Box<(Dataset, Split)>),
     /// The record names no file: the run was on a dataset in memory.
     Unnamed,
@@ -128,10 +97,4 @@ impl Positions {
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         Ok(Self::Found(Box::new((data, split))))
     }
-}
-
-/// Whether a folder has the record of a sweep, and not that of a run.
-pub fn is_sweep(folder: &Path) -> bool {
-    let has = |kind: Kind| kind.record().is_some_and(|record| folder.join(record).exists());
-    has(Kind::Sweep) && !has(Kind::Run)
 }

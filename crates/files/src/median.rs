@@ -1,4 +1,4 @@
-//! The middle of some numbers, which reports of runs and of devices tell.
+//! Median of a slice.
 
 /// The middle value, or the mean of the two in the middle; none of no values. Sorts them.
 pub fn median(values: &mut [f64]) -> Option<f64> {

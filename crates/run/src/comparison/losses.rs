@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::{Table, grouped};
 use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_files::{Advice, Error, Result};
+use gputexel_report::{Table, grouped};
 use gputexel_tuning::{exact_loss, exact_scores, fit_scale, paired_difference};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub struct Loss {
     pub loss: f64,
     /// The K that is best for it on these positions, and the loss there.
     pub best: Option<(f64, f64)>,
-    /// Whether the positions are those that it was tuned on.
+    /// True where it was tuned on these positions.
     pub trained_on: bool,
 }
 

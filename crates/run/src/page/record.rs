@@ -1,28 +1,24 @@
 //! Configuration, inputs and warnings of a run, in words.
 
-use crate::{Table, grouped};
+use crate::tuned::are_few;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
 use gputexel_model::{ParameterFile, program};
+use gputexel_report::{Table, grouped};
 use gputexel_tuning::{OptimizerConfig, ProgramDiagnostics, RunConfig, RunRecord};
-use serde::Serialize;
-use serde_json::Value;
-
-/// Longer lists of numbers than this are told by their length.
-const LONG: usize = 24;
 
 fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_string).to_vec()
 }
 
-/// What is to be noticed, by the rules of what `tune` says at its end.
+/// Warnings, by the rules of those that `tune` prints at its end.
 pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     let dimension = config.parameterization().dimension();
     if theta == config.prior_theta {
         warnings.push("The values are those of the prior, because nothing was better.".to_string());
     }
-    if (positions as u64) < 10 * dimension as u64 {
+    if are_few(positions as u64, dimension) {
         warnings.push(format!(
             "{} positions are too few for {} parameters: expect noise.",
             grouped(positions as u64),
@@ -41,7 +37,7 @@ pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = Stri
     })
 }
 
-/// What the data tell apart badly; `None` where errors are unknown.
+/// Values that the data tell apart badly; `None` where errors are unknown.
 pub fn correlations(file: &ParameterFile) -> Option<Table> {
     let found = &file.uncertainty.as_ref()?.correlations;
     let row = |pair: &gputexel_model::CorrelationRecord| {
@@ -128,7 +124,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
     rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// What scores are compared with.
+/// The targets of scores.
 fn targets(record: &RunRecord) -> String {
     let Some(blend) = record.config.blend else { return "results".to_string() };
     let mut text = format!(
@@ -213,21 +209,4 @@ pub fn rounds(record: &RunRecord) -> Option<Table> {
         ]),
         rows: rounds.done.iter().map(row).collect(),
     })
-}
-
-/// A record as indented JSON, with long lists of numbers told by their length.
-pub fn readable<T: Serialize>(record: &T) -> String {
-    fn shorten(value: &mut Value) {
-        match value {
-            Value::Array(list) if list.len() > LONG => {
-                *value = Value::String(format!("({} entries)", list.len()));
-            }
-            Value::Array(list) => list.iter_mut().for_each(shorten),
-            Value::Object(map) => map.values_mut().for_each(shorten),
-            _ => {}
-        }
-    }
-    let Ok(mut value) = serde_json::to_value(record) else { return String::new() };
-    shorten(&mut value);
-    serde_json::to_string_pretty(&value).unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use gputexel_files::{Error, Result};
 use gputexel_model::{ParameterFile, ParameterRecord, Prior};
 use serde_json::{Value, json};
 
-use crate::{Comparison, Parameter, Table, grouped};
+use gputexel_report::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
 pub use many::{Contender, Contenders};
 
@@ -26,7 +26,7 @@ pub enum SortBy {
 
 /// One of two sets of parameters.
 pub struct Side {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its parameter file.
     pub path: PathBuf,
@@ -70,7 +70,7 @@ impl Side {
     /// [values in words](Prior::is_word), such as `material`, for the parameters of the other.
     ///
     /// # Errors
-    /// Those of [`Side::read`] and [`Prior::file_like`]; [`Error::Usage`] if both are words.
+    /// As [`Side::read`] and [`Prior::file_like`]; [`Error::Usage`] if both are words.
     pub fn read_both(paths: [&Path; 2]) -> Result<[Self; 2]> {
         let word = |path: &Path| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
         let in_words = |word: String, other: &Self| -> Result<Self> {
@@ -98,7 +98,7 @@ impl Side {
     /// Reads a parameter file, or that of a run's folder.
     ///
     /// # Errors
-    /// Those of [`ParameterFile::locate`] and [`ParameterFile::read`].
+    /// As [`ParameterFile::locate`] and [`ParameterFile::read`].
     pub fn read(path: &Path) -> Result<Self> {
         let file = ParameterFile::locate(path)?;
         let read = ParameterFile::read(&file)?;
@@ -299,6 +299,6 @@ impl Differences {
     }
 }
 
-/// What is to be known about errors of differences.
+/// Note about errors of differences.
 pub const DIFFERENCE_ERRORS_NOTE: &str = "Errors of differences treat A and B as independent; when both were tuned on the same games \
                           they are not, and the differences are more precise than that.";

@@ -12,16 +12,15 @@ use serde_json::{Value, json};
 
 use super::losses::{Loss, loss_of};
 use super::{Differences, Side, SortBy};
-use crate::folder::steps_of;
-use crate::html::{Contest, ContestColumn, Entrant};
-use crate::{Step, grouped};
+use crate::page::steps_of;
+use gputexel_report::{Contest, ContestColumn, Entrant, Step, grouped};
 
 /// Name, numbers by contender, and how a number is written.
 type Column = (&'static str, Vec<Option<f64>>, fn(f64) -> String);
 
 /// A set of parameters among others.
 pub struct Contender {
-    /// What it is.
+    /// Its parameters.
     pub side: Side,
     /// Its epochs, if it is the folder of a run.
     pub steps: Vec<Step>,
@@ -45,7 +44,7 @@ impl Contenders {
     /// of these.
     ///
     /// # Errors
-    /// Those of [`Side::read`], [`Prior::file_like`], and of epochs that are damaged; [`Error::Usage`] if all are words.
+    /// As [`Side::read`] and [`Prior::file_like`]; [`Error::Input`] for damaged epochs, [`Error::Usage`] if all are words.
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
         let word = |path: &PathBuf| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
         let Some(like) = paths.iter().find(|path| word(path).is_none()) else {
@@ -132,14 +131,14 @@ impl Contenders {
         all.into_iter().filter(|(_, values, _)| values.iter().any(Option::is_some)).collect()
     }
 
-    /// What the losses were computed on, in words; `None` where they were not.
+    /// Positions of the losses, in words; `None` where they were not.
     fn judged_on(&self) -> Option<String> {
         let (kind, positions, paths) = self.on.as_ref()?;
         let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         Some(format!("{kind} loss on {} positions of {}", grouped(*positions), names.join(", ")))
     }
 
-    /// What to know before training losses are compared, if they are of different things.
+    /// Caution about training losses that cannot be compared; empty where they can.
     pub fn note(&self) -> String {
         let of = |value: &dyn Fn(&Contender) -> String| {
             let mut all: Vec<String> = self.all.iter().map(value).collect();

@@ -1,19 +1,28 @@
 //! From the folder of a sweep to what its report shows.
 
-use crate::{RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped};
+use std::path::Path;
+
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{Result, escaped};
+use gputexel_report::{
+    RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped, readable, remaining_seconds,
+};
 use gputexel_tuning::sweep::{Ranking, SweepConfig, SweepOutcome, SweepRecord, rank, recorded_runs};
 use gputexel_tuning::{Checkpoint, Progress, StopReason};
 
-use super::record::readable;
-use super::remaining;
+/// Returns whether a folder has the record of a sweep, and not that of a run.
+pub fn is_sweep(folder: &Path) -> bool {
+    let has = |kind: Kind| kind.record().is_some_and(|record| folder.join(record).exists());
+    has(Kind::Sweep) && !has(Kind::Run)
+}
 
-/// A sweep's folder, with the ranking of the runs that its checkpoint holds.
+/// The report of a sweep from its folder alone, with the ranking of the runs that its checkpoint holds; the sweep may
+/// still be under way.
 ///
 /// # Errors
-/// Files that are damaged or cannot be read.
-pub(super) fn of_folder(folder: &RunFolder) -> Result<RunReport> {
+/// [`Error::Input`](gputexel_files::Error::Input) and [`Error::Io`](gputexel_files::Error::Io) when the folder is not
+/// that of a sweep, or a file is damaged.
+pub fn sweep_report(folder: &RunFolder) -> Result<RunReport> {
     let record: SweepRecord = folder.record(Kind::Sweep)?;
     let name = escaped(&folder.path().display().to_string()).into_owned();
     let Some(checkpoint) = Checkpoint::read_from(folder)? else {
@@ -26,7 +35,7 @@ pub(super) fn of_folder(folder: &RunFolder) -> Result<RunReport> {
     Ok(report(&name, &record, &standing, &rank(&runs, record.config.folds)))
 }
 
-/// A sweep that has just ended or was interrupted.
+/// The report of a sweep that has just ended or was interrupted; `name` is that of its folder.
 pub(super) fn of_outcome(
     name: &str,
     record: &SweepRecord,
@@ -82,7 +91,7 @@ fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranki
         title: format!("gputexel sweep: {name}"),
         status,
         final_: finished,
-        remaining_seconds: remaining(done, planned, seconds),
+        remaining_seconds: remaining_seconds(done, planned, seconds),
         facts,
         sweep: Some(settings(config, ranking)),
         configuration: configuration(record),
