@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whose expected score a number is.
+/// Point of view of a number that is an expected score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PointOfView {
@@ -13,7 +13,7 @@ pub enum PointOfView {
 }
 
 impl PointOfView {
-    /// The name by which command lines and datasets call it.
+    /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
         match self {
             Self::White => "white",

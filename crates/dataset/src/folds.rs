@@ -57,18 +57,18 @@ impl Folds {
         Ok(Self { of, count })
     }
 
-    /// Number of folds.
+    /// Returns the number of folds.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Fold of position `n`.
+    /// Returns the fold of position `n`.
     #[inline]
     pub fn fold_of(&self, n: usize) -> usize {
         self.of[n] as usize
     }
 
-    /// Positions of one fold, ascending.
+    /// Returns the positions of one fold, ascending.
     pub fn members(&self, fold: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.of.len()).filter(move |&n| self.fold_of(n) == fold)
     }

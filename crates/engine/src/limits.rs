@@ -9,16 +9,16 @@ pub struct Clock {
     pub remaining: Duration,
     /// Time added after each move.
     pub increment: Duration,
-    /// Moves to the next time control; `None` where the time left is for the whole game.
+    /// Moves to the next time control; `None` if the time left is for the whole game.
     pub moves_to_go: Option<u32>,
 }
 
-/// When a search has to end; the first limit that is reached ends it. Without any, only a stop does.
+/// Limits of a search; the first one that is reached ends it. Without any, only a stop does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Iterations of deepening.
+    /// Largest number of iterations of deepening.
     pub depth: Option<u32>,
-    /// Positions searched.
+    /// Largest number of positions searched.
     pub nodes: Option<u64>,
     /// Time for this move, to be used up.
     pub move_time: Option<Duration>,
@@ -31,7 +31,7 @@ pub struct Limits {
 pub enum Score {
     /// Centipawns.
     Centipawns(i32),
-    /// Mate in so many moves of the side that mates, counted from 1; negative when the side to
-    /// move is mated, 0 when it is mated already.
+    /// Number of moves to mate of the side that mates, counted from 1; negative when the side to move is
+    /// mated, 0 when it is mated already.
     Mate(i32),
 }

@@ -1,6 +1,6 @@
-//! Median of a slice.
+//! Median, for reports of runs and of devices.
 
-/// The middle value, or the mean of the two in the middle; none of no values. Sorts them.
+/// Returns the middle value, or the mean of the two in the middle; `None` without values. Sorts them.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     match values.len() {

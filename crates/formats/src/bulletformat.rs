@@ -1,10 +1,11 @@
 //! bulletformat's chess boards: records of 32 bytes as the trainer bullet reads them.
 //!
-//! A record is seen from the side to move: its pieces come first and move up the board. Bytes, low byte first:
-//! occupancy 0–7, codes 8–23 (pawn to king 0–5, the other side's 8–13), score in centipawns 24–25, result 26
-//! (0 loss, 1 draw, 2 win), square of the own king 27, square of the other king from its own side 28, three
-//! unused. Castling rights, en passant squares, clocks and moves are not stored, nor which side is White: all
-//! positions are read with White to move, which no evaluation that treats both sides alike can tell.
+//! A record is seen from the side to move: its pieces come first and move up the board. Bytes, low byte
+//! first: occupancy 0–7, codes 8–23 (pawn to king 0–5, the other side's 8–13), score in centipawns 24–25,
+//! result 26 (0 loss, 1 draw, 2 win), square of the own king 27, square of the other king from its own side
+//! 28, three unused. Castling rights, en passant squares, clocks and moves are not stored, nor is the color
+//! of the side to move. All positions are read with White to move, which makes no difference to an evaluation
+//! that treats both sides alike.
 
 use std::num::NonZeroU32;
 
@@ -15,10 +16,10 @@ use crate::packed::{CODE_BYTES, Planes, board, codes, roles};
 use crate::records::{Bare, Labeled, RECORD_BYTES, RecordError};
 use crate::{stored_score, white_score};
 
-/// The bit of a code that tells the other side's pieces.
+/// Bit of a code that marks the other side's pieces.
 const OTHER_SIDE: usize = 3;
 
-/// Reads a record without a look at whether its position is legal.
+/// Reads a record without checking the legality of its position.
 pub(crate) fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError> {
     let (head, tail) = record.split_at(8);
     let occupied = u64::from_le_bytes(head.try_into().unwrap_or_default());
@@ -59,15 +60,15 @@ pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> 
     Ok(Labeled { position, score_cp, result })
 }
 
-/// Whether the squares of the kings are where the record says: a check that tells the format.
+/// Returns true if the squares of the kings agree with the record: a check that identifies the format.
 pub(crate) fn kings_agree(record: &[u8; RECORD_BYTES], labeled: &Labeled) -> bool {
     let board = labeled.position.board();
     let square = |color, flip| board.king_of(color).map(|king| u8::from(king) ^ flip);
     square(Color::White, 0) == Some(record[27]) && square(Color::Black, 56) == Some(record[28])
 }
 
-/// Appends a record; returns whether the format can express the board. `score_cp` and `result` (0, ½ or 1) are
-/// White's view.
+/// Appends a record. Returns true if the format can express the board. `score_cp` and `result` (0, ½ or 1)
+/// are White's view.
 pub(crate) fn write(position: &Chess, score_cp: f32, result: f32, out: &mut Vec<u8>) -> bool {
     let turn = position.turn();
     let board = position.board();

@@ -1,22 +1,21 @@
-//! Turns what readers find into samples: judges games and single positions by the criteria and counts what
-//! is left out.
+//! Turns parsed games and positions into samples: judges them by the criteria and counts what is left out.
 
 use gputexel_chess::fen::FenError;
 use gputexel_chess::sample::{Batch, Damage, Sample, game_ply, position_key};
 use gputexel_chess::selection::{Criteria, Ply, Reason, draw};
 use shakmaty::{Bitboard, Board, Chess, Color, Position, Rank};
 
-/// Collects the samples of a chunk.
+/// Collector of the samples of a chunk.
 pub struct Collector<'c> {
     batch: Batch,
     criteria: Criteria<'c>,
-    /// Games so far.
+    /// Number of games so far.
     games: u64,
-    /// The last position of the last one.
+    /// The last position of the last game.
     last: Option<Place>,
 }
 
-/// Where in a game a position may stand.
+/// Data that bound a position's place in a game.
 struct Place {
     /// See [`game_ply`].
     ply: u64,
@@ -25,8 +24,8 @@ struct Place {
     result: f32,
 }
 
-/// Most plies that may be missing between two parts of a game. Generators leave out positions in check, before
-/// captures or after book moves, and a chain ends wherever one is missing.
+/// Largest number of plies that may be missing between two parts of a game. Generators leave out positions in
+/// check, before captures or after book moves, and a chain ends wherever one is missing.
 pub(crate) const MOST_MISSING: u32 = 32;
 
 impl Place {
@@ -35,8 +34,9 @@ impl Place {
         Self { ply: game_ply(position), pieces: [board.white().count(), board.black().count()], result }
     }
 
-    /// Whether a later position may belong to the same game. Taking two games for one does no harm: their
-    /// positions go to the same fold. Taking one for two would let a fold be judged by games it was fitted to.
+    /// Returns true if a later position may belong to the same game. Taking two games for one does no harm:
+    /// their positions go to the same fold. Taking one for two would let a fold be judged by games it was
+    /// fitted to.
     fn may_precede(&self, later: &Self) -> bool {
         self.result == later.result
             && (self.ply + 1..=self.ply + 1 + u64::from(MOST_MISSING)).contains(&later.ply)
@@ -45,17 +45,17 @@ impl Place {
 }
 
 impl<'c> Collector<'c> {
-    /// An empty one.
+    /// Creates an empty collector.
     pub fn new(criteria: Criteria<'c>) -> Self {
         Self { batch: Batch::default(), criteria, games: 0, last: None }
     }
 
     /// Adds consecutive positions of a game, each with the move played in it and its score, and the game's
-    /// result in White's view. They go on with the game before if plies, pieces and result allow it. Takes
-    /// the positions out of `plies`, whose memory can be used again.
+    /// result in White's view. They continue the game before if plies, pieces and result allow it. Takes the
+    /// positions out of `plies`, whose memory can be reused.
     ///
-    /// A single position whose counters say that the game has just begun, while its pieces say otherwise, comes
-    /// from a format without counters and moves, and is judged as such: as a position that belongs to no game.
+    /// A single position whose counters show a game that has just begun, while its pieces do not, comes from
+    /// a format without counters and moves. It is judged as a position that belongs to no game.
     pub fn game(&mut self, plies: &mut Vec<Ply>, result: f32) {
         if let [ply] = &plies[..]
             && has_no_counters(&ply.position)
@@ -87,14 +87,14 @@ impl<'c> Collector<'c> {
         for sample in &mut batch.samples[first..] {
             sample.result = result;
             sample.game = Some(number);
-            // Positions of a game are no independent witnesses: one a side to move is heard.
+            // Positions of a game are not independent: one per side to move counts.
             let heard = &mut heard[usize::from(sample.turn.is_white())];
             *heard = *heard || batch.agreement.add(&sample.board, sample.turn, result);
         }
         plies.clear();
     }
 
-    /// Adds a position that belongs to no known game; `number` tells it from others of the input.
+    /// Adds a position that belongs to no known game; `number` distinguishes it from others of the input.
     pub fn position(&mut self, position: &Chess, score_cp: f32, result: f32, number: u64) {
         self.batch.records += 1;
         self.batch.positions_read += 1;
@@ -106,7 +106,7 @@ impl<'c> Collector<'c> {
         }
     }
 
-    /// Makes room for samples.
+    /// Reserves memory for samples.
     pub fn expect(&mut self, samples: usize) {
         self.batch.samples.reserve(samples);
     }
@@ -141,7 +141,7 @@ impl<'c> Collector<'c> {
         self.batch.complain(offset, what);
     }
 
-    /// Counts a game that ends early: `plies` were added, and what followed is lost.
+    /// Counts a game that ends early: `plies` were added, and the rest is lost.
     pub fn cut_short(&mut self, reason: Reason, offset: u64, lost: u64, what: impl FnOnce() -> String) {
         self.batch.left_out.add(reason);
         self.batch.plies += lost;
@@ -149,18 +149,18 @@ impl<'c> Collector<'c> {
         self.batch.complain(offset, what);
     }
 
-    /// Notes that bytes cannot be read at all.
+    /// Records bytes that cannot be parsed at all.
     pub fn damage(&mut self, offset: u64, bytes: u64, what: impl Into<String>) {
         self.batch.damage.push(Damage { offset, bytes, what: what.into() });
     }
 
-    /// What was collected.
+    /// Returns the collected batch.
     pub fn finish(self) -> Batch {
         self.batch
     }
 }
 
-/// Whether a position claims to be the first of a game, or the one after it, and cannot be.
+/// Returns true if a position claims to be the first of a game, or the one after it, and cannot be.
 fn has_no_counters(position: &Chess) -> bool {
     let begun = position.fullmoves().get() == 1 && position.halfmoves() == 0;
     let homes = Bitboard::from_rank(Rank::First) | Bitboard::from_rank(Rank::Second);
@@ -169,7 +169,7 @@ fn has_no_counters(position: &Chess) -> bool {
     begun && (position.board().occupied() ^ initial).count() > 4
 }
 
-/// A number that depends on the first position and the moves alone.
+/// Returns a number that depends only on the first position and the moves.
 fn identity(plies: &[Ply]) -> u64 {
     let start = plies.first().map_or(0, |ply| position_key(&ply.position));
     plies.iter().filter_map(|ply| ply.next).fold(start, |identity, next| {

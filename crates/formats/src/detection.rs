@@ -1,5 +1,5 @@
-//! Tells formats by their content. Only binpack says what it is; the others are told by what every record must
-//! have, which random bytes and the other formats have not.
+//! Detects formats by their content. Only binpack has a magic number; the others are recognized by properties
+//! of every record that random bytes and the other formats lack.
 
 use gputexel_files::{Advice, Error, Result};
 
@@ -7,15 +7,15 @@ use crate::format::Format;
 use crate::records::{RECORD_BYTES, RecordError};
 use crate::{binpack, bulletformat, lichess, marlinformat, plain, viriformat};
 
-/// Records that are looked at.
+/// Number of records that are looked at.
 const RECORDS: usize = 1024;
 
 /// Share of the records looked at that may be damaged.
 const DAMAGED: f64 = 0.05;
 
 impl Format {
-    /// The format of an input that begins with `head`, and is no longer if `complete`; `None` if it is none of
-    /// them.
+    /// Detects the format of an input that begins with `head`, and is no longer if `complete`; `None` if it
+    /// is none of them.
     ///
     /// # Errors
     /// [`Error::Input`] for a format that is recognized but cannot be read: of the other byte order, or that
@@ -34,7 +34,7 @@ impl Format {
             .into_iter()
             .filter(|format| fits(*format, head, complete))
             .collect();
-        // A short game may pass for a single record, but for its length.
+        // A short game may pass for a single record, except for its length.
         let exact =
             |format: &&Self| matches!(format, Self::Viriformat) || head.len().is_multiple_of(RECORD_BYTES);
         let fitting = if fitting.len() > 1 && complete {
@@ -57,7 +57,7 @@ impl Format {
     }
 }
 
-/// The records with the bytes of their occupancies and scores in the other order.
+/// Returns the records with the bytes of their occupancies and scores in the other order.
 fn swapped(head: &[u8]) -> Vec<u8> {
     let mut bytes = head[..head.len().min(RECORDS * RECORD_BYTES)].to_vec();
     for record in bytes.as_chunks_mut::<RECORD_BYTES>().0 {
@@ -86,14 +86,14 @@ fn fits(format: Format, head: &[u8], complete: bool) -> bool {
     }
 }
 
-/// Whether nearly all records are right, the first among them.
+/// Returns true if nearly all records are right, including the first.
 fn mostly(records: &[[u8; RECORD_BYTES]], right: impl Fn(&[u8; RECORD_BYTES]) -> bool) -> bool {
     let Some(first) = records.first() else { return false };
     let wrong = records.iter().filter(|record| !right(record)).count();
     right(first) && wrong as f64 <= DAMAGED * records.len() as f64
 }
 
-/// Whether the first bytes are a game with legal moves, or as much of it as there is.
+/// Returns true if the first bytes are a game with legal moves, or the beginning of one.
 fn has_games(head: &[u8], complete: bool) -> bool {
     let Some((record, rest)) = head.split_first_chunk::<RECORD_BYTES>() else { return false };
     let Ok(labeled) = marlinformat::read(record) else { return false };
@@ -107,6 +107,6 @@ fn has_games(head: &[u8], complete: bool) -> bool {
         };
         shakmaty::Position::play_unchecked(&mut position, next);
     }
-    // A game that never ends within the head is none: games have at most a few hundred moves.
+    // A game that never ends within the head is not a game: games have at most a few hundred moves.
     complete && rest.len() >= viriformat::MOVE_BYTES
 }

@@ -1,10 +1,10 @@
-//! What formats in text have in common: positions as they write them.
+//! Positions as text formats write them.
 
 use gputexel_chess::fen::{FenError, legal_position, parse_fen};
 use gputexel_chess::selection::Reason;
 use shakmaty::{CastlingMode, Chess};
 
-/// A position with nothing behind it.
+/// Parses a position with nothing after it.
 pub(crate) fn position(fen: &[u8]) -> Result<Chess, FenError> {
     let fen = fen.trim_ascii();
     let (setup, used) = parse_fen(fen)?;
@@ -14,7 +14,7 @@ pub(crate) fn position(fen: &[u8]) -> Result<Chess, FenError> {
     legal_position(setup, CastlingMode::Chess960)
 }
 
-/// Under what a position that cannot be used is counted.
+/// Returns the reason under which an unusable position is counted.
 pub(crate) fn refusal(error: FenError) -> Reason {
     match error {
         FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,

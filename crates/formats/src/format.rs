@@ -1,4 +1,4 @@
-//! The formats by name.
+//! Formats of training data by name.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use shakmaty::Color;
 use crate::records::RecordError;
 use crate::{binpack, bulletformat, lichess, marlinformat, plain, records, viriformat};
 
-/// A format of training data.
+/// Format of training data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Stockfish's blocks of chains of moves.
@@ -21,18 +21,18 @@ pub enum Format {
     Marlinformat,
     /// Games: a marlinformat head and moves with scores.
     Viriformat,
-    /// Stockfish's text of six lines a position.
+    /// Stockfish's text of six lines per position.
     Plain,
-    /// Evaluations of Lichess, JSON, a position a line, without results.
+    /// Evaluations of Lichess, JSON, one position per line, without results.
     Lichess,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 6] =
         [Self::Binpack, Self::Bulletformat, Self::Marlinformat, Self::Viriformat, Self::Plain, Self::Lichess];
 
-    /// The name by which command lines and datasets call it.
+    /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
         match self {
             Self::Binpack => "binpack",
@@ -44,23 +44,23 @@ impl Format {
         }
     }
 
-    /// Whether its positions come in games.
+    /// Returns true if its positions come in games.
     pub fn has_games(self) -> bool {
         matches!(self, Self::Binpack | Self::Viriformat | Self::Plain)
     }
 
-    /// Whether it is text, whose places are lines.
+    /// Returns true if it is text, in which places are lines.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Plain | Self::Lichess)
     }
 
-    /// Whether its positions have results; those of the others are NaN.
+    /// Returns true if its positions have results; otherwise these are NaN.
     pub fn has_results(self) -> bool {
         self != Self::Lichess
     }
 
-    /// Bytes of a chunk that make samples for the second-level cache rather than for the memory: those of
-    /// binary formats are several times as large as their records.
+    /// Returns the number of bytes of a chunk whose samples fit the second-level cache rather than main
+    /// memory: samples of binary formats are several times as large as their records.
     pub fn chunk_bytes(self) -> usize {
         match self {
             Self::Bulletformat | Self::Marlinformat => 1 << 17,
@@ -69,7 +69,7 @@ impl Format {
         }
     }
 
-    /// Bytes within which a record, game or block ends.
+    /// Returns the number of bytes within which a record, game or block ends.
     pub fn max_record_bytes(self) -> usize {
         match self {
             Self::Binpack => 2 * binpack::MAX_BLOCK_BYTES,
@@ -78,7 +78,7 @@ impl Format {
         }
     }
 
-    /// The end of the last whole record in a buffer that begins with one; `None` if there is none.
+    /// Returns the end of the last whole record in a buffer that begins with one; `None` if there is none.
     pub fn split_point(self, buffer: &[u8]) -> Option<usize> {
         match self {
             Self::Binpack => binpack::split_point(buffer),
@@ -89,8 +89,9 @@ impl Format {
         }
     }
 
-    /// Reads a chunk of whole records that begins at `offset` of the input: a byte from 0, in text a line from 1.
-    /// Offsets stand where texts have lines; for games, `game` of a sample counts those of the chunk from 0.
+    /// Reads a chunk of whole records that begins at `offset` of the input: a byte from 0, in text a line
+    /// from 1. Offsets take the place of line numbers. For games, `game` of a sample counts those of the
+    /// chunk from 0.
     pub fn read<'c>(self, chunk: &[u8], offset: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
         let criteria = criteria.into();
         match self {

@@ -1,32 +1,32 @@
-//! A cursor over one JSON value, for lines of which little is needed: it reads what is asked for and passes over
-//! the rest, but accepts nothing that is not JSON (RFC 8259).
+//! A cursor over one JSON value, for lines of which little is needed: it reads the requested parts and skips
+//! the rest, but accepts only valid JSON (RFC 8259).
 
 use std::borrow::Cow;
 
-/// Values within values that are followed.
+/// Largest nesting depth of values.
 const MAX_DEPTH: u32 = 64;
 
-/// Bytes of a string that are looked at one by one.
+/// Number of bytes of a string that are looked at one by one.
 const SHORT: usize = 8;
 
-/// Why a text is not the JSON that was expected.
+/// Reason why a text is not the expected JSON.
 pub(crate) type JsonError = &'static str;
 
 type Parsed<T> = Result<T, JsonError>;
 
-/// A place in a JSON text.
+/// Cursor in a JSON text.
 pub(crate) struct Json<'a> {
     text: &'a [u8],
     at: usize,
-    /// Whether there are control characters anywhere, which strings must not hold.
+    /// True if there are control characters anywhere, which strings must not contain.
     controls: bool,
 }
 
 impl<'a> Json<'a> {
-    /// A cursor at the beginning of a text.
+    /// Creates a cursor at the beginning of a text.
     ///
     /// # Errors
-    /// When it is not UTF-8.
+    /// If it is not UTF-8.
     pub fn new(text: &'a [u8]) -> Parsed<Self> {
         if std::str::from_utf8(text).is_err() {
             return Err("not UTF-8");
@@ -44,7 +44,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The next byte that is no blank, without taking it.
+    /// Returns the next nonblank byte without taking it.
     pub fn peek(&mut self) -> Option<u8> {
         self.skip_blanks();
         self.byte()
@@ -58,7 +58,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// The end of the text.
+    /// Checks that the text ends.
     pub fn end(&mut self) -> Parsed<()> {
         self.peek().map_or(Ok(()), |_| Err("more than one JSON value"))
     }
@@ -105,18 +105,18 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A string, without its escapes.
+    /// Reads a string, without its escapes.
     pub fn string(&mut self) -> Parsed<Cow<'a, [u8]>> {
         let (inside, escaped) = self.raw_string()?;
         if escaped { unescaped(inside).map(Cow::Owned) } else { Ok(Cow::Borrowed(inside)) }
     }
 
-    /// What is between the quotes of a string, and whether there are escapes.
+    /// Reads the bytes between the quotes of a string. Returns true with them if there are escapes.
     fn raw_string(&mut self) -> Parsed<(&'a [u8], bool)> {
         self.take(b'"', "no string where one should be")?;
         let start = self.at;
         let mut escaped = false;
-        // Most strings are keys of a few bytes, for which no search is worth its preparation.
+        // Most strings are keys of a few bytes, for which setting up a search does not pay.
         let rest = self.text.get(self.at..).unwrap_or_default();
         let short = rest.iter().take(SHORT).take_while(|byte| !matches!(byte, b'"' | b'\\')).count();
         self.at += short;
@@ -137,7 +137,7 @@ impl<'a> Json<'a> {
         Ok((inside, escaped))
     }
 
-    /// A number; `None` for null.
+    /// Reads a number; `None` for null.
     pub fn number(&mut self) -> Parsed<Option<f64>> {
         if self.peek() == Some(b'n') {
             return self.word(b"null").map(|()| None);
@@ -150,7 +150,7 @@ impl<'a> Json<'a> {
             whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
-        // Whole numbers of few digits, as nearly all are.
+        // Whole numbers of few digits, like nearly all.
         let digits = self.at - first;
         let plain = !matches!(self.byte(), Some(b'.' | b'e' | b'E'));
         if plain && (1..16).contains(&digits) && (digits == 1 || self.text[first] != b'0') {
@@ -205,7 +205,7 @@ impl<'a> Json<'a> {
         Err("no JSON value where one should be")
     }
 
-    /// Passes over a value of any kind.
+    /// Skips a value of any kind.
     pub fn skip(&mut self) -> Parsed<()> {
         self.skip_within(0)
     }
@@ -229,7 +229,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Four hexadecimal digits.
+/// Parses four hexadecimal digits.
 fn code_unit(digits: &[u8]) -> Option<u16> {
     let text = std::str::from_utf8(digits.first_chunk::<4>()?).ok()?;
     text.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(text, 16).ok())?
@@ -332,13 +332,13 @@ mod tests {
         fn accepts_what_serde_json_does(value in value(), at in any::<prop::sample::Index>(), byte in 0u8..128) {
             for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
                 prop_assert!(accepted(&text), "{}", text);
-                // One byte is another: as often as not it is JSON still.
+                // With one byte changed, half of the texts are still JSON.
                 let mut bytes = text.clone().into_bytes();
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
                 let Ok(text) = String::from_utf8(bytes) else { continue };
                 let theirs = serde_json::from_str::<Value>(&text);
-                // Numbers beyond f64 are theirs to refuse where nobody asks for them.
+                // The other parser rejects numbers beyond f64 even if nobody reads them.
                 let too_large = theirs.as_ref().is_err_and(|error| error.to_string().contains("out of range"));
                 prop_assert!(too_large || accepted(&text) == theirs.is_ok(), "{} {:?}", text, theirs);
             }

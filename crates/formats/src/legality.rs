@@ -1,8 +1,8 @@
-//! Which moves are legal, fast for the many that obviously are.
+//! Legality of moves, fast for the many that are obviously legal.
 
 use shakmaty::{Bitboard, Chess, EnPassantMode, Move, Position, Rank, Role, Square, attacks};
 
-/// Where a piece can go without regard to checks and castling.
+/// Returns the squares to which a piece can go, ignoring checks and castling.
 pub(crate) fn reach(position: &Chess, from: Square, role: Role) -> Bitboard {
     let board = position.board();
     let turn = position.turn();
@@ -18,13 +18,13 @@ pub(crate) fn reach(position: &Chess, from: Square, role: Role) -> Bitboard {
     captures | once | twice
 }
 
-/// Whether a pawn's next step promotes it.
+/// Returns true if a pawn's next step promotes it.
 pub(crate) fn is_last_step(position: &Chess, from: Square) -> bool {
     from.rank() == position.turn().fold_wb(Rank::Seventh, Rank::Second)
 }
 
-/// Whether a move to a square within [`reach`], or castling, is legal. Only pieces that stand on a line with their king
-/// may be pinned, and only these pay for move generation.
+/// Returns true if a move to a square within [`reach`], or castling, is legal. Only pieces on a line with
+/// their king may be pinned, and only these pay for move generation.
 pub(crate) fn is_legal_within_reach(position: &Chess, m: Move) -> bool {
     let simple = matches!(m, Move::Normal { role, .. } if role != Role::King);
     let free = m
@@ -35,7 +35,7 @@ pub(crate) fn is_legal_within_reach(position: &Chess, m: Move) -> bool {
     if simple && free && !takes_king && !position.is_check() { true } else { position.is_legal(m) }
 }
 
-/// Whether any move is legal.
+/// Returns true if any move is legal.
 pub(crate) fn is_legal(position: &Chess, m: Move) -> bool {
     match m {
         Move::Normal { role, from, to, promotion, .. } => {
@@ -55,9 +55,9 @@ pub(crate) fn is_legal(position: &Chess, m: Move) -> bool {
     }
 }
 
-/// A legal move that captures nothing if there is one, else any; `None` if there is none.
+/// Returns a legal move that captures nothing if there is one, else any; `None` if there is none.
 ///
-/// Nearly always a piece that stands on no line with its king has such a move; only other positions pay for
+/// Nearly always a piece that is not on a line with its king has such a move. Only other positions pay for
 /// move generation.
 pub(crate) fn some_move(position: &Chess) -> Option<Move> {
     let board = position.board();

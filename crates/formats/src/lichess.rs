@@ -1,4 +1,5 @@
-//! Evaluations as Lichess publishes them (<https://database.lichess.org/#evals>): JSON, a position a line.
+//! Evaluations as Lichess publishes them (<https://database.lichess.org/#evals>): JSON, one position per
+//! line.
 //!
 //! A line has a position of four fields (`fen`) and evaluations (`evals`) of different depths, each with one
 //! or several variations (`pvs`). The first variation of the deepest evaluation counts; of equally deep ones that
@@ -15,7 +16,7 @@ use crate::collector::Collector;
 use crate::fields::{position, refusal};
 use crate::json::{Json, JsonError};
 
-/// What a line says.
+/// Parsed line.
 #[derive(Debug, Default)]
 struct Line {
     fen: Option<Vec<u8>>,
@@ -39,7 +40,7 @@ enum Score {
 }
 
 impl Score {
-    /// Centipawns in White's view, within the bound that mates have in texts, too.
+    /// Returns centipawns in White's view, within the bound that mates have in texts, too.
     fn white_cp(self, position: &Chess) -> f32 {
         match self {
             Self::Centipawns(cp) => (cp as f32).clamp(-MAX_SCORE_CP, MAX_SCORE_CP) + 0.0,
@@ -113,7 +114,7 @@ fn parse(text: &[u8]) -> Result<Line, JsonError> {
     Ok(line)
 }
 
-/// Whether an input begins with such a line; a line that is longer than `head` is judged by its keys.
+/// Returns true if an input begins with such a line; a line longer than `head` is judged by its keys.
 pub(crate) fn detect(head: &[u8], complete: bool) -> bool {
     let Some((_, first)) = significant_lines(head, 1).next() else { return false };
     let whole = complete || first.len() < head.len() && memchr::memchr(b'\n', head).is_some();

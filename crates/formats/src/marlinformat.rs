@@ -13,10 +13,10 @@ use shakmaty::{Bitboard, CastlingMode, Chess, Color, EnPassantMode, Position, Se
 use crate::packed::{CODE_BYTES, Planes, board, codes, roles};
 use crate::records::{Labeled, RECORD_BYTES, RecordError};
 
-/// The bit of a code that tells Black's pieces.
+/// Bit of a code that marks Black's pieces.
 const BLACK: usize = 3;
 
-/// The number of no square.
+/// Number for a missing square.
 const NO_SQUARE: u8 = 64;
 
 /// Reads a record.
@@ -63,8 +63,8 @@ fn read_position(record: &[u8; RECORD_BYTES]) -> Result<Chess, RecordError> {
     legal_position(setup, CastlingMode::Chess960).map_err(RecordError::Illegal)
 }
 
-/// Appends a record; returns whether the format can express the board. `score_cp` and `result` (0, ½ or 1) are
-/// White's view.
+/// Appends a record. Returns true if the format can express the board. `score_cp` and `result` (0, ½ or 1)
+/// are White's view.
 pub(crate) fn write(position: &Chess, score_cp: f32, result: f32, out: &mut Vec<u8>) -> bool {
     let board = position.board();
     let occupied = board.occupied().0;

@@ -1,13 +1,13 @@
 //! Sixteen-byte boards: one bit for each occupied square and four bits for each piece, in the order of the
-//! squares from a1 to h8, the low half of a byte first. All four formats have them; they differ in what the
-//! sixteen codes mean and in the order of the bytes of the occupancy.
+//! squares from a1 to h8, the low half of a byte first. All four formats have them; they differ in the
+//! meaning of the sixteen codes and in the byte order of the occupancy.
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole};
 
-/// Bytes of the codes.
+/// Number of bytes of the codes.
 pub(crate) const CODE_BYTES: usize = 16;
 
-/// Most pieces that have a code.
+/// Largest number of pieces that have a code.
 pub(crate) const MAX_PIECES: u32 = 32;
 
 /// The squares of each code, as four bit planes: a square's code has bit `k` if plane `k` has the square.
@@ -26,7 +26,7 @@ impl Planes {
         let codes = u128::from_le_bytes(codes);
         let mut planes = [0u64; 4];
         let mut rest = occupied;
-        // Nothing branches on a code: what a piece is cannot be predicted.
+        // Nothing branches on a code, since the kind of a piece cannot be predicted.
         for mut half in [codes as u64, (codes >> 64) as u64] {
             let mut left = 16;
             while rest != 0 && left > 0 {
@@ -43,7 +43,7 @@ impl Planes {
         Some(Self { occupied, planes })
     }
 
-    /// The squares of the codes 0 to 6, whatever their highest bit; squares with 7 are in none.
+    /// Returns the squares of the codes 0 to 6, whatever their highest bit; squares with 7 are in none.
     #[inline]
     pub fn lower(&self) -> [u64; 7] {
         let [one, two, four, _] = self.planes;
@@ -59,21 +59,21 @@ impl Planes {
         ]
     }
 
-    /// The squares that have a code.
+    /// Returns the squares that have a code.
     pub fn of(&self, code: u8) -> u64 {
         self.planes.iter().enumerate().fold(self.occupied, |squares, (bit, plane)| {
             squares & if code >> bit & 1 == 1 { *plane } else { !plane }
         })
     }
 
-    /// The squares whose code has a bit.
+    /// Returns the squares whose code has a bit.
     #[inline]
     pub fn with_bit(&self, bit: usize) -> u64 {
         self.planes[bit]
     }
 }
 
-/// A board of the bitboards of each role (pawn to king) and of White.
+/// Creates a board from the bitboards of each role (pawn to king) and of White.
 pub(crate) fn board(roles: [u64; 6], white: u64) -> Option<Board> {
     let [pawn, knight, bishop, rook, queen, king] = roles.map(Bitboard);
     let occupied = roles.into_iter().fold(0, |all, one| all | one);
@@ -81,7 +81,7 @@ pub(crate) fn board(roles: [u64; 6], white: u64) -> Option<Board> {
     Board::try_from_bitboards(ByRole { pawn, knight, bishop, rook, queen, king }, colors).ok()
 }
 
-/// The bitboards of a board's roles, pawn to king.
+/// Returns the bitboards of a board's roles, pawn to king.
 pub(crate) fn roles(board: &Board) -> [u64; 6] {
     [board.pawns(), board.knights(), board.bishops(), board.rooks(), board.queens(), board.kings()]
         .map(|squares| squares.0)
@@ -103,7 +103,7 @@ pub(crate) fn codes(occupied: u64, planes: [u64; 4]) -> Option<[u8; CODE_BYTES]>
         rest &= rest - 1;
         let [one, two, four, eight] = planes.map(|plane| plane >> square & 1);
         let code = one | two << 1 | four << 2 | eight << 3;
-        // Two halves, since numbers of 128 bits are shifted slowly.
+        // Two halves, since shifts of 128-bit numbers are slow.
         codes[usize::from(shift >= 64)] |= code << (shift % 64);
         shift += 4;
     }

@@ -1,4 +1,4 @@
-//! Stockfish's plain text: six lines a position, as its tools write them beside binpack.
+//! Stockfish's plain text: six lines per position, as its tools write it in addition to binpack.
 //!
 //! ```text
 //! fen FEN
@@ -9,8 +9,8 @@
 //! e
 //! ```
 //!
-//! Score and result (1, 0 or -1) are the side to move's; 32002 stands for no score, `0000` for no move; `e` ends the
-//! record. Consecutive records form a game where each follows from the one before by its move.
+//! Score and result (1, 0 or -1) are the side to move's; 32002 means no score, `0000` no move; `e` ends the
+//! record. Consecutive records form a game if each follows from the one before by its move.
 
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, MAX_PLIES, Ply, Reason};
@@ -22,25 +22,25 @@ use crate::collector::{Collector, MOST_MISSING};
 use crate::fields::{position, refusal};
 use crate::{NO_SCORE, white_score};
 
-/// Bytes after which chunks end even within games.
+/// Number of bytes after which chunks end even within games.
 const LONG_GAME_BYTES: usize = 2 << 20;
 
-/// Bytes before the end of a record that its ply is looked for in.
+/// Number of bytes before the end of a record in which its ply is searched for.
 const RECORD_BYTES: usize = 256;
 
-/// The fields of a record as they are read.
+/// Fields of a record while it is read.
 #[derive(Debug, Default)]
 struct Fields {
-    /// The first line.
+    /// Number of its first line.
     line: u64,
     position: Option<Chess>,
     /// The move, unless it is the null move.
     next: Option<UciMove>,
     score: Option<i16>,
     ply: Option<u32>,
-    /// The side to move's: 1, 0 or -1.
+    /// Result of the side to move: 1, 0 or -1.
     result: Option<i8>,
-    /// The fields that were there.
+    /// Fields that were present.
     seen: u8,
 }
 
@@ -53,7 +53,7 @@ struct Record {
     result: f32,
 }
 
-/// Why a record cannot be used, and on which line that shows.
+/// Reason why a record cannot be used, with the line where that shows.
 struct Refusal(u64, Reason, String);
 
 impl Fields {
@@ -110,7 +110,7 @@ impl Fields {
         Ok(())
     }
 
-    /// The record, at its `e`.
+    /// Returns the record, at its `e`.
     fn finish(self) -> Result<Record, Refusal> {
         let lacks =
             |field| Refusal(self.line, Reason::UnreadableRecord, format!("the record has no {field}"));
@@ -130,12 +130,12 @@ impl Fields {
     }
 }
 
-/// The game that records add up to.
+/// Game that records form.
 #[derive(Default)]
 struct Game {
     plies: Vec<Ply>,
     result: f32,
-    /// What the next record has to be to continue it.
+    /// Ply and position that the next record must have to continue it.
     expected: Option<(u32, Chess)>,
 }
 
@@ -170,7 +170,7 @@ impl Game {
     }
 }
 
-/// Whether an input begins with such a record, as far as `head` reaches.
+/// Returns true if an input begins with such a record, as far as `head` reaches.
 pub(crate) fn detect(head: &[u8]) -> bool {
     let mut lines = significant_lines(head, 1).map(|(_, line)| line);
     let fen = lines.next().and_then(|line| line.strip_prefix(b"fen "));
@@ -182,7 +182,7 @@ pub(crate) fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Bat
     let mut out = Collector::new(criteria);
     let mut game = Game::default();
     let mut fields = Fields::default();
-    // After a fault the rest of the record is passed over, up to its end or the next one's beginning.
+    // After a fault the rest of the record is skipped, up to its end or the beginning of the next one.
     let mut broken = false;
     for (line, text) in significant_lines(chunk, first_line) {
         if text == b"e" {
@@ -206,7 +206,7 @@ pub(crate) fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Bat
         }
         if let Err(refusal) = fields.read(line, text) {
             refuse(refusal, &mut game, &mut out);
-            // A record whose end is missing is the fault, not the one that follows.
+            // The record whose end is missing is at fault, not the one after it.
             fields = Fields::default();
             broken = !text.starts_with(b"fen ") || fields.read(line, text).is_err();
             fields.line = line;
@@ -225,10 +225,10 @@ fn refuse(Refusal(line, reason, what): Refusal, game: &mut Game, out: &mut Colle
     out.refuse(reason, line, || what);
 }
 
-/// The end of a game in a buffer that begins with a record: behind the last record that the next whole one cannot
-/// go on from, by their plies. Where there is none, the last end of a record, if the buffer is long.
+/// Returns the end of a game in a buffer that begins with a record: after the last record that the next whole
+/// one cannot continue, by their plies. Without one, the last end of a record, if the buffer is long.
 pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
-    // The end of the record behind the one that is looked at.
+    // The end of the record after the current one.
     let mut next_end = None;
     let mut last = None;
     for at in memchr::memmem::rfind_iter(buffer, b"\ne") {
@@ -254,7 +254,7 @@ pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
     last.filter(|_| buffer.len() >= LONG_GAME_BYTES)
 }
 
-/// The ply of the record that a text ends with.
+/// Returns the ply of the record that a text ends with.
 fn last_ply(text: &[u8]) -> Option<u32> {
     let start = memchr::memmem::rfind(text, b"\nply ")? + 5;
     let line = text[start..].split(|byte| *byte == b'\n').next()?;
@@ -277,7 +277,7 @@ mod tests {
     /// Result, score and game of a sample.
     type Seen = (f32, Option<f32>, u64);
 
-    /// What there is of each sample, and complaints.
+    /// Returns the properties of each sample, and complaints.
     fn all(text: &str) -> (Vec<Seen>, Vec<(u64, String)>) {
         let batch = read(text.as_bytes(), 1, (&Selection::everything()).into());
         let samples = batch.samples.iter().map(|sample| {
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(all(&format!("\u{feff}{}", text.replace('\n', "\r\n"))).0, SAMPLES);
         let chains = |text: &str| read(text.as_bytes(), 1, (&Selection::everything()).into()).records;
         assert_eq!(chains(&text), 2);
-        // Another order is no chain of moves, nor is another result or ply.
+        // A different order, result or ply breaks a chain of moves.
         assert_eq!(chains(&[RECORDS[1], RECORDS[0], RECORDS[2]].concat()), 3);
         for (from, to) in [("ply 1\nresult 1", "ply 1\nresult 0"), ("ply 1\n", "ply 3\n")] {
             assert_eq!(chains(&text.replace(from, to)), 4);

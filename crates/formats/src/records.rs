@@ -7,10 +7,10 @@ use shakmaty::{Board, Chess};
 
 use crate::collector::Collector;
 
-/// Bytes of a record.
+/// Number of bytes of a record.
 pub(crate) const RECORD_BYTES: usize = 32;
 
-/// What a record says.
+/// Contents of a record with a whole position.
 #[derive(Clone, Debug)]
 pub(crate) struct Labeled {
     pub position: Chess,
@@ -20,7 +20,7 @@ pub(crate) struct Labeled {
     pub result: f32,
 }
 
-/// What a record says that has no place for castling rights and en passant squares. White is to move.
+/// Contents of a record without castling rights and en passant squares. White is to move.
 #[derive(Clone, Debug)]
 pub(crate) struct Bare {
     pub board: Board,
@@ -30,14 +30,14 @@ pub(crate) struct Bare {
     pub result: f32,
 }
 
-/// What cannot be used of a record.
+/// Reason why a record cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordError {
-    /// It is no position.
+    /// It is not a position.
     Board(&'static str),
     /// A position that is not legal.
     Illegal(FenError),
-    /// A result that is none of three.
+    /// A result that is not one of three.
     Result(u8),
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn read(
     out.finish()
 }
 
-/// The end of the last whole record.
+/// Returns the end of the last whole record.
 pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
     Some(buffer.len() - buffer.len() % RECORD_BYTES).filter(|end| *end > 0)
 }

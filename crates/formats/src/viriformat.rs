@@ -13,16 +13,16 @@ use crate::legality::is_legal;
 use crate::marlinformat;
 use crate::records::RECORD_BYTES;
 
-/// Bytes of a move and its score.
+/// Number of bytes of a move and its score.
 pub(crate) const MOVE_BYTES: usize = 4;
 
-/// What ends a game.
+/// Bytes that end a game.
 pub(crate) const END: [u8; MOVE_BYTES] = [0; MOVE_BYTES];
 
 /// Roles of promotions in the order of their numbers.
 const PROMOTIONS: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
-/// The moves of a game in bytes that begin with it, without what ends it; `None` if it does not end.
+/// Returns the moves of a game in bytes that begin with it, without its end; `None` if it does not end.
 fn moves(game: &[u8]) -> Option<&[[u8; MOVE_BYTES]]> {
     let (moves, _) = game.get(RECORD_BYTES..)?.as_chunks::<MOVE_BYTES>();
     let end = moves.iter().position(|one| *one == END)?;
@@ -33,7 +33,7 @@ fn game_bytes(moves: &[[u8; MOVE_BYTES]]) -> usize {
     RECORD_BYTES + MOVE_BYTES * (moves.len() + 1)
 }
 
-/// The end of the last whole game in a buffer that begins with a game.
+/// Returns the end of the last whole game in a buffer that begins with a game.
 pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
     let mut end = 0;
     while let Some(moves) = moves(&buffer[end..]) {
@@ -60,7 +60,7 @@ pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
     out.finish()
 }
 
-/// Reads a game; where a move is not legal, the positions up to it are kept.
+/// Reads a game; if a move is not legal, the positions up to it are kept.
 fn read_game(
     bytes: &[u8],
     moves: &[[u8; MOVE_BYTES]],
@@ -93,7 +93,7 @@ fn read_game(
     out.game(plies, labeled.result);
 }
 
-/// The kinds of moves, by their two highest bits.
+/// Kinds of moves, by their two highest bits.
 mod kind {
     pub const PLAIN: u16 = 0;
     pub const EN_PASSANT: u16 = 1;
@@ -118,7 +118,7 @@ pub(crate) fn read_move(position: &Chess, packed: u16) -> Option<Move> {
     is_legal(position, m).then_some(m)
 }
 
-/// The two bytes of a legal move.
+/// Returns the two bytes of a legal move.
 pub(crate) fn write_move(m: Move) -> u16 {
     let kind = match m {
         Move::Castle { .. } => kind::CASTLING,

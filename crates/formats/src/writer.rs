@@ -1,4 +1,4 @@
-//! Writes positions in any format, and counts what a format has no place for.
+//! Writes positions in any format, and counts what a format cannot express.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use crate::binpack::BinpackWriter;
 use crate::legality::some_move;
 use crate::{bulletformat, marlinformat, stored_score, viriformat};
 
-/// A format to write.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
     /// Stockfish's blocks of chains of moves.
@@ -24,19 +24,19 @@ pub enum OutputFormat {
     Marlinformat,
     /// Games: a marlinformat head and moves with scores.
     Viriformat,
-    /// Stockfish's text of six lines a position.
+    /// Stockfish's text of six lines per position.
     Plain,
     /// `FEN | centipawns | result`, White's view.
     Text,
     /// EPD with `c9 "pawns|result";`, White's view, and the counters as `hmvc` and `fmvn`.
     Epd,
-    /// `GAME RESULT FEN [centipawns]`, White's view: what an engine that prints its own trace reads. Where positions
-    /// have weights, every line ends with score, `-` if it is unknown, and weight.
+    /// `GAME RESULT FEN [centipawns]`, White's view: input for engines that print their own trace. If
+    /// positions have weights, every line ends with score, `-` if it is unknown, and weight.
     Games,
 }
 
 impl OutputFormat {
-    /// All of them.
+    /// All output formats.
     pub const ALL: [Self; 8] = [
         Self::Binpack,
         Self::Bulletformat,
@@ -48,7 +48,7 @@ impl OutputFormat {
         Self::Games,
     ];
 
-    /// The name by which command lines call it.
+    /// Returns its name on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::Binpack => "binpack",
@@ -62,7 +62,7 @@ impl OutputFormat {
         }
     }
 
-    /// The format that the ending of a file's name stands for.
+    /// Returns the format that a file extension stands for.
     pub fn of_extension(extension: &str) -> Option<Self> {
         Some(match extension.to_ascii_lowercase().as_str() {
             "binpack" => Self::Binpack,
@@ -77,22 +77,22 @@ impl OutputFormat {
         })
     }
 
-    /// Whether it has a place for positions without a score.
+    /// Returns true if it allows positions without a score.
     pub fn has_missing_scores(self) -> bool {
         matches!(self, Self::Binpack | Self::Plain | Self::Epd | Self::Games)
     }
 
-    /// Whether results may be any number from 0 to 1.
+    /// Returns true if results may be any number from 0 to 1.
     pub fn has_fractions(self) -> bool {
         matches!(self, Self::Text | Self::Epd | Self::Games)
     }
 
-    /// Whether positions may have weights.
+    /// Returns true if positions may have weights.
     pub fn has_weights(self) -> bool {
         self == Self::Games
     }
 
-    /// Whether it says which positions are of one game.
+    /// Returns true if it records which positions are of one game.
     pub fn has_game_numbers(self) -> bool {
         self == Self::Games
     }
@@ -117,7 +117,7 @@ impl FromStr for OutputFormat {
     }
 }
 
-/// Positions of which something was lost, and those left out.
+/// Counts of positions of which something was lost, and of those left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Losses {
     /// Castling rights or en passant captures.
@@ -126,7 +126,7 @@ pub struct Losses {
     pub clocks: u64,
     /// The move played.
     pub moves: u64,
-    /// Which side is White: positions with Black to move are seen from Black's side.
+    /// Color of the sides: positions with Black to move are seen from Black's side.
     pub sides: u64,
     /// Scores that were rounded to whole centipawns.
     pub rounded: u64,
@@ -148,7 +148,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Adds those of other positions.
+    /// Adds the counts of other positions.
     pub fn merge(&mut self, other: &Self) {
         let mine = [
             &mut self.rights,
@@ -169,7 +169,7 @@ impl Losses {
         }
     }
 
-    /// The counts with what they count, in words.
+    /// Returns the counts with their descriptions.
     pub fn listed(&self) -> [(u64, &'static str); 12] {
         [
             (self.rights, "positions lost their castling rights or en passant capture"),
@@ -190,31 +190,31 @@ impl Losses {
         ]
     }
 
-    /// Positions left out.
+    /// Returns the number of positions left out.
     pub fn left_out(&self) -> u64 {
         self.without_move + self.without_score + self.without_result + self.inexpressible
     }
 }
 
-/// Writes positions in order.
+/// Writer of positions in order.
 pub struct Writer {
     format: OutputFormat,
-    /// The score of positions that have none.
+    /// Score of positions without one.
     default_score_cp: Option<f32>,
-    /// What was lost.
+    /// Counts of losses.
     pub losses: Losses,
     binpack: BinpackWriter,
     /// The last position of the game being written and its result.
     game: Option<(Origin, f32)>,
-    /// The number of the game that positions are of, where the format has one.
+    /// Number of the game of the positions, if the format has one.
     game_number: u32,
     weight: Option<f32>,
     line: String,
 }
 
 impl Writer {
-    /// A writer of a format; positions without a score get `default_score_cp`, White's view, where the format
-    /// demands one.
+    /// Creates a writer of a format. Positions without a score get `default_score_cp`, White's view, if the
+    /// format demands one.
     pub fn new(format: OutputFormat, default_score_cp: Option<f32>) -> Self {
         Self {
             format,
@@ -228,21 +228,21 @@ impl Writer {
         }
     }
 
-    /// The number of the game that the following positions are of; only [`OutputFormat::Games`] has a place for it.
+    /// Sets the game number of the following positions; only [`OutputFormat::Games`] stores it.
     pub fn set_game_number(&mut self, number: u32) {
         self.game_number = number;
     }
 
-    /// The weight of the following positions, if they have any; only formats that [have weights](OutputFormat::has_weights)
-    /// have a place for it.
+    /// Sets the weight of the following positions, if they have any; only formats that
+    /// [have weights](OutputFormat::has_weights) store it.
     pub fn set_weight(&mut self, weight: Option<f32>) {
         self.weight = weight;
     }
 
-    /// Appends a position with a result in White's view to `out`; returns whether it was not left out.
+    /// Appends a position with a result in White's view to `out`. Returns false if it was left out.
     ///
-    /// `in_game` says that the source knows moves: a position without one is the last of its game, and is left
-    /// out where the format demands a move.
+    /// `in_game` means that the source has moves: a position without one is the last of its game, and is left
+    /// out if the format demands a move.
     pub fn push(&mut self, origin: &Origin, result: f32, in_game: bool, out: &mut Vec<u8>) -> bool {
         let format = self.format;
         if in_game && origin.next.is_none() && format.has_moves() {
@@ -283,7 +283,7 @@ impl Writer {
         written
     }
 
-    /// Ends what is begun: games and blocks.
+    /// Ends games and blocks that are begun.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         self.binpack.flush(out);
         if self.game.take().is_some() {
@@ -357,7 +357,7 @@ impl Writer {
     }
 
     fn push_of_game(&mut self, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
-        // Results without a needless point, as traces have them.
+        // Results without a needless decimal point, as in traces.
         let label = format!("{} {result} ", self.game_number);
         out.extend_from_slice(label.as_bytes());
         let weight = self.weight;
@@ -397,12 +397,12 @@ impl Writer {
     }
 }
 
-/// A result with at least one decimal, as such texts have them.
+/// Formats a result with at least one decimal, as such texts have it.
 fn decimal(result: f32) -> String {
     format!("{result:?}")
 }
 
-/// Whether castling moves must be written with the rook's square.
+/// Returns true if castling moves must be written with the rook's square.
 fn is_chess960(origin: &Origin) -> bool {
     let position = &origin.position;
     position.castles().castling_rights().into_iter().any(|rook| {
@@ -413,7 +413,7 @@ fn is_chess960(origin: &Origin) -> bool {
     })
 }
 
-/// Whether a position is the one after another's move, clocks included.
+/// Returns true if a position is the one after another's move, clocks included.
 fn follows(last: &Origin, played: Move, origin: &Origin) -> bool {
     let mut position = last.position.clone();
     position.play_unchecked(played);

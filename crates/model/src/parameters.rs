@@ -13,7 +13,7 @@ use gputexel_files::{Error, Result};
 const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
 
-/// Why a folder may have no parameters although a run has started in it, by the file that shows this.
+/// Reasons why a folder may have no parameters although a run has started in it, by the file that shows this.
 const RECORDS: [(&str, &str, Option<Unfinished>); 4] = [
     ("run.json", "the run has not finished", Some(Unfinished::Run)),
     ("sweep.json", "sweeps write parameters only on request", Some(Unfinished::Sweep)),
@@ -21,7 +21,7 @@ const RECORDS: [(&str, &str, Option<Unfinished>); 4] = [
     ("match.jsonl", "it is the folder of a match", None),
 ];
 
-/// What has to be done to obtain parameters in an unfinished folder.
+/// Action needed to obtain parameters in an unfinished folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfinished {
     /// Resume the tuning run.
@@ -66,7 +66,7 @@ pub struct BothPhases<T> {
     pub eg: Option<T>,
 }
 
-/// How a parameter varies over bootstrap resamples, centipawns.
+/// Variation of a parameter over bootstrap resamples, centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Standard deviation.
@@ -77,7 +77,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// How standard errors were computed.
+/// Computation of standard errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UncertaintyRecord {
     /// Number of games, or of positions if the input had no games.
@@ -99,20 +99,20 @@ pub struct UncertaintyRecord {
     pub correlations: Vec<CorrelationRecord>,
 }
 
-/// Two tuned coordinates that the data tell apart badly.
+/// Two tuned coordinates that the data hardly distinguish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CorrelationRecord {
-    /// The one coordinate.
+    /// First coordinate.
     pub a: String,
-    /// The other one.
+    /// Second coordinate.
     pub b: String,
-    /// Correlation of their estimates, −1 to 1, from the inverse of the curvature: near −1, the data know their sum
-    /// (of effects) far better than either.
+    /// Correlation of their estimates, −1 to 1, from the inverse of the curvature: near −1, the data
+    /// determine their sum (of effects) far better than either.
     pub r: f64,
 }
 
-/// How the values were found: everything needed to reproduce them, and nothing that differs between two
-/// identical runs.
+/// Origin of the values: everything needed to reproduce them, and nothing that differs between two identical
+/// runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Program and version.
@@ -144,13 +144,13 @@ pub struct Provenance {
     /// Mean loss over the held-out positions after tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_held_out: Option<f64>,
-    /// How values were rounded, if they were.
+    /// Rounding of the values, if they were rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundingRecord>,
-    /// What was done to the values afterwards (scaled, rounded), if anything. Losses are from before.
+    /// Changes of the values afterwards (scaled, rounded), if any. Losses are from before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
-    /// How single steps of the values change the loss, if that was checked.
+    /// Effect of single steps of the values on the loss, if that was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_steps: Option<SingleStepsRecord>,
 }
@@ -158,7 +158,7 @@ pub struct Provenance {
 /// The effect of rounding. Losses are exact and include regularization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundingRecord {
-    /// naive or local.
+    /// `naive` or `local`.
     pub method: String,
     /// Training loss before rounding.
     pub loss_real: f64,
@@ -187,7 +187,7 @@ pub struct ParameterFile {
     version: u32,
     /// Name of the feature set.
     pub feature_set: String,
-    /// Where kings decide about tables, if they do.
+    /// Buckets of king squares, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub king_buckets: Option<KingBuckets>,
     /// Phase convention of the values.
@@ -195,7 +195,7 @@ pub struct ParameterFile {
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<f64>,
-    /// How standard errors were computed, if there are any.
+    /// Computation of standard errors, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<UncertaintyRecord>,
     /// Values in id order.
@@ -209,8 +209,8 @@ pub struct ParameterFile {
 }
 
 impl ParameterFile {
-    /// Whether nothing is computed with the middlegame and the endgame value of a parameter: they are 0, and no
-    /// accumulator that it is in uses them.
+    /// Returns true for each of the middlegame and the endgame value of a parameter that is not used in any
+    /// computation: it is 0, and no accumulator of the parameter uses it.
     ///
     /// # Panics
     /// If there is no such parameter.
@@ -258,7 +258,7 @@ impl ParameterFile {
         }
     }
 
-    /// Values with arbitrary names, without provenance.
+    /// Creates a file of values with arbitrary names, without provenance.
     pub fn of(
         feature_set: &str,
         phase: PhaseSettings,
@@ -279,16 +279,17 @@ impl ParameterFile {
         }
     }
 
-    /// The feature set of the parameters, if it is one that this program computes and the file says all about it.
+    /// Returns the feature set of the parameters, if this program computes it and the file describes it
+    /// completely.
     pub fn computed_set(&self) -> Option<FeatureSet> {
         let buckets = self.king_buckets.as_ref().filter(|buckets| buckets.validate().is_ok());
         FeatureSet::computed(&self.feature_set, buckets, self.phase.clone())
     }
 
-    /// The file that a path refers to: itself, or the result in a run's folder.
+    /// Returns the file that a path refers to: itself, or the result in a run's folder.
     ///
     /// # Errors
-    /// [`Error::Input`] for a folder without a result, saying what is missing.
+    /// [`Error::Input`] for a folder without a result, naming the missing part.
     pub fn locate(path: &Path) -> Result<PathBuf> {
         if !path.is_dir() {
             return Ok(path.to_path_buf());
@@ -310,8 +311,8 @@ impl ParameterFile {
     /// Reads and checks a parameter file, or the one in a run's folder.
     ///
     /// # Errors
-    /// Those of [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the
-    /// line when it is not a parameter file or contains a non-finite value.
+    /// As [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when
+    /// it is not a parameter file or contains a non-finite value.
     pub fn read(path: &Path) -> Result<Self> {
         let path = &*Self::locate(path)?;
         let text =
@@ -359,14 +360,14 @@ impl ParameterFile {
         Ok(file)
     }
 
-    /// The file as indented JSON with a final newline.
+    /// Formats the file as indented JSON with a final newline.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("plain data serializes");
         text.push('\n');
         text
     }
 
-    /// θ in the id order of `set`, matched by name.
+    /// Returns θ in the id order of `set`, matched by name.
     ///
     /// # Errors
     /// [`Error::Input`] when a feature is missing, unknown or listed twice, or when the phase conventions

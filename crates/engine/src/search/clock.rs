@@ -1,27 +1,27 @@
-//! How long to think.
+//! Allotment of thinking time.
 
 use std::time::{Duration, Instant};
 
 use crate::{Clock, Limits};
 
-/// Kept back on the clock: on a busy machine a thread may have to wait as long for its turn.
+/// Reserve on the clock: on a busy machine a thread may have to wait as long for its turn.
 const RESERVE: Duration = Duration::from_millis(120);
 
-/// Moves that a game is expected to go on for.
+/// Number of moves that a game is expected to continue.
 const EXPECTED_MOVES: u32 = 25;
 
-/// When a search has to end by the time it takes.
+/// Time limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     start: Instant,
     /// No iteration begins after this.
     soft: Option<Duration>,
-    /// The search is broken off after this.
+    /// The search is aborted after this.
     hard: Option<Duration>,
 }
 
 impl Deadlines {
-    /// Deadlines of a search that begins now. `overhead` is what passes between the clock's owner
+    /// Creates the deadlines of a search that begins now. `overhead` is the delay between the clock's owner
     /// and the search.
     pub(super) fn new(limits: &Limits, overhead: Duration) -> Self {
         let mut deadlines = Self { start: Instant::now(), soft: None, hard: None };
@@ -41,7 +41,7 @@ impl Deadlines {
         self.start.elapsed()
     }
 
-    /// Whether there is a clock to save time on.
+    /// Returns true if there is a clock to save time on.
     pub(super) fn saves_time(&self) -> bool {
         self.soft.is_some()
     }
@@ -50,13 +50,13 @@ impl Deadlines {
         self.hard.is_some_and(|hard| self.elapsed() >= hard)
     }
 
-    /// Whether another iteration is not worth beginning; `share` scales the time allotted.
+    /// Returns true if another iteration is not worthwhile; `share` scales the time allotted.
     pub(super) fn is_enough(&self, share: f64) -> bool {
         self.soft.is_some_and(|soft| self.elapsed().as_secs_f64() >= soft.as_secs_f64() * share)
     }
 }
 
-/// Time after which no iteration begins, and after which the search is broken off.
+/// Returns the time after which no iteration begins, and the time after which the search is aborted.
 fn allot(clock: &Clock, overhead: Duration) -> (Duration, Duration) {
     let left = clock.remaining.saturating_sub(overhead);
     let spendable = left - RESERVE.min(left / 4 * 3);
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// A game in which every move takes all it may and then some never runs out of time.
+    /// A game in which every move uses slightly more than its limit never runs out of time.
     #[test]
     fn clocks_do_not_run_out() {
         for (start, increment, moves_to_go) in

@@ -1,4 +1,4 @@
-//! Static exchange evaluation: what a sequence of captures on one square wins at least.
+//! Static exchange evaluation: the least that a sequence of captures on one square wins.
 
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square, attacks};
 
@@ -10,8 +10,8 @@ pub(super) fn value(role: Role) -> i32 {
     VALUES[usize::from(role) - 1]
 }
 
-/// Whether the captures that `m` begins on its target win at least `threshold` centipawns, both
-/// sides taking with their least valuable piece as long as it pays. Pins are not looked at.
+/// Returns true if the captures that `m` begins on its target win at least `threshold` centipawns, both sides
+/// taking with their least valuable piece as long as it pays. Pins are ignored.
 pub(super) fn wins_at_least(position: &Chess, m: Move, threshold: i32) -> bool {
     let (role, from, to) = match m {
         Move::Normal { role, from, to, .. } => (role, from, to),

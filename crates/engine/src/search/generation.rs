@@ -1,12 +1,12 @@
-//! Legal moves in stages: captures and promotions first, other moves only where they are needed.
+//! Legal moves in stages: captures and promotions first, other moves only if needed.
 //!
-//! shakmaty generates all legal moves at once; a search drops most positions after a capture or a
-//! move from its table. Checks and pins are found once per position. Tests
-//! hold the union of the stages against shakmaty's list.
+//! shakmaty generates all legal moves at once; a search leaves most positions after a capture or a move from
+//! its table. Checks and pins are found once per position. Tests compare the union of the stages with
+//! shakmaty's list.
 
 use shakmaty::{Bitboard, Board, CastlingSide, Chess, Color, Move, Position, Role, Square, attacks};
 
-/// What decides whether a move of a position is legal.
+/// Checks and pins, which decide on the legality of moves of a position.
 pub(super) struct Legality {
     turn: Color,
     king: Square,
@@ -14,7 +14,7 @@ pub(super) struct Legality {
     checkers: Bitboard,
     /// Own pieces that stand alone between their king and a slider.
     pinned: Bitboard,
-    /// Where moves of all but the king have to end: anywhere, or between king and checker.
+    /// Targets to which all but the king have to move: anywhere, or between king and checker.
     answers: Bitboard,
 }
 
@@ -51,13 +51,13 @@ impl Legality {
         self.checkers.any()
     }
 
-    /// Captures, en passant, and all promotions.
+    /// Pushes captures, en passant, and all promotions.
     pub(super) fn captures(&self, position: &Chess, push: &mut impl FnMut(Move)) {
         let board = position.board();
         let them = board.by_color(!self.turn);
         self.officers(board, them, push);
         let pawns = self.own(board, Role::Pawn);
-        // A pawn that captures stands where an enemy pawn would attack it from its target.
+        // A capturing pawn stands where an enemy pawn would attack it from its target.
         let forward: i32 = self.turn.fold_wb(8, -8);
         let last_but_one =
             Bitboard::from_rank(self.turn.fold_wb(shakmaty::Rank::Seventh, shakmaty::Rank::Second));
@@ -84,7 +84,7 @@ impl Legality {
         self.king(board, them, push);
     }
 
-    /// All moves that [`captures`](Self::captures) leaves out.
+    /// Pushes all moves that [`captures`](Self::captures) leaves out.
     pub(super) fn quiets(&self, position: &Chess, push: &mut impl FnMut(Move)) {
         let board = position.board();
         let free = !board.occupied();
@@ -111,7 +111,7 @@ impl Legality {
         }
     }
 
-    /// Whether a move, from wherever it comes, can be played here.
+    /// Returns true if a move, from any source, can be played here.
     pub(super) fn is_legal(&self, position: &Chess, m: Move) -> bool {
         let board = position.board();
         match m {
@@ -160,7 +160,7 @@ impl Legality {
         }
     }
 
-    /// Whether the piece that moves attacks the other king from its target.
+    /// Returns true if the piece that moves attacks the other king from its target.
     pub(super) fn checks_directly(&self, position: &Chess, m: Move) -> bool {
         let Move::Normal { role, from, to, promotion, .. } = m else { return false };
         let board = position.board();
@@ -173,7 +173,7 @@ impl Legality {
         board.by_role(role) & board.by_color(self.turn)
     }
 
-    /// Where a piece may go without uncovering its king.
+    /// Returns the squares to which a piece may go without uncovering its king.
     fn line(&self, from: Square) -> Bitboard {
         if self.pinned.contains(from) { attacks::ray(self.king, from) } else { Bitboard::FULL }
     }
@@ -219,7 +219,8 @@ impl Legality {
         board.attacks_to(to, !self.turn, board.occupied().without(self.king)).is_empty()
     }
 
-    /// Two pieces leave their lines at once, so that pins do not tell.
+    /// Returns true if an en passant capture is safe: two pieces leave their lines at once, so that pins do
+    /// not decide.
     fn en_passant_is_safe(&self, board: &Board, from: Square, to: Square) -> bool {
         let captured = Square::from_coords(to.file(), from.rank());
         let occupied = board.occupied().toggled(from).toggled(captured).with(to);

@@ -1,15 +1,15 @@
-//! What has worked before: the order in which moves are tried.
+//! Statistics of earlier moves, which order the moves that are tried.
 
 use shakmaty::{Color, Move, Role};
 
-/// Bounds of what a table remembers of a move.
+/// Bound of the counters of a move.
 const LIMIT: i32 = 8192;
 
 /// A move as its piece and target.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PieceTo(u16);
 
-/// Pieces of both colors.
+/// Number of pieces of both colors.
 const PIECES: usize = 12;
 const SQUARES: usize = 64;
 
@@ -20,7 +20,7 @@ impl PieceTo {
     }
 }
 
-/// Counters that move toward ± [`LIMIT`], by a share of what is left: recent results weigh more.
+/// Counters that move toward ± [`LIMIT`], by a share of the remaining distance: recent results weigh more.
 pub(super) struct History {
     /// By color, origin, target.
     quiets: Vec<i16>,
@@ -59,7 +59,7 @@ impl History {
         usize::from(PieceTo::new(turn, m).0) * 6 + captured
     }
 
-    /// How promising a move is that captures nothing; `before` are the moves one and two plies ago.
+    /// Returns the score of a quiet move; `before` are the moves one and two plies ago.
     pub(super) fn quiet(&self, turn: Color, m: Move, before: [Option<PieceTo>; 2]) -> i32 {
         let played = PieceTo::new(turn, m);
         let continuations: i32 = before
@@ -70,12 +70,12 @@ impl History {
         i32::from(self.quiets[Self::quiet_index(turn, m)]) + continuations
     }
 
-    /// How promising a capture is beyond what it takes.
+    /// Returns the score of a capture beyond the captured piece.
     pub(super) fn capture(&self, turn: Color, m: Move) -> i32 {
         i32::from(self.captures[Self::capture_index(turn, m)])
     }
 
-    /// Remembers that a quiet move was good (a positive bonus) or not.
+    /// Records that a quiet move was good (a positive bonus) or not.
     pub(super) fn note_quiet(&mut self, turn: Color, m: Move, before: [Option<PieceTo>; 2], bonus: i32) {
         note(&mut self.quiets[Self::quiet_index(turn, m)], bonus);
         let played = PieceTo::new(turn, m);
@@ -84,7 +84,7 @@ impl History {
         }
     }
 
-    /// Remembers that a capture was good (a positive bonus) or not.
+    /// Records that a capture was good (a positive bonus) or not.
     pub(super) fn note_capture(&mut self, turn: Color, m: Move, bonus: i32) {
         note(&mut self.captures[Self::capture_index(turn, m)], bonus);
     }

@@ -3,12 +3,12 @@
 use shakmaty::zobrist::{Zobrist64, ZobristValue as _};
 use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Move, Position, Role, Square};
 
-/// The key of a position from scratch: en passant counts where it can be played.
+/// Computes the key of a position from scratch: en passant counts if it can be played.
 pub(super) fn key(position: &Chess) -> Zobrist64 {
     position.zobrist_hash(EnPassantMode::Legal)
 }
 
-/// The key of `after`, which `m` leads to from `before`, whose key is `key`.
+/// Returns the key of `after`, which `m` leads to from `before`, whose key is `key`.
 pub(super) fn key_after(mut key: Zobrist64, before: &Chess, m: Move, after: &Chess) -> Zobrist64 {
     let turn = before.turn();
     let mut toggle = |color: Color, role: Role, square: Square| {
@@ -49,7 +49,7 @@ pub(super) fn key_after(mut key: Zobrist64, before: &Chess, m: Move, after: &Che
     toggle_turn(key, before, after)
 }
 
-/// The key after passing the move on.
+/// Returns the key after a null move.
 pub(super) fn key_after_null(key: Zobrist64, before: &Chess, after: &Chess) -> Zobrist64 {
     toggle_turn(key, before, after)
 }

@@ -1,9 +1,9 @@
 //! The search: iterative deepening over a tree of legal moves, with an evaluation that follows them.
 //!
-//! Owns the order of moves, the transposition table, what is cut off and when to stop. The tree knows
-//! evaluations only through [`Evaluation`]; [`Engine`] fixes it to [`TableEvaluation`], so that the
-//! search is compiled here, with this crate's optimization, and not wherever an engine is used.
-//! Legality of positions and moves is left to shakmaty.
+//! Owns the order of moves, the transposition table, pruning and when to stop. The tree knows evaluations
+//! only through [`Evaluation`]; [`Engine`] fixes it to [`TableEvaluation`], so that the search is compiled
+//! here, with this crate's optimization, not in each crate that uses an engine. Legality of positions and
+//! moves is left to shakmaty.
 
 mod clock;
 mod exchange;
@@ -34,26 +34,26 @@ use gputexel_chess::evaluation::{Evaluation, MATE_CP};
 use gputexel_files::Result;
 use gputexel_model::TableEvaluation;
 
-/// Scores from here on are mates, within so many plies as centipawns are missing to [`MATE_CP`].
+/// Smallest score of a mate; the number of plies to it is the difference to [`MATE_CP`].
 const MATE_BOUND_CP: i32 = MATE_CP - 1000;
 
 /// Half the width of the first window around the score of the iteration before.
 const WINDOW_CP: i32 = 25;
 
-/// Nodes that are searched whatever the clock says, if the first iteration takes as many.
+/// Number of nodes that are searched whatever the clock, if the first iteration takes as many.
 const GRACE_NODES: u64 = 8192;
 
 /// Default allowance for the delay between the clock's owner and the search, see
 /// [`Engine::set_move_overhead`].
 pub const DEFAULT_MOVE_OVERHEAD: Duration = Duration::from_millis(20);
 
-/// What the evaluation remembers of positions.
+/// Cache of the evaluation.
 type Cache = <TableEvaluation as Evaluation>::Cache;
 
-/// What an iteration of deepening has found.
+/// Result of an iteration of deepening.
 #[derive(Clone, Copy, Debug)]
 pub struct Iteration<'a> {
-    /// Plies searched at least, but for what is not promising.
+    /// Smallest number of plies searched, except for unpromising lines.
     pub depth: u32,
     /// Plies of the deepest line that could have become the best one.
     pub deepest: u32,
@@ -69,16 +69,16 @@ pub struct Iteration<'a> {
     pub line: &'a [Move],
 }
 
-/// The move that a search decides on.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     /// The move.
     pub best: Move,
-    /// The answer that is expected.
+    /// Expected reply.
     pub ponder: Option<Move>,
-    /// Of the last iteration that was finished, from the view of the side to move.
+    /// Score of the last iteration that was finished, from the view of the side to move.
     pub score: Score,
-    /// The last iteration that was finished; 0 if none was.
+    /// Depth of the last iteration that was finished; 0 if none was.
     pub depth: u32,
     /// Positions entered.
     pub nodes: u64,
@@ -86,10 +86,10 @@ pub struct Chosen {
     pub line: Vec<Move>,
 }
 
-/// An engine that plays with an evaluation: what it remembers from move to move.
+/// Engine that plays with an evaluation, and its state between moves.
 ///
-/// Searches by depth or nodes are deterministic: after [`new_game`](Self::new_game), the same
-/// searches give the same moves, scores and node counts.
+/// Searches by depth or nodes are deterministic: after [`new_game`](Self::new_game), the same searches give
+/// the same moves, scores and node counts.
 pub struct Engine {
     evaluation: TableEvaluation,
     settings: Settings,
@@ -102,10 +102,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine with a transposition table of so many MiB, at least one.
+    /// Creates an engine with a transposition table of the given size in MiB, at least one.
     ///
     /// # Errors
-    /// [`Error::Setting`](gputexel_files::Error::Setting), named `hash`, where there is no memory for the table.
+    /// [`Error::Setting`](gputexel_files::Error::Setting), named `hash`, if there is no memory for the table.
     pub fn try_new(evaluation: TableEvaluation, hash_mib: usize) -> Result<Self> {
         Ok(Self {
             evaluation,
@@ -125,19 +125,19 @@ impl Engine {
         self.history.clear();
     }
 
-    /// The evaluation that it plays with.
+    /// Returns the evaluation that it plays with.
     pub fn evaluation(&self) -> &TableEvaluation {
         &self.evaluation
     }
 
-    /// Plays with another evaluation, and forgets what the one before has led to.
+    /// Replaces the evaluation, and forgets all results of the previous one.
     pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.evaluation = evaluation;
         self.cache = Cache::default();
         self.new_game();
     }
 
-    /// Takes an empty transposition table of so many MiB, at least one.
+    /// Replaces the transposition table by an empty one of the given size in MiB, at least one.
     pub fn set_hash(&mut self, mib: usize) -> Result<()> {
         // The old table goes first: two large ones may not fit.
         self.table = Table::try_new(1)?;
@@ -150,7 +150,7 @@ impl Engine {
         self.move_overhead = overhead;
     }
 
-    /// Chooses a move; `None` where there is no legal one.
+    /// Chooses a move; `None` if there is no legal one.
     ///
     /// `earlier` are keys (`zobrist_hash` with `EnPassantMode::Legal`) of the positions of the
     /// game before this one, the oldest first; positions before the last capture or move of a
@@ -167,7 +167,7 @@ impl Engine {
         self.search_among(position, earlier, &[], limits, stop, report)
     }
 
-    /// As [`search`](Self::search), but only moves of `among` are considered; all if it is empty.
+    /// Searches as [`search`](Self::search), but only moves of `among`; all if it is empty.
     pub fn search_among(
         &mut self,
         position: &Chess,
@@ -245,7 +245,7 @@ impl Engine {
                 hash_permille: tree.table.fill_permille(),
                 line: &chosen.line,
             });
-            // Where the best move stays the same, more time is unlikely to change it.
+            // If the best move stays the same, more time is unlikely to change it.
             let share = [1.5, 1.3, 1.1, 1.0, 0.9, 0.8][unchanged.min(5)];
             let settled = forced || (MATE_CP - score.abs() < depth as i32);
             if tree.deadlines.is_enough(share) || (tree.deadlines.saves_time() && settled) {
@@ -256,7 +256,7 @@ impl Engine {
         if let Some(best) = tree.best
             && best != chosen.best
         {
-            // The iteration that was broken off had found something better.
+            // The aborted iteration had found something better.
             chosen.best = best;
             let line = &tree.buffers.lines[0];
             chosen.line = if line.first() == Some(&best) { line.to_vec() } else { vec![best] };
@@ -272,7 +272,7 @@ impl Engine {
     }
 }
 
-/// One iteration: windows around the score of the last one, widened until the score is inside.
+/// Runs one iteration: windows around the score of the last one, widened until the score is inside.
 fn deepen<E: Evaluation>(tree: &mut Tree<'_, E>, position: &Chess, depth: i32, last: i32) -> i32 {
     let mut width = WINDOW_CP;
     let (mut alpha, mut beta) = (-MATE_CP, MATE_CP);
@@ -295,7 +295,7 @@ fn deepen<E: Evaluation>(tree: &mut Tree<'_, E>, position: &Chess, depth: i32, l
     }
 }
 
-/// A score of the search as UCI has it: mates in moves.
+/// Converts a score of the search to UCI's form: mates in moves.
 fn named(score: i32) -> Score {
     if score >= MATE_BOUND_CP {
         Score::Mate((MATE_CP - score + 1) / 2)

@@ -2,7 +2,7 @@
 
 use shakmaty::{Chess, Move, Position, Role, Square};
 
-/// A move in 16 bits: origin, target, promotion. Castling has the rook as its target. 0 is none.
+/// Move in 16 bits: origin, target, promotion. Castling has the rook as its target. 0 is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packed(u16);
 
@@ -18,7 +18,7 @@ impl Packed {
         self.0 == 0
     }
 
-    /// The move as it would be in `position`; it may not be legal there.
+    /// Returns the move as it would be in `position`; it may not be legal there.
     pub(super) fn unpack(self, position: &Chess) -> Option<Move> {
         if self.is_none() {
             return None;

@@ -7,7 +7,7 @@ use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
 
-/// No position of chess has more moves, see [`shakmaty::MoveList`].
+/// Largest number of moves of a chess position, see [`shakmaty::MoveList`].
 const MAX_MOVES: usize = 270;
 
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ enum Stage {
     Done,
 }
 
-/// Hands out the legal moves of a position one by one, generated when they are needed.
+/// Iterator over the legal moves of a position, which generates them when they are needed.
 pub(super) struct Picker {
     stage: Stage,
     table: Option<Move>,
@@ -44,7 +44,8 @@ pub(super) struct Picker {
 }
 
 impl Picker {
-    /// All moves. `table` and `killers` have been checked to be legal, and killers to be quiet.
+    /// Creates a picker of all moves. `table` and `killers` have been checked to be legal, and killers to be
+    /// quiet.
     pub(super) fn new(table: Option<Move>, killers: [Option<Move>; 2], before: [Option<PieceTo>; 2]) -> Self {
         Self {
             stage: Stage::Table,
@@ -60,22 +61,22 @@ impl Picker {
         }
     }
 
-    /// Captures and promotions only; `with_losing` also those that lose material.
+    /// Creates a picker of captures and promotions only; `with_losing` includes those that lose material.
     pub(super) fn captures(table: Option<Move>, with_losing: bool) -> Self {
         Self { with_quiets: false, with_losing, ..Self::new(table, [None; 2], [None; 2]) }
     }
 
-    /// Whether the moves still to come are captures that lose material.
+    /// Returns true if the moves still to come are captures that lose material.
     pub(super) fn is_at_losing_captures(&self) -> bool {
         self.stage >= Stage::BadCaptures
     }
 
-    /// What the history says of the quiet move handed out last, if it had to be looked up.
+    /// Returns the history score of the last quiet move, if it had to be looked up.
     pub(super) fn worth(&self) -> Option<i32> {
         self.worth
     }
 
-    /// Passes over the quiet moves that are left.
+    /// Skips the remaining quiet moves.
     pub(super) fn skip_quiets(&mut self) {
         if matches!(self.stage, Stage::Killers(_) | Stage::GenerateQuiets | Stage::Quiets) {
             self.at = 0;
@@ -84,7 +85,7 @@ impl Picker {
         }
     }
 
-    /// The next move, `None` after the last.
+    /// Returns the next move, `None` after the last.
     pub(super) fn next(&mut self, position: &Chess, legality: &Legality, history: &History) -> Option<Move> {
         let turn = position.turn();
         loop {
@@ -107,7 +108,7 @@ impl Picker {
                 }
                 Stage::Captures => match self.take_best() {
                     Some(Scored { m, score }) => {
-                        // Promotions to less than a queen hardly ever matter; they come last.
+                        // Underpromotions hardly ever matter; they come last.
                         let lesser = m.promotion().is_some_and(|role| role != Role::Queen);
                         if !lesser && exchange::wins_at_least(position, m, 0) {
                             return Some(m);
@@ -164,7 +165,7 @@ impl Picker {
         }
     }
 
-    /// The best of what is left of the list.
+    /// Takes the best of the rest of the list.
     fn take_best(&mut self) -> Option<Scored> {
         let rest = &mut self.list[self.at..];
         let mut best = 0;
@@ -182,7 +183,7 @@ impl Picker {
     }
 }
 
-/// Most valuable victim first, among equals what has worked before.
+/// Scores captures: most valuable victim first, among equals by history.
 fn capture_score(turn: Color, m: Move, history: &History) -> i32 {
     let gained = m.capture().map_or(0, value)
         + m.promotion().map_or(0, |role| if role == Role::Queen { value(role) } else { -value(Role::Queen) });

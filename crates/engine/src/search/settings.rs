@@ -1,10 +1,9 @@
-//! Which techniques a search uses. Tests turn them off to compare it with a plain minimax.
+//! Techniques that a search uses. Tests turn them off to compare it with a plain minimax.
 
-/// What makes the search more than alpha-beta.
+/// Techniques beyond alpha-beta.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// Leaves out or reduces what does not look promising: null move, futility, late moves,
-    /// exchanges that lose material.
+    /// Prunes or reduces unpromising moves: null move, futility, late moves, exchanges that lose material.
     pub selective: bool,
     /// Takes scores of positions that were met before from the table.
     pub table_scores: bool,

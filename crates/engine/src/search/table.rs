@@ -1,4 +1,4 @@
-//! The transposition table: what the search has found out about positions.
+//! Transposition table: results of the search by position.
 
 use shakmaty::Move;
 use shakmaty::zobrist::Zobrist64;
@@ -7,19 +7,20 @@ use super::MATE_BOUND_CP;
 use super::packed::Packed;
 use gputexel_files::{Error, Result};
 
-/// What a stored score says about the true one.
+/// Relation of a stored score to the true one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// The true score is at most this.
     Upper,
     /// The true score is at least this.
     Lower,
-    /// The score itself.
+    /// The true score is this.
     Exact,
 }
 
 impl Bound {
-    /// What a search of the window from `alpha` to `beta` says whose best score is `best`.
+    /// Returns the bound that a search of the window from `alpha` to `beta` with the best score `best`
+    /// proves.
     pub(super) fn of(best: i32, alpha: i32, beta: i32) -> Self {
         if best >= beta {
             Self::Lower
@@ -31,7 +32,7 @@ impl Bound {
     }
 }
 
-/// What was found out about a position.
+/// Stored result for a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub m: Packed,
@@ -41,7 +42,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether the score answers a search of the window from `alpha` to `beta`.
+    /// Returns true if the score decides a search of the window from `alpha` to `beta`.
     pub(super) fn decides(&self, alpha: i32, beta: i32) -> bool {
         match self.bound {
             Bound::Exact => true,
@@ -50,8 +51,8 @@ impl Found {
         }
     }
 
-    /// The static score, or what was found where that is known to be nearer to the true score. Mates
-    /// are no estimates.
+    /// Returns the static score, or the stored score if that is known to be nearer to the true score. Mates
+    /// are not estimates.
     pub(super) fn correct(&self, static_score: i32) -> i32 {
         let nearer = match self.bound {
             Bound::Exact => true,
@@ -77,7 +78,7 @@ struct TableEntry {
 #[repr(align(64))]
 struct Bucket([TableEntry; 4]);
 
-/// A table of fixed size; keys are stored whole, moves are checked by whoever reads them.
+/// Table of fixed size; keys are stored whole, moves are checked by the reader.
 pub(super) struct Table {
     buckets: Vec<Bucket>,
     generation: u8,
@@ -86,10 +87,10 @@ pub(super) struct Table {
 const GENERATIONS: u8 = 64;
 
 impl Table {
-    /// A table of so many MiB, at least one.
+    /// Creates a table of the given size in MiB, at least one.
     ///
     /// # Errors
-    /// [`Error::Setting`] where there is no memory for it.
+    /// [`Error::Setting`] if there is no memory for it.
     pub(super) fn try_new(mib: usize) -> Result<Self> {
         let count = mib.max(1).saturating_mul((1 << 20) / size_of::<Bucket>());
         let mut buckets = Vec::new();
@@ -104,7 +105,7 @@ impl Table {
         self.generation = 0;
     }
 
-    /// Marks what is in the table as older than what comes.
+    /// Marks the present entries as older than the following ones.
     pub(super) fn age(&mut self) {
         self.generation = (self.generation + 1) % GENERATIONS;
     }
@@ -113,8 +114,8 @@ impl Table {
         ((u128::from(key.0) * self.buckets.len() as u128) >> 64) as usize
     }
 
-    /// Fetches the bucket of a key into the cache, some work before it is read: most reads would
-    /// wait for memory otherwise, and a search spent nearly half its time so.
+    /// Fetches the bucket of a key into the cache, some time before it is read. Otherwise most reads would
+    /// wait for memory, and a search spent nearly half its time doing so.
     pub(super) fn prefetch(&self, key: Zobrist64) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -136,7 +137,7 @@ impl Table {
             2 => Bound::Lower,
             _ => Bound::Exact,
         };
-        // Mates count from the position in the table, scores of the search from its root.
+        // Mates count from the position in the table, but from the root in scores of the search.
         let mut score = i32::from(entry.score);
         if score >= MATE_BOUND_CP {
             score -= ply as i32;
@@ -203,7 +204,7 @@ impl Table {
         };
     }
 
-    /// Share of the table that the current search has filled, in thousandths, by a sample.
+    /// Returns the share of the table that the current search has filled, in thousandths, by a sample.
     pub(super) fn fill_permille(&self) -> u32 {
         let sample = self.buckets.len().min(250);
         let used = self.buckets[..sample]

@@ -1,4 +1,4 @@
-//! The parts of the search against plain ones: legality, keys, exchanges, minimax.
+//! Compares the parts of the search with plain ones: legality, keys, exchanges, minimax.
 
 use std::sync::atomic::AtomicBool;
 
@@ -27,7 +27,7 @@ fn position(fen: &str) -> Chess {
     legal_position(setup, CastlingMode::Chess960).unwrap()
 }
 
-/// Visits the positions of random games, with the move that leads on.
+/// Visits the positions of random games, with the next move.
 fn random_games(games: usize, mut visit: impl FnMut(&Chess, Move, &Chess)) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
     for i in 0..games {
@@ -47,7 +47,7 @@ fn material() -> TableEvaluation {
     TableEvaluation::try_new(&set, &theta).unwrap()
 }
 
-/// An evaluation in which hardly any two positions are equal.
+/// Returns an evaluation in which hardly any two positions are equal.
 fn uneven() -> TableEvaluation {
     let set = gputexel_model::FeatureSet::new(gputexel_model::FeatureKind::Pst, Default::default());
     let mut theta = gputexel_model::Prior::default().theta(&set).unwrap();
@@ -81,7 +81,7 @@ fn stages_make_up_the_legal_moves() {
     assert!(count > 5000 && checks > 200 && pins > 50, "{count} {checks} {pins}");
 }
 
-/// Whatever a table may hold, only legal moves come out.
+/// Whatever a table contains, only legal moves are returned.
 #[test]
 fn moves_from_elsewhere_are_checked() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
@@ -132,7 +132,7 @@ fn keys_follow_moves() {
     });
 }
 
-/// Exchanges played out on the board: each side takes with its least valuable piece, or stops.
+/// Plays exchanges out on the board: each side takes with its least valuable piece, or stops.
 fn exchange(position: &Chess, m: Move) -> i32 {
     let gained = m.capture().map_or(0, exchange::value)
         + m.promotion().map_or(0, |role| exchange::value(role) - exchange::value(Role::Pawn));
@@ -150,7 +150,7 @@ fn exchange(position: &Chess, m: Move) -> i32 {
 fn exchanges_are_those_on_the_board() {
     let mut compared = 0;
     random_games(70, |position, _, _| {
-        // Pins and promotions in the middle of an exchange are more than the estimate looks at.
+        // The estimate ignores pins and promotions in the middle of an exchange.
         let board = position.board();
         let free_of_pins = |position: &Chess| {
             shakmaty::Color::ALL.iter().all(|&color| {
@@ -166,7 +166,7 @@ fn exchanges_are_those_on_the_board() {
             if m.is_castle() || m.is_promotion() || shakmaty::Bitboard::BACKRANKS.contains(m.to()) {
                 continue;
             }
-            // A capture that gives check leaves fewer answers than the estimate sees.
+            // A capture that gives check allows fewer replies than the estimate assumes.
             let mut next = position.clone();
             next.play_unchecked(m);
             if next.is_check() {
@@ -281,7 +281,7 @@ fn nodes_are_obeyed_exactly_and_searches_repeat() {
             for nodes in [1, 2, 77, 1000, 5000] {
                 let limits = Limits { nodes: Some(nodes), ..Limits::default() };
                 let chosen = engine.search(&position(fen), &[], &limits, &stop, &mut |_| {}).unwrap();
-                // In a position that is all but locked, the deepest iteration may come first.
+                // In an almost locked position, the deepest iteration may come first.
                 let deepest = chosen.depth == MAX_PLY as u32 - 1 && chosen.nodes < nodes;
                 assert!(chosen.nodes == nodes || deepest, "{fen}: {chosen:?}");
                 match round {

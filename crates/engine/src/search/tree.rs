@@ -20,21 +20,21 @@ use super::settings::Settings;
 use super::table::{Bound, Table};
 use gputexel_chess::evaluation::{Evaluation, MATE_CP, MAX_EVALUATION_CP};
 
-/// Plies beyond which no search goes.
+/// Largest number of plies of a search.
 pub(super) const MAX_PLY: usize = 128;
 
 const INFINITE: i32 = MATE_CP + 1;
 
-/// Moves that are remembered to have been tried before the one that was good.
+/// Number of moves tried before the good one that are remembered.
 const MAX_TRIED: usize = 64;
 
-/// What a ply of the current line knows.
+/// State of a ply of the current line.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Frame {
     /// Static score of the position, `None` in check.
     score: Option<i32>,
     killers: [Option<Move>; 2],
-    /// The move that leads on; `None` for a null move.
+    /// The move played in it; `None` for a null move.
     played: Option<PieceTo>,
     /// Plies since a capture, a pawn move or a null move.
     reversible: u32,
@@ -61,7 +61,7 @@ impl Buffers {
     }
 }
 
-/// Late move reductions, by depth and number of the move.
+/// Late move reductions, by depth and move number.
 pub(super) struct Reductions([[u8; 64]; 64]);
 
 impl Reductions {
@@ -80,7 +80,7 @@ impl Reductions {
     }
 }
 
-/// One search from a root.
+/// Search from a root.
 pub(super) struct Tree<'a, E: Evaluation> {
     pub evaluation: &'a E,
     pub settings: Settings,
@@ -89,9 +89,9 @@ pub(super) struct Tree<'a, E: Evaluation> {
     pub reductions: &'a Reductions,
     pub buffers: &'a mut Buffers,
     pub cache: &'a mut E::Cache,
-    /// Where the keys of the line begin: the root's.
+    /// Index of the root's key among the keys.
     pub root_keys: usize,
-    /// Moves to look at in the root; empty for all.
+    /// Moves to search at the root; empty for all.
     pub among: &'a [Move],
     /// Best move of the root so far.
     pub best: Option<Move>,
@@ -100,12 +100,12 @@ pub(super) struct Tree<'a, E: Evaluation> {
     pub deepest_ply: usize,
     pub deadlines: Deadlines,
     pub stop: &'a AtomicBool,
-    /// Nodes that have to be searched before time or a stop end anything.
+    /// Number of nodes that have to be searched before time or a stop end anything.
     pub grace: u64,
     pub stopped: bool,
 }
 
-/// A position with what is known of it on the way down.
+/// Position with its properties known before the search.
 struct Node<S> {
     position: Chess,
     state: S,
@@ -121,7 +121,7 @@ impl<E: Evaluation> Tree<'_, E> {
         self.node::<true>(&node, alpha, beta, depth, 0, false)
     }
 
-    /// Whether the search has to end before another position is entered.
+    /// Returns true if the search has to end before another position is entered.
     fn must_stop(&mut self) -> bool {
         let asked = self.nodes & 1023 == 0
             && self.nodes >= self.grace
@@ -149,13 +149,13 @@ impl<E: Evaluation> Tree<'_, E> {
         self.buffers.keys.pop();
     }
 
-    /// Whether the position stood on the board before: once in this line, or twice in the game.
+    /// Returns true if the position occurred before: once in this line, or twice in the game.
     fn is_repetition(&self, ply: usize) -> bool {
         let keys = &self.buffers.keys;
         let last = keys.len() - 1;
         let back = (self.buffers.frames[ply].reversible as usize).min(last);
         let mut in_game = false;
-        // The same side is to move every other ply; no position comes back after two.
+        // The same side moves every other ply, and no position recurs after two.
         for distance in (4..=back).step_by(2) {
             if keys[last - distance] == keys[last] {
                 if last - distance >= self.root_keys || in_game {
@@ -167,10 +167,11 @@ impl<E: Evaluation> Tree<'_, E> {
         false
     }
 
-    /// Draws by rule: repetition, 50 moves, too little material. `None` for other positions.
+    /// Returns the score of a draw by rule: repetition, 50 moves, too little material. `None` for other
+    /// positions.
     fn draw(&self, position: &Chess, ply: usize, in_check: bool) -> Option<i32> {
         if position.halfmoves() >= 100 {
-            // A mate counts more than the move that it took.
+            // A mate takes precedence over the 50-move rule.
             if in_check && position.legal_moves().is_empty() {
                 return Some(ply as i32 - MATE_CP);
             }
@@ -195,7 +196,7 @@ impl<E: Evaluation> Tree<'_, E> {
         [played(1), played(2)]
     }
 
-    /// Searches a position `depth` plies deep. `cut_node` says that a score of beta or more is expected.
+    /// Searches a position `depth` plies deep. `cut_node` means that a score of beta or more is expected.
     fn node<const PV: bool>(
         &mut self,
         node: &Node<E::State>,
@@ -244,7 +245,7 @@ impl<E: Evaluation> Tree<'_, E> {
             && self.settings.table_scores
             && let Some(found) = found
             && found.depth >= depth
-            // The table does not know how close the 50 moves are.
+            // The table does not know the distance to the 50-move rule.
             && position.halfmoves() < 80
             && found.decides(alpha, beta)
         {
@@ -258,7 +259,7 @@ impl<E: Evaluation> Tree<'_, E> {
         self.buffers.frames[ply + 1].killers = [None; 2];
         let before_last = ply.checked_sub(2).and_then(|p| self.buffers.frames[p].score);
         let improving = static_score.is_some_and(|now| before_last.is_none_or(|before| now > before));
-        // What the table knows is better than the static score.
+        // The table's score is better than the static score.
         let estimate = static_score.map(|score| found.map_or(score, |found| found.correct(score)));
 
         if selective
@@ -266,12 +267,12 @@ impl<E: Evaluation> Tree<'_, E> {
             && let Some(estimate) = estimate
             && beta.abs() < MATE_BOUND_CP
         {
-            // Reverse futility pruning: so far above beta that no quiet answer brings it below.
+            // Reverse futility pruning: so far above beta that no quiet reply brings it below.
             if depth <= 7 && estimate - 75 * (depth - i32::from(improving)) >= beta {
                 return (estimate + beta) / 2;
             }
-            // Razoring: so far below alpha that only captures could help, and quiescence says that they
-            // do not.
+            // Razoring: so far below alpha that only captures could help, and quiescence shows that they do
+            // not.
             if depth <= 3 && estimate + 220 * depth < alpha {
                 let score = self.quiescence::<false>(node, &legality, alpha, alpha + 1, ply);
                 if self.stopped || score <= alpha {
@@ -295,7 +296,7 @@ impl<E: Evaluation> Tree<'_, E> {
                 return 0;
             }
         }
-        // Internal iterative reduction: without a move of the table, a shallower search finds one first.
+        // Internal iterative reduction: without a table move, a shallower search finds one first.
         if selective && depth >= 4 && table_move.is_none() && (PV || cut_node) {
             depth -= 1;
         }
@@ -347,7 +348,7 @@ impl<E: Evaluation> Tree<'_, E> {
             }
             let next = self.enter(node, m, ply);
             let mut score = alpha;
-            // Whether the move needs a search at full depth.
+            // True if the move needs a search at full depth.
             let mut full_depth = true;
             if selective && depth >= 3 && number > 1 + 2 * usize::from(is_root) {
                 let mut reduction = self.reductions.get(depth, number);
@@ -397,7 +398,7 @@ impl<E: Evaluation> Tree<'_, E> {
             }
         }
         if number == 0 {
-            // No legal move: mate or stalemate, or none of the moves that were asked for.
+            // No legal move: mate or stalemate, or none of the requested moves.
             return if in_check { ply as i32 - MATE_CP } else { 0 };
         }
         let bound = Bound::of(best, alpha_before, beta);
@@ -407,7 +408,7 @@ impl<E: Evaluation> Tree<'_, E> {
         best
     }
 
-    /// The score after a null move, if it stays at beta or above.
+    /// Returns the score after a null move, if it stays at beta or above.
     fn null_move(
         &mut self,
         node: &Node<E::State>,
@@ -529,7 +530,7 @@ impl<E: Evaluation> Tree<'_, E> {
                 if m.promotion().is_some_and(|role| role != Role::Queen) {
                     continue;
                 }
-                // Delta pruning: what it captures does not lift the score to alpha.
+                // Delta pruning: the captured piece does not lift the score to alpha.
                 if selective && m.promotion().is_none() {
                     let gained = stand + 180 + m.capture().map_or(0, value);
                     if gained <= alpha {

@@ -1,11 +1,11 @@
-//! What a GUI says, from text.
+//! Parses the commands of a GUI.
 
 use std::time::Duration;
 
 use crate::{Clock, Limits};
 use shakmaty::Color;
 
-/// What `go` asks for.
+/// Arguments of `go`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Go {
     pub depth: Option<u32>,
@@ -16,15 +16,15 @@ pub(super) struct Go {
     /// Increments, White's first.
     pub increment: [Duration; 2],
     pub moves_to_go: Option<u32>,
-    /// Search until told to stop.
+    /// Search until stopped.
     pub infinite: bool,
-    /// Think on the move that is expected until told that it was played.
+    /// Think on the expected move until it has been played.
     pub ponder: bool,
-    /// Search until a mate in so many moves is found.
+    /// Search until a mate in at most this many moves is found.
     pub mate: Option<u32>,
-    /// Only these moves.
+    /// Search only these moves.
     pub moves: Vec<String>,
-    /// What of the command makes no sense.
+    /// Parts of the command that cannot be parsed.
     pub complaints: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ const WORDS: [&str; 13] = [
 ];
 
 impl Go {
-    /// What follows `go`; words and numbers that make no sense are passed over, with a complaint.
+    /// Parses the text after `go`; invalid words and numbers are skipped, with a complaint.
     pub(super) fn parse(text: &str) -> Self {
         let mut go = Self::default();
         let mut words = text.split_whitespace().peekable();
@@ -60,7 +60,7 @@ impl Go {
                 }
                 "depth" | "nodes" | "movetime" | "wtime" | "btime" | "winc" | "binc" | "movestogo"
                 | "mate" => {
-                    // Some send negative numbers for clocks that have run out.
+                    // Some GUIs send negative numbers for clocks that have run out.
                     let Some(number) = words.peek().and_then(|word| word.parse::<i64>().ok()) else {
                         let found = words.next_if(|word| !WORDS.contains(word)).unwrap_or("nothing");
                         go.complaints.push(format!("go {word}: expected an integer, found {found}"));
@@ -88,13 +88,13 @@ impl Go {
         go
     }
 
-    /// Whether the search ends by itself, whoever is to move.
+    /// Returns true if the search ends by itself, for either side to move.
     pub(super) fn is_bounded(&self) -> bool {
         let limited = |color| self.limits(color) != Limits::default();
         !self.infinite && !self.ponder && limited(Color::White) && limited(Color::Black)
     }
 
-    /// The limits for the side to move.
+    /// Returns the limits for the side to move.
     pub(super) fn limits(&self, turn: Color) -> Limits {
         let side = turn.fold_wb(0, 1);
         let clock = self.time[side].map(|remaining| Clock {
@@ -105,13 +105,13 @@ impl Go {
         Limits { depth: self.depth, nodes: self.nodes, move_time: self.move_time, clock }
     }
 
-    /// Whether only a stop ends the search.
+    /// Returns true if only a stop ends the search.
     pub(super) fn is_endless(&self, limits: &Limits) -> bool {
         self.infinite || (*limits == Limits::default() && self.mate.is_none())
     }
 }
 
-/// `name … value …` of `setoption`; the value is empty where there is none.
+/// Parses `name … value …` of `setoption`; the value is empty if there is none.
 pub(super) fn parse_option(text: &str) -> Option<(String, String)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.first() != Some(&"name") {

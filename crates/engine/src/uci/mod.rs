@@ -1,12 +1,12 @@
-//! The engine's UCI front: what a GUI or a match runner talks to.
+//! UCI front of the engine, for GUIs and match runners.
 //!
-//! Owns the protocol. One thread reads commands and answers at once what can be answered; another
-//! owns the engine and does what takes time, in the order in which it was asked for. So `stop`,
-//! `isready` and `quit` work while a search runs. A search with limits is let finish before the next
-//! `go`, and at the end of the input, so that commands can come from a file; one without ends there.
+//! Owns the protocol. One thread reads commands and replies at once if possible; another owns the engine and
+//! does what takes time, in the order of the commands. So `stop`, `isready` and `quit` work while a search
+//! runs. A search with limits finishes before the next `go`, and at the end of the input, so that commands
+//! can come from a file; one without limits ends there.
 //!
-//! The protocol: <https://www.shredderchess.com/download/div/uci.zip>. Errors of the other side are
-//! answered by an `info string` and change nothing.
+//! The protocol: <https://www.shredderchess.com/download/div/uci.zip>. Errors of the other side are reported
+//! by an `info string` and change nothing.
 
 mod bench;
 mod command;
@@ -28,15 +28,15 @@ use crate::DEFAULT_MOVE_OVERHEAD;
 use gputexel_files::{Error, Result};
 use gputexel_model::FeatureSet;
 
-/// Where answers go: whole lines, from both threads.
+/// Output of replies: whole lines, from both threads.
 struct Answers<W> {
     output: Mutex<W>,
-    /// The reader of the answers has gone away.
+    /// True if the reader of the replies has closed the pipe.
     gone: AtomicBool,
 }
 
 impl<W: Write> Answers<W> {
-    /// Writes lines, each with its end, and hands them on at once.
+    /// Writes lines, each with its end, and flushes them at once.
     fn say(&self, text: &str) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
@@ -44,7 +44,7 @@ impl<W: Write> Answers<W> {
         }
     }
 
-    /// Tells a person what went wrong.
+    /// Reports an error to the user.
     fn complain(&self, text: &str) {
         let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
         self.say(&format!("info string {clean}\n"));
@@ -55,8 +55,8 @@ impl<W: Write> Answers<W> {
     }
 }
 
-/// Speaks UCI until `quit` or the end of the input, playing with the parameters θ of `set`. A
-/// listener that goes away ends the conversation quietly.
+/// Runs the UCI loop until `quit` or the end of the input, playing with the parameters θ of `set`. If the
+/// reader closes the pipe, the loop ends silently.
 ///
 /// # Errors
 /// [`Error::Usage`] when a parameter or the size of the table (MiB) is out of range, [`Error::Io`]
@@ -103,22 +103,22 @@ pub fn serve(
                 break Ok(());
             }
         };
-        // Leaving drops the queue's end: the worker ends with what is left of it.
+        // Returning drops the queue's end: the worker ends after the remaining jobs.
         ended
     })
 }
 
-/// The side that listens.
+/// Thread that reads commands.
 struct Front<'a, W> {
     answers: &'a Answers<W>,
     jobs: mpsc::Sender<Job>,
-    /// How to reach the searches that were asked for and have not answered, in their order.
+    /// Signals of the searches that were requested and have not finished, in their order.
     searches: Vec<Arc<Signals>>,
     list: String,
 }
 
 impl<W: Write> Front<'_, W> {
-    /// Does what a line says; `false` for `quit`.
+    /// Executes a line; returns `false` for `quit`.
     fn obey(&mut self, line: &str) -> bool {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match word {
@@ -160,7 +160,7 @@ impl<W: Write> Front<'_, W> {
                 let signals = self.begin(true);
                 self.queue(Job::Bench(rest.trim().parse().ok(), signals));
             }
-            // Of the protocol, but without use here.
+            // Part of the protocol, but without use here.
             "debug" | "register" => {}
             _ => self.answers.complain(&format!("unknown command '{word}'")),
         }
@@ -168,11 +168,11 @@ impl<W: Write> Front<'_, W> {
     }
 
     fn queue(&self, job: Job) {
-        // The worker goes on as long as this end of the queue is there.
+        // The worker runs as long as this end of the queue exists.
         let _ = self.jobs.send(job);
     }
 
-    /// Another search: an endless one before it has to answer now, as GUIs wait for it anyway.
+    /// Begins another search: an endless one before it has to reply now, as GUIs wait for it anyway.
     fn begin(&mut self, bounded: bool) -> Arc<Signals> {
         self.stop_endless();
         self.searches.retain(|signals| !signals.done.load(Ordering::Acquire));

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
 use gputexel_model::FeatureSet;
 
-/// A parameter may be set this far from where it starts, in centipawns: parameter files have no
-/// bounds of their own.
+/// Largest change of a parameter from its starting value, in centipawns: parameter files have no bounds of
+/// their own.
 pub const PARAMETER_RANGE_CP: i32 = 1000;
 
 /// The largest table, in MiB.
@@ -16,7 +16,7 @@ pub(super) const MAX_HASH_MIB: usize = 4096;
 /// The longest overhead, in milliseconds.
 pub(super) const MAX_OVERHEAD_MS: u64 = 5000;
 
-/// What an option changes.
+/// Effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Hash(usize),
@@ -28,13 +28,13 @@ pub(super) enum Change {
     Nothing,
 }
 
-/// Parameters that go by name and can be set.
+/// Parameters that can be set by name.
 pub(super) struct Parameters {
     pub set: FeatureSet,
     /// mg of every feature, then eg of every feature.
     pub theta: Vec<f64>,
     names: Vec<String>,
-    /// By name in lower case: GUIs do not keep case.
+    /// Index by name in lower case: GUIs do not preserve case.
     ids: HashMap<String, usize>,
     bounds: Vec<(i32, i32)>,
     starts: Vec<i32>,
@@ -48,14 +48,14 @@ impl Parameters {
         let bound = |value: i32| value.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP);
         let bounds = starts
             .iter()
-            // Whoever plays refuses values as large as these, once everything is known.
+            // Values as large as these are rejected by the player, once everything is known.
             .map(|start| (start.saturating_sub(PARAMETER_RANGE_CP), start.saturating_add(PARAMETER_RANGE_CP)))
             .map(|(low, high)| (bound(low), bound(high)))
             .collect();
         Self { set, theta, names, ids, bounds, starts }
     }
 
-    /// The answer to `uci` that lists all options.
+    /// Returns the reply to `uci` that lists all options.
     pub(super) fn list(&self, hash_mib: usize, overhead_ms: u64) -> String {
         let mut text = format!(
             "option name Hash type spin default {hash_mib} min 1 max {MAX_HASH_MIB}\n\
@@ -75,7 +75,7 @@ impl Parameters {
     /// Sets an option.
     ///
     /// # Errors
-    /// What is wrong with the name or the value; nothing has changed then.
+    /// A message about the name or the value; nothing has changed then.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Change, String> {
         let whole = |low: u64, high: u64| match value.parse::<u64>() {
             Ok(number) if (low..=high).contains(&number) => Ok(number),

@@ -22,29 +22,29 @@ use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_files::Result;
 use gputexel_model::TableEvaluation;
 
-/// How often a search that has nothing left to do looks whether it may answer.
+/// Interval at which a finished search checks if it may reply.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// How the front reaches a search.
+/// Signals from the front to a search.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     /// The search ends by itself.
     pub bounded: bool,
-    /// The search is to end.
+    /// The search must end.
     pub stop: AtomicBool,
-    /// What goes on now is to end: set with `stop` and with `hit`.
+    /// The current work must end: set with `stop` and with `hit`.
     pub interrupt: AtomicBool,
-    /// The move that was thought about has been played.
+    /// The move that was pondered on has been played.
     pub hit: AtomicBool,
-    /// The answer has been given.
+    /// The reply has been sent.
     pub done: AtomicBool,
 }
 
-/// What the worker is asked to do.
+/// Job of the worker.
 pub(super) enum Job {
     NewGame,
     Ready,
-    /// What follows `position`.
+    /// Text after `position`.
     Position(String),
     /// Name and value.
     Option(String, String),
@@ -59,11 +59,11 @@ pub(super) struct Worker<'a, W> {
     answers: &'a Answers<W>,
     engine: Engine,
     parameters: Parameters,
-    /// Parameters have been set that the engine does not yet play with.
+    /// True if parameters have been set that the engine does not yet play with.
     stale: bool,
     chess960: bool,
     position: Chess,
-    /// Keys of the positions before.
+    /// Keys of the positions before the current one.
     earlier: Vec<Zobrist64>,
 }
 
@@ -85,7 +85,7 @@ impl<'a, W: Write> Worker<'a, W> {
         self.parameters.list(hash_mib, overhead_ms)
     }
 
-    /// Works until the queue is closed.
+    /// Runs jobs until the queue is closed.
     pub(super) fn run(mut self, queue: &Receiver<Job>) {
         while let Ok(job) = queue.recv() {
             match job {
@@ -116,7 +116,7 @@ impl<'a, W: Write> Worker<'a, W> {
         }
     }
 
-    /// Lets the engine play with the parameters as they are set.
+    /// Rebuilds the engine's evaluation from the current parameters.
     fn refresh(&mut self) {
         if !self.stale {
             return;
@@ -144,14 +144,14 @@ impl<'a, W: Write> Worker<'a, W> {
         }
     }
 
-    /// `startpos` or `fen …`, then `moves …`. A position that is none changes nothing; moves are
-    /// played up to the first that is not legal.
+    /// Parses `startpos` or `fen …`, then `moves …`. An invalid position changes nothing; moves are played up
+    /// to the first illegal one.
     fn set_position(&mut self, text: &str) {
         let (word, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         let (start, moves) = match word {
             "startpos" => (Ok(Chess::default()), rest),
             "fen" => {
-                // Every standard position is one of Chess960.
+                // Every standard position is also one of Chess960.
                 let position = parse_fen(rest.trim_start().as_bytes())
                     .and_then(|(setup, _)| legal_position(setup, CastlingMode::Chess960));
                 (position, rest.find("moves").map_or("", |at| &rest[at..]))
@@ -228,14 +228,14 @@ impl<'a, W: Write> Worker<'a, W> {
         self.answers.say(&answer);
     }
 
-    /// An answer to an endless search is due only when it was stopped.
+    /// Waits for a signal: an endless search may reply only after it was stopped.
     fn wait(&self, signal: &AtomicBool) {
         while !signal.load(Ordering::Acquire) && !self.answers.is_gone() {
             std::thread::sleep(WAIT);
         }
     }
 
-    /// Searches and tells of it; the move and the answer expected.
+    /// Searches and reports progress. Returns the move and the expected reply.
     fn search(
         &mut self,
         limits: &Limits,
@@ -278,7 +278,7 @@ impl<'a, W: Write> Worker<'a, W> {
         self.answers.say(&text);
     }
 
-    /// Searches fixed positions to a depth, each from empty tables: the same nodes every time.
+    /// Searches fixed positions to a depth, each from empty tables, which gives the same nodes every time.
     fn bench(&mut self, depth: u32, signals: &Signals) {
         let limits = Limits { depth: Some(depth), ..Limits::default() };
         let start = Instant::now();
@@ -299,13 +299,13 @@ impl<'a, W: Write> Worker<'a, W> {
     }
 }
 
-/// A legal move by its name, castling in either way.
+/// Finds a legal move by its name, castling in either notation.
 fn legal_move(position: &Chess, text: &str) -> Option<Move> {
     text.parse::<UciMove>().ok()?.to_move(position).ok()
 }
 
-/// Castling is written with the king's target, or its rook in Chess960 and wherever the king's
-/// target would not tell.
+/// Formats a move. Castling is written with the king's target, or with its rook in Chess960 and wherever the
+/// king's target is ambiguous.
 fn written(m: Move, chess960: bool) -> UciMove {
     let usual = match m {
         Move::Castle { king, rook } => king.file() == File::E && [File::A, File::H].contains(&rook.file()),

@@ -1,14 +1,14 @@
 //! Bits of a chain of moves: the highest of a byte comes first.
 
-/// Reads bits from the beginning of bytes.
+/// Reader of bits from the beginning of bytes.
 #[derive(Clone, Debug)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// Bits taken.
+    /// Number of bits taken.
     at: usize,
 }
 
-/// Data bits of a block of a number of variable length; one more says whether another block follows.
+/// Number of data bits of a block of a variable-length number; one more bit shows if another block follows.
 const BLOCK_BITS: u32 = 4;
 
 impl<'a> BitReader<'a> {
@@ -16,7 +16,7 @@ impl<'a> BitReader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The next bits, at most 8, as a number; `None` if there are not as many.
+    /// Takes the next bits, at most 8, as a number; `None` if there are too few.
     #[inline]
     pub fn take(&mut self, count: u32) -> Option<u32> {
         let end = self.at + count as usize;
@@ -30,7 +30,7 @@ impl<'a> BitReader<'a> {
         Some(window >> (16 - count))
     }
 
-    /// A number of up to 16 bits in blocks, the lowest first; `None` beyond the end or beyond 16 bits.
+    /// Takes a number of up to 16 bits in blocks, the lowest first; `None` beyond the end or beyond 16 bits.
     pub fn take_variable(&mut self) -> Option<u16> {
         let mut value = 0;
         for shift in (0..16).step_by(BLOCK_BITS as usize) {
@@ -43,17 +43,17 @@ impl<'a> BitReader<'a> {
         None
     }
 
-    /// Bytes begun.
+    /// Returns the number of bytes begun.
     pub fn bytes_taken(&self) -> usize {
         self.at.div_ceil(8)
     }
 }
 
-/// Appends bits to bytes.
+/// Writer that appends bits to bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits of the last byte that are in use, 0 if it is full.
+    /// Number of bits of the last byte that are in use, 0 if it is full.
     used: u32,
 }
 
@@ -98,18 +98,18 @@ impl BitWriter {
     }
 }
 
-/// Bits that tell `count` things apart.
+/// Returns the number of bits that distinguish `count` things.
 #[inline]
 pub(super) fn bits_for(count: u32) -> u32 {
     if count < 2 { 0 } else { 32 - (count - 1).leading_zeros() }
 }
 
-/// Maps numbers of either sign to small numbers without: 0, −1, 1, −2 become 0, 1, 2, 3.
+/// Maps signed numbers to small unsigned ones: 0, −1, 1, −2 become 0, 1, 2, 3.
 pub(super) fn unsigned(value: i16) -> u16 {
     ((value << 1) ^ (value >> 15)) as u16
 }
 
-/// The inverse of [`unsigned`].
+/// Inverts [`unsigned`].
 pub(super) fn signed(value: u16) -> i16 {
     (value >> 1) as i16 ^ -((value & 1) as i16)
 }

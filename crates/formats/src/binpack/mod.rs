@@ -1,10 +1,10 @@
 //! Stockfish's binpack: blocks of chains of consecutive positions.
 //!
-//! A block is `BINP`, its size in four bytes (low byte first) and its chains. A chain is a stem, the number of
-//! plies that follow (two bytes, high byte first), and their moves and scores in bits, filled up to a byte.
-//! Scores and results are those of the side to move; scores are stored as differences. The format is described
-//! by nnue-pytorch (lib/nnue_training_data_formats.h) and by the crate sfbinpack, which tests read the same
-//! files with.
+//! A block is `BINP`, its size in four bytes (low byte first) and its chains. A chain is a stem, the number
+//! of plies that follow (two bytes, high byte first), and their moves and scores in bits, filled up to a
+//! byte. Scores and results are those of the side to move; scores are stored as differences. The format is
+//! described by nnue-pytorch (lib/nnue_training_data_formats.h) and by the crate sfbinpack, with which tests
+//! read the same files.
 
 mod bits;
 mod moves;
@@ -21,23 +21,24 @@ pub use self::writer::BinpackWriter;
 use crate::NO_SCORE;
 use crate::collector::Collector;
 
-/// The beginning of a block.
+/// Magic bytes of a block.
 pub(crate) const MAGIC: &[u8; 4] = b"BINP";
 
-/// Bytes of a block before its chains.
+/// Number of bytes of a block before its chains.
 const HEADER_BYTES: usize = 8;
 
 /// Largest size of a block; Stockfish's reader has the same bound.
 pub const MAX_BLOCK_BYTES: usize = 100 << 20;
 
-/// The bytes of a block's chains as its header gives them; `None` for what is no header.
+/// Returns the number of bytes of a block's chains from its header; `None` for an invalid header.
 fn block_bytes(header: &[u8]) -> Option<usize> {
     let size = header.strip_prefix(MAGIC)?.get(..4)?;
     let size = u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize;
     (size <= MAX_BLOCK_BYTES).then_some(size)
 }
 
-/// The end of the last whole block in a buffer that begins with a block; `None` if not even the first is whole.
+/// Returns the end of the last whole block in a buffer that begins with a block; `None` if not even the first
+/// is whole.
 pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
     let mut end = 0;
     while let Some(size) = buffer.get(end..end + HEADER_BYTES).and_then(block_bytes) {
@@ -46,7 +47,7 @@ pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
         }
         end += HEADER_BYTES + size;
     }
-    // Damaged headers are left to the reader, which says so.
+    // Damaged headers are left to the reader, which reports them.
     let damaged = buffer.get(end..end + HEADER_BYTES).is_some_and(|header| block_bytes(header).is_none());
     if damaged {
         next_block(&buffer[end + 1..]).map(|at| end + 1 + at).or(Some(buffer.len()))
@@ -55,7 +56,7 @@ pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the next header may be.
+/// Returns the offset of the next possible header.
 fn next_block(bytes: &[u8]) -> Option<usize> {
     bytes.windows(HEADER_BYTES).position(|header| block_bytes(header).is_some())
 }
@@ -82,8 +83,8 @@ pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
                 let left = rest.len() - HEADER_BYTES;
                 let what = format!("the file ends after {left} of the {size} bytes of a block");
                 reader.out.damage(here, (size - left) as u64, what);
-                // The complete chains of a block that is cut short can be read all the same. That the last one
-                // is no longer complete is no damage of its own.
+                // The complete chains of a truncated block can still be read. That the last one is incomplete
+                // is not counted as separate damage.
                 reader.cut_short = true;
                 reader.block(&rest[HEADER_BYTES..], here + HEADER_BYTES as u64);
                 at = chunk.len();
@@ -106,16 +107,16 @@ pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
     reader.out.finish()
 }
 
-/// Reads chains and joins those that belong to one game.
+/// Reader of chains, which joins those that belong to one game.
 struct Reader<'c> {
     out: Collector<'c>,
     /// The positions of the game so far.
     plies: Vec<Ply>,
     /// Its result, White's view, −1 to 1.
     result: i16,
-    /// The position and ply that the next chain begins with if it goes on with the game.
+    /// The position and ply that the next chain begins with if it continues the game.
     next_ply: Option<(Chess, u16)>,
-    /// Whether the block being read is the beginning of one.
+    /// True if the block being read is truncated.
     cut_short: bool,
 }
 
@@ -130,7 +131,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a chain; returns its bytes, or `None` if what follows in the block cannot be read.
+    /// Reads a chain. Returns its number of bytes, or `None` if the rest of the block cannot be parsed.
     fn chain(&mut self, bytes: &[u8], offset: u64) -> Option<usize> {
         let (Some(stem), Some(count)) =
             (bytes.first_chunk::<STEM_BYTES>(), bytes.get(STEM_BYTES..STEM_BYTES + 2))
@@ -173,7 +174,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Begins a chain: goes on with the game or ends it.
+    /// Begins a chain: continues the game or ends it.
     fn begin(&mut self, stem: &Stem) {
         let turn = stem.position.turn();
         let result = turn.fold_wb(stem.result, -stem.result);
@@ -187,7 +188,7 @@ impl Reader<'_> {
         self.result = result;
     }
 
-    /// Reads the moves and scores after a stem; the error says after how many, and what is wrong.
+    /// Reads the moves and scores after a stem. The error is the number of moves read, and the reason.
     fn moves(&mut self, stem: Stem, text: &[u8], count: usize) -> Result<usize, (usize, &'static str)> {
         let mut bits = BitReader::new(text);
         let Stem { mut position, mut next, mut score, mut ply, .. } = stem;

@@ -1,8 +1,7 @@
 //! Moves of a chain: the number of the piece among those of its side, then the number of the target among
 //! those that the piece attacks or may step to. Both count squares from a1.
 //!
-//! Legality plays no part in the numbers, with one exception: an en passant capture is counted only if it is
-//! legal.
+//! The numbers ignore legality, with one exception: an en passant capture is counted only if it is legal.
 
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
 
@@ -12,7 +11,7 @@ use crate::legality::{is_last_step, is_legal_within_reach, reach};
 /// Roles of promotions in the order of their numbers.
 pub(super) const PROMOTIONS: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
-/// Reads the move of the side to move; `None` if the numbers stand for no legal move or the bits end.
+/// Reads the move of the side to move; `None` if the numbers are not a legal move or the bits end.
 pub(super) fn read_move(position: &Chess, bits: &mut BitReader<'_>) -> Option<Move> {
     let board = position.board();
     let own = board.by_color(position.turn());
@@ -75,17 +74,17 @@ fn normal(position: &Chess, role: Role, from: Square, to: Square) -> Move {
     Move::Normal { role, from, capture: position.board().role_at(to), to, promotion: None }
 }
 
-/// The rooks with which the side to move may still castle.
+/// Returns the rooks with which the side to move may still castle.
 fn castling_rooks(position: &Chess) -> Bitboard {
     position.castles().castling_rights() & Bitboard::from_rank(position.turn().backrank())
 }
 
-/// The square with a number.
+/// Returns the square with a number.
 fn nth(squares: Bitboard, number: u32) -> Option<Square> {
     squares.into_iter().nth(number as usize)
 }
 
-/// How many squares come before one.
+/// Returns the number of squares before one.
 fn rank_of(squares: Bitboard, square: Square) -> u32 {
     (squares.0 & ((1 << u32::from(square)) - 1)).count_ones()
 }
@@ -96,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Every legal move of positions on random walks, among them castling, promotions and en passant.
+        /// Every legal move of positions on random walks, including castling, promotions and en passant.
         #[test]
         fn every_legal_move_comes_back(choices in proptest::collection::vec(any::<u16>(), 0..120)) {
             let mut position = Chess::default();

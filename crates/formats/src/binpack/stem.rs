@@ -10,14 +10,14 @@ use super::bits::{signed, unsigned};
 use super::moves::PROMOTIONS;
 use crate::packed::{CODE_BYTES, Planes, board, codes, roles};
 
-/// Bytes of a stem.
+/// Number of bytes of a stem.
 pub(super) const STEM_BYTES: usize = 32;
 
 /// A pawn that has just made a double step and may be captured en passant.
 const DOUBLE_STEP: u8 = 12;
 /// A white rook with which White may castle.
 const WHITE_CASTLING_ROOK: u8 = 13;
-/// A black one.
+/// A black rook with which Black may castle.
 const BLACK_CASTLING_ROOK: u8 = 14;
 /// The black king if Black is to move.
 const BLACK_KING_TO_MOVE: u8 = 15;
@@ -35,17 +35,17 @@ pub(super) struct Stem {
     pub score: i16,
     /// 1, 0 or −1, the side to move's view.
     pub result: i16,
-    /// Plies since the beginning of the game, which the position's own move number may not agree with.
+    /// Plies since the beginning of the game, which may differ from the position's own move number.
     pub ply: u16,
 }
 
-/// What cannot be read of a stem.
+/// Reason why a stem cannot be used.
 pub(super) enum StemError {
-    /// The position is none, or no legal one.
+    /// The position is invalid or not legal.
     Position(&'static str),
     /// The move is not legal.
     Move,
-    /// The result is none of three.
+    /// The result is not one of three.
     Result,
 }
 
@@ -66,7 +66,7 @@ impl Stem {
         Ok(Self { position, next, score: signed(number(26)), result, ply })
     }
 
-    /// `None` if the format cannot express the position.
+    /// Writes the stem; `None` if the format cannot express the position.
     pub fn write(&self) -> Option<[u8; STEM_BYTES]> {
         let position = &self.position;
         let mut bytes = [0; STEM_BYTES];
@@ -159,7 +159,7 @@ fn write_codes(position: &Chess) -> Option<[u8; CODE_BYTES]> {
     codes(board.occupied().0, planes)
 }
 
-/// The kinds of moves, by their two highest bits.
+/// Kinds of moves, by their two highest bits.
 mod kind {
     pub const NORMAL: u16 = 0;
     pub const PROMOTION: u16 = 1;

@@ -8,11 +8,11 @@ use super::stem::{MAX_PLY, Stem};
 use super::{HEADER_BYTES, MAGIC, moves};
 use crate::NO_SCORE;
 
-/// Bytes of chains after which a block ends, as in Stockfish's writer.
+/// Number of bytes of chains after which a block ends, as in Stockfish's writer.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Writes positions as chains: those that follow from the one before by its move, with the same result, go on
-/// with its chain.
+/// Writer of positions as chains: positions that follow from the one before by its move, with the same
+/// result, continue its chain.
 #[derive(Default)]
 pub struct BinpackWriter {
     /// The chains of the block so far.
@@ -25,8 +25,8 @@ pub struct BinpackWriter {
 }
 
 impl BinpackWriter {
-    /// Appends a position, and a block to `out` when one is full. Returns whether the format can express it:
-    /// Chess960 castling rights have no place in it.
+    /// Appends a position, and a block to `out` when one is full. Returns true if the format can express it:
+    /// it has no Chess960 castling rights.
     pub fn push(&mut self, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
         let position = &origin.position;
         let turn = position.turn();
@@ -89,7 +89,7 @@ impl BinpackWriter {
     }
 }
 
-/// The move of an entry that goes on with the one before, if it does.
+/// Returns the move by which an entry continues the one before, if it does.
 fn continuation(last: &Stem, entry: &Stem) -> Option<Move> {
     let next = entry.next?;
     let played = last.next?;

@@ -1,4 +1,4 @@
-//! The threads of an extraction: each reads chunks and computes features.
+//! Threads of an extraction, which read chunks and compute features.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The list of all games that were left out or cut short, one line per game.
+//! List of all games that were left out or cut short, one line per game.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use gputexel_files::AtomicFile;
 use gputexel_files::{Error, Result};
 
-/// A file that only appears once it is complete.
+/// File that only appears once it is complete.
 pub struct SkippedList {
     path: PathBuf,
     file: BufWriter<AtomicFile>,
 }
 
 impl SkippedList {
+    /// Creates the list, which appears at `path` once it is complete.
+    ///
     /// # Errors
     /// [`Error::Exists`] when `path` exists and `force` is not set, [`Error::Io`] when its folder
     /// cannot be written.

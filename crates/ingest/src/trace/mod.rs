@@ -66,7 +66,7 @@ pub struct ImportSettings {
 }
 
 impl ImportSettings {
-    /// Default settings for a schema.
+    /// Returns the default settings for a schema.
     pub fn new(schema: CompiledSchema) -> Self {
         Self {
             schema: Arc::new(schema),
@@ -87,8 +87,8 @@ impl ImportSettings {
 ///
 /// # Errors
 /// [`Error::Usage`](gputexel_files::Error::Usage) for contradictory settings or an output that exists;
-/// [`Error::Input`](gputexel_files::Error::Input) when an input's indices do not start where the schema says,
-/// too many of its lines are bad, or it has no positions;
+/// [`Error::Input`](gputexel_files::Error::Input) when an input's indices do not start where the schema
+/// declares, too many of its lines are bad, or it has no positions;
 /// [`Error::Interrupted`](gputexel_files::Error::Interrupted) after `cancel`. In all these cases, nothing is
 /// written.
 pub fn import(
@@ -101,20 +101,17 @@ pub fn import(
     pipeline::run(inputs, settings, output, hooks, None)
 }
 
-/// Traces that a command has answered with, in place of those that a user names.
+/// Origin of traces printed by a command, in place of traces that a user names.
 pub(crate) struct Answers<'a> {
-    /// The positions that each trace answers, which the dataset names as its sources.
+    /// Positions of each trace, which the dataset names as its sources.
     pub positions: &'a [PathBuf],
-    /// For the dataset.
+    /// Record for the dataset.
     pub record: TracingRecord,
     /// Receives a leaf for each row: the line of its position, and its features.
     pub leaves: Option<&'a mut Vec<Leaf>>,
 }
 
-/// As [`import`], of traces whose lines answer those of positions.
-///
-/// # Errors
-/// Those of [`import`].
+/// Imports as [`import`] traces printed for the positions of `answers`.
 pub(crate) fn import_answers(
     traces: &[PathBuf],
     settings: &ImportSettings,

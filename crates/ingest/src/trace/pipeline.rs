@@ -1,4 +1,4 @@
-//! The threads of an import: each reads the lines of chunks.
+//! Threads of an import, which read the lines of chunks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

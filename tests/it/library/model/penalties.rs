@@ -1,5 +1,5 @@
-//! Penalties against what they are said to be: their matrices against finite differences of the sums of squares
-//! that define them, and against what they leave free.
+//! Compares penalties with their definitions: their matrices with finite differences of the sums of squares
+//! that define them, and with the distances they leave free.
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{
@@ -9,7 +9,7 @@ use gputexel::model::{
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A parameter in a group.
+/// Returns a parameter in a group.
 fn one(name: impl Into<String>, group: &str, place: Option<Place>) -> (Feature, ImportedParameter) {
     let parameter = ImportedParameter { place, ..Default::default() };
     (Feature { name: name.into(), group: group.to_string() }, parameter)
@@ -19,7 +19,7 @@ fn line(name: &str) -> Option<Place> {
     Some(Place::Line(name.to_string()))
 }
 
-/// A table of squares.
+/// Returns a table of squares.
 fn board(table: &str, group: &str, squares: impl Iterator<Item = u8>) -> Vec<(Feature, ImportedParameter)> {
     let place = |square| Some(Place::Square(table.to_string(), square));
     squares.map(|square| one(format!("{table}_{square}"), group, place(square))).collect()
@@ -31,8 +31,9 @@ fn set(parameters: Vec<(Feature, ImportedParameter)>) -> FeatureSet {
     FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap()
 }
 
-/// A schema with all kinds of structure: a group that is a board, one with two boards (whole and half), two lines
-/// whose parameters alternate and loose parameters, one with what is not tuned, and one without structure.
+/// Creates a schema with all kinds of structure: a group that is a board, one with two boards (whole and
+/// half), two lines whose parameters alternate and loose parameters, one with untuned parameters, and one
+/// without structure.
 fn imported() -> FeatureSet {
     let mut all = board("knights", "knight", (0..64).map(|index| index ^ 56));
     all.push(one("king_tropism", "king", None));
@@ -63,13 +64,13 @@ fn sets() -> [FeatureSet; 3] {
     [computed(FeatureKind::Pst), computed(FeatureKind::Classical), imported()]
 }
 
-/// All penalties of a set, with the number of its parameters.
+/// Returns all penalties of a set, with the number of its parameters.
 fn all(set: &FeatureSet) -> (Vec<Penalty>, usize) {
     let of_kind = |kind| penalties(set, kind);
     (PenaltyKind::ALL.into_iter().flat_map(of_kind).collect(), 2 * set.features.len())
 }
 
-/// Σ weight · (Σ factor · δ)², in squares of pawns.
+/// Returns Σ weight · (Σ factor · δ)², in squares of pawns.
 fn sum(penalty: &Penalty, delta: &[f64]) -> f64 {
     let terms = penalty.terms().into_iter().map(|term| {
         let inner: f64 = term.factors.iter().map(|&(i, factor)| factor * delta[i as usize]).sum();
@@ -82,7 +83,7 @@ fn random(rng: &mut Xoshiro256PlusPlus, size: usize) -> Vec<f64> {
     (0..size).map(|_| rng.random_range(-100.0..100.0)).collect()
 }
 
-/// The parameters of a form, each once.
+/// Returns the parameters of a form, each once.
 fn indices(form: &Form) -> Vec<usize> {
     let mut all: Vec<u32> = match form {
         Form::Set(set) => set.clone(),
@@ -154,7 +155,7 @@ fn matrices_are_half_the_second_derivatives() {
             let mut delta = random(&mut rng, size);
             let value = sum(penalty, &delta);
             assert!((matrix.form(&delta, &delta) - value).abs() < 1e-11 * value, "{name}");
-            // Differences of a quadratic function have no error but that of rounding, whatever the step.
+            // Differences of a quadratic function have only rounding errors, for any step.
             let gradient: Vec<f64> = matrix.times(&delta).iter().map(|value| 2.0 * value).collect();
             let scale = gradient.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
             let own = indices(&penalty.form);
@@ -175,7 +176,7 @@ fn matrices_are_half_the_second_derivatives() {
                 let (second, expected) = (corners / (4.0 * step * step), 2.0 * matrix.entry(i, j));
                 assert!((second - expected).abs() < 1e-12 * value, "{name}: {second} for {expected}");
             }
-            // What it does not concern has no entries.
+            // Other parameters have no entries.
             let outside = matrix.entries().filter(|(i, ..)| own.binary_search(&(*i as usize)).is_err());
             assert_eq!(outside.count(), 0, "{name}");
         }
@@ -201,7 +202,7 @@ fn values_are_those_of_plain_loops() {
     is("ridge:pawn.mg", pawn_squares().map(|square| pawn(square).powi(2)).sum());
     let mean = pawn_squares().map(pawn).sum::<f64>() / 48.0;
     is("mean:pawn.mg", pawn_squares().map(|square| (pawn(square) - mean).powi(2)).sum());
-    // Every pair of neighbors is met from both sides.
+    // Every pair of neighbors is visited from both sides.
     let neighbors = |(file, rank): (i32, i32), other: (i32, i32)| match (
         (file - other.0).abs(),
         (rank - other.1).abs(),
@@ -240,7 +241,7 @@ fn values_are_those_of_plain_loops() {
     is("phases:king", differences.iter().map(|difference| (difference - mean).powi(2)).sum());
 }
 
-/// A distance that a penalty leaves free, as far as its doc comment says.
+/// Returns a distance that a penalty leaves free according to its doc comment.
 fn free(penalty: &Penalty, rng: &mut Xoshiro256PlusPlus, size: usize) -> Option<Vec<f64>> {
     let mut delta = vec![0.0; size];
     let numbers = random(rng, 64);
@@ -343,7 +344,7 @@ fn groups_of_imported_sets_are_taken_apart() {
     let eg = vec![at(count + first, count + first + 3), at(count + first + 4, count + first + 8)];
     assert_eq!(of(PenaltyKind::Smooth, "mobility.mg"), Form::Lines(mg));
     assert_eq!(of(PenaltyKind::Smooth, "mobility.eg"), Form::Lines(eg));
-    // One value for both phases never differs, and has no say in the mean of differences.
+    // A single value for both phases never differs, and does not enter the mean of differences.
     let Form::Pairs(pairs) = of(PenaltyKind::Phases, "mobility") else { panic!() };
     assert_eq!(pairs.iter().map(|pair| pair.0 - first).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6]);
     // Half a board has nothing to mirror.
@@ -421,7 +422,7 @@ fn weights_are_parsed_and_later_ones_replace_earlier_ones() {
     assert_eq!(weights(&pst, "mean:rook.mg=7,mean=1"), weights(&pst, "mean=1"));
     // Kinds do not replace each other.
     assert_eq!(weights(&pst, "mean:rook.mg=7,smooth:rook.mg=1").len(), 2);
-    // Names with signs that are used elsewhere.
+    // Names containing characters of the syntax.
     let odd = set(vec![one("a", "x=1:y", line("l")), one("b", "x=1:y", line("l"))]);
     assert_eq!(weights(&odd, "smooth:x=1:y.mg=3"), named(&[("smooth:x=1:y.mg", 3.0)]));
     let parts = named(&[("smooth:king.mg", 1.0), ("smooth:king.eg", 1.0)]);
@@ -546,7 +547,7 @@ fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
         penalty.validate(size).unwrap();
         assert!(indices(&penalty.form).iter().all(|i| supported[i % count]), "{}", penalty.name());
     }
-    // Whatever they are, the others lose nothing.
+    // Features that occur everywhere lose nothing.
     let everywhere = supported_penalties(&set, full.clone(), &vec![1; count]);
     assert_eq!(everywhere, full);
     let nowhere = supported_penalties(&set, full, &vec![0; count]);

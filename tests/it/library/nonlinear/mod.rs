@@ -1,4 +1,4 @@
-//! Traces of evaluations that are not linear, with the examples of the documentation.
+//! Traces of nonlinear evaluations, with the examples of the documentation.
 
 mod engines;
 mod refusals;
@@ -11,7 +11,7 @@ use gputexel::dataset::{self as dataset, Dataset};
 use gputexel::extraction::Hooks;
 use gputexel::trace::{CompiledSchema, Division, ImportReport, ImportSettings, Reference, Schema, import};
 
-/// The JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.
+/// Returns the JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.
 fn examples() -> Vec<String> {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/nonlinear.md"));
     let blocks = page.split("```json\n").skip(1);
