@@ -1,9 +1,9 @@
 //! A preconditioner of blocks on the diagonal, each with its Cholesky factor.
 
-use faer::linalg::solvers::{Llt, Solve};
 use rayon::prelude::*;
 
 use super::MatrixBlock;
+use super::linalg::Cholesky;
 use gputexel_files::{Error, Result};
 
 /// Smallest damping, relative to the diagonal: what f32 sums leave uncertain.
@@ -14,7 +14,7 @@ const MIN_DAMPING: f64 = 1e-6;
 pub(crate) struct BlockPreconditioner {
     /// The diagonal of the matrix, without damping; 0 for a coordinate that no position has.
     pub diagonal: Vec<f64>,
-    factors: Vec<(Vec<u32>, Llt<f64>)>,
+    factors: Vec<(Vec<u32>, Cholesky)>,
 }
 
 impl BlockPreconditioner {
@@ -41,17 +41,17 @@ impl BlockPreconditioner {
     /// The product of the inverse with a vector.
     pub(crate) fn solve(&self, vector: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; vector.len()];
-        let solved: Vec<faer::Col<f64>> = self
+        let solved: Vec<Vec<f64>> = self
             .factors
             .par_iter()
             .map(|(coordinates, factor)| {
-                let mut own = faer::Col::from_fn(coordinates.len(), |i| vector[coordinates[i] as usize]);
-                factor.solve_in_place(own.as_mat_mut());
+                let mut own: Vec<f64> = coordinates.iter().map(|&i| vector[i as usize]).collect();
+                factor.solve(&mut own);
                 own
             })
             .collect();
         for ((coordinates, _), solved) in self.factors.iter().zip(solved) {
-            coordinates.iter().zip(solved.iter()).for_each(|(&i, value)| out[i as usize] = *value);
+            coordinates.iter().zip(solved).for_each(|(&i, value)| out[i as usize] = value);
         }
         out
     }
@@ -61,7 +61,7 @@ fn factor(
     MatrixBlock { coordinates, values }: &MatrixBlock,
     mut damping: f64,
     largest: f64,
-) -> Result<Llt<f64>> {
+) -> Result<Cholesky> {
     let size = coordinates.len();
     if values.iter().any(|value| !value.is_finite()) {
         return Err(Error::Numeric("Gauss-Newton: the matrix is not finite".to_string()));
@@ -75,10 +75,10 @@ fn factor(
                 false => value,
             }
         };
-        match faer::Mat::from_fn(size, size, entry).llt(faer::Side::Lower) {
-            Ok(factor) => return Ok(factor),
-            Err(_) if damping < 1e6 => damping *= 10.0,
-            Err(_) => {
+        match Cholesky::new(size, entry) {
+            Some(factor) => return Ok(factor),
+            None if damping < 1e6 => damping *= 10.0,
+            None => {
                 let reason = "Gauss-Newton: a block of the matrix is not positive definite";
                 return Err(Error::Numeric(reason.to_string()));
             }

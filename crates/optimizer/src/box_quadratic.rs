@@ -4,7 +4,7 @@
 //! the free coordinates, stop at the first blocking bound and fix that coordinate, release the fixed
 //! coordinates whose descent direction points inward. If no bound blocks, this is a single Cholesky solve.
 
-use faer::linalg::solvers::Solve;
+use super::linalg::Cholesky;
 
 /// Minimizes ½ δᵀ A δ + gᵀ δ over low ≤ δ ≤ high, starting from δ = 0, which lies in the box. `matrix` is
 /// A(i, j). `None` if A is not positive definite on the free coordinates.
@@ -26,10 +26,9 @@ pub(super) fn minimize(
         let free: Vec<usize> = (0..n).filter(|&i| !fixed[i]).collect();
         let mut target = step.clone();
         if !free.is_empty() {
-            let reduced = faer::Mat::from_fn(free.len(), free.len(), |i, j| matrix(free[i], free[j]));
-            let factor = reduced.llt(faer::Side::Lower).ok()?;
-            let mut change = faer::Col::from_fn(free.len(), |i| -slope(&step, free[i]));
-            factor.solve_in_place(change.as_mat_mut());
+            let factor = Cholesky::new(free.len(), |i, j| matrix(free[i], free[j]))?;
+            let mut change: Vec<f64> = free.iter().map(|&i| -slope(&step, i)).collect();
+            factor.solve(&mut change);
             for (i, &at) in free.iter().enumerate() {
                 target[at] += change[i];
             }

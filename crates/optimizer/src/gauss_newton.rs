@@ -7,11 +7,11 @@
 //! of the largest diagonal entry, prevents drift along directions without curvature (adding a constant to all
 //! king squares).
 
-use faer::linalg::solvers::Solve;
 use serde::{Deserialize, Serialize};
 
 use super::damping::{Damping, largest_slope};
 use super::description::l2_text;
+use super::linalg::Cholesky;
 use super::{Best, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Advice, Error, Result};
@@ -182,11 +182,10 @@ impl GaussNewton {
 
 /// δ with A δ = −g by Cholesky decomposition; `None` if A is not positive definite.
 fn solve(matrix: &dyn Fn(usize, usize) -> f64, gradient: &[f64]) -> Option<Vec<f64>> {
-    let size = gradient.len();
-    let factor = faer::Mat::from_fn(size, size, matrix).llt(faer::Side::Lower).ok()?;
-    let mut step = faer::Col::from_fn(size, |i| -gradient[i]);
-    factor.solve_in_place(step.as_mat_mut());
-    Some(step.iter().copied().collect())
+    let factor = Cholesky::new(gradient.len(), matrix)?;
+    let mut step: Vec<f64> = gradient.iter().map(|slope| -slope).collect();
+    factor.solve(&mut step);
+    Some(step)
 }
 
 impl Optimizer for GaussNewton {

@@ -6,11 +6,11 @@
 //! the matrix leaves out. Coordinates at a bound that the gradient pushes against rest; the others move along the
 //! projection of the direction onto the box.
 
-use faer::linalg::solvers::{Llt, Solve};
 use serde::{Deserialize, Serialize};
 
 use super::damping::largest_slope;
 use super::description::l2_text;
+use super::linalg::Cholesky;
 use super::{Best, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space};
 use gputexel_evaluator::Evaluations;
 use gputexel_files::{Error, Result};
@@ -67,7 +67,7 @@ struct Descent {
     matrix: Vec<f64>,
     damping: f64,
     /// Coordinates that move, and the factor of their part of the matrix.
-    factor: Option<(Vec<bool>, Llt<f64>)>,
+    factor: Option<(Vec<bool>, Cholesky)>,
     point: Vec<f64>,
     loss: f64,
     gradient: Vec<f64>,
@@ -158,10 +158,10 @@ impl Descent {
             vector.iter_mut().zip(*change).for_each(|(v, y)| *v -= *alpha * y);
         }
         let places: Vec<usize> = (0..free.len()).filter(|&i| free[i]).collect();
-        let mut solved = faer::Col::from_fn(places.len(), |i| vector[places[i]]);
-        factor.solve_in_place(solved.as_mat_mut());
+        let mut solved: Vec<f64> = places.iter().map(|&at| vector[at]).collect();
+        factor.solve(&mut solved);
         vector.fill(0.0);
-        places.iter().enumerate().for_each(|(i, &at)| vector[at] = solved[i]);
+        places.iter().zip(solved).for_each(|(&at, value)| vector[at] = value);
         for (alpha, (step, change, product)) in alphas.iter().zip(&pairs) {
             let beta = dot(change, &vector) / product;
             vector.iter_mut().zip(*step).for_each(|(v, s)| *v += (alpha - beta) * s);
@@ -223,7 +223,7 @@ impl Descent {
 }
 
 /// The factor of the damped matrix on the free coordinates.
-fn factor(matrix: &[f64], damping: f64, free: &[bool]) -> Result<Llt<f64>> {
+fn factor(matrix: &[f64], damping: f64, free: &[bool]) -> Result<Cholesky> {
     let size = free.len();
     let places: Vec<usize> = (0..size).filter(|&i| free[i]).collect();
     let largest = (0..size).map(|i| matrix[i * size + i]).fold(0.0, f64::max);
@@ -233,10 +233,10 @@ fn factor(matrix: &[f64], damping: f64, free: &[bool]) -> Result<Llt<f64>> {
             let value = matrix[places[i] * size + places[j]];
             if i == j { value * (1.0 + damping) + RIDGE * largest } else { value }
         };
-        match faer::Mat::from_fn(places.len(), places.len(), entry).llt(faer::Side::Lower) {
-            Ok(factor) => return Ok(factor),
-            Err(_) if damping < 1e6 => damping = (10.0 * damping).max(1e-8),
-            Err(_) => return Err(Error::Numeric("L-BFGS: the matrix is not positive definite".to_string())),
+        match Cholesky::new(places.len(), entry) {
+            Some(factor) => return Ok(factor),
+            None if damping < 1e6 => damping = (10.0 * damping).max(1e-8),
+            None => return Err(Error::Numeric("L-BFGS: the matrix is not positive definite".to_string())),
         }
     }
 }

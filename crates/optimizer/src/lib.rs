@@ -15,6 +15,7 @@ mod details;
 mod gauss_newton;
 mod gauss_newton_cg;
 mod hybrid;
+pub mod linalg;
 mod local;
 mod particle_swarm;
 mod products;

@@ -12,10 +12,9 @@
 
 use std::collections::VecDeque;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
+use super::linalg::{View, multiply};
 use super::{Space, box_quadratic};
 
 /// Number of pairs stored per member.
@@ -161,13 +160,13 @@ impl<'a> QuasiNewton<'a> {
             .filter_map(|(member, open)| open.map(|open| (member, open)))
             .collect();
         // One matrix product for all members whose step was accepted.
-        let vectors = Mat::from_fn(size, taken.len(), |i, m| taken[m].1.0[i]);
-        let mut products = Mat::zeros(size, taken.len());
-        let inverse = MatRef::from_row_major_slice(shared, size, size);
-        matmul(&mut products, Accum::Replace, inverse, &vectors, 1.0, Par::Seq);
-        taken.par_iter_mut().enumerate().for_each(|(m, (member, (_, alphas)))| {
-            let product = (0..size).map(|i| products[(i, m)]).collect();
-            member.second_loop(space, product, alphas);
+        let vectors: Vec<f64> = taken.iter().flat_map(|(_, (vector, _))| vector).copied().collect();
+        let mut products = vec![0.0; vectors.len()];
+        let vectors = View::new(&vectors, taken.len(), size);
+        multiply(1.0, vectors, View::new(shared, size, size), 0.0, &mut products);
+        let products = products.par_chunks(size.max(1));
+        taken.par_iter_mut().zip(products).for_each(|((member, (_, alphas)), product)| {
+            member.second_loop(space, product.to_vec(), alphas);
         });
     }
 

@@ -1,8 +1,6 @@
 //! The quadratic model of the loss of each fold around a point, from which what a run without that fold would
 //! find follows by one linear system.
 
-use faer::linalg::solvers::Solve;
-use faer::{Col, Mat, Side};
 use rayon::prelude::*;
 
 use super::pulled::Pulled;
@@ -11,6 +9,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_evaluator::{Evaluator, Population, Request};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
+use gputexel_optimizer::linalg::{Cholesky, dot, solve_general};
 
 /// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
 const RIDGE: f64 = 1e-10;
@@ -144,10 +143,12 @@ impl FoldModel {
         let mut place = vec![usize::MAX; n];
         free.iter().enumerate().for_each(|(at, &i)| place[i] = at);
         let less = without.map(|fold| &self.folds[fold]);
-        let mut matrix = Mat::from_fn(free.len(), free.len(), |a, b| {
-            let at = free[a] * n + free[b];
-            self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at])
-        });
+        let count = free.len();
+        let mut matrix = Vec::with_capacity(count * count);
+        for (a, b) in free.iter().flat_map(|&a| free.iter().map(move |&b| (a, b))) {
+            let at = a * n + b;
+            matrix.push(self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at]));
+        }
         let mut slope: Vec<f64> = free
             .iter()
             .map(|&i| self.whole.gradient[i] - less.map_or(0.0, |fold| fold.gradient[i]))
@@ -158,29 +159,31 @@ impl FoldModel {
             for (i, j, value) in pulled.matrix.entries() {
                 let (a, b) = (place[i as usize], place[j as usize]);
                 if a != usize::MAX && b != usize::MAX {
-                    matrix[(a, b)] += 2.0 * weight * value;
+                    matrix[a * count + b] += 2.0 * weight * value;
                 }
             }
             for (slope, &i) in slope.iter_mut().zip(free) {
                 *slope += 2.0 * weight * pulled.linear[i];
             }
         }
-        let largest = (0..free.len()).map(|a| matrix[(a, a)]).fold(0.0, f64::max);
-        let diagonal: Vec<f64> = (0..free.len()).map(|a| matrix[(a, a)]).collect();
+        let diagonal: Vec<f64> = (0..count).map(|a| matrix[a * count + a]).collect();
+        let largest = diagonal.iter().copied().fold(0.0, f64::max);
         let mut ridge = RIDGE * largest;
         let factor = loop {
-            for (a, &value) in diagonal.iter().enumerate() {
+            let entry = |a: usize, b: usize| match matrix[a * count + b] {
+                value if a != b => value,
                 // A coordinate without data stays where it is.
-                matrix[(a, a)] = if value <= 0.0 { 1.0 } else { value + ridge };
-            }
-            match matrix.llt(Side::Lower) {
-                Ok(factor) => break factor,
-                Err(_) if ridge > 1e-3 * largest => {
+                value if value <= 0.0 => 1.0,
+                value => value + ridge,
+            };
+            match Cholesky::new(count, entry) {
+                Some(factor) => break factor,
+                None if ridge > 1e-3 * largest => {
                     return Err(Error::Numeric(
                         "the matrix of the folds is not positive definite".to_string(),
                     ));
                 }
-                Err(_) => ridge *= 10.0,
+                None => ridge *= 10.0,
             }
         };
         Ok(System { factor, slope })
@@ -273,18 +276,16 @@ impl FoldModel {
             return step.to_vec();
         }
         let count = places.len();
-        let mut columns = Mat::<f64>::zeros(self.free.len(), count);
-        places.iter().enumerate().for_each(|(at, &place)| columns[(place, at)] = 1.0);
-        system.factor.solve_in_place(columns.as_mut());
-        let inner = Mat::from_fn(count, count, |a, b| columns[(places[a], b)]);
-        let mut multipliers = Col::from_fn(count, |at| {
-            let i = self.free[places[at]];
-            back[i] - step[i]
-        });
-        inner.partial_piv_lu().solve_in_place(multipliers.as_mat_mut());
-        let moved = &columns * &multipliers;
+        let mut columns = vec![0.0; self.free.len() * count];
+        places.iter().enumerate().for_each(|(at, &place)| columns[place * count + at] = 1.0);
+        system.factor.solve_columns(&mut columns, count);
+        let inner = places.iter().flat_map(|place| &columns[place * count..][..count]).copied().collect();
+        let distances = places.iter().map(|&place| back[self.free[place]] - step[self.free[place]]).collect();
+        let multipliers = solve_general(inner, distances);
         let mut held = step.to_vec();
-        self.free.iter().enumerate().for_each(|(place, &i)| held[i] += moved[place]);
+        for (&i, row) in self.free.iter().zip(columns.chunks_exact(count)) {
+            held[i] += dot(row, &multipliers);
+        }
         // Exactly, whatever rounding errors leave.
         places.iter().for_each(|&place| held[self.free[place]] = back[self.free[place]]);
         held
@@ -297,10 +298,10 @@ impl FoldModel {
         let n = self.whole.gradient.len();
         let trace = || {
             let count = self.free.len();
-            let mut matrix =
-                Mat::from_fn(count, count, |a, b| self.whole.matrix[self.free[a] * n + self.free[b]]);
-            system.factor.solve_in_place(matrix.as_mut());
-            (0..count).map(|a| matrix[(a, a)]).sum()
+            let row = |&a: &usize| self.free.iter().map(move |&b| self.whole.matrix[a * n + b]);
+            let mut matrix: Vec<f64> = self.free.iter().flat_map(row).collect();
+            system.factor.solve_columns(&mut matrix, count);
+            matrix.iter().step_by(count + 1).sum()
         };
         Ok(WholeFit { step, effective: if effective { trace() } else { f64::NAN } })
     }
@@ -308,16 +309,15 @@ impl FoldModel {
 
 /// A factored linear system.
 struct System {
-    factor: faer::linalg::solvers::Llt<f64>,
+    factor: Cholesky,
     slope: Vec<f64>,
 }
 
 impl System {
     fn solve(&self, right: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
-        let values: Vec<f64> = right.collect();
-        let mut column = Col::from_fn(values.len(), |i| values[i]);
-        self.factor.solve_in_place(column.as_mat_mut());
-        column.iter().copied().collect()
+        let mut values: Vec<f64> = right.collect();
+        self.factor.solve(&mut values);
+        values
     }
 }
 

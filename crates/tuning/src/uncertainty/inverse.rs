@@ -3,15 +3,13 @@
 //! Some directions have no curvature: a constant added to all king squares changes no score. The matrix is
 //! scaled to a diagonal of about one, so that rare features are not mistaken for such directions, and
 //! inverted on the eigenvectors whose eigenvalue is not negligible (the Moore–Penrose inverse of the scaled
-//! matrix); if no eigenvalue can be negligible, a Cholesky factorization suffices. Along a direction without
-//! curvature this preserves the curvature-weighted mean of its parameters. Damping relative to the diagonal
-//! does the same, so the inverse belongs to the solution that Gauss–Newton finds.
+//! matrix): the directions left out get the largest eigenvalue, and what the inverse has of it is subtracted; if no
+//! eigenvalue can be negligible, a Cholesky factorization suffices. Along a direction without curvature this preserves the
+//! curvature-weighted mean of its parameters. Damping relative to the diagonal does the same, so the inverse belongs to the solution that Gauss–Newton finds.
 
-use faer::linalg::matmul::matmul;
-use faer::linalg::solvers::DenseSolveCore;
-use faer::{Accum, Mat, Par, Side};
-
+use super::eigen::Eigen;
 use gputexel_files::{Error, Result};
+use gputexel_optimizer::linalg::{Cholesky, View, add_square, mirror};
 
 /// Directions with an eigenvalue below this fraction of the largest one (of the scaled matrix) count as
 /// undetermined. Rounding leaves 1e-14 where the true value is 0.
@@ -45,26 +43,30 @@ pub(super) fn invert(
         return Ok(inverse);
     }
     let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
-    let product = match definite(scaled(matrix, size, free, &scale)?) {
+    let product = match definite(scaled(matrix, size, free, &scale)?, n) {
         Some(product) => product,
         None => {
-            let (values, vectors) = decompose(matrix, size, free, &scale)?;
-            let largest = values.iter().copied().fold(0.0, f64::max);
-            let kept: Vec<usize> = (0..n).filter(|&i| values[i] > NEGLIGIBLE * largest).collect();
-            inverse.undetermined = n - kept.len();
+            let Lifted { matrix: lifted, left_out, values, largest } = lift(matrix, size, free, &scale)?;
+            inverse.undetermined = values.len();
             inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
-            // Q Λ^−½; the inverse is its product with its transpose.
-            let root = Mat::from_fn(n, kept.len(), |i, k| vectors[(i, kept[k])] / values[kept[k]].sqrt());
-            drop(vectors);
-            let mut product = Mat::zeros(n, n);
-            matmul(&mut product, Accum::Replace, &root, root.transpose(), 1.0, Par::Seq);
-            product
+            match largest > 0.0 {
+                true => {
+                    let factor = Cholesky::new(n, |i, j| lifted[i * n + j]).ok_or_else(failed)?;
+                    drop(lifted);
+                    let mut product = factor.inverse();
+                    let left_out = View::new(&left_out, values.len(), n).transpose();
+                    add_square(-1.0 / largest, left_out, &mut product, n);
+                    mirror(&mut product, n);
+                    product
+                }
+                false => lifted,
+            }
         }
     };
     inverse.matrix = vec![0.0; size * size];
     for (i, &row) in free.iter().enumerate() {
         for (j, &column) in free.iter().enumerate() {
-            inverse.matrix[row * size + column] = product[(i, j)] * scale[i] * scale[j];
+            inverse.matrix[row * size + column] = product[i * n + j] * scale[i] * scale[j];
         }
     }
     Ok(inverse)
@@ -87,36 +89,57 @@ pub(super) fn positive(
         return Ok(out);
     }
     let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
-    let (values, vectors) = decompose(matrix, size, free, &scale)?;
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let kept = |value: f64| if value > NEGLIGIBLE * largest { value } else { largest };
-    let root = Mat::from_fn(free.len(), free.len(), |i, k| vectors[(i, k)] * kept(values[k]).sqrt());
-    let mut product = Mat::zeros(free.len(), free.len());
-    matmul(&mut product, Accum::Replace, &root, root.transpose(), 1.0, Par::Seq);
+    let lifted = lift(matrix, size, free, &scale)?.matrix;
     for (i, &row) in free.iter().enumerate() {
         for (j, &column) in free.iter().enumerate() {
-            out[row * size + column] = product[(i, j)] / (scale[i] * scale[j]);
+            out[row * size + column] = lifted[i * free.len() + j] / (scale[i] * scale[j]);
         }
     }
     Ok(out)
 }
 
 /// The inverse of a matrix whose eigenvalues are all far above [`NEGLIGIBLE`], without an eigendecomposition,
-/// which takes ten times as long and more memory; `None` if that cannot be guaranteed.
-fn definite(matrix: Mat<f64>) -> Option<Mat<f64>> {
-    let trace = |matrix: &Mat<f64>| (0..matrix.nrows()).map(|i| matrix[(i, i)]).sum::<f64>();
+/// which takes many times as long; `None` if that cannot be guaranteed.
+fn definite(matrix: Vec<f64>, n: usize) -> Option<Vec<f64>> {
+    let trace = |matrix: &[f64]| matrix.iter().step_by(n + 1).sum::<f64>();
     let largest = trace(&matrix);
-    let factor = matrix.llt(Side::Lower).ok()?;
+    let factor = Cholesky::new(n, |i, j| matrix[i * n + j])?;
     drop(matrix);
     let inverse = factor.inverse();
     // No eigenvalue is above the trace, and none below the reciprocal of the inverse's trace.
     (NEGLIGIBLE * largest * trace(&inverse) < 1.0).then_some(inverse)
 }
 
-/// Eigenvalues and eigenvectors of the scaled submatrix `free`, which is not empty.
-fn decompose(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<(Vec<f64>, Mat<f64>)> {
-    let eigen = scaled(matrix, size, free, scale)?.self_adjoint_eigen(Side::Lower).map_err(|_| failed())?;
-    Ok((eigen.S().column_vector().iter().copied().collect(), eigen.U().to_owned()))
+/// A matrix in which directions of negligible or negative curvature have the largest curvature instead.
+struct Lifted {
+    /// Symmetric, row-major; 0 if no eigenvalue is positive.
+    matrix: Vec<f64>,
+    /// The eigenvectors of those directions, one after another.
+    left_out: Vec<f64>,
+    /// Their eigenvalues.
+    values: Vec<f64>,
+    /// The largest eigenvalue, at least 0.
+    largest: f64,
+}
+
+/// Lifts the scaled submatrix `free`, which is not empty.
+fn lift(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Lifted> {
+    let n = free.len();
+    let eigen = Eigen::new(scaled(matrix, size, free, scale)?, n).ok_or_else(failed)?;
+    let largest = eigen.values.iter().copied().fold(0.0, f64::max);
+    let places: Vec<usize> = (0..n).filter(|&i| !(eigen.values[i] > NEGLIGIBLE * largest)).collect();
+    let values: Vec<f64> = places.iter().map(|&i| eigen.values[i]).collect();
+    let left_out = eigen.vectors(&places);
+    drop(eigen);
+    if largest == 0.0 {
+        return Ok(Lifted { matrix: vec![0.0; n * n], left_out, values, largest });
+    }
+    let roots = values.iter().flat_map(|value| std::iter::repeat_n((largest - value).sqrt(), n));
+    let added: Vec<f64> = left_out.iter().zip(roots).map(|(entry, root)| entry * root).collect();
+    let mut lifted = scaled(matrix, size, free, scale)?;
+    add_square(1.0, View::new(&added, values.len(), n).transpose(), &mut lifted, n);
+    mirror(&mut lifted, n);
+    Ok(Lifted { matrix: lifted, left_out, values, largest })
 }
 
 fn failed() -> Error {
@@ -124,10 +147,12 @@ fn failed() -> Error {
 }
 
 /// The submatrix of the rows and columns `free`, scaled.
-fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Mat<f64>> {
+fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Vec<f64>> {
     if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
         return Err(failed());
     }
-    let entry = |i: usize, j: usize| matrix[free[i] * size + free[j]] * scale[i] * scale[j];
-    Ok(Mat::from_fn(free.len(), free.len(), entry))
+    let scaled = free.iter().zip(scale).flat_map(|(&row, by)| {
+        free.iter().zip(scale).map(move |(&column, scale)| matrix[row * size + column] * by * scale)
+    });
+    Ok(scaled.collect())
 }

@@ -5,6 +5,7 @@
 //! or single positions if the input had no games.
 
 mod bootstrap;
+mod eigen;
 mod inverse;
 mod program_sums;
 mod sandwich;

@@ -9,10 +9,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::Fit;
-use super::sums::{Clusters, RowBlock, Sums, add, cut, mirror, stripe_count};
+use super::sums::{Clusters, RowBlock, Sums, add, cut, stripe_count};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout, Shape};
 use gputexel_model::program::{CompiledProgram, Dual, MAX_SLOTS, Taper};
+use gputexel_optimizer::linalg::mirror;
 
 /// Values of sums: the middlegame and the endgame value of each slot.
 const VALUES: usize = 2 * MAX_SLOTS;

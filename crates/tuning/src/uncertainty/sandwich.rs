@@ -16,8 +16,6 @@
 //! (Huber 1967; White, "A heteroskedasticity-consistent covariance matrix estimator", 1980; clustered as in
 //! Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986).
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
 use serde::{Deserialize, Serialize};
 
 use super::inverse::{invert, positive};
@@ -28,6 +26,7 @@ use crate::{Regularization, space_of};
 use gputexel_files::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optimizer::Space;
+use gputexel_optimizer::linalg::{View, dot, multiply};
 
 /// A matrix larger than this is not kept in case it is needed later.
 const SPARE_BYTES: usize = 1 << 26;
@@ -343,30 +342,29 @@ fn pulled(parameterization: &Parameterization, matrix: Vec<f64>) -> Vec<f64> {
 
 /// V = A⁻¹ M A⁻¹, of which only few entries are needed.
 struct Covariance<'a> {
-    /// A⁻¹ M, transposed, so that its rows and those of A⁻¹ are contiguous in memory.
-    half: Mat<f64>,
+    /// A⁻¹ M.
+    half: Vec<f64>,
     inverse: &'a [f64],
+    size: usize,
 }
 
 impl<'a> Covariance<'a> {
     /// `inverse` is that of A / Σ w.
     fn new(inverse: &'a [f64], products: Vec<f64>, size: usize, sums: &Sums) -> Self {
-        let matrix = MatRef::from_row_major_slice(inverse, size, size);
-        let products = MatRef::from_row_major_slice(&products, size, size);
         let clusters = sums.clusters.count as f64;
         let factor = clusters / (clusters - 1.0) / (sums.weight * sums.weight);
-        let mut half = Mat::zeros(size, size);
-        matmul(&mut half, Accum::Replace, products, matrix, factor, Par::Seq);
-        Self { half, inverse }
+        let mut half = vec![0.0; size * size];
+        multiply(factor, View::new(inverse, size, size), View::new(&products, size, size), 0.0, &mut half);
+        Self { half, inverse, size }
     }
 
     fn entry(&self, i: usize, j: usize) -> f64 {
-        // Both matrices are symmetric: column i of M A⁻¹ is row i of A⁻¹ M.
-        let size = self.half.nrows();
-        let row = self.inverse[j * size..][..size].iter();
-        self.half.col_as_slice(i).iter().zip(row).map(|(a, b)| a * b).sum()
+        // The inverse is symmetric: its rows serve as columns.
+        let size = self.size;
+        dot(&self.half[i * size..][..size], &self.inverse[j * size..][..size])
     }
 }
+
 /// The sums of a fit, by the kind of its evaluation.
 fn sums_of(fit: &Fit<'_>) -> Sums {
     match fit.layout.program() {

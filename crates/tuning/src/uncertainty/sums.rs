@@ -8,13 +8,12 @@
 
 use std::ops::Range;
 
-use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::Fit;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout};
+use gputexel_optimizer::linalg::{View, add_square, mirror};
 
 /// Memory limit for the matrices of all stripes.
 const STRIPE_BYTES: usize = 1 << 28;
@@ -146,15 +145,6 @@ pub(super) fn cut(length: usize, count: usize) -> Vec<Range<usize>> {
 
 pub(super) fn add(sum: &mut [f64], next: &[f64]) {
     sum.iter_mut().zip(next).for_each(|(sum, next)| *sum += next);
-}
-
-/// Copies the lower triangle to the upper one.
-pub(super) fn mirror(matrix: &mut [f64], size: usize) {
-    for i in 0..size {
-        for j in i + 1..size {
-            matrix[i * size + j] = matrix[j * size + i];
-        }
-    }
 }
 
 fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
@@ -340,18 +330,8 @@ impl RowBlock {
         if self.rows.is_empty() {
             return;
         }
-        let rows = MatRef::from_row_major_slice(&self.rows, self.rows.len() / self.size, self.size);
-        triangular::matmul(
-            MatMut::from_row_major_slice_mut(products, self.size, self.size),
-            BlockStructure::TriangularLower,
-            Accum::Add,
-            rows.transpose(),
-            BlockStructure::Rectangular,
-            rows,
-            BlockStructure::Rectangular,
-            1.0,
-            Par::Seq,
-        );
+        let rows = View::new(&self.rows, self.rows.len() / self.size, self.size);
+        add_square(1.0, rows.transpose(), products, self.size);
         self.rows.clear();
     }
 }
