@@ -11,4 +11,3 @@ mod memory;
 mod population;
 mod programs;
 mod sections;
-mod spsa;
