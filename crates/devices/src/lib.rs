@@ -1,7 +1,7 @@
-//! Devices on trial: whether a GPU computes what it should, and how fast it and the CPU are.
+//! Devices on trial: correctness of a GPU, and the speed of it and of the CPU.
 //!
 //! [`Checker`] compares every kernel variant with f64; [`vet`] does so briefly when a device is first used, and
-//! remembers the result. Evaluators and the simulator know nothing of this: whoever opens a backend hands them
+//! remembers the result. Evaluators know nothing of this: whoever opens a backend hands them
 //! [`vet`], or opens it by [`open`]. [`mod@bench`] measures throughput.
 
 pub mod bench;

@@ -34,9 +34,7 @@ pub struct Cell {
     pub evaluations: usize,
     /// Seconds of an evaluation, from call to answer; of the fastest.
     pub seconds: f64,
-    /// Time that one evaluation in ten took at least, over the median; of few evaluations the longest. `None` in
-    /// older reports.
-    #[serde(default)]
+    /// Time that one evaluation in ten took at least, over the median; of few evaluations the longest.
     pub scatter: Option<f64>,
     /// Seconds of them that kernels ran, by the device's own timestamps; `None` for a CPU, and for adapters without
     /// timestamps.

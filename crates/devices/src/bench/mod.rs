@@ -50,8 +50,7 @@ pub struct BenchReport {
     /// The CPU with one thread, with all of them, and each adapter.
     pub devices: Vec<DeviceReport>,
     /// Threads that ran or wanted to, on average over the minute before anything was measured; `None` where the system
-    /// does not say, and in older reports.
-    #[serde(default)]
+    /// does not say.
     pub load: Option<f64>,
 }
 
@@ -313,9 +312,5 @@ mod tests {
         assert!(text.starts_with("a card (discrete GPU): times of 2 of 3 cells scatter"), "{text}");
         let text = warnings([Some(1.0); 3], Some(10_000.0));
         assert!(text.starts_with("the load of this machine was 10000.0"), "{text}");
-        // Reports from before.
-        let mut old = serde_json::to_value(report([None; 3], None)).unwrap();
-        old.as_object_mut().unwrap().remove("load");
-        assert_eq!(serde_json::from_value::<BenchReport>(old).unwrap().warnings(), Vec::<String>::new());
     }
 }

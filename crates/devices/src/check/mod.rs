@@ -6,7 +6,6 @@
 
 mod linear;
 mod programs;
-mod simulator;
 mod steps;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,13 +56,11 @@ pub enum Group {
     Coefficients,
     /// Evaluations with a program.
     Programs,
-    /// The simulator of SPSA.
-    Simulator,
 }
 
 impl Group {
     /// All groups, in the order of reports.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 11] = [
         Self::Losses,
         Self::Gradients,
         Self::StagedTables,
@@ -75,7 +72,6 @@ impl Group {
         Self::SharedScores,
         Self::Coefficients,
         Self::Programs,
-        Self::Simulator,
     ];
 
     /// What is in it, in words.
@@ -92,7 +88,6 @@ impl Group {
             Self::SharedScores => "shared scores",
             Self::Coefficients => "coefficients",
             Self::Programs => "programs",
-            Self::Simulator => "SPSA simulator",
         }
     }
 }
@@ -172,7 +167,7 @@ impl<'a> Checker<'a> {
         let sample = positions::piece_squares()?;
         let mut findings =
             Findings { depth: self.depth, expected: self.expected, cancel: self.cancel, all: Vec::new() };
-        let stages: [Stage; 4] = [linear::check, steps::check, programs::check, simulator::check];
+        let stages: [Stage; 3] = [linear::check, steps::check, programs::check];
         let mut broken = None;
         for stage in stages {
             match stage(self.context, &sample, &mut findings) {

@@ -184,7 +184,6 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Conf> {
         draw_rate: None,
         rounding: Rounding::Away,
         as_published: false,
-        near_bounds: None,
         seed: super::default_seed(),
     };
     if simulate {

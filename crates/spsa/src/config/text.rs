@@ -91,9 +91,6 @@ impl RunSection {
         let published = self.as_published.then(|| "true".to_string());
         let comment = "update with the intended values instead of those played [false]";
         out.optional("as_published", published, "false", comment);
-        let rule = self.near_bounds.map(|rule| quoted(&rule.to_string()));
-        let comment = "where a bound leaves no room for both sides: three-point, or centered [three-point]";
-        out.optional("near_bounds", rule, "\"three-point\"", comment);
         out.set("seed", &self.seed.to_string(), "seed for signs, rounding and openings");
     }
 }

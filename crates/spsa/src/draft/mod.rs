@@ -192,7 +192,6 @@ impl DraftOptions {
             draw_rate: Some(self.draw_rate),
             rounding: Rounding::default(),
             as_published: false,
-            near_bounds: None,
             seed: 1,
         };
         let games = GamesSection {

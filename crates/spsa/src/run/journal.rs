@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Perturbation;
 use crate::config::{RunConfig, existing_games};
-use crate::settings::first_rule;
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::journal::{self, LineJournal, Place};
 use gputexel_files::{Error, Recorded, Result, check_replaceable};
@@ -52,10 +51,7 @@ pub struct Header {
 
 impl Header {
     /// For a run that begins today.
-    pub fn new(command_line: &str, mut config: RunConfig) -> Self {
-        if !config.run.as_published {
-            config.run.near_bounds.get_or_insert_default();
-        }
+    pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
             format: FORMAT.to_string(),
             version: VERSION,
@@ -171,12 +167,6 @@ const fn place(folder: &Path) -> Place<'_> {
 }
 
 impl Header {
-    /// Names the rule of a run from before there was a choice.
-    fn with_rule(mut self) -> Self {
-        self.config.run.near_bounds.get_or_insert(first_rule());
-        self
-    }
-
     /// Refuses what another program or version wrote.
     fn check(&self, folder: &Path) -> Result<()> {
         if self.format == FORMAT && self.version == VERSION {
@@ -209,7 +199,7 @@ impl Journal {
         let folder = lock.folder();
         let (journal, contents) =
             LineJournal::open(lock, place(folder), |header: &Header| header.check(folder))?;
-        Ok((Self(journal), contents.header.with_rule(), contents.entries))
+        Ok((Self(journal), contents.header, contents.entries))
     }
 
     /// Adds what happened; once this returns, the end of the process does not lose it.
@@ -236,5 +226,5 @@ impl Journal {
 /// elsewhere than in a last line that was cut off.
 pub fn read(folder: &Path) -> Result<(Header, Events)> {
     let contents = journal::read(place(folder), |header: &Header| header.check(folder))?;
-    Ok((contents.header.with_rule(), contents.entries))
+    Ok((contents.header, contents.entries))
 }
