@@ -16,8 +16,6 @@ use crate::lines::Lines;
 use crate::new_folders::NewFolders;
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
-use crate::recorded::check_own_files;
-use crate::removed::remove_until_rewritten;
 
 /// The positions that a run extracts for itself.
 pub const DATASET: &str = "dataset.bin";
@@ -171,15 +169,13 @@ impl RunFolder {
     /// The folder of something that has begun, locked.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is none, or has links where its files should be; [`Error::Busy`] when it is being
-    /// written; [`Error::Io`].
+    /// [`Error::Input`] when it is none; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
         if let Some(record) = kind.record()
             && !path.join(record).exists()
         {
             return Err(no_record(path, record, kind.name()));
         }
-        check_own_files(path)?;
         Ok(Self {
             path: path.to_path_buf(),
             fresh: NewFolders::default(),
@@ -266,7 +262,10 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`].
     pub fn remove(&self, name: &str) -> Result<()> {
-        remove_until_rewritten(&self.file(name)).map_err(|e| Error::io(self.file(name), e))
+        match std::fs::remove_file(self.file(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(self.file(name), error)),
+            _ => Ok(()),
+        }
     }
 
     /// The folder.

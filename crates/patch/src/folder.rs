@@ -6,7 +6,7 @@
 //! opened as the system does it.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
@@ -14,7 +14,6 @@ use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOpt
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
-use gputexel_files::Rights;
 use gputexel_files::{Error, Result};
 
 /// The largest file that is read, in bytes: sources with networks in them have some megabytes.
@@ -31,7 +30,7 @@ pub(super) struct Folder {
 #[derive(Debug)]
 pub(super) struct Found {
     pub bytes: Vec<u8>,
-    pub rights: Rights,
+    pub rights: Permissions,
     /// Nobody may write to it.
     pub read_only: bool,
     /// How many other names it has: hard links.
@@ -145,7 +144,7 @@ impl Folder {
         let metadata = file.metadata().map_err(|e| Error::io(&path, e))?;
         Ok(Some(Found {
             bytes,
-            rights: Rights::of(&metadata),
+            rights: metadata.permissions(),
             read_only: metadata.permissions().readonly(),
             other_names: other_names(&metadata),
         }))
@@ -161,7 +160,7 @@ impl Folder {
 
     /// Writes and syncs a new file, replacing any of that name, with the rights of another or, by
     /// default, those that the user's mask leaves; whether it has got the owner and group it should have.
-    pub fn write(&self, name: impl AsRef<OsStr>, bytes: &[u8], rights: Option<&Rights>) -> Result<bool> {
+    pub fn write(&self, name: impl AsRef<OsStr>, bytes: &[u8], rights: Option<&Permissions>) -> Result<bool> {
         let name = name.as_ref();
         self.remove(name)?;
         let write = || -> std::io::Result<bool> {
@@ -174,7 +173,8 @@ impl Folder {
             }
             let mut file = self.dir.open_with(name, &options)?.into_std();
             file.write_all(bytes)?;
-            let kept = rights.map_or(Ok(true), |rights| rights.give(&file))?;
+            let kept =
+                rights.map_or(Ok(true), |rights| file.set_permissions(rights.clone()).map(|()| true))?;
             file.sync_all()?;
             Ok(kept)
         };

@@ -12,7 +12,6 @@ use gputexel::{Error, Result};
 
 use super::super::backend::{Backend, program};
 use super::super::context::Context;
-use super::super::games::say_recorded;
 use super::super::live::Watch;
 use super::super::output::{print_text, write_stdout};
 use super::super::runs::checkpoint_every;
@@ -42,7 +41,6 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
 /// As [`start`], and where the folder is not that of a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let files = files(args, context)?;
-    say_recorded(&files.recorded(path)?);
     let backend = args.backend.open()?;
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }

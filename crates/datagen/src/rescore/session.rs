@@ -12,16 +12,17 @@ use super::tablebases::{Prober, TablebaseReport, Tablebases, label};
 use crate::MAX_SCORE_CP;
 use gputexel_chess::sample::{Origin, Sample, position_key};
 use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::run_folder::Kind;
-use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_target, counted, first_difference};
+use gputexel_files::{
+    Error, LogFile, Result, RunFolder, RunLog, StopFlag, absolute, check_target, counted, first_difference,
+};
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, Relabel, convert_with};
 use gputexel_ingest::extraction::Hooks;
 use gputexel_matches::EngineConfig;
 
 const FORMAT: &str = "gputexel-rescore";
 const VERSION: u32 = 1;
-const JOURNAL: &str = "rescore.jsonl";
+const JOURNAL: LogFile = LogFile { name: "rescore.jsonl", what: Kind::Rescore.name() };
 
 /// Where new labels come from: at least one of both.
 #[derive(Clone, Debug, Default)]
@@ -76,8 +77,8 @@ pub fn rescore(
     }
     // Killed between its result and the end of its journal, it is to find that result, and nothing else in its place.
     let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
-    if again && !Journal::is_begun(output) {
-        Journal::clear(output);
+    if again && !ScoreMemory::is_begun(output) {
+        ScoreMemory::clear(output);
         let output = output.display();
         let reason = format!(
             "{output}: nothing is unfinished; if this is what an earlier rescoring wrote, it is complete"
@@ -102,7 +103,7 @@ pub fn rescore(
                 hash_mib: engine.hash_mib,
                 tablebases: options.tablebases.iter().map(absolute).collect(),
             };
-            Some(Journal::open(output, header, options.resume, settings.reading.force)?)
+            Some(ScoreMemory::open(output, header, options.resume, settings.reading.force)?)
         }
         _ => None,
     };
@@ -147,7 +148,7 @@ pub fn rescore(
 struct Labels<'a> {
     prober: Option<&'a dyn Prober>,
     scorer: Option<Scorer<'a>>,
-    memory: Option<Journal>,
+    memory: Option<ScoreMemory>,
     skip_missing: bool,
     report: TablebaseReport,
 }
@@ -253,7 +254,7 @@ fn converted_again(
     hooks: &mut Hooks<'_>,
     labels: &mut Labels<'_>,
 ) -> Result<ConversionReport> {
-    let second = Journal::second_result(output);
+    let second = ScoreMemory::second_result(output);
     let _ = std::fs::remove_file(&second);
     let report = convert_with(inputs, settings, &second, hooks, Some(labels))?;
     let same = first_difference(&second, output)?.is_none();
@@ -264,10 +265,10 @@ fn converted_again(
     Ok(ConversionReport { output: output.display().to_string(), ..report })
 }
 
-/// The journal, in a folder of its own.
-struct Journal {
+/// Scores that earlier processes found, and the journal of all, in a folder of its own.
+struct ScoreMemory {
     folder: RunFolder,
-    journal: LineJournal,
+    journal: RunLog<StoredBlock>,
     known: BTreeMap<u64, (u64, BlockScores)>,
     is_empty: bool,
     /// Its [`second_result`](Self::second_result), which a killed one may have left.
@@ -280,7 +281,7 @@ fn key_of(positions: &[&Chess]) -> u64 {
     })
 }
 
-impl Journal {
+impl ScoreMemory {
     fn folder_of(output: &Path) -> PathBuf {
         let mut path = output.as_os_str().to_owned();
         path.push(".rescore");
@@ -294,7 +295,7 @@ impl Journal {
     }
 
     fn is_begun(output: &Path) -> bool {
-        Self::folder_of(output).join(JOURNAL).exists()
+        JOURNAL.path(&Self::folder_of(output)).exists()
     }
 
     /// Takes away the folder of one that was killed after its journal was gone.
@@ -307,7 +308,6 @@ impl Journal {
 
     fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
         let path = Self::folder_of(output);
-        let place = |folder| Place { folder, name: JOURNAL, what: Kind::Rescore.name() };
         let begun = Self::is_begun(output);
         let second = Self::second_result(output);
         if begun && !resume && !force {
@@ -316,8 +316,7 @@ impl Journal {
         }
         if !begun || !resume {
             let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
-            let journal = LineJournal::create(folder.lock()?, place(folder.path()), &header)
-                .inspect_err(|_| folder.discard())?;
+            let journal = RunLog::create(folder.lock()?, JOURNAL, &header).inspect_err(|_| folder.discard())?;
             return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, second });
         }
         let folder = RunFolder::enter(&path, Kind::Rescore)?;
@@ -325,13 +324,13 @@ impl Journal {
         let check = |found: &Header| match *found == header {
             true => Ok(()),
             false => Err(Error::input(
-                path.join(JOURNAL),
+                JOURNAL.path(&path),
                 "was begun with another engine, parameters, limit or tablebases",
             )
             .mended_by(Begun::Other)),
         };
         let (journal, _) =
-            LineJournal::open_each(folder.lock()?, place(folder.path()), check, |_, block: StoredBlock| {
+            RunLog::open(folder.lock()?, JOURNAL, check, |_, block: StoredBlock| {
                 known.insert(block.first, (block.key, block.scores));
                 Ok(())
             })?;
@@ -345,7 +344,7 @@ impl Journal {
         drop(journal);
         let path = folder.path().to_path_buf();
         // What stays behind does no harm.
-        let _ = folder.remove(JOURNAL);
+        let _ = folder.remove(JOURNAL.name);
         let _ = std::fs::remove_file(second);
         if let Ok(lock) = folder.lock() {
             lock.remove_file();
@@ -361,7 +360,7 @@ impl Journal {
     }
 }
 
-impl Memory for Journal {
+impl Memory for ScoreMemory {
     fn recall(&mut self, first: u64, positions: &[&Chess]) -> Result<Option<BlockScores>> {
         match self.known.remove(&first) {
             None => Ok(None),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_files::run_folder::{Kind, RunFolder};
-use gputexel_files::{Error, Result, check_named};
+use gputexel_files::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile};
 use gputexel_tuning::sweep::{Ranking, SweepOutcome, SweepRecord};
 use gputexel_tuning::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
@@ -113,9 +113,6 @@ impl Positions {
             && let Some(missing) = paths.iter().find(|path| !path.exists())
         {
             return Ok(Self::Missing(missing.clone()));
-        }
-        if given.is_empty() {
-            named.iter().try_for_each(|path| check_named(&folder.file("run.json"), path))?;
         }
         let mut data = dataset::read_many(paths)?;
         if round.is_none() && data.checksum() != config.checksum {
