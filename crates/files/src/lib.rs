@@ -31,7 +31,7 @@ mod zip;
 pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
 pub use atomic::{AtomicFile, staging_folder, write_atomically};
-pub use error::{Error, Remedy, Result};
+pub use error::{Error, Result};
 pub use layers::is_compressed;
 pub use lines::{LINE_BYTES, Lines, Text};
 pub use messages::{

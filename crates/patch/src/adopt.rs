@@ -22,7 +22,7 @@ use gputexel_files::{Error, Result};
 /// still there.
 pub fn adopt(sources: &Path, backup: Option<&Path>) -> Result<Vec<PathBuf>> {
     if !sources.is_dir() {
-        return Err(Error::input(sources, "is not a folder").mended_by(Remedy::AdoptSources));
+        return Err(Error::input(sources, "is not a folder").advise(Remedy::AdoptSources));
     }
     let mut left = Vec::new();
     if backup.is_none() && std::fs::symlink_metadata(sources.join(FOLDER)).is_err() {

@@ -107,7 +107,7 @@ impl Origin {
                 Remedy::AdoptForeign,
             ),
         };
-        Err(Error::input(folder, reason).mended_by(remedy))
+        Err(Error::input(folder, reason).advise(remedy))
     }
 }
 

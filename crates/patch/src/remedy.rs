@@ -1,6 +1,8 @@
-//! What would mend refusals, for programs that offer their users a way out.
+//! Ways out of refusals.
 
-/// What would mend an error of this crate: see [`gputexel_files::Error::remedy`].
+use gputexel_files::Advice;
+
+/// Way out of an error of this crate, see [`Error::advise`](gputexel_files::Error::advise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// [`adopt`](crate::adopt()): the records were made in another tree, of which this may be a copy.
@@ -20,4 +22,24 @@ pub enum Remedy {
     AppendOrReplace,
 }
 
-impl gputexel_files::Remedy for Remedy {}
+impl From<Remedy> for Advice {
+    fn from(remedy: Remedy) -> Self {
+        let advice = Self::default();
+        match remedy {
+            Remedy::AdoptMoved => advice
+                .text("if you have moved or copied the tree, ")
+                .setting("adopt", "")
+                .text(" takes over the old files in it; else delete it"),
+            Remedy::AdoptForeign => {
+                advice.setting("adopt", "").text(" takes over the old files in it if they are yours")
+            }
+            Remedy::AdoptSources => advice.setting("adopt", "").text(" needs the folder with the sources"),
+            Remedy::AllowHidden => advice.setting("hidden", "").text(" allows that"),
+            Remedy::UndoLaterFirst => Self::behind(", or use ").setting("force", ""),
+            Remedy::UndoChanged => advice.setting("force", "").text(" puts it back all the same"),
+            Remedy::AppendOrReplace => {
+                advice.setting("append", "").text(" adds to it, ").setting("force", "").text(" overwrites it")
+            }
+        }
+    }
+}

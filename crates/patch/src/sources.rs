@@ -101,7 +101,7 @@ impl Sources {
         let shown = self.shown.join(relative);
         let refuse_hidden = |hidden: Hidden| {
             let error = at(format!("{}: {}", setting.value, hidden.reason()));
-            if hidden == Hidden::ByItsName { error.mended_by(Remedy::AllowHidden) } else { error }
+            if hidden == Hidden::ByItsName { error.advise(Remedy::AllowHidden) } else { error }
         };
         self.check_hidden(relative).map_err(refuse_hidden)?;
         let path = self.root.path().join(relative).canonicalize();

@@ -91,7 +91,7 @@ fn undo_replacement(folder: &Folder, force: bool) -> Result<Undone> {
     }
     if let Some(later) = later(&lock, folder)?.filter(|_| !force) {
         let reason = format!("{later} came later; undo it first");
-        return Err(Error::input(folder.path(), reason).mended_by(Remedy::UndoLaterFirst));
+        return Err(Error::input(folder.path(), reason).advise(Remedy::UndoLaterFirst));
     }
     undo_one(&lock, folder, force)
 }
@@ -149,7 +149,7 @@ fn undo_one(lock: &PatchLock, folder: &Folder, force: bool) -> Result<Undone> {
             }
             FileState::Changed if !force => {
                 let reason = format!("was changed after 'patch {}'", journal.command);
-                return Err(Error::input(&entry.shown, reason).mended_by(Remedy::UndoChanged));
+                return Err(Error::input(&entry.shown, reason).advise(Remedy::UndoChanged));
             }
             FileState::Changed => {
                 changed.push(entry);

@@ -14,7 +14,8 @@ use gputexel_chess::sample::{Origin, Sample, position_key};
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::run_folder::Kind;
 use gputexel_files::{
-    Error, LogFile, Result, RunFolder, RunLog, StopFlag, absolute, check_target, counted, first_difference,
+    Advice, Error, LogFile, Result, RunFolder, RunLog, StopFlag, absolute, check_target, counted,
+    first_difference,
 };
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, Relabel, convert_with};
 use gputexel_ingest::extraction::Hooks;
@@ -167,7 +168,8 @@ impl Relabel for Labels<'_> {
         }
         if !self.report.missing.is_empty() && !self.skip_missing {
             let missing = format!("tables are missing: {}", self.report.missing_in_words());
-            return Err(Error::Usage(missing).mended_by(MissingTables));
+            let skipping = Advice::default().setting("skip-missing", "");
+            return Err(Error::Usage(missing).advise(skipping.text(" leaves such positions as they are")));
         }
         let (Some(scorer), Some(memory)) = (&mut self.scorer, &mut self.memory) else { return Ok(()) };
         // Where there is no move, an engine has nothing to say.
@@ -208,22 +210,11 @@ impl Relabel for Labels<'_> {
     }
 }
 
-/// Remedy: to let positions be as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MissingTables;
-
-impl gputexel_files::Remedy for MissingTables {}
-
-/// Remedies where a rescoring has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    /// To go on with what is there, or to begin anew.
-    Resumable,
-    /// To begin anew: it was another one.
-    Other,
+/// The advice where another rescoring has begun.
+fn begin_again() -> Advice {
+    let advice = Advice::default().text("give the same as then, or start again with ").setting("force", "");
+    advice.text(" instead of ").setting("resume", "")
 }
-
-impl gputexel_files::Remedy for Begun {}
 
 /// Everything that decides scores, apart from the positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -312,11 +303,13 @@ impl ScoreMemory {
         let second = Self::second_result(output);
         if begun && !resume && !force {
             let reason = format!("{}: a rescoring to this output was interrupted", path.display());
-            return Err(Error::Usage(reason).mended_by(Begun::Resumable));
+            let advice = Advice::default().text("use ").setting("resume", "").text(" to continue it, or ");
+            return Err(Error::Usage(reason).advise(advice.setting("force", "").text(" to start again")));
         }
         if !begun || !resume {
             let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
-            let journal = RunLog::create(folder.lock()?, JOURNAL, &header).inspect_err(|_| folder.discard())?;
+            let journal =
+                RunLog::create(folder.lock()?, JOURNAL, &header).inspect_err(|_| folder.discard())?;
             return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, second });
         }
         let folder = RunFolder::enter(&path, Kind::Rescore)?;
@@ -327,13 +320,12 @@ impl ScoreMemory {
                 JOURNAL.path(&path),
                 "was begun with another engine, parameters, limit or tablebases",
             )
-            .mended_by(Begun::Other)),
+            .advise(begin_again())),
         };
-        let (journal, _) =
-            RunLog::open(folder.lock()?, JOURNAL, check, |_, block: StoredBlock| {
-                known.insert(block.first, (block.key, block.scores));
-                Ok(())
-            })?;
+        let (journal, _) = RunLog::open(folder.lock()?, JOURNAL, check, |_, block: StoredBlock| {
+            known.insert(block.first, (block.key, block.scores));
+            Ok(())
+        })?;
         let is_empty = known.is_empty();
         Ok(Self { folder, journal, known, is_empty, second })
     }
@@ -374,7 +366,7 @@ impl Memory for ScoreMemory {
                     first + 1
                 ),
             )
-            .mended_by(Begun::Other)),
+            .advise(begin_again())),
         }
     }
 

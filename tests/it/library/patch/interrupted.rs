@@ -246,7 +246,7 @@ fn interrupted_trees_are_adopted() {
             let refused = |refusal: gputexel::Result<bool>| {
                 let refusal = refusal.unwrap_err();
                 assert!(refusal.to_string().contains("was made in "), "{refusal}");
-                assert_eq!(refusal.remedy(), Some(&Remedy::AdoptMoved), "{refusal}");
+                assert_eq!(refusal.advice(), Some(&Remedy::AdoptMoved.into()), "{refusal}");
             };
             refused(interrupted(&moved));
             refused(recover(&moved).map(|_| true));
