@@ -64,10 +64,10 @@ pub use gputexel_engine as engine;
 pub use gputexel_evaluator as evaluator;
 pub use gputexel_evaluator::Backend;
 pub use gputexel_files::{
-    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Recorded, Remedy, Result, SETTINGS_BYTES, StopFlag,
-    absolute, check_apart, check_outputs, check_present, check_target, counted, escaped, folder_lock,
-    is_active, median, most_alike, parse_bytes, printable, read_limited, read_whole, read_whole_text,
-    remove_until_rewritten, run_folder, shown, weight_text, write_atomically,
+    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Result, RunLog, SETTINGS_BYTES, StopFlag, absolute,
+    check_apart, check_outputs, check_present, check_target, counted, escaped, folder_lock, is_active,
+    median, most_alike, parse_bytes, printable, read_limited, read_whole, read_whole_text, run_folder, shown,
+    weight_text, write_atomically,
 };
 pub use gputexel_formats as formats;
 pub use gputexel_gpu as gpu;

@@ -12,4 +12,4 @@ mod verdicts;
 
 pub use check::{CheckReport, Checker, Depth, Finding, Group};
 pub use opening::{open, open_several};
-pub use verdicts::{DamagedList, FaultyDevice, damaged_list, remember, verdict, vet};
+pub use verdicts::{DamagedList, damaged_list, remember, verdict, vet};

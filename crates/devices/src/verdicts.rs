@@ -8,17 +8,11 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use gputexel_files::{Error, Remedy, Result, SETTINGS_BYTES, read_whole, write_atomically};
+use gputexel_files::{Advice, Error, Result, SETTINGS_BYTES, read_whole, write_atomically};
 use gputexel_gpu::{AdapterSummary, GpuContext};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{CheckReport, Checker, Depth};
-
-/// A device that computes wrongly: another one, or the CPU, would do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FaultyDevice;
-
-impl Remedy for FaultyDevice {}
 
 /// A device and what drives it, as far as that decides how it computes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,7 +146,9 @@ impl Store {
         match fault {
             Some(fault) => {
                 let reason = format!("{} computes wrongly and is not used ({fault})", summary.name);
-                Err(Error::Gpu(reason).mended_by(FaultyDevice))
+                let again = Advice::default().text("'gputexel devices ").setting("check", "");
+                let again = again.text("' checks it again, ").setting("backend", "cpu");
+                Err(Error::Gpu(reason).advise(again.text(" works without it")))
             }
             None => Ok(()),
         }
@@ -186,7 +182,7 @@ pub fn damaged_list() -> Option<DamagedList> {
 /// others once a check has found them wanting.
 ///
 /// # Errors
-/// [`Error::Gpu`], mended by [`FaultyDevice`], for a device that computes wrongly; [`Error::Gpu`] for one that fails, and
+/// [`Error::Gpu`], with advice, for a device that computes wrongly; [`Error::Gpu`] for one that fails, and
 /// [`Error::Io`] without room for temporary files.
 pub fn vet(context: &GpuContext) -> Result<()> {
     Store::of_user().vet(context.summary(), || Checker::new(context, Depth::Brief).run())
@@ -244,7 +240,7 @@ mod tests {
         let software = AdapterSummary { software: true, ..adapter("3") };
         assert!(matches!(used(&store, &software, sound()), (None, false)));
         store.remember(&software, &report(Depth::Thorough, Some("wrong"))).unwrap();
-        assert!(matches!(used(&store, &software, sound()), (Some(Error::Mendable { .. }), false)));
+        assert!(matches!(used(&store, &software, sound()), (Some(Error::Advised { .. }), false)));
         // A list that is none is written anew.
         assert_eq!(store.damage(), None);
         std::fs::write(&path, "no list").unwrap();
@@ -266,7 +262,7 @@ mod tests {
         for checked in [true, false] {
             let (error, was_checked) = used(&store, &adapter("1"), wrong());
             let error = error.unwrap();
-            assert_eq!((error.remedy(), was_checked), (Some(&FaultyDevice), checked));
+            assert_eq!((error.advice().is_some(), was_checked), (true, checked));
             let text = error.to_string();
             assert!(
                 text.starts_with("GPU: a card computes wrongly") && text.contains("gradients: squared"),

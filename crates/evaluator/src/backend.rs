@@ -76,7 +76,7 @@ impl Backend {
         let opened = GpuContext::try_chosen(choice);
         match opened.and_then(|(gpu, why)| gpu.as_ref().map_or(Ok(()), &vet).map(|()| (gpu, why))) {
             Ok((gpu, why)) => backend(gpu, why),
-            Err(error) if choice == BackendChoice::Auto => backend(None, error.to_string()),
+            Err(error) if choice == BackendChoice::Auto => backend(None, error.without_advice().to_string()),
             Err(error) => Err(error),
         }
     }

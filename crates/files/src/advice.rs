@@ -1,5 +1,5 @@
-//! Advice on which settings would mend a refusal, apart from its words: each program writes settings
-//! in its own way, a command line as flags.
+//! Hints on what would mend a refusal, apart from its words: each program writes settings in its own way, a command line
+//! as flags.
 
 use std::fmt::{Display, Formatter};
 
@@ -10,7 +10,7 @@ enum Part {
     Setting(&'static str, String),
 }
 
-/// A sentence about settings.
+/// A sentence about what would mend an error, mostly settings.
 ///
 /// ```
 /// let advice = gputexel_files::Advice::default().setting("pov", "stm").text(" reads them so");
@@ -18,33 +18,47 @@ enum Part {
 /// assert_eq!(advice.render(|name, value| format!("--{name}={value}")), "--pov=stm reads them so");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Advice(Vec<Part>);
+pub struct Advice {
+    /// The characters between the error and the advice; `; ` by default.
+    joint: Option<&'static str>,
+    parts: Vec<Part>,
+}
 
 impl Advice {
+    /// An empty one that is joined to the error by other characters than a semicolon and a blank, such as `, or `.
+    pub fn behind(joint: &'static str) -> Self {
+        Self { joint: Some(joint), parts: Vec::new() }
+    }
+
+    /// The characters between the error and the advice.
+    pub fn joint(&self) -> &'static str {
+        self.joint.unwrap_or("; ")
+    }
+
     /// Goes on with words.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Part::Text(text.into()));
+        self.parts.push(Part::Text(text.into()));
         self
     }
 
     /// Goes on with a setting and its value, which may be empty.
     #[must_use]
     pub fn setting(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.0.push(Part::Setting(name, value.to_string()));
+        self.parts.push(Part::Setting(name, value.to_string()));
         self
     }
 
     /// Goes on with another.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
+        self.parts.extend(other.parts);
         self
     }
 
     /// The sentence, with settings written by `write` from their names and values.
     pub fn render(&self, write: impl Fn(&str, &str) -> String) -> String {
-        let parts = self.0.iter().map(|part| match part {
+        let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.clone(),
             Part::Setting(name, value) => write(name, value),
         });

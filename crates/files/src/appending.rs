@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::lines::check_length;
-use crate::removed::removed_rights;
 
-/// Whether an open file is the one with this name, and has not been removed, moved or replaced.
+/// Returns whether an open file is the one with this name, and has not been removed, moved or replaced.
 pub fn is_open_at(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {
         (Ok(there), Ok(ours)) => is_same(&there, &ours),
@@ -53,9 +52,6 @@ impl AppendFile {
     /// When the system says nothing about it.
     pub fn of(path: &Path, file: File) -> std::io::Result<Self> {
         let is_file = file.metadata()?.is_file();
-        if let Some(rights) = removed_rights(path) {
-            rights.give(&file)?;
-        }
         Ok(Self { path: path.to_path_buf(), file, is_file })
     }
 
@@ -71,7 +67,7 @@ impl AppendFile {
     /// As [`append`](Self::append), for a line with its end.
     ///
     /// # Errors
-    /// Those of [`append`](Self::append); [`Error::Input`] for a line that is too long to be read again.
+    /// As [`append`](Self::append); [`Error::Input`] for a line that is too long to be read again.
     pub(crate) fn append_line(&mut self, line: &[u8]) -> Result<()> {
         check_length(&self.path, line)?;
         self.append(line)

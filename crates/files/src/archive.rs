@@ -34,11 +34,11 @@ pub(super) trait Archive: Send {
     /// Goes on to the next file that is to be read; the one before need not have been read to its end.
     fn next(&mut self) -> Result<Option<Member>, Fault>;
 
-    /// What was left out so far, and other remarks.
+    /// Notes on files that were left out so far, and other remarks.
     fn notes(&self) -> Vec<String>;
 }
 
-/// What a member is, judged by its name: contents are not looked at, because the members of a pipe
+/// Kind of a member, judged by its name: contents are not looked at, because the members of a pipe
 /// cannot be seen twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -93,7 +93,7 @@ impl Choice {
     /// Files that are named.
     const NAMED: usize = 3;
 
-    /// Whether the file of a name is read; `alone` if it is known to be the only one.
+    /// Returns whether the file of a name is read; `alone` if it is known to be the only one.
     ///
     /// # Errors
     /// [`Fault::Refused`] for positions beside other files that would be read.
@@ -141,7 +141,7 @@ impl Choice {
         }
     }
 
-    /// What was left out.
+    /// Notes on files that were left out.
     pub fn notes(&self) -> Vec<String> {
         let (names, count) = &self.left_out;
         let others = (*count > 0).then(|| {
@@ -157,20 +157,6 @@ impl Choice {
 fn listed(names: &[String], count: u64) -> String {
     let more = if count > names.len() as u64 { ", …" } else { "" };
     names.join(", ") + more
-}
-
-/// Reads a buffer as far as there are bytes; returns how many there were.
-pub(super) fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match reader.read(rest) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]

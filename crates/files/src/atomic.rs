@@ -1,8 +1,7 @@
 //! Writing files whole or not at all.
 //!
-//! A file that is replaced passes its mode on, and where the system allows its owner and group; a new one has
-//! what the umask leaves. It is a new file all the same: other hard links to the old one, and its access
-//! control lists, stay behind.
+//! A file that is replaced passes its permission bits on; a new one has what the umask leaves. It is a new file all the
+//! same: other hard links to the old one, its owner, and its access control lists, stay behind.
 
 use std::fs::{File, TryLockError};
 use std::io::{Seek as _, Write};
@@ -12,8 +11,7 @@ use tempfile::NamedTempFile;
 
 use crate::appending::is_open_at;
 use crate::error::{Error, Result};
-use crate::leftovers::{TEMPORARY_PREFIX, clear_temporaries_once};
-use crate::removed::{removed_rights, rights_at};
+use crate::leftovers::{TEMPORARY_PREFIX, clear_temporaries};
 
 /// How often somebody may clear up a file that was just made.
 const TRIES: usize = 100;
@@ -43,7 +41,7 @@ impl AtomicFile {
     /// A temporary file beside `path`; of a device or pipe, in the folder for temporary files.
     ///
     /// # Errors
-    /// What creating a file may fail with.
+    /// Errors of creating a file.
     pub fn beside(path: &Path) -> std::io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(TEMPORARY_PREFIX);
@@ -56,7 +54,7 @@ impl AtomicFile {
             let file = builder.tempfile_in(&folder).map_err(without_path)?;
             return Ok(Self { path: path.to_path_buf(), file });
         }
-        clear_temporaries_once(&folder);
+        clear_temporaries(&folder);
         let mut tries = TRIES;
         let file = loop {
             let file = builder.tempfile_in(&folder).map_err(without_path)?;
@@ -85,7 +83,7 @@ impl AtomicFile {
     /// Syncs the file and puts it in its place.
     ///
     /// # Errors
-    /// What writing and renaming may fail with; what stood there before is then still there.
+    /// Errors of writing and renaming; what stood there before is then still there.
     pub fn finish(mut self) -> std::io::Result<()> {
         if is_device(&self.path) {
             let mut target = File::options().write(true).open(&self.path)?;
@@ -94,9 +92,10 @@ impl AtomicFile {
             return target.flush();
         }
         self.as_file().sync_all()?;
-        // Without the old owner, nobody gets to read what only the old group could.
-        if let Some(rights) = rights_at(&self.path) {
-            rights.give(self.as_file())?;
+        if let Ok(old) = std::fs::metadata(&self.path).map(|old| old.permissions())
+            && self.as_file().metadata()?.permissions() != old
+        {
+            self.as_file().set_permissions(old)?;
         }
         self.file.persist(&self.path).map_err(|e| e.error)?;
         Ok(())
@@ -130,21 +129,21 @@ pub fn staging_folder(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether something is there that is neither a file nor a folder. Renaming over it would replace it, for
+/// Returns whether something is there that is neither a file nor a folder. Renaming over it would replace it, for
 /// all programs of the system.
 fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// What a file is created with that is to stand at `path`: no more than the file has that is there, or
-/// had that was removed there, or what the umask leaves of everything. `None` leaves it to its owner alone.
+/// Permissions of a new file that is to stand at `path`, before the umask: those of the file that is there, or read and
+/// write for all. `None` leaves it to its owner alone.
 #[cfg(unix)]
 fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = match std::fs::metadata(path) {
         Ok(old) if old.is_file() => old.permissions().mode() & 0o777,
         Ok(_) => return None,
-        Err(_) => removed_rights(path).map_or(0o666, |rights| rights.mode() & 0o777),
+        Err(_) => 0o666,
     };
     Some(std::fs::Permissions::from_mode(mode))
 }

@@ -1,12 +1,11 @@
 //! The library's one error type: variants by what the user can do about it.
 
-use std::any::Any;
 use std::path::{Path, PathBuf};
 
 use crate::advice::Advice;
 use crate::messages::{escaped, printable};
 
-/// What went wrong, worded for one line on standard error: the thing first, then the reason.
+/// Error worded for one line on standard error: the thing first, then the reason.
 ///
 /// Whatever files, engines or users put into the reason, it is [printable](crate::printable()).
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +37,9 @@ pub enum Error {
     Setting {
         /// The setting's name, in words joined by hyphens: `draw-plies`.
         setting: &'static str,
-        /// What it was set to, where that can be shown.
+        /// Its value, where that can be shown.
         value: Option<String>,
-        /// What is wrong with it.
+        /// Why the value makes no sense.
         reason: String,
     },
     /// The output is there already, and replacing it was not allowed. Exit code 2.
@@ -54,12 +53,12 @@ pub enum Error {
         /// Who writes there, where that is known.
         process: Option<u32>,
     },
-    /// A refusal that other settings would mend.
-    #[error("{error}; {}", printable(&advice.to_string()))]
+    /// An error with a hint on what would mend it, mostly other settings.
+    #[error("{error}{}{}", advice.joint(), printable(&advice.to_string()))]
     Advised {
-        /// What went wrong.
+        /// The error itself.
         error: Box<Error>,
-        /// Which settings would mend it.
+        /// The way out.
         advice: Advice,
     },
     /// A GPU that is missing, lost, too small, or that rejected a shader.
@@ -73,7 +72,7 @@ pub enum Error {
     Engine {
         /// The command line by which it is started.
         engine: String,
-        /// What it failed to do.
+        /// The failure.
         reason: String,
     },
     /// Another process of the same run fails: what it says is about its machine.
@@ -81,26 +80,14 @@ pub enum Error {
     Rank {
         /// Its number.
         rank: usize,
-        /// What is wrong.
+        /// The failure of that process.
         reason: String,
     },
     /// The work was stopped before its end, by a signal or by the program. What is worth keeping of it is in its
     /// folder, if it has one.
     #[error("interrupted: {}", printable(.0))]
     Interrupted(String),
-    /// Another error that its caller can mend by asking differently; see [`Error::remedy`].
-    #[error("{error}")]
-    Mendable {
-        /// What went wrong.
-        error: Box<Error>,
-        /// What would mend it.
-        remedy: Box<dyn Remedy>,
-    },
 }
-
-/// What would mend an error, in terms of the part of the library that raised it: a type of that part, by
-/// which programs offer their users a way out without reading messages.
-pub trait Remedy: Any + std::fmt::Debug + Send + Sync {}
 
 /// A path in full: whoever reads of it is to find it.
 fn place(path: &Path) -> String {
@@ -150,10 +137,27 @@ impl Error {
         Self::Setting { setting, value: Some(value.to_string()), reason: reason.into() }
     }
 
-    /// The same error, with the settings that would mend it.
+    /// The same error, with a way out.
     #[must_use]
-    pub fn advise(self, advice: Advice) -> Self {
-        Self::Advised { error: Box::new(self), advice }
+    pub fn advise(self, advice: impl Into<Advice>) -> Self {
+        Self::Advised { error: Box::new(self), advice: advice.into() }
+    }
+
+    /// The way out of the error, where one is known.
+    pub fn advice(&self) -> Option<&Advice> {
+        match self {
+            Self::Advised { advice, .. } => Some(advice),
+            _ => None,
+        }
+    }
+
+    /// The error without its advice.
+    #[must_use]
+    pub fn without_advice(self) -> Self {
+        match self {
+            Self::Advised { error, .. } => error.without_advice(),
+            other => other,
+        }
     }
 
     /// A file or folder that was removed, moved or replaced while it was being written.
@@ -165,34 +169,8 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Setting { .. } | Self::Exists(_) => 2,
-            Self::Advised { error, .. } | Self::Mendable { error, .. } => error.exit_code(),
+            Self::Advised { error, .. } => error.exit_code(),
             _ => 1,
-        }
-    }
-
-    /// The error with what would mend it.
-    #[must_use]
-    pub fn mended_by(self, remedy: impl Remedy) -> Self {
-        Self::Mendable { error: Box::new(self), remedy: Box::new(remedy) }
-    }
-
-    /// What would mend the error, if it is one of a part of the library with remedies of type `R`.
-    pub fn remedy<R: Remedy>(&self) -> Option<&R> {
-        match self {
-            Self::Mendable { remedy, .. } => (remedy.as_ref() as &dyn Any).downcast_ref(),
-            _ => None,
-        }
-    }
-
-    /// The error with a hint at the end of its reason, such as the flag that mends it.
-    #[must_use]
-    pub fn with_hint(self, hint: &str) -> Self {
-        match self {
-            Self::Mendable { error, .. } => error.with_hint(hint),
-            Self::Input { path, line, reason } => Self::Input { path, line, reason: reason + hint },
-            Self::Usage(reason) => Self::Usage(reason + hint),
-            Self::Gpu(reason) => Self::Gpu(reason + hint),
-            other => other,
         }
     }
 }
@@ -200,14 +178,6 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Debug, PartialEq)]
-    struct Force;
-    impl Remedy for Force {}
-
-    #[derive(Debug, PartialEq)]
-    struct Other;
-    impl Remedy for Other {}
 
     #[test]
     fn places_in_json_are_told_once() {
@@ -221,14 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn remedies_are_found_by_their_type() {
-        let error = Error::Usage("exists".into()).mended_by(Force);
-        assert_eq!((error.remedy::<Force>(), error.remedy::<Other>()), (Some(&Force), None));
-        assert_eq!((error.to_string(), error.exit_code()), ("exists".to_string(), 2));
-        let error = error.with_hint("; --force overwrites it");
-        assert_eq!((error.to_string(), error.exit_code()), ("exists; --force overwrites it".to_string(), 2));
-        assert!(error.remedy::<Force>().is_none());
-        let error = Error::line("a.c", 3, "is odd").mended_by(Other).with_hint("; try again");
-        assert_eq!(error.to_string(), "a.c:3: is odd; try again");
+    fn advice_stands_behind_the_error() {
+        let error = Error::Usage("exists".into())
+            .advise(Advice::default().setting("force", "").text(" overwrites it"));
+        assert_eq!((error.to_string(), error.exit_code()), ("exists; `force` overwrites it".to_string(), 2));
+        assert_eq!(error.without_advice().to_string(), "exists");
+        let error =
+            Error::line("a.c", 3, "is odd").advise(Advice::behind(", or use ").setting("style", "snake"));
+        assert_eq!(error.to_string(), "a.c:3: is odd, or use `style=snake`");
     }
 }

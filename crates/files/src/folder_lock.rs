@@ -54,13 +54,13 @@ impl FolderLock {
     /// Locks an existing folder, and deletes what killed processes left unfinished.
     ///
     /// # Errors
-    /// [`Error::Busy`] when somebody has it; [`Error::Input`] when something else than a file of ours stands in
-    /// its place; [`Error::Io`].
+    /// [`Error::Busy`] when somebody has it; [`Error::Input`] when its file vanishes again and again; [`Error::Io`].
     pub fn acquire(folder: &Path) -> Result<Self> {
         let path = folder.join(LOCK);
         let mut looks = LOOKS;
         for _ in 0..TRIES {
-            let mut file = open(&path)?;
+            let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
+            let mut file = options.open(&path).map_err(|e| Error::io(&path, e))?;
             let unlocked = match file.try_lock() {
                 Ok(()) => None,
                 // Perhaps somebody only looks whether it is held.
@@ -89,17 +89,15 @@ impl FolderLock {
 
     /// Removes what a killed process has left in a folder that is complete: its lock, and unfinished files.
     pub fn clear(folder: &Path) {
-        if folder.join(LOCK).symlink_metadata().is_ok_and(|about| about.is_file()) {
+        if folder.join(LOCK).is_file() {
             // Somebody who holds it removes it.
             drop(Self::acquire(folder));
         }
     }
 
-    /// Whether some process holds the lock of a folder at this moment; no if that cannot be told. Nothing is changed.
+    /// Returns whether some process holds the lock of a folder at this moment; no if that cannot be told. Changes nothing.
     pub fn is_held(folder: &Path) -> bool {
-        let path = folder.join(LOCK);
-        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
-        let Some(file) = is_file.then(|| File::open(&path).ok()).flatten() else { return false };
+        let Ok(file) = File::open(folder.join(LOCK)) else { return false };
         // For a moment, nobody else can have it: who wants it tries again.
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
@@ -140,7 +138,7 @@ impl FolderLock {
         self.write()
     }
 
-    /// What was noted by [`making`](Self::making), by this process or a killed one.
+    /// The names that were noted by [`making`](Self::making), by this process or a killed one.
     pub fn made(&self) -> Vec<String> {
         self.0.state().made.clone()
     }
@@ -186,28 +184,6 @@ impl Drop for Held {
     }
 }
 
-/// Opens the lock file, which must be a plain file with one name.
-fn open(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.custom_flags((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32);
-    }
-    let strange = || Error::input(path, "is not a lock of this program; remove it");
-    let file = options.open(path).map_err(|e| match path.symlink_metadata() {
-        Ok(there) if !there.is_file() => strange(),
-        _ => Error::io(path, e),
-    })?;
-    let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
-    #[cfg(unix)]
-    let linked = std::os::unix::fs::MetadataExt::nlink(&metadata) > 1;
-    #[cfg(not(unix))]
-    let linked = false;
-    if !metadata.is_file() || linked { Err(strange()) } else { Ok(file) }
-}
-
 /// The error that somebody has the lock.
 fn busy(folder: &Path, file: &mut File) -> Error {
     // Where locks keep others from reading, it is not known whose it is.
@@ -225,21 +201,19 @@ fn made(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("made ")).filter(plain).map(str::to_string).collect()
 }
 
-/// Whether a name in a folder is that of a lock or of an unfinished file.
+/// Returns whether a name in a folder is that of a lock or of an unfinished file.
 pub fn is_leftover(name: &OsStr) -> bool {
     name == LOCK || is_temporary(name)
 }
 
-/// Whether nothing is in a folder but what a process left that was killed before there was a record of
+/// Returns whether nothing is in a folder but what a process left that was killed before there was a record of
 /// its run.
 ///
 /// # Errors
 /// [`Error::Io`] when the folder cannot be read.
 pub fn holds_leftovers_only(folder: &Path) -> Result<bool> {
     let path = folder.join(LOCK);
-    // Only a plain file is one; anything else might never end, or never begin.
-    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    let noted = if is_file { crate::read_whole(&path, LOCK_BYTES).unwrap_or_default() } else { Vec::new() };
+    let noted = crate::read_whole(&path, LOCK_BYTES).unwrap_or_default();
     let noted = made(&String::from_utf8_lossy(&noted));
     for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
         let name = entry.map_err(|e| Error::io(folder, e))?.file_name();
@@ -320,28 +294,6 @@ mod tests {
         std::fs::write(folder.path().join(".gputexel-dead"), "half").unwrap();
         FolderLock::clear(folder.path());
         assert_eq!(names(), 0);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn nothing_else_is_taken_for_a_lock() {
-        let folder = tempfile::tempdir().unwrap();
-        let (lock, other) = (folder.path().join(LOCK), folder.path().join("other"));
-        std::fs::write(&other, "precious").unwrap();
-        let refused = || FolderLock::acquire(folder.path()).unwrap_err().to_string();
-        std::os::unix::fs::symlink(&other, &lock).unwrap();
-        assert!(refused().ends_with("is not a lock of this program; remove it"));
-        std::fs::remove_file(&lock).unwrap();
-        std::os::unix::fs::symlink(folder.path().join("none"), &lock).unwrap();
-        assert!(refused().contains("is not a lock"));
-        std::fs::remove_file(&lock).unwrap();
-        std::fs::hard_link(&other, &lock).unwrap();
-        assert!(refused().contains("is not a lock"));
-        std::fs::remove_file(&lock).unwrap();
-        std::fs::create_dir(&lock).unwrap();
-        assert!(refused().contains("is not a lock"));
-        assert_eq!(std::fs::read(&other).unwrap(), b"precious");
-        assert!(!folder.path().join("none").exists());
     }
 
     #[cfg(unix)]

@@ -1,23 +1,18 @@
 //! Files that killed processes left unfinished.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
 /// How the names of unfinished files begin.
 pub const TEMPORARY_PREFIX: &str = ".gputexel-";
 
-/// The folders in which this process has looked.
-static CLEARED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-/// Whether a name is that of an unfinished file.
+/// Returns whether a name is that of an unfinished file.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
     name.to_string_lossy().starts_with(TEMPORARY_PREFIX)
 }
 
-/// Removes unfinished files whose process has ended. Those of a living process are locked from when they have
+/// Removes unfinished files whose process has ended. A living process holds locks on its own from when they have
 /// been made; whoever makes one looks whether it is still there once it is locked.
 pub(crate) fn clear_temporaries(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -28,13 +23,5 @@ pub(crate) fn clear_temporaries(folder: &Path) {
         if file.as_ref().is_some_and(|file| file.try_lock().is_ok()) {
             let _ = std::fs::remove_file(entry.path());
         }
-    }
-}
-
-/// The same, once for each folder: what is left while this process lives is of others that live.
-pub(crate) fn clear_temporaries_once(folder: &Path) {
-    let mut cleared = CLEARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if cleared.insert(folder.to_path_buf()) {
-        clear_temporaries(folder);
     }
 }

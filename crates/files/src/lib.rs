@@ -1,8 +1,8 @@
 //! Files and the error type of all crates of gputexel.
 //!
 //! Files are written whole or not at all ([`write_atomically`]), folders of runs have one writer
-//! ([`folder_lock`], [`run_folder`]), events are kept in
-//! [`journal`]s whose torn last line is ignored, and inputs are streams of decompressed bytes ([`input`]).
+//! ([`folder_lock`], [`run_folder`]), what happens in a run is appended to its log ([`RunLog`]), whose torn last line is
+//! ignored, and inputs are streams of decompressed bytes ([`input`]).
 
 mod advice;
 mod appending;
@@ -11,7 +11,6 @@ mod atomic;
 mod error;
 pub mod folder_lock;
 pub mod input;
-pub mod journal;
 mod json_lines;
 mod layers;
 mod leftovers;
@@ -21,10 +20,8 @@ mod messages;
 mod new_folders;
 mod paths;
 mod reading;
-mod recorded;
-mod removed;
-mod rights;
 pub mod run_folder;
+mod run_log;
 mod sizes;
 mod stop_flag;
 mod streams;
@@ -35,7 +32,7 @@ mod zip;
 pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
 pub use atomic::{AtomicFile, staging_folder, write_atomically};
-pub use error::{Error, Remedy, Result};
+pub use error::{Error, Result};
 pub use layers::is_compressed;
 pub use lines::{LINE_BYTES, Lines, Text};
 pub use median::median;
@@ -48,10 +45,8 @@ pub use paths::{absolute, is_one, without_links};
 pub use reading::{
     RECORD_BYTES, SETTINGS_BYTES, first_difference, open_whole, read_limited, read_whole, read_whole_text,
 };
-pub use recorded::{Recorded, check_named, check_own_files, check_replaceable};
-pub use removed::remove_until_rewritten;
-pub use rights::Rights;
 pub use run_folder::RunFolder;
+pub use run_log::{LogFile, LogLine, RunLog, read_at};
 pub use sizes::parse_bytes;
 pub use stop_flag::StopFlag;
-pub use targets::{check_apart, check_outputs, check_present, check_target};
+pub use targets::{check_apart, check_outputs, check_present, check_replaceable, check_target};

@@ -7,22 +7,21 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::advice::Advice;
 use crate::appending::AppendFile;
 use crate::atomic::write_atomically;
-use crate::error::{Error, Remedy, Result};
+use crate::error::{Error, Result};
 use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
 use crate::json_lines::wrap_numbers;
 use crate::lines::Lines;
 use crate::new_folders::NewFolders;
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
-use crate::recorded::check_own_files;
-use crate::removed::remove_until_rewritten;
 
 /// The positions that a run extracts for itself.
 pub const DATASET: &str = "dataset.bin";
 
-/// What a folder is for.
+/// Kind of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `tune` and `pso`.
@@ -86,7 +85,7 @@ const RUNS: &str = "runs";
 /// The epochs of a run in its folder, one JSON object per line.
 pub const METRICS: &str = "metrics.jsonl";
 
-/// What each group of features is worth, in the folder of a run.
+/// Worth of each group of features, in the folder of a run.
 pub const ABLATION: &str = "ablation.json";
 
 /// The page about a run in its folder.
@@ -98,7 +97,7 @@ pub fn parameters_at(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() }
 }
 
-/// What an earlier run left and must not be taken for this one's. Without its record there is nothing to
+/// Files that an earlier run left and that must not be taken for this one's. Without its record there is nothing to
 /// go on with: it goes first.
 const RESULTS: [&str; 13] = [
     "checkpoint.safetensors",
@@ -122,7 +121,7 @@ const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 /// A run's folder.
 pub struct RunFolder {
     path: PathBuf,
-    /// What this process made for it: it may go again when nothing came of the run.
+    /// Folders that this process made for it: they may go again when nothing came of the run.
     fresh: NewFolders,
     /// Held by those who write to the folder as its run.
     lock: Option<FolderLock>,
@@ -171,15 +170,13 @@ impl RunFolder {
     /// The folder of something that has begun, locked.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is none, or has links where its files should be; [`Error::Busy`] when it is being
-    /// written; [`Error::Io`].
+    /// [`Error::Input`] when it is none; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
         if let Some(record) = kind.record()
             && !path.join(record).exists()
         {
             return Err(no_record(path, record, kind.name()));
         }
-        check_own_files(path)?;
         Ok(Self {
             path: path.to_path_buf(),
             fresh: NewFolders::default(),
@@ -192,7 +189,7 @@ impl RunFolder {
         Self { path: path.to_path_buf(), fresh: NewFolders::default(), lock: None }
     }
 
-    /// What is done in the folder.
+    /// The record of the run in the folder.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Input`] when it has no such record.
@@ -207,7 +204,7 @@ impl RunFolder {
             .map_err(|error| Error::json(&record, &format!("a valid record of a {what}"), &error))
     }
 
-    /// What has to be said where the folder could not be locked.
+    /// The warning where the folder could not be locked.
     pub fn warning(&self) -> Option<String> {
         self.lock.as_ref().and_then(FolderLock::warning)
     }
@@ -233,7 +230,7 @@ impl RunFolder {
     /// went into another folder, which took its place just then, is taken away again.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check) and of `write`.
+    /// As [`check`](Self::check) and `write`.
     pub fn guarded(&self, path: &Path, write: impl FnOnce() -> Result<()>) -> Result<()> {
         self.check()?;
         let written = write();
@@ -266,7 +263,10 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`].
     pub fn remove(&self, name: &str) -> Result<()> {
-        remove_until_rewritten(&self.file(name)).map_err(|e| Error::io(self.file(name), e))
+        match std::fs::remove_file(self.file(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(self.file(name), error)),
+            _ => Ok(()),
+        }
     }
 
     /// The folder.
@@ -296,7 +296,7 @@ impl RunFolder {
     /// Writes the record of a run, which has then begun.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// As [`write`](Self::write).
     ///
     /// # Panics
     /// For [`Kind::Parameters`], which has no record.
@@ -353,39 +353,33 @@ impl RunFolder {
     }
 }
 
-/// What would let a run begin in a folder that holds something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Occupied {
-    /// To overwrite what is there, or, where a run of this kind can be resumed, to resume it.
-    Overwrite {
-        /// Whether runs of this kind can be resumed.
-        resumable: bool,
-    },
-    /// To choose another folder: it holds a run of another kind, which nothing may replace.
-    OtherRun,
-}
-
-impl Remedy for Occupied {}
-
 /// Refuses a folder that holds something, or with `overwrite` something else than is to be written.
 ///
 /// # Errors
-/// [`Error::Usage`] with [`Occupied`] as its remedy; [`Error::Io`] when it cannot be read.
+/// [`Error::Usage`], with advice; [`Error::Io`] when it cannot be read.
 pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
-    let refuse = |what: String, remedy: Occupied| {
-        Err(Error::Usage(format!("{}: {what}", path.display())).mended_by(remedy))
+    let refuse = |what: String, advice: Advice| {
+        Err(Error::Usage(format!("{}: {what}", path.display())).advise(advice))
     };
     if holds_leftovers_only(path)? {
         return Ok(());
     }
     if !overwrite {
-        let remedy = Occupied::Overwrite { resumable: kind.record().is_some() };
-        return refuse("exists and is not empty".to_string(), remedy);
+        let advice = Advice::default().text("use ").setting("force", "").text(" to write into it");
+        let advice = match kind.record() {
+            Some(_) => advice.text(", or ").setting("resume", "").text(" to continue"),
+            None => advice,
+        };
+        return refuse("exists and is not empty".to_string(), advice);
     }
     let recorded = Kind::RECORDED.into_iter().filter(|other| *other != kind);
     let mut others = recorded.filter_map(|other| Some((other, other.record()?)));
     match others.find(|(_, record)| path.join(record).exists()) {
-        Some((other, record)) => refuse(format!("holds a {} ({record})", other.name()), Occupied::OtherRun),
+        Some((other, record)) => {
+            let advice = Advice::behind(", which ").setting("force", "");
+            let advice = advice.text(" does not overwrite; choose another folder");
+            refuse(format!("holds a {} ({record})", other.name()), advice)
+        }
         None => Ok(()),
     }
 }
@@ -412,7 +406,7 @@ pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
 /// Appends a record as a line of JSON, such as one of `metrics.jsonl`.
 ///
 /// # Errors
-/// Those of [`AppendFile::append`]; [`Error::Input`] for a line that is too long to be read again.
+/// As [`AppendFile::append`]; [`Error::Input`] for a line that is too long to be read again.
 pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()> {
     let line = serde_json::to_string(record)
         .map_err(|e| Error::Numeric(format!("a line of records cannot be written: {e}")))?;

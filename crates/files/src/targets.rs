@@ -1,5 +1,7 @@
 //! Files that are to be read or written: what has to be there, and what may be replaced.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -60,7 +62,7 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
 /// that can be said before anything is read.
 ///
 /// # Errors
-/// Those of [`check_target`] and [`check_apart`].
+/// As [`check_target`] and [`check_apart`].
 pub fn check_outputs<P: AsRef<Path>>(
     outputs: &[Option<&Path>],
     inputs: impl IntoIterator<Item = P>,
@@ -69,4 +71,47 @@ pub fn check_outputs<P: AsRef<Path>>(
     outputs.iter().try_for_each(|path| check_target(*path, may_exist))?;
     let inputs: Vec<P> = inputs.into_iter().collect();
     check_apart(outputs, &inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+/// Refuses to replace a file that the record of a run names and that holds something else by now: one that is neither
+/// empty nor known by its first 4096 bytes to `is_ours`.
+///
+/// # Errors
+/// [`Error::Input`]; [`Error::Io`] for a file that cannot be read.
+pub fn check_replaceable(record: &Path, path: &Path, is_ours: impl FnOnce(&[u8]) -> bool) -> Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    read.map_err(|e| Error::io(path, e))?;
+    if head.is_empty() || is_ours(&head) {
+        return Ok(());
+    }
+    let reason =
+        format!("has {} written, which holds something else; nothing but the record says so", path.display());
+    Err(Error::input(record, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_empty_and_own_files_are_replaced_on_resuming() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("match.jsonl");
+        let check = |name: &str| {
+            let path = folder.path().join(name);
+            let ours = |head: &[u8]| head.starts_with(b"[Event \"gputexel");
+            check_replaceable(&record, &path, ours).map_err(|error| error.to_string())
+        };
+        for (name, text) in [("empty", ""), ("ours.txt", "[Event \"gputexel match\"]\n")] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            check(name).unwrap();
+        }
+        check("new.pgn").unwrap();
+        std::fs::write(folder.path().join("theirs.pgn"), "[Event \"Hastings\"]\n").unwrap();
+        assert!(check("theirs.pgn").unwrap_err().contains("theirs.pgn written, which holds something else"));
+    }
 }

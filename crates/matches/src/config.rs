@@ -11,8 +11,7 @@ use super::game::Rules;
 use super::journal::JOURNAL;
 use super::openings::Openings;
 use super::statistics::Sprt;
-use gputexel_files::{Error, Recorded, Result, check_replaceable};
-use gputexel_model::Prior;
+use gputexel_files::{Error, Result, check_replaceable};
 
 const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
@@ -73,17 +72,6 @@ pub struct EngineConfig {
     pub checksum: Option<String>,
     /// UCI options, by name and value.
     pub options: Vec<(String, String)>,
-}
-
-impl EngineConfig {
-    /// Adds the program or the parameters to what a record names.
-    pub fn record(&self, recorded: &mut Recorded) {
-        match self.kind {
-            EngineKind::BuiltIn if Prior::is_word(&self.source) => {}
-            EngineKind::BuiltIn => recorded.add_read(&self.source),
-            EngineKind::Uci | EngineKind::Xboard => recorded.add_program(&self.source),
-        }
-    }
 }
 
 /// Where an engine runs.
@@ -147,21 +135,13 @@ impl MatchConfig {
         Ok(())
     }
 
-    /// What the journal in a folder names beyond the folder.
+    /// Refuses to resume where the file of games holds something else by now.
     ///
     /// # Errors
-    /// [`Error::Input`] for a file of games that is there and holds something else, and for devices and pipes.
-    pub(crate) fn recorded(&self, folder: &Path) -> Result<Recorded> {
-        let journal = folder.join(JOURNAL);
-        let mut recorded = Recorded::new(&journal);
-        self.engines.iter().for_each(|engine| engine.record(&mut recorded));
-        self.openings.file.iter().for_each(|book| recorded.add_read(book));
-        if let Some(pgn) = &self.pgn {
-            check_replaceable(&journal, pgn, "pgn", |head| head.starts_with(FIRST_TAG.as_bytes()))?;
-            recorded.add_written(pgn);
-        }
-        recorded.check()?;
-        Ok(recorded)
+    /// [`Error::Input`], [`Error::Io`].
+    pub(crate) fn check_games(&self, folder: &Path) -> Result<()> {
+        let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
+        self.pgn.as_ref().map_or(Ok(()), |pgn| check_replaceable(&folder.join(JOURNAL), pgn, is_ours))
     }
 
     /// The rules of its games.

@@ -9,20 +9,24 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::tally::PairSummary;
 use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::is_open_at;
-use gputexel_files::journal::{LineJournal, Place, scan};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, LogFile, LogLine, Result, RunLog, is_open_at};
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "match.jsonl";
 
-const fn place(folder: &Path) -> Place<'_> {
-    Place { folder, name: JOURNAL, what: "match" }
+/// The journal, with a line for each finished pair.
+pub const LOG: LogFile = LogFile { name: JOURNAL, what: "match" };
+
+/// The pair of a line, if it has a result.
+fn checked(folder: &Path, line: LogLine, pair: PairSummary) -> Result<PairSummary> {
+    match pair.is_valid() {
+        true => Ok(pair),
+        false => Err(Error::line(LOG.path(folder), line.number, "a result that is none")),
+    }
 }
 
 /// Reads a journal, which may be in use: its configuration; `each` sees one pair at a time, in the order in which they
@@ -31,70 +35,28 @@ const fn place(folder: &Path) -> Place<'_> {
 /// # Errors
 /// [`Error::Io`], or [`Error::Input`] when it is none or is damaged.
 pub fn read_pairs<T: DeserializeOwned>(folder: &Path, mut each: impl FnMut(PairSummary)) -> Result<T> {
-    let place = place(folder);
-    let (header, _) = scan(
-        place,
-        |_| Ok(()),
-        |line, pair: PairSummary| {
-            if !pair.is_valid() {
-                return Err(Error::line(place.path(), line.number, "a result that is none"));
-            }
-            each(pair);
-            Ok(())
-        },
-    )?;
-    Ok(header)
+    LOG.read(folder, |_| Ok(()), |line, pair| checked(folder, line, pair).map(&mut each))
 }
 
-/// An open journal.
-#[derive(Debug)]
-pub struct Journal(LineJournal);
+/// The journal, its configuration, and the pairs that are finished.
+pub type Opened<T> = (RunLog<PairSummary>, T, BTreeMap<u64, PairSummary>);
 
-impl Journal {
-    /// Begins a journal in a folder that is locked, replacing one that is there.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn create<T: Serialize>(lock: &FolderLock, config: &T) -> Result<Self> {
-        LineJournal::create(lock, place(lock.folder()), config).map(Self)
-    }
-
-    /// Opens a journal to go on with it: its configuration, and the pairs that are finished.
-    ///
-    /// A last line that was cut off is taken away, and its pair has to be played again. Of lines
-    /// with the same pair, the first counts.
-    ///
-    /// # Errors
-    /// [`Error::Io`], or [`Error::Input`] when it is none or is damaged.
-    pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<(Self, T, BTreeMap<u64, PairSummary>)> {
-        let place = place(lock.folder());
-        let (journal, contents) = LineJournal::open(lock, place, |_| Ok(()))?;
-        let mut pairs = BTreeMap::new();
-        for (number, pair) in contents.entries {
-            let pair: PairSummary = pair;
-            if !pair.is_valid() {
-                return Err(Error::line(place.path(), number, "a result that is none"));
-            }
-            pairs.entry(pair.pair).or_insert(pair);
-        }
-        Ok((Self(journal), contents.header, pairs))
-    }
-
-    /// Adds a finished pair; once this returns, the end of the process does not lose it.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; those of [`check`](Self::check).
-    pub fn append(&mut self, pair: &PairSummary) -> Result<()> {
-        self.0.append(pair)
-    }
-
-    /// Sees to it that what was added is still there.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the folder or the journal was removed, moved or replaced.
-    pub fn check(&self) -> Result<()> {
-        self.0.check()
-    }
+/// Opens a journal to continue it.
+///
+/// A last line that was cut off is taken away, and its pair has to be played again. Of lines
+/// with the same pair, the first counts.
+///
+/// # Errors
+/// [`Error::Io`], or [`Error::Input`] when it is none or is damaged.
+pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
+    let mut pairs = BTreeMap::new();
+    let each = |line, pair| {
+        let pair = checked(lock.folder(), line, pair)?;
+        pairs.entry(pair.pair).or_insert(pair);
+        Ok(())
+    };
+    let (journal, config) = RunLog::open(lock, LOG, |_| Ok(()), each)?;
+    Ok((journal, config, pairs))
 }
 
 /// The games, in the order of the pairs whatever the order in which they are finished.

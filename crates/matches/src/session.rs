@@ -11,13 +11,13 @@ use super::dispatch::Dispatcher;
 use super::end::End;
 use super::game::Rules;
 use super::hash::check_tables;
-use super::journal::{GamesFile, Journal};
+use super::journal::{self, GamesFile};
 use super::openings::{Book, Openings};
 use super::runner::{MatchResult, MatchSettings, Observer, dispatch_match, run_match};
 use super::tally::{PairSummary, Tally};
 use super::time_control::TimeControl;
 use gputexel_files::run_folder::{Kind, check_inputs};
-use gputexel_files::{Error, Recorded, Result, RunFolder, StopFlag};
+use gputexel_files::{Error, Result, RunFolder, RunLog, StopFlag};
 
 /// The games' file in the folder of a match.
 const GAMES_FILE: &str = "games.pgn";
@@ -55,23 +55,22 @@ pub struct Match<'a> {
 /// Where a match is recorded.
 struct Place {
     folder: RunFolder,
-    journal: Journal,
+    journal: RunLog<PairSummary>,
 }
 
 impl<'a> Match<'a> {
     /// Opens the folder of a match that was interrupted, or is to be made longer.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged or names what no match reads or
-    /// writes; [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged, or its file of games holds
+    /// something else; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn resume(folder: impl AsRef<Path>) -> Result<ResumeBuilder<'a>> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
-        let (journal, config, done) = Journal::open::<MatchConfig>(folder.lock()?)?;
+        let (journal, config, done) = journal::open::<MatchConfig>(folder.lock()?)?;
         config.check(folder.path())?;
-        let recorded = config.recorded(folder.path())?;
+        config.check_games(folder.path())?;
         Ok(ResumeBuilder {
             place: Place { folder, journal },
-            recorded,
             config,
             done,
             concurrency: None,
@@ -164,7 +163,8 @@ impl<'a> Match<'a> {
             check_inputs(path, Kind::Match, &self.parameter_files())?;
         }
         let folder = RunFolder::create(path, Kind::Match, overwrite)?;
-        let journal = Journal::create(folder.lock()?, &self.config).inspect_err(|_| folder.discard())?;
+        let journal = RunLog::create(folder.lock()?, journal::LOG, &self.config);
+        let journal = journal.inspect_err(|_| folder.discard())?;
         self.place = Some(Place { folder, journal });
         Ok(())
     }
@@ -221,7 +221,7 @@ impl<'a> Match<'a> {
         let seconds = begin.elapsed().as_secs_f64();
         let Recorder { journal, games, kept, .. } = recorder;
         // Games that are there are worth writing whatever else went wrong, if they are still there.
-        journal.as_ref().map_or(Ok(()), Journal::check)?;
+        journal.as_ref().map_or(Ok(()), RunLog::check)?;
         games.map_or(Ok(()), GamesFile::finish)?;
         Ok(FinishedMatch { config, settings, openings, result: result?, seconds, folder, pgn, kept })
     }
@@ -231,7 +231,6 @@ impl<'a> Match<'a> {
 #[must_use]
 pub struct ResumeBuilder<'a> {
     place: Place,
-    recorded: Recorded,
     config: MatchConfig,
     done: BTreeMap<u64, PairSummary>,
     concurrency: Option<usize>,
@@ -240,11 +239,6 @@ pub struct ResumeBuilder<'a> {
 }
 
 impl<'a> ResumeBuilder<'a> {
-    /// The programs and files that the folder names, which [`build`](Self::build) starts and opens.
-    pub fn recorded(&self) -> &Recorded {
-        &self.recorded
-    }
-
     /// Another number of games, no fewer than were played.
     pub fn games(mut self, games: impl Into<Option<u64>>) -> Self {
         self.config.games = games.into().unwrap_or(self.config.games);
@@ -302,7 +296,7 @@ impl<'a> ResumeBuilder<'a> {
 
 /// Stores and shows what is finished.
 struct Recorder<'a> {
-    journal: Option<Journal>,
+    journal: Option<RunLog<PairSummary>>,
     games: Option<GamesFile>,
     /// Pairs of a match without a folder.
     kept: Option<BTreeMap<u64, PairSummary>>,
@@ -422,7 +416,7 @@ impl FinishedMatch {
             return Err(Error::Usage(format!("the match was recorded in {place} while it was played")));
         };
         let folder = RunFolder::create(Some(folder.as_ref()), Kind::Match, false)?;
-        let mut journal = Journal::create(folder.lock()?, &self.config)?;
+        let mut journal = RunLog::create(folder.lock()?, journal::LOG, &self.config)?;
         let mut games = GamesFile::create(&folder.file(GAMES_FILE))?;
         for (number, pair) in pairs {
             journal.append(pair)?;

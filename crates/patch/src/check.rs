@@ -11,13 +11,12 @@ use super::nearest::{Near, NearIndex};
 use super::order::{History, uncover, verify_reversible};
 use super::params::ParamsFile;
 use super::plan::{params_path, read_params};
-use super::remedy::Remedy;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, check_names, place_block};
 use super::transaction::check_complete;
 use super::tune::{BlockEdit, add_parameters, marker_line};
 use super::warnings::{encodings, of_block, undeclared};
-use gputexel_files::{Error, Result};
+use gputexel_files::{Advice, Error, Result};
 
 /// How a block stands in its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -56,11 +55,11 @@ pub struct BlockCheck {
     pub problems: Vec<String>,
     /// What would mend the last problem, where asking differently would.
     #[serde(skip)]
-    pub remedy: Option<Remedy>,
+    pub advice: Option<Advice>,
 }
 
 impl BlockCheck {
-    /// Whether `tune` or `apply` can use the block.
+    /// Returns whether `tune` or `apply` can use the block.
     pub fn is_fine(&self) -> bool {
         matches!(self.state, BlockState::Ready | BlockState::Done) && self.problems.is_empty()
     }
@@ -149,13 +148,13 @@ fn check_blocks(
             values: Vec::new(),
             near: None,
             problems: Vec::new(),
-            remedy: None,
+            advice: None,
         };
         match place_block(block, tune, sources, options) {
             Ok(p) => placed.push((checks.len(), p)),
             Err(error) => {
-                check.remedy = error.remedy().copied();
-                check.problems.push(error.to_string());
+                check.advice = error.advice().cloned();
+                check.problems.push(error.without_advice().to_string());
             }
         }
         checks.push(check);

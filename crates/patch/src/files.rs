@@ -4,7 +4,6 @@ use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use gputexel_files::Rights;
 use gputexel_files::{Error, Result};
 
 /// The largest file that is read, in bytes: sources with networks in them have some megabytes.
@@ -14,7 +13,8 @@ const MAX_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Found {
     pub bytes: Vec<u8>,
-    pub rights: Rights,
+    /// Passed on to a file that replaces it: mode, owner and group.
+    pub metadata: Metadata,
     /// Nobody may write to it.
     pub read_only: bool,
     /// Number of other names: hard links.
@@ -50,9 +50,9 @@ pub(super) fn find(path: &Path) -> Result<Option<Found>> {
     };
     Ok(Some(Found {
         bytes: read_file(path)?,
-        rights: Rights::of(&metadata),
         read_only: metadata.permissions().readonly(),
         other_names: other_names(&metadata),
+        metadata,
     }))
 }
 
@@ -80,24 +80,39 @@ pub(super) fn staged(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}.gputexel-new", path.file_name().unwrap_or_default().to_string_lossy()))
 }
 
-/// Writes and syncs a file, in place of any of that name, with the rights of another or, by default, those
-/// that the umask leaves. Returns whether it has got the owner and group it should have.
-pub(super) fn write_new(path: &Path, bytes: &[u8], rights: Option<&Rights>) -> Result<bool> {
+/// Writes and syncs a file, in place of any of that name, with mode, owner and group of another file or, by default,
+/// those of any new file. Returns false if owner or group could not be set.
+pub(super) fn write_new(path: &Path, bytes: &[u8], like: Option<&Metadata>) -> Result<bool> {
     remove(path)?;
     let write = || -> std::io::Result<bool> {
         let mut options = File::options();
         options.write(true).create_new(true);
         #[cfg(unix)]
-        if rights.is_some() {
+        if like.is_some() {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
         let mut file = options.open(path)?;
         file.write_all(bytes)?;
-        let kept = rights.map_or(Ok(true), |rights| rights.give(&file))?;
+        let kept = like.map_or(Ok(true), |like| pass_on(like, &file))?;
         file.sync_all()?;
         Ok(kept)
     };
     write().map_err(|e| Error::io(path, e))
+}
+
+/// Gives a file the owner, group and mode of another. Returns false if owner or group could not be set.
+fn pass_on(from: &Metadata, to: &File) -> std::io::Result<bool> {
+    #[cfg(unix)]
+    let kept = {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let now = to.metadata()?;
+        let same = (now.uid(), now.gid()) == (from.uid(), from.gid());
+        same || fchown(to, Some(from.uid()), Some(from.gid())).is_ok()
+    };
+    #[cfg(not(unix))]
+    let kept = true;
+    to.set_permissions(from.permissions())?;
+    Ok(kept)
 }
 
 /// Renames a file, in place of any of that name.

@@ -136,7 +136,7 @@ pub fn init(request: &InitRequest) -> Result<InitReport> {
     let existing = match output {
         DraftOutput::Create(path) if path.exists() => {
             let reason = format!("{}: already exists", path.display());
-            return Err(Error::Usage(reason).mended_by(Remedy::AppendOrReplace));
+            return Err(Error::Usage(reason).advise(Remedy::AppendOrReplace));
         }
         DraftOutput::Append(path) if path.exists() => {
             gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES)

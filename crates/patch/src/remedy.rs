@@ -1,6 +1,8 @@
-//! Remedies for refusals, for programs that offer their users a way out.
+//! Ways out of refusals.
 
-/// Remedy for an error of this crate: see [`gputexel_files::Error::remedy`].
+use gputexel_files::Advice;
+
+/// Way out of an error of this crate, see [`Error::advise`](gputexel_files::Error::advise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// [`Options::hidden`](crate::Options): the source is hidden.
@@ -14,4 +16,16 @@ pub enum Remedy {
     AppendOrReplace,
 }
 
-impl gputexel_files::Remedy for Remedy {}
+impl From<Remedy> for Advice {
+    fn from(remedy: Remedy) -> Self {
+        let advice = Self::default();
+        match remedy {
+            Remedy::AllowHidden => advice.setting("hidden", "").text(" allows that"),
+            Remedy::UndoLaterFirst => Self::behind(", or use ").setting("force", ""),
+            Remedy::UndoChanged => advice.setting("force", "").text(" puts it back all the same"),
+            Remedy::AppendOrReplace => {
+                advice.setting("append", "").text(" adds to it, ").setting("force", "").text(" overwrites it")
+            }
+        }
+    }
+}

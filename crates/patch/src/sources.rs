@@ -100,7 +100,7 @@ impl Sources {
         // Programs keep settings in hidden files that are commands.
         let check_hidden = |relative: &Path| match !self.hidden && is_hidden(relative) {
             true => Err(at(format!("{}: is hidden, or in a hidden folder", setting.value))
-                .mended_by(Remedy::AllowHidden)),
+                .advise(Remedy::AllowHidden)),
             false => Ok(()),
         };
         check_hidden(relative)?;

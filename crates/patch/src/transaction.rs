@@ -187,7 +187,7 @@ impl Replacing<'_> {
         let copies = replacement.copies();
         for ((file, change), old) in replacement.record.files.iter().zip(&plan.changes).zip(old) {
             if let (Some(copy), Some(before), Some(old)) = (&file.copy, &change.before, old) {
-                write_new(&copies.join(copy), before, Some(&old.rights))?;
+                write_new(&copies.join(copy), before, Some(&old.metadata))?;
             }
         }
         sync_folder(copies)?;
@@ -199,9 +199,9 @@ impl Replacing<'_> {
         let mut warnings = Vec::new();
         for (change, old) in self.plan.changes.iter().zip(&self.old) {
             (self.observe)(WriteStep::Stage(&change.path)).map_err(|e| Error::io(&change.shown, e))?;
-            let rights = old.as_ref().map(|old| &old.rights);
+            let like = old.as_ref().map(|old| &old.metadata);
             let shown = change.shown.display();
-            if !write_new(&staged(&change.path), &change.after, rights)? {
+            if !write_new(&staged(&change.path), &change.after, like)? {
                 let who = "its owner or group could not be kept; it is yours now";
                 warnings.push(format!("{shown}: {who}"));
             }
@@ -271,8 +271,8 @@ impl<'a> Restoration<'a> {
         if let Some(folder) = path.parent().filter(|folder| folder.starts_with(&replacement.record.sources)) {
             std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
         }
-        let rights = find_unlinked(path)?.map_or(old.rights, |now| now.rights);
-        if let Err(error) = write_new(&staged(path), &old.bytes, Some(&rights)) {
+        let like = find_unlinked(path)?.map_or(old.metadata, |now| now.metadata);
+        if let Err(error) = write_new(&staged(path), &old.bytes, Some(&like)) {
             // Half a file is in nobody's way, but a mess.
             let _ = remove(&staged(path));
             return Err(error);

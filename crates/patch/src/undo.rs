@@ -53,7 +53,7 @@ pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> 
         let later = all[at + 1..].iter().rev().find(|later| later.record.progress == Progress::Done);
         if let Some(later) = later.filter(|_| !force) {
             let reason = format!("{} came later; undo it first", later.name());
-            return Err(Error::input(place, reason).mended_by(Remedy::UndoLaterFirst));
+            return Err(Error::input(place, reason).advise(Remedy::UndoLaterFirst));
         }
         return undo_one(all.swap_remove(at), force);
     }
@@ -105,7 +105,7 @@ fn undo_one(mut replacement: Replacement, force: bool) -> Result<Undone> {
             }
             FileState::Changed if !force => {
                 let reason = format!("was changed after 'patch {command}'");
-                return Err(Error::input(&file.shown, reason).mended_by(Remedy::UndoChanged));
+                return Err(Error::input(&file.shown, reason).advise(Remedy::UndoChanged));
             }
             FileState::Changed => {
                 changed.push(file);
@@ -156,7 +156,7 @@ fn keep(replacement: &Replacement, file: &FileRecord, found: &Found) -> Result<P
     let numbered = (2..).map(|number| folder.join(format!("{name}.{number}")));
     let mut places = std::iter::once(folder.join(&name)).chain(numbered);
     let copy = places.find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| folder.join(&name));
-    write_new(&copy, &found.bytes, Some(&found.rights))?;
+    write_new(&copy, &found.bytes, Some(&found.metadata))?;
     sync_folder(&folder)?;
     Ok(copy)
 }

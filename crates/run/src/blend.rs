@@ -84,11 +84,7 @@ impl BlendSettings {
                 let of: Vec<f64> = scored.iter().map(|&n| f64::from(scores[n as usize])).collect();
                 let fit = fit_scale(data, &of, &scored, loss).map_err(|error| {
                     let advice = Advice::default().text("give it with ").setting("blend-k", "");
-                    let error = match error {
-                        Error::Advised { error, .. } => *error,
-                        error => error,
-                    };
-                    Error::Usage(format!("K of the search scores: {error}")).advise(advice)
+                    Error::Usage(format!("K of the search scores: {}", error.without_advice())).advise(advice)
                 })?;
                 fit.k
             }

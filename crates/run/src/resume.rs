@@ -8,7 +8,7 @@ use std::time::Duration;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_evaluator::Backend;
 use gputexel_files::run_folder::{Kind, PARAMETERS};
-use gputexel_files::{Error, Result, RunFolder, check_named};
+use gputexel_files::{Error, Result, RunFolder};
 use gputexel_model::ParameterFile;
 use gputexel_tables::{Language, tables};
 use gputexel_tuning::{Checkpoint, OptimizerConfig, RunRecord, StopReason, UncertaintyRequest};
@@ -102,8 +102,6 @@ impl Unfinished {
             let reason = "names no dataset: the run was on positions of a program";
             return Err(Error::input(folder.file("run.json"), reason));
         };
-        let named = |dataset: &String| check_named(&folder.file("run.json"), dataset.as_ref());
-        config.datasets.iter().try_for_each(named)?;
         let mut data = dataset::read_many(&config.datasets)?.with_sections(config.sections)?;
         if data.checksum() != config.checksum {
             return Err(Error::input(first, "is not the dataset that the run started with"));

@@ -11,8 +11,7 @@ use gputexel_evaluator::Backend;
 use gputexel_files::folder_lock::FolderLock;
 use gputexel_files::run_folder::{Kind, RunFolder};
 use gputexel_files::{
-    Error, Recorded, Result, StopFlag, absolute, check_named, check_outputs, check_replaceable, check_target,
-    is_one,
+    Error, Result, StopFlag, absolute, check_outputs, check_replaceable, check_target, is_one,
 };
 use gputexel_tuning::Checkpoint;
 use gputexel_tuning::sweep::{
@@ -166,23 +165,6 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// The files that the record in a folder names, and nobody else, and that [`resume`](Self::resume) reads and writes.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when there is no such record, or it names a device or a pipe; [`Error::Io`].
-    pub fn recorded(&self, path: impl AsRef<Path>) -> Result<Recorded> {
-        let folder = RunFolder::view(path.as_ref());
-        let SweepRecord { config, outputs, .. } = folder.record(Kind::Sweep)?;
-        let mut recorded = Recorded::new(folder.file(Kind::Sweep.record().unwrap_or_default()));
-        config.datasets.iter().for_each(|dataset| recorded.add_read(dataset));
-        let named = [(&self.best, outputs.best), (&self.csv, outputs.csv), (&self.svg, outputs.svg)];
-        for (given, path) in named.into_iter().filter(|_| !outputs.written) {
-            path.filter(|_| given.is_none()).into_iter().for_each(|path| recorded.add_written(path));
-        }
-        recorded.check()?;
-        Ok(recorded)
-    }
-
     /// What a resumed sweep writes.
     fn resumed(&self, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
         let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
@@ -192,8 +174,8 @@ impl SweepFiles {
         let record = folder.file(Kind::Sweep.record().unwrap_or_default());
         let file = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>, own: &str, begin: &str| {
             let path = choose(given, recorded_path);
-            if let Some(path) = path.as_ref().filter(|path| given.is_none() && path.exists()) {
-                check_replaceable(&record, path, "", |head| head.starts_with(begin.as_bytes()))?;
+            if let Some(path) = path.as_ref().filter(|_| given.is_none()) {
+                check_replaceable(&record, path, |head| head.starts_with(begin.as_bytes()))?;
             }
             let full = path.as_ref().map(absolute);
             let ours = full == *recorded_path || full == Some(absolute(folder.file(own)));
@@ -214,8 +196,6 @@ impl SweepFiles {
 
 /// The positions that a sweep was begun with.
 fn positions_of(config: &SweepConfig) -> Result<Dataset> {
-    let record = Path::new(Kind::Sweep.record().unwrap_or_default());
-    config.datasets.iter().try_for_each(|dataset| check_named(record, dataset.as_ref()))?;
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
         let reason = "is not the dataset that the sweep started with";

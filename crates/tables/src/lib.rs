@@ -10,4 +10,4 @@ pub use exports::{
     Language, Like, LikeSource, NameStyle, Normalization, PhaseValues, Rounding, Target, export, export_file,
     import, import_as, import_files, tables,
 };
-pub use remedy::Remedy;
+pub(crate) use remedy::Remedy;

@@ -1,8 +1,10 @@
-//! What would mend refusals, for programs that offer their users a way out.
+//! Ways out of refusals.
 
-/// What would mend an error of this crate: see [`gputexel_files::Error::remedy`].
+use gputexel_files::Advice;
+
+/// Way out of an error of this crate, see [`Error::advise`](gputexel_files::Error::advise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub(crate) enum Remedy {
     /// Trust in what the markers say: `trust` of [`TablesOptions`](crate::sources::TablesOptions) and of
     /// [`ArrayCheck`](crate::ArrayCheck).
     Trust,
@@ -27,4 +29,26 @@ pub enum Remedy {
     TiedBasis,
 }
 
-impl gputexel_files::Remedy for Remedy {}
+impl From<Remedy> for Advice {
+    fn from(remedy: Remedy) -> Self {
+        let advice = Self::default();
+        match remedy {
+            Remedy::Trust => Self::behind(", or use ").setting("trust-marker", ""),
+            Remedy::GiveStart => advice
+                .text("give ")
+                .setting("start", "")
+                .text(" with a parameter file of what the source holds, or use ")
+                .setting("trust-marker", ""),
+            Remedy::ListNames => advice.text("see ").setting("list", ""),
+            Remedy::LendValues => advice.setting("like", "").text(" supplies the others"),
+            Remedy::Like => advice.text("see ").setting("like", ""),
+            Remedy::OtherLike => advice.text("see ").setting("like", "").text(" and ").setting("model", ""),
+            Remedy::OtherStyle => advice.text("try another ").setting("style", ""),
+            Remedy::SnakeStyle => advice.text("try ").setting("style", "snake"),
+            Remedy::MirroredBasis => {
+                Self::behind(" (").text("tune with ").setting("basis", "mirrored").text(")")
+            }
+            Remedy::TiedBasis => Self::behind(" (").text("tune with ").setting("basis", "tied").text(")"),
+        }
+    }
+}

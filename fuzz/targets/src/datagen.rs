@@ -29,9 +29,6 @@ pub(crate) fn selfplay_options() -> SelfPlayOptions {
 /// The lines of games behind a header, whatever it is: what the journal says was played is written as games, or refused.
 pub(crate) fn selfplay_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join(SELFPLAY), data).expect("room for a temporary file");
-    let _ = SelfPlay::recorded(folder.path());
-
     let folder = folder.path().join("games");
     let stop = StopFlag::new();
     let mut begun = SelfPlay::new(selfplay_options(), Some(1), &stop).expect("a built-in engine plays");

@@ -10,5 +10,5 @@ mod tablebases;
 
 pub use engine::EngineOptions;
 pub use progress::{Progress, Unscored};
-pub use session::{Begun, MissingTables, RescoreOptions, RescoreReport, rescore};
+pub use session::{RescoreOptions, RescoreReport, rescore};
 pub use tablebases::{MaterialReport, Probe, Prober, TABLEBASE_WIN_CP, TablebaseReport, Tablebases};

@@ -12,16 +12,18 @@ use super::tablebases::{Prober, TablebaseReport, Tablebases, label};
 use crate::MAX_SCORE_CP;
 use gputexel_chess::sample::{Origin, Sample, position_key};
 use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::journal::{LineJournal, Place};
 use gputexel_files::run_folder::Kind;
-use gputexel_files::{Error, Result, RunFolder, StopFlag, absolute, check_target, counted, first_difference};
+use gputexel_files::{
+    Advice, Error, LogFile, Result, RunFolder, RunLog, StopFlag, absolute, check_target, counted,
+    first_difference,
+};
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, Relabel, convert_with};
 use gputexel_ingest::extraction::Hooks;
 use gputexel_matches::EngineConfig;
 
 const FORMAT: &str = "gputexel-rescore";
 const VERSION: u32 = 1;
-const JOURNAL: &str = "rescore.jsonl";
+const JOURNAL: LogFile = LogFile { name: "rescore.jsonl", what: Kind::Rescore.name() };
 
 /// Where new labels come from: at least one of both.
 #[derive(Clone, Debug, Default)]
@@ -76,8 +78,8 @@ pub fn rescore(
     }
     // Killed between its result and the end of its journal, it is to find that result, and nothing else in its place.
     let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
-    if again && !Journal::is_begun(output) {
-        Journal::clear(output);
+    if again && !ScoreMemory::is_begun(output) {
+        ScoreMemory::clear(output);
         let output = output.display();
         let reason = format!(
             "{output}: nothing is unfinished; if this is what an earlier rescoring wrote, it is complete"
@@ -102,7 +104,7 @@ pub fn rescore(
                 hash_mib: engine.hash_mib,
                 tablebases: options.tablebases.iter().map(absolute).collect(),
             };
-            Some(Journal::open(output, header, options.resume, settings.reading.force)?)
+            Some(ScoreMemory::open(output, header, options.resume, settings.reading.force)?)
         }
         _ => None,
     };
@@ -147,7 +149,7 @@ pub fn rescore(
 struct Labels<'a> {
     prober: Option<&'a dyn Prober>,
     scorer: Option<Scorer<'a>>,
-    memory: Option<Journal>,
+    memory: Option<ScoreMemory>,
     skip_missing: bool,
     report: TablebaseReport,
 }
@@ -166,7 +168,8 @@ impl Relabel for Labels<'_> {
         }
         if !self.report.missing.is_empty() && !self.skip_missing {
             let missing = format!("tables are missing: {}", self.report.missing_in_words());
-            return Err(Error::Usage(missing).mended_by(MissingTables));
+            let skipping = Advice::default().setting("skip-missing", "");
+            return Err(Error::Usage(missing).advise(skipping.text(" leaves such positions as they are")));
         }
         let (Some(scorer), Some(memory)) = (&mut self.scorer, &mut self.memory) else { return Ok(()) };
         // Where there is no move, an engine has nothing to say.
@@ -207,22 +210,11 @@ impl Relabel for Labels<'_> {
     }
 }
 
-/// Remedy: to let positions be as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MissingTables;
-
-impl gputexel_files::Remedy for MissingTables {}
-
-/// Remedies where a rescoring has begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    /// To go on with what is there, or to begin anew.
-    Resumable,
-    /// To begin anew: it was another one.
-    Other,
+/// The advice where another rescoring has begun.
+fn begin_again() -> Advice {
+    let advice = Advice::default().text("give the same as then, or start again with ").setting("force", "");
+    advice.text(" instead of ").setting("resume", "")
 }
-
-impl gputexel_files::Remedy for Begun {}
 
 /// Everything that decides scores, apart from the positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -253,7 +245,7 @@ fn converted_again(
     hooks: &mut Hooks<'_>,
     labels: &mut Labels<'_>,
 ) -> Result<ConversionReport> {
-    let second = Journal::second_result(output);
+    let second = ScoreMemory::second_result(output);
     let _ = std::fs::remove_file(&second);
     let report = convert_with(inputs, settings, &second, hooks, Some(labels))?;
     let same = first_difference(&second, output)?.is_none();
@@ -264,10 +256,10 @@ fn converted_again(
     Ok(ConversionReport { output: output.display().to_string(), ..report })
 }
 
-/// The journal, in a folder of its own.
-struct Journal {
+/// Scores that earlier processes found, and the journal of all, in a folder of its own.
+struct ScoreMemory {
     folder: RunFolder,
-    journal: LineJournal,
+    journal: RunLog<StoredBlock>,
     known: BTreeMap<u64, (u64, BlockScores)>,
     is_empty: bool,
     /// Its [`second_result`](Self::second_result), which a killed one may have left.
@@ -280,7 +272,7 @@ fn key_of(positions: &[&Chess]) -> u64 {
     })
 }
 
-impl Journal {
+impl ScoreMemory {
     fn folder_of(output: &Path) -> PathBuf {
         let mut path = output.as_os_str().to_owned();
         path.push(".rescore");
@@ -294,7 +286,7 @@ impl Journal {
     }
 
     fn is_begun(output: &Path) -> bool {
-        Self::folder_of(output).join(JOURNAL).exists()
+        JOURNAL.path(&Self::folder_of(output)).exists()
     }
 
     /// Takes away the folder of one that was killed after its journal was gone.
@@ -307,17 +299,17 @@ impl Journal {
 
     fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
         let path = Self::folder_of(output);
-        let place = |folder| Place { folder, name: JOURNAL, what: Kind::Rescore.name() };
         let begun = Self::is_begun(output);
         let second = Self::second_result(output);
         if begun && !resume && !force {
             let reason = format!("{}: a rescoring to this output was interrupted", path.display());
-            return Err(Error::Usage(reason).mended_by(Begun::Resumable));
+            let advice = Advice::default().text("use ").setting("resume", "").text(" to continue it, or ");
+            return Err(Error::Usage(reason).advise(advice.setting("force", "").text(" to start again")));
         }
         if !begun || !resume {
             let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
-            let journal = LineJournal::create(folder.lock()?, place(folder.path()), &header)
-                .inspect_err(|_| folder.discard())?;
+            let journal =
+                RunLog::create(folder.lock()?, JOURNAL, &header).inspect_err(|_| folder.discard())?;
             return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, second });
         }
         let folder = RunFolder::enter(&path, Kind::Rescore)?;
@@ -325,16 +317,15 @@ impl Journal {
         let check = |found: &Header| match *found == header {
             true => Ok(()),
             false => Err(Error::input(
-                path.join(JOURNAL),
+                JOURNAL.path(&path),
                 "was begun with another engine, parameters, limit or tablebases",
             )
-            .mended_by(Begun::Other)),
+            .advise(begin_again())),
         };
-        let (journal, _) =
-            LineJournal::open_each(folder.lock()?, place(folder.path()), check, |_, block: StoredBlock| {
-                known.insert(block.first, (block.key, block.scores));
-                Ok(())
-            })?;
+        let (journal, _) = RunLog::open(folder.lock()?, JOURNAL, check, |_, block: StoredBlock| {
+            known.insert(block.first, (block.key, block.scores));
+            Ok(())
+        })?;
         let is_empty = known.is_empty();
         Ok(Self { folder, journal, known, is_empty, second })
     }
@@ -345,7 +336,7 @@ impl Journal {
         drop(journal);
         let path = folder.path().to_path_buf();
         // What stays behind does no harm.
-        let _ = folder.remove(JOURNAL);
+        let _ = folder.remove(JOURNAL.name);
         let _ = std::fs::remove_file(second);
         if let Ok(lock) = folder.lock() {
             lock.remove_file();
@@ -361,7 +352,7 @@ impl Journal {
     }
 }
 
-impl Memory for Journal {
+impl Memory for ScoreMemory {
     fn recall(&mut self, first: u64, positions: &[&Chess]) -> Result<Option<BlockScores>> {
         match self.known.remove(&first) {
             None => Ok(None),
@@ -375,7 +366,7 @@ impl Memory for Journal {
                     first + 1
                 ),
             )
-            .mended_by(Begun::Other)),
+            .advise(begin_again())),
         }
     }
 

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, Move, Position};
 
 use super::record::{StoredGame, is_sound};
+use super::session::JOURNAL;
 use crate::score_cp;
 use gputexel_chess::sample::Origin;
-use gputexel_files::journal::{Line, Place, read_at, scan};
-use gputexel_files::{AtomicFile, Error, Result};
+use gputexel_files::{AtomicFile, Error, LogLine, Result, read_at};
 use gputexel_formats::{OutputFormat, Writer};
 use gputexel_matches::{End, GameRecord, GameTags, TimeControl, to_pgn};
 
@@ -191,14 +191,14 @@ struct Mark {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] for a damaged journal.
 pub(super) fn write_games(
-    place: Place<'_>,
+    folder: &Path,
     labels: &Labels,
     formats: &[GameFormat],
 ) -> Result<Vec<WrittenFile>> {
-    let journal = place.path();
-    let mut lines: Vec<(u64, Line)> = Vec::new();
-    scan::<IgnoredAny, Mark>(
-        place,
+    let journal = JOURNAL.path(folder);
+    let mut lines: Vec<(u64, LogLine)> = Vec::new();
+    JOURNAL.read::<IgnoredAny, Mark>(
+        folder,
         |_| Ok(()),
         |line, mark| {
             if is_sound(mark.end) {
@@ -213,7 +213,7 @@ pub(super) fn write_games(
     let mut file = File::open(&journal).map_err(|e| Error::io(&journal, e))?;
     let mut outputs = formats
         .iter()
-        .map(|format| Output::begin(&place.folder.join(format.file_name()), format.begin(labels)))
+        .map(|format| Output::begin(&folder.join(format.file_name()), format.begin(labels)))
         .collect::<Result<Vec<_>>>()?;
     for (game, line) in lines {
         let stored: StoredGame = read_at(&mut file, &journal, line)?;

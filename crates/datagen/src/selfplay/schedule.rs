@@ -6,8 +6,7 @@ use super::config::SelfPlayConfig;
 use super::record::StoredGame;
 use super::tally::{SelfPlayTally, Stop};
 use gputexel_chess::sample::position_key;
-use gputexel_files::journal::LineJournal;
-use gputexel_files::{Error, Result};
+use gputexel_files::{Error, Result, RunLog};
 use gputexel_matches::openings::{Opening, Openings};
 use gputexel_matches::scheduler::{NextStep, Players, Schedule, Unready};
 use gputexel_matches::{Assignment, Contestant, Encounter, GameRecord, Player, RemoteSide, Rules};
@@ -51,7 +50,7 @@ pub(super) type Observe<'a> = Box<dyn FnMut(&SelfPlayTally) + Send + 'a>;
 pub(super) struct GameSchedule<'a> {
     pub config: SelfPlayConfig,
     pub openings: &'a Openings,
-    pub journal: LineJournal,
+    pub journal: RunLog<StoredGame>,
     pub tally: SelfPlayTally,
     pub observe: Option<Observe<'a>>,
     /// Games that are finished, with the keys of their openings, sorted.

@@ -10,19 +10,14 @@ use super::output::{GameFormat, Labels, WrittenFile, write_games};
 use super::record::StoredGame;
 use super::schedule::{BothSides, GameSchedule, Observe, assignment};
 use super::tally::{SelfPlaySummary, SelfPlayTally, Stop};
-use gputexel_files::journal::{LineJournal, Place, scan};
 use gputexel_files::run_folder::{Kind, check_inputs};
-use gputexel_files::{Error, Recorded, Result, RunFolder, StopFlag};
+use gputexel_files::{Error, LogFile, LogLine, Result, RunFolder, RunLog, StopFlag};
 use gputexel_matches::openings::{Opening, Openings};
 use gputexel_matches::scheduler::{dispatch_pairs, play_pairs};
 use gputexel_matches::{Contestant, Dispatcher, Rules, check_concurrency, check_tables, crowding, warnings};
 
-/// The journal in its folder.
-const JOURNAL: &str = "selfplay.jsonl";
-
-fn place(folder: &Path) -> Place<'_> {
-    Place { folder, name: JOURNAL, what: Kind::SelfPlay.name() }
-}
+/// The journal, with a line for each finished game.
+pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind::SelfPlay.name() };
 
 /// Games of an engine against itself, ready to begin or to be resumed: the engine was tried and the book read.
 ///
@@ -49,7 +44,7 @@ pub struct SelfPlay<'a> {
     stop: StopFlag,
     tally: SelfPlayTally,
     known: Vec<(u64, u64)>,
-    files: Option<(RunFolder, LineJournal)>,
+    files: Option<(RunFolder, RunLog<StoredGame>)>,
     observe: Option<Observe<'a>>,
     dispatcher: Option<Arc<dyn Dispatcher>>,
 }
@@ -105,21 +100,6 @@ impl<'a> SelfPlay<'a> {
         })
     }
 
-    /// The program and the files that the journal in a folder names, which [`resume`](Self::resume) starts and opens.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when there is no such journal, or it names a device or a pipe; [`Error::Io`].
-    pub fn recorded(folder: impl AsRef<Path>) -> Result<Recorded> {
-        let place = place(folder.as_ref());
-        let each = |_, _: serde::de::IgnoredAny| Ok(());
-        let (config, _) = scan(place, |_: &SelfPlayConfig| Ok(()), each)?;
-        let mut recorded = Recorded::new(place.path());
-        config.engine.record(&mut recorded);
-        config.openings.file.iter().for_each(|book| recorded.add_read(book));
-        recorded.check()?;
-        Ok(recorded)
-    }
-
     /// Opens the folder of a run that was interrupted, or is to have more games.
     ///
     /// # Errors
@@ -128,14 +108,13 @@ impl<'a> SelfPlay<'a> {
     /// those of [`new`](Self::new).
     pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
-        let place = place(folder.path());
         let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
-        let journal = place.path();
+        let journal = JOURNAL.path(folder.path());
         let check =
             |config: &SelfPlayConfig| config.check().map_err(|e| Error::input(&journal, e.to_string()));
-        let each = |line: gputexel_files::journal::Line, game: StoredGame| {
+        let each = |line: LogLine, game: StoredGame| {
             if game.outcome().is_none() {
-                return Err(Error::line(place.path(), line.number, "a result that is none"));
+                return Err(Error::line(&journal, line.number, "a result that is none"));
             }
             // Of lines with the same game, the first counts.
             if known.insert(game.game, game.key).is_none() {
@@ -143,7 +122,7 @@ impl<'a> SelfPlay<'a> {
             }
             Ok(())
         };
-        let (journal, mut config) = LineJournal::open_each(folder.lock()?, place, check, each)?;
+        let (log, mut config) = RunLog::open(folder.lock()?, JOURNAL, check, each)?;
         let played = known.last_key_value().map_or(0, |(last, _)| last + 1);
         config.games = changes.games.unwrap_or(config.games);
         if config.games < played {
@@ -154,7 +133,7 @@ impl<'a> SelfPlay<'a> {
         config.max_failures = changes.max_failures.unwrap_or(config.max_failures);
         config.formats = changes.formats.unwrap_or(config.formats);
         let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
-        Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, journal)), ..prepared })
+        Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
     }
 
     /// What is played, as the journal keeps it.
@@ -209,7 +188,7 @@ impl<'a> SelfPlay<'a> {
             for format in GameFormat::ALL {
                 folder.remove(format.file_name())?;
             }
-            LineJournal::create(folder.lock()?, place(folder.path()), &self.config)
+            RunLog::create(folder.lock()?, JOURNAL, &self.config)
         };
         let journal = begin().inspect_err(|_| folder.discard())?;
         self.files = Some((folder, journal));
@@ -286,7 +265,7 @@ impl<'a> SelfPlay<'a> {
         // A file without games would be taken for a result.
         let written = match tally.games() {
             0 => Vec::new(),
-            _ => write_games(place(folder.path()), &labels, &config.formats)?,
+            _ => write_games(folder.path(), &labels, &config.formats)?,
         };
         played?;
         broken.map_or(Ok(()), Err)?;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_files::run_folder::RunFolder;
-use gputexel_files::{Error, Result, check_named};
+use gputexel_files::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile};
 use gputexel_tuning::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
 
@@ -82,9 +82,6 @@ impl Positions {
             && let Some(missing) = paths.iter().find(|path| !path.exists())
         {
             return Ok(Self::Missing(missing.clone()));
-        }
-        if given.is_empty() {
-            named.iter().try_for_each(|path| check_named(&folder.file("run.json"), path))?;
         }
         let mut data = dataset::read_many(paths)?;
         if round.is_none() && data.checksum() != config.checksum {

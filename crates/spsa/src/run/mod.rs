@@ -25,7 +25,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Color;
 
 use journal::EVENT;
-pub use journal::{Events, GameNote, Header, JOURNAL, Journal, PlayedPair, RunEvent, read};
+pub use journal::{Events, GameNote, Header, JOURNAL, PlayedPair, RunEvent, read};
 pub use results::{ParameterSummary, RunSummary, ValueWarning, write_values};
 pub use session::{ResumedRunBuilder, RunBuilder, SpsaRun};
 pub use sides::{TunedEngine, TunedPlayer};

@@ -255,7 +255,7 @@ impl<'a> Writer<'a> {
                         PHASES[phase],
                         self.rounding.text(units(other)),
                     ))
-                    .mended_by(Remedy::MirroredBasis));
+                    .advise(Remedy::MirroredBasis));
                 }
                 // Rounded apart, so that the sum is the rounded value.
                 let value = self.rounding.round(value - offset);

@@ -109,7 +109,7 @@ fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>, check: &ArrayCheck)
     let whole = PathBuf::from(names.join(", "));
     if texts.len() > 1 && like.is_none() {
         let reason = "are several files, none of which says which parameters there are";
-        return Err(Error::input(&whole, reason).mended_by(Remedy::Like));
+        return Err(Error::input(&whole, reason).advise(Remedy::Like));
     }
     let (mut all, mut notes): (Option<Part>, Vec<String>) = (None, Vec::new());
     for (bytes, path) in texts {
@@ -231,7 +231,7 @@ fn assembled(
     {
         let reason =
             format!("has {} of the {} parameters that its header counts", features.len(), header.features);
-        return Err(Error::input(path, reason).mended_by(Remedy::LendValues));
+        return Err(Error::input(path, reason).advise(Remedy::LendValues));
     }
     let theta = with_left_out(&features, theta, header.as_ref());
     let theta = complete(&features, theta, like, path, &mut notes)?;
@@ -332,7 +332,7 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
             features.iter().map(|feature| &feature.name).collect();
         if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
             let reason = format!("'{}' is not a parameter of the reference", other.name);
-            return Err(Error::input(path, reason).mended_by(Remedy::OtherLike));
+            return Err(Error::input(path, reason).advise(Remedy::OtherLike));
         }
         if let Some(missing) = wanted.iter().find(|name| !names.contains(*name)) {
             return Err(Error::input(path, format!("parameter '{missing}' is missing")));
@@ -346,7 +346,7 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
 
 fn other_phase(path: &Path, own: &PhaseSettings, other: &PhaseSettings) -> Error {
     let reason = format!("its phase weights are {own}, those of the reference are {other}");
-    Error::input(path, reason).mended_by(Remedy::OtherLike)
+    Error::input(path, reason).advise(Remedy::OtherLike)
 }
 
 fn code(
@@ -411,7 +411,7 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
         Some(features) => features,
         None if style.is_some() => {
             let reason = "its names are in a style from which those of the parameters cannot be told";
-            return Err(Error::input(path, reason).mended_by(Remedy::Like));
+            return Err(Error::input(path, reason).advise(Remedy::Like));
         }
         None => named_by_options(&listed, path, prefix)?,
     };
@@ -449,7 +449,7 @@ fn params_lines(
     });
     let features = known.ok_or_else(|| {
         let reason = "its names are those of a source, from which those of the parameters cannot be told";
-        Error::input(path, reason).mended_by(Remedy::Like)
+        Error::input(path, reason).advise(Remedy::Like)
     })?;
     let mut places = Places::default();
     for untapered in [false, true] {
@@ -465,7 +465,7 @@ fn params_lines(
     for Listed { line, name, value } in &listed {
         let (id, phases) = places.find(name).map_err(|near| {
             let error = Error::line(path, *line, format!("'{name}' is not a parameter{near}"));
-            if near.is_empty() { error.mended_by(Remedy::OtherLike) } else { error }
+            if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
         })?;
         for phase in phases {
             values.set(id, phase, value / scale, Some(*line))?;
@@ -511,7 +511,7 @@ fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<
         let feature = name.strip_prefix(prefix).and_then(|name| name.get(..name.len().checked_sub(3)?));
         let (Some(feature), true) = (feature, name.ends_with(".mg") || name.ends_with(".eg")) else {
             let why = format!("option '{name}' is not called {prefix}NAME.mg or {prefix}NAME.eg");
-            return Err(Error::line(path, *line, why).mended_by(Remedy::Like));
+            return Err(Error::line(path, *line, why).advise(Remedy::Like));
         };
         if seen.insert(feature.to_string()) {
             features.push(Feature { name: feature.to_string(), group: String::new() });
@@ -543,7 +543,7 @@ impl<'a> Assignment<'a> {
             let near = did_you_mean(name, self.ids.keys().cloned());
             let error =
                 self.error(line, format!("'{name}' is not a parameter of the reference or the header{near}"));
-            if near.is_empty() { error.mended_by(Remedy::OtherLike) } else { error }
+            if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
         };
         self.ids.get(name).copied().ok_or_else(none)
     }

@@ -170,13 +170,13 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
                             quote(other),
                             quote(name)
                         ))
-                        .mended_by(Remedy::OtherStyle));
+                        .advise(Remedy::OtherStyle));
                     }
                     None => continue,
                 }
             };
             let reason = format!("option {} {why}", quote(&format!("{name}.{phase}")));
-            return Err(Error::Usage(reason).mended_by(Remedy::SnakeStyle));
+            return Err(Error::Usage(reason).advise(Remedy::SnakeStyle));
         }
         options.push(pair);
     }

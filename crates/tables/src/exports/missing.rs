@@ -64,7 +64,7 @@ pub(super) fn complete(
                 let phase = if index < count { "mg" } else { "eg" };
                 let name = &features[index % count].name;
                 let reason = format!("parameter '{name}.{phase}' is missing");
-                return Err(Error::input(path, reason).mended_by(Remedy::Like));
+                return Err(Error::input(path, reason).advise(Remedy::Like));
             }
         }
     }

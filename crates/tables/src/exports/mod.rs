@@ -295,7 +295,7 @@ fn check_untapered(file: &ParameterFile) -> Result<()> {
         "'{}' is {} in the middlegame and {} in the endgame: one number for both is for untapered values",
         record.name, record.mg, record.eg
     ))
-    .mended_by(Remedy::TiedBasis))
+    .advise(Remedy::TiedBasis))
 }
 
 /// How values are rounded, if any of them changes by that.

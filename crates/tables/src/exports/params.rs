@@ -59,7 +59,7 @@ pub fn write(
             if let Some(other) = seen.insert(name.clone(), &record.name) {
                 let reason =
                     format!("parameters {} and {} are both called {name}", quote(other), quote(&record.name));
-                return Err(Error::Usage(reason).mended_by(Remedy::OtherStyle));
+                return Err(Error::Usage(reason).advise(Remedy::OtherStyle));
             }
             let value = rounding.round([record.mg, record.eg][phase] * rounding.scale());
             let value = fit(value, rounding, Overflow::Refuse, || name.clone())?;

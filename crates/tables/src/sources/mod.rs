@@ -232,7 +232,7 @@ fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdic
                     let judged = judge.judge(job).map_err(|Refusal { why, remedy }| {
                         let error = survey.wrong(job.at, why);
                         match remedy {
-                            Some(remedy) => error.mended_by(remedy),
+                            Some(remedy) => error.advise(remedy),
                             None => error,
                         }
                     })?;
@@ -346,13 +346,13 @@ impl<'a> Survey<'a> {
                 let near = values.near(&marking.what);
                 let error =
                     survey.wrong(at, format!("'{}' is not a name in the parameter file{near}", marking.what));
-                if near.is_empty() { error.mended_by(Remedy::ListNames) } else { error }
+                if near.is_empty() { error.advise(Remedy::ListNames) } else { error }
             })?;
             take_places(values, &named, &mut marking, &array)
                 .map_err(|why| survey.wrong(array.start, why))?;
             if named.tied {
                 check_tied(values, &named, &marking)
-                    .map_err(|why| survey.wrong(at, why).mended_by(Remedy::TiedBasis))?;
+                    .map_err(|why| survey.wrong(at, why).advise(Remedy::TiedBasis))?;
             }
             let content = Content::new(values, &named, &marking);
             if 2 * array.entries.len() == content.count() && content.is_untapered() {

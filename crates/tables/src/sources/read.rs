@@ -100,7 +100,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
     let ReadAs { features, like, start, own_order, untapered, trust } = read_as;
     let features = match features {
         Some(features) => features,
-        None => described(&found).map_err(|(at, why)| wrong(at, why).mended_by(Remedy::Like))?,
+        None => described(&found).map_err(|(at, why)| wrong(at, why).advise(Remedy::Like))?,
     };
     // Untapered are those whose values are equal; unknown ones are equal to nothing.
     let equal = |id: usize| if untapered.get(id) == Some(&true) { 0.0 } else { f64::NAN };
@@ -133,7 +133,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
             match check_read(&known, &job) {
                 Ok(fits) => confirmed = fits,
                 Err(why) if trust => doubts.push(format!("line {}: {why}", line_of(*at))),
-                Err(why) => return Err(wrong(*at, why).mended_by(Remedy::Trust)),
+                Err(why) => return Err(wrong(*at, why).advise(Remedy::Trust)),
             }
         }
         if !confirmed && !marking.oriented {
@@ -150,7 +150,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
                     let near = values.near(&marking.what);
                     let error =
                         wrong(*at, format!("'{}' is not the name of a parameter{near}", marking.what));
-                    if near.is_empty() { error.mended_by(Remedy::OtherLike) } else { error }
+                    if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
                 })?;
                 sink.take(&named, marking, array, comments)
                     .map_err(|(place, why)| wrong(if place == 0 { *at } else { place }, why))?;

@@ -19,7 +19,7 @@ use gputexel::{Error, Result};
 use serde_json::{Value, json};
 
 use super::super::context::Context;
-use super::super::games::{say_recorded, warn};
+use super::super::games::warn;
 use super::super::live::{LiveArgs, LivePage};
 use super::super::output::{print_text, write_stdout};
 use super::super::queue::{Queue, QueueFlags};
@@ -184,7 +184,6 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(P
         let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
-    say_recorded(builder.recorded());
     let mut run = builder.concurrency(args.concurrency).build()?;
     let now = run.state().tuner.iterations();
     match args.iterations.filter(|asked| *asked != now) {

@@ -154,7 +154,7 @@ fn half_tables_have_to_be_symmetric() {
     let options = CodeOptions { order, ..CodeOptions::new(Language::C) };
     let error = export(&pst(false), &code(options, Rounding::Whole)).unwrap_err();
     assert!(error.to_string().contains("'pawn_a1.mg' is"), "{error}");
-    assert_eq!(error.remedy(), Some(&Remedy::MirroredBasis));
+    assert_eq!(error.advice(), Some(&Remedy::MirroredBasis.into()));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn styled_options_come_back_by_what_they_are_like() {
     assert_eq!(values(&read_back(&text, Format::Uci, None).file), rounded(&file, Rounding::Fixed(100)));
     let text = text.replace("\"pst\"", "\"imported\"");
     let error = import(text.as_bytes(), Path::new("a.uci"), None).unwrap_err();
-    assert_eq!(error.remedy(), Some(&Remedy::Like), "{error}");
+    assert_eq!(error.advice(), Some(&Remedy::Like.into()), "{error}");
     // A part of the values: the rest is lent.
     let part = "setoption name pawn_a2.mg value 7\n";
     let imported = read_back(part, Format::Uci, Some(&like));
