@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
-use gputexel_files::{Error, Result, SETTINGS_BYTES, read_whole_text};
+use gputexel_io::{Error, Result, SETTINGS_BYTES, read_whole_text};
 
 use crate::queue::Notify;
 

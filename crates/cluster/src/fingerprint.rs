@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use gputexel_files::{Error, RECORD_BYTES, Result, read_whole};
-use gputexel_matches::client::{EngineCommand, find_program};
+use gputexel_io::{Error, RECORD_BYTES, Result, read_whole};
+use gputexel_play::client::{EngineCommand, find_program};
 
 use crate::identity::hex;
 use crate::speed;

@@ -1,6 +1,6 @@
 //! What comes over the wire, without a server: for fuzzing.
 
-use gputexel_matches::Assignment;
+use gputexel_play::Assignment;
 
 use crate::identity::Identity;
 use crate::wire::{Answer, Work};

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::address::read_text;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use gputexel_chess::fen::{legal_position, parse_fen};
-use gputexel_engine::uci::BENCH_POSITIONS;
-use gputexel_engine::{Engine, Limits};
 use gputexel_model::{TableEvaluation, named_parameters};
+use gputexel_play::engine::uci::BENCH_POSITIONS;
+use gputexel_play::engine::{Engine, Limits};
 use shakmaty::{CastlingMode, Chess};
 
 /// Depth of the searches.

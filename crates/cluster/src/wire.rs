@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Result, shown};
-use gputexel_matches::client::Setting;
-use gputexel_matches::openings::Opening;
-use gputexel_matches::{
+use gputexel_io::{Result, shown};
+use gputexel_model::{FeatureSet, KingBuckets};
+use gputexel_play::client::Setting;
+use gputexel_play::openings::Opening;
+use gputexel_play::{
     Adjudication, Assignment, GameRecord, RemoteSide, Rules, StoredCourse, StoredOpening, TimeControl,
     check_hash, recorded_game,
 };
-use gputexel_model::{FeatureSet, KingBuckets};
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{built_in_fingerprint, fingerprint};
@@ -380,7 +380,7 @@ impl Answer {
     /// Why the work is not done, fit to be shown; `None` where it is.
     pub fn reason(&self) -> Option<String> {
         match &self.content {
-            Content::Refusal(reason) => Some(gputexel_files::printable(&cut(reason)).into_owned()),
+            Content::Refusal(reason) => Some(gputexel_io::printable(&cut(reason)).into_owned()),
             Content::Games(_) => None,
         }
     }
@@ -416,8 +416,8 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gputexel_matches::client::EngineCommand;
     use gputexel_model::{FeatureKind, KingPieces, named_parameters};
+    use gputexel_play::client::EngineCommand;
 
     fn assignment() -> Assignment {
         let (set, mut theta) = named_parameters("material").unwrap();

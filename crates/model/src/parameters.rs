@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{FeatureSet, KingBuckets};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
-use gputexel_files::run_folder::PARAMETERS;
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::run_folder::PARAMETERS;
+use gputexel_io::{Advice, Error, Result};
 
 const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
@@ -316,13 +316,13 @@ impl ParameterFile {
     pub fn read(path: &Path) -> Result<Self> {
         let path = &*Self::locate(path)?;
         let text =
-            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
-                match source.kind() {
-                    std::io::ErrorKind::InvalidData => {
-                        Error::input(path, "not a parameter file (params.json): it is not text")
-                    }
-                    _ => Error::io(path, source),
+            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source
+                .kind()
+            {
+                std::io::ErrorKind::InvalidData => {
+                    Error::input(path, "not a parameter file (params.json): it is not text")
                 }
+                _ => Error::io(path, source),
             })?;
         Self::parse(&text, path)
     }

@@ -2,7 +2,7 @@
 //!
 //! One process, rank 0, runs the program as if it were alone, with its files and its optimizer. The others keep
 //! sections of its layouts and compute their sums when asked. Owns what is said between them, over any [`Link`]; what is
-//! computed, and the order of sums, are those of [`gputexel_evaluator::divided`].
+//! computed, and the order of sums, are those of [`gputexel_eval::divided`].
 
 mod message;
 mod root;
@@ -11,7 +11,7 @@ mod worker;
 pub use root::{Ranks, Traffic};
 pub use worker::serve;
 
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Messages between rank 0 and the others, in order and without loss.
 pub trait Link: Send {

@@ -1,8 +1,8 @@
 //! What ranks say to each other. A message is a byte that says what it is, and its contents.
 
-use gputexel_evaluator::divided::Answer;
-use gputexel_evaluator::{Population, ProductRequest, Request};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::Answer;
+use gputexel_eval::{Population, ProductRequest, Request};
+use gputexel_io::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

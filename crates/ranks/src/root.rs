@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use gputexel_dataset::Layout;
-use gputexel_evaluator::divided::{Answer, Division, Helper, Task, Team};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::{Answer, Division, Helper, Task, Team};
+use gputexel_io::{Error, Result};
 
 use crate::Link;
 use crate::message::{self, Reply};

@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use gputexel_dataset::Layout;
-use gputexel_evaluator::divided::Task;
-use gputexel_evaluator::{Backend, Evaluator};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::Task;
+use gputexel_eval::{Backend, Evaluator};
+use gputexel_io::{Error, Result};
 
 use crate::Link;
 use crate::message::{Order, Reply};

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, DatasetWriter, Layout, Metadata, PositionLabels};
-use gputexel_evaluator::divided::Team;
-use gputexel_evaluator::gpu::BackendChoice;
-use gputexel_evaluator::{Backend, Evaluator, Population, ProductRequest, Request};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::Team;
+use gputexel_eval::gpu::BackendChoice;
+use gputexel_eval::{Backend, Evaluator, Population, ProductRequest, Request};
+use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureRow, FeatureSet};
 use gputexel_ranks::{Link, Ranks, serve};
 

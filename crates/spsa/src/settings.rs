@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::variables::{Rounding, positive};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// How noisy the score of a pair of games is: τ², its variance in units of y ∈ {−2, …, 2}.
 ///

@@ -11,7 +11,7 @@ use super::methods::{Factors, Method, Observation, Scratch};
 use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::{Variable, validate};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Values that two sides are to play a pair of games with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

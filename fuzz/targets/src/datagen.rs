@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
-use gputexel_datagen::rescore::{EngineOptions, RescoreOptions, rescore};
-use gputexel_datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions};
-use gputexel_files::StopFlag;
-use gputexel_formats::OutputFormat;
+use gputexel_chess::formats::OutputFormat;
 use gputexel_ingest::conversion::ConversionSettings;
-use gputexel_matches::{Side, TimeControl};
+use gputexel_io::StopFlag;
 use gputexel_model::FeatureKind;
+use gputexel_play::datagen::rescore::{EngineOptions, RescoreOptions, rescore};
+use gputexel_play::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions};
+use gputexel_play::{Side, TimeControl};
 
 use crate::extractions::{hooked, lenient};
 use crate::journals::INPUT;
@@ -56,7 +56,7 @@ fn conversion() -> ConversionSettings {
 }
 
 /// Rescores the input; `seen` may look at the folder of the journal meanwhile.
-fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_files::Result<()> {
+fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_io::Result<()> {
     let input = folder.join("input.epd");
     std::fs::write(&input, INPUT.repeat(30)).expect("room for a temporary file");
     let engine = EngineOptions {

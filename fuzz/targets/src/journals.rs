@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{LogFile, LogLine, RunLog, read_at};
 use gputexel_ingest::extraction::{ExtractSettings, extract_shards, unfinished};
-use gputexel_matches::MatchRecord;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{LogFile, LogLine, RunLog, read_at};
 use gputexel_model::FeatureKind;
+use gputexel_play::MatchRecord;
 use gputexel_spsa::run::{self, RunState, RunSummary, Verified};
 use serde_json::Value;
 
@@ -52,12 +52,12 @@ pub(crate) fn journal(data: &[u8]) {
 pub(crate) fn match_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
-    std::fs::write(path.join(gputexel_matches::journal::JOURNAL), data).expect("room for a temporary file");
+    std::fs::write(path.join(gputexel_play::journal::JOURNAL), data).expect("room for a temporary file");
     if let Ok(record) = MatchRecord::read(path) {
         assert!(record.tally.games() >= record.pairs.len() as u64);
         assert!((0.0..=record.tally.games() as f64).contains(&record.tally.points()));
         let _ = record.is_finished();
-        let report = gputexel_matches::match_report(path).expect("what can be read can be shown");
+        let report = gputexel_play::match_report(path).expect("what can be read can be shown");
         let _ = gputexel_report::Report::Match(Box::new(report)).to_html(None);
     }
 }

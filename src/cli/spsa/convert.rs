@@ -50,7 +50,9 @@ pub struct ConvertArgs {
 fn after_help() -> String {
     let formats: String =
         ListFormat::all().map(|format| format!("  {:15}  {}\n", format.name(), format.form())).collect();
-    format!("Formats:\n{formats}\n{AFTER_FORMATS}\n\nExamples:\n  gputexel spsa convert list.txt --to openbench")
+    format!(
+        "Formats:\n{formats}\n{AFTER_FORMATS}\n\nExamples:\n  gputexel spsa convert list.txt --to openbench"
+    )
 }
 
 const AFTER_FORMATS: &str = "\

@@ -16,8 +16,8 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::{Context, PublishErrorKind};
 use async_nats::jetstream::stream::Stream;
-use gputexel_files::{Error, Result};
-use gputexel_matches::{Assignment, Delivery, Dispatcher, Rules};
+use gputexel_io::{Error, Result};
+use gputexel_play::{Assignment, Delivery, Dispatcher, Rules};
 use tokio::runtime::Runtime;
 
 use crate::address::Access;

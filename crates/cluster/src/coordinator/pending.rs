@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use gputexel_matches::{Assignment, Delivery};
+use gputexel_play::{Assignment, Delivery};
 
 use crate::wire::{Answer, Work};
 

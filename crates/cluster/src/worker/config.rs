@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gputexel_files::{Error, Result};
-use gputexel_matches::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer};
-use gputexel_matches::cores;
+use gputexel_io::{Error, Result};
+use gputexel_play::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer};
+use gputexel_play::cores;
 use serde::Deserialize;
 
 use crate::address::read_text;
@@ -102,7 +102,7 @@ impl WorkerConfig {
         let bad = |name: &&str| name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control);
         if let Some(name) = self.name.as_deref().filter(bad) {
             let reason = format!("expected one line of 1 to {MAX_NAME} bytes");
-            return Err(Error::setting("name", gputexel_files::shown(name), reason));
+            return Err(Error::setting("name", gputexel_io::shown(name), reason));
         }
         if let Some(games) = self.concurrency.filter(|games| !(1..=MAX_CONCURRENCY).contains(games)) {
             return Err(Error::setting("concurrency", games, format!("expected 1 to {MAX_CONCURRENCY}")));
@@ -163,7 +163,7 @@ impl TriedEngine {
     /// # Errors
     /// Why not.
     pub fn allows(&self, setting: &Setting) -> std::result::Result<(), String> {
-        let name = gputexel_files::shown(&setting.name);
+        let name = gputexel_io::shown(&setting.name);
         let option = self.options.iter().find(|option| option.name.eq_ignore_ascii_case(&setting.name));
         match option.map(|option| &option.kind) {
             None => Err(format!("the engine has no option '{name}'")),

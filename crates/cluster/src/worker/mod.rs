@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use gputexel_files::{Error, Result, StopFlag};
+use gputexel_io::{Error, Result, StopFlag};
 use tokio::runtime::Runtime;
 
 pub use config::{OfferedEngine, OptionText, WorkerConfig};

@@ -1,10 +1,10 @@
 //! The two players of a slot, kept from pair to pair where the next pair wants the same engine.
 
-use gputexel_engine::Limits;
-use gputexel_files::StopFlag;
-use gputexel_matches::client::{Setting, UciPlayer};
-use gputexel_matches::{BuiltinPlayer, Choice, Failure, GameSoFar, Player, check_tables};
+use gputexel_io::StopFlag;
 use gputexel_model::TableEvaluation;
+use gputexel_play::client::{Setting, UciPlayer};
+use gputexel_play::engine::Limits;
+use gputexel_play::{BuiltinPlayer, Choice, Failure, GameSoFar, Player, check_tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn fill(
             }
             let own = built_in_fingerprint();
             if *fingerprint != own {
-                let theirs = gputexel_files::shown(fingerprint);
+                let theirs = gputexel_io::shown(fingerprint);
                 return Err(format!("the built-in engine is {own}, the run has {theirs}"));
             }
             if theta.len() != 2 * set.features.len() {
@@ -112,7 +112,7 @@ fn fill(
             let engine = offer.engines.iter().position(|engine| engine.fingerprint == *fingerprint);
             let engine = engine.ok_or_else(|| {
                 let same = offer.engines.iter().find(|engine| engine.program() == *wanted);
-                let theirs = gputexel_files::shown(fingerprint);
+                let theirs = gputexel_io::shown(fingerprint);
                 match same {
                     Some(same) => {
                         format!("'{wanted}' has the fingerprint {}, the run wants {theirs}", same.fingerprint)

@@ -11,8 +11,8 @@ use async_nats::jetstream::consumer::{PullConsumer, pull};
 use async_nats::jetstream::context::Context;
 use async_nats::jetstream::message::AckKind;
 use futures_util::StreamExt as _;
-use gputexel_files::StopFlag;
-use gputexel_matches::{StoredCourse, TimeControl, Unplayed, play_game, play_pair};
+use gputexel_io::StopFlag;
+use gputexel_play::{StoredCourse, TimeControl, Unplayed, play_game, play_pair};
 use tokio::runtime::Handle;
 
 use super::seats::{Offer, Pulse, Seats, Watched};

@@ -12,7 +12,7 @@ use crate::{
     AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, ProgramDiagnostics, SumDiagnostics,
     TermDiagnostics, Worth,
 };
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Groups of a factor's parameters that are shown without a click.
 const OPEN: usize = 24;

@@ -19,8 +19,8 @@ use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::{Noise, Settings};
 use super::variables::{Rounding, Variable};
-use gputexel_files::{Error, Result};
-use gputexel_matches::{DrawRule, WinRule};
+use gputexel_io::{Error, Result};
+use gputexel_play::{DrawRule, WinRule};
 
 pub use crate::toml_text::parameter_table;
 pub(crate) use paths::existing_games;

@@ -4,7 +4,7 @@ mod report;
 
 use std::str::FromStr;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub use report::{CellReport, SimulatedCell, VariableReport};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::columns::{columns, is_header, rows};
 use super::format::SPECS;
 use super::{ListFormat, fishtest, foreign};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The format of a text that is not blank, by the ending of its file and what it holds. Adds a note
 /// where another would fit as well.

@@ -11,7 +11,7 @@ use super::columns::{Numbered, check_names, given, number, read};
 use super::format::Spec;
 use super::weather_factory::json_error;
 use super::{ListEntry, ListFormat, Setting};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
     format: ListFormat::Fishtest,

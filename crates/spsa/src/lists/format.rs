@@ -6,7 +6,7 @@ use super::columns::Numbered;
 use super::{
     ListEntry, ListOptions, fishtest, openbench, params, tables, uci, values, weather_factory, zamar,
 };
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A format of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use std::path::Path;
 
 use super::variables::Variable;
 use format::{Reading, Writing};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub use conversion::{ConversionError, Converted, convert};
 pub use digest::{Digest, DigestEntry};
@@ -182,8 +182,7 @@ pub struct ListOptions {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the line where there is one.
 pub fn read_list(path: &Path, format: Option<ListFormat>, options: ListOptions) -> Result<List> {
-    let bytes =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let beside = path.with_file_name("spsa.json");
     let gains = beside.is_file().then_some(beside);
     parse_list(&bytes, path, format, options, gains.as_deref())

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::columns::{Numbered, check_names, given, is_integer, number, read};
 use super::format::Spec;
 use super::{ListEntry, ListFormat, Setting};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 pub(super) static SPEC: Spec = Spec {
     format: ListFormat::OpenBench,

@@ -9,7 +9,7 @@ use super::columns::Numbered;
 use super::format::Spec;
 use super::{ListEntry, ListFormat, Setting};
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// What is read of a document; a configuration has other sections besides.
 #[derive(Deserialize)]

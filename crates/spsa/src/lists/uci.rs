@@ -6,8 +6,8 @@ use std::path::Path;
 use super::columns::{Numbered, check_ends, number};
 use super::format::Spec;
 use super::{ListEntry, ListFormat};
-use gputexel_files::shown;
-use gputexel_files::{Error, Result};
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
     format: ListFormat::Uci,

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::columns::{Numbered, check_names, is_header, number, rows};
 use super::format::Spec;
 use super::{ListEntry, ListFormat, ListOptions, parse_list, text_of};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
     format: ListFormat::Values,
@@ -83,8 +83,7 @@ fn write(entries: &[ListEntry]) -> Result<String> {
 /// [`Error::Io`]; [`Error::Input`] for what is no list, for names that are no parameters, and for
 /// values out of bounds.
 pub fn read_values(path: &Path, entries: &mut [ListEntry]) -> Result<Vec<String>> {
-    let bytes =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let text = text_of(&bytes, path)?;
     let mut unnamed = Vec::new();
     let is_named = |name: &str| entries.iter().any(|entry| entry.name == name);

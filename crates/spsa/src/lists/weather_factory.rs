@@ -18,7 +18,7 @@ use super::{ListEntry, ListFormat, ListOptions, Setting, foreign};
 use crate::numbers::four_digits;
 use crate::toml_text::line_at;
 use crate::variables::positive;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
     format: ListFormat::WeatherFactory,
@@ -191,8 +191,7 @@ fn parse(text: &str, reading: &mut Reading<'_>) -> Result<Vec<Numbered>> {
 }
 
 fn read_gains(path: &Path) -> Result<Gains> {
-    let bytes =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     serde_json::from_slice::<Gains>(&bytes).map_err(|error| json_error(path, &error))?.checked(path)
 }
 

@@ -7,7 +7,7 @@ use super::columns::{Numbered, check_names, given, number, rows};
 use super::format::Spec;
 use super::{ListEntry, ListFormat, Setting, text_of};
 use crate::variables::{Variable, validate};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub(super) static SPSA: Spec = Spec {
     format: ListFormat::Spsa,
@@ -59,8 +59,7 @@ impl Columns {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the line.
 pub fn read_variables(path: &Path) -> Result<(Columns, Vec<Variable>)> {
-    let text =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let text = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     parse_variables(&text, path)
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::super::schedule::Schedule;
 use super::super::variables::Variable;
 use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

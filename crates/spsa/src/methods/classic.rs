@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::super::schedule::Schedule;
 use super::super::variables::Variable;
 use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// A step along the played perturbation, and the noise that such steps have added up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use super::super::schedule::Schedule;
 use super::super::variables::Variable;
 use super::classic::Walk;
 use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

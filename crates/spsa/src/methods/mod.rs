@@ -15,7 +15,7 @@ use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::Variable;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 use bspsa::Bspsa;
 use bspsas::Bspsas;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 use super::{Advice, Autoselect, Guess, autoselect, scenario, too_few};
 use crate::numbers::shortest_digits;

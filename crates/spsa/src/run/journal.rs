@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Perturbation;
 use crate::config::{RunConfig, existing_games};
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Error, LogFile, Result, RunLog, check_replaceable};
-use gputexel_matches::End;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Error, LogFile, Result, RunLog, check_replaceable};
+use gputexel_play::End;
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "spsa.jsonl";

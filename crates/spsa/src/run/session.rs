@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use std::sync::Arc;
 
-use gputexel_files::run_folder::{Kind, check_inputs};
-use gputexel_files::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag, write_atomically};
+use gputexel_io::run_folder::{Kind, check_inputs};
+use gputexel_io::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag, write_atomically};
 
 use super::journal;
 use super::results::write_values;
 use super::setup::Setup;
 use super::{Arena, Header, RunEvent, RunObserver, RunState, Stop, play};
-use gputexel_matches::{Dispatcher, Rules, crowding};
+use gputexel_play::{Dispatcher, Rules, crowding};
 
 use crate::config::{RunConfig, existing_games};
 
@@ -29,7 +29,7 @@ const LOG: &str = "log.csv";
 /// let mut run = SpsaRun::builder(config).folder("runs/margins").build()?;
 /// run.run(|state| println!("{} pairs", state.tuner.completed_pairs()))?;
 /// println!("{:?}", run.state().tuner.values());
-/// # Ok::<(), gputexel_files::Error>(())
+/// # Ok::<(), gputexel_io::Error>(())
 /// ```
 pub struct SpsaRun {
     header: Header,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Advice, Error, Result, RunLog, StopFlag};
-use gputexel_matches::journal::{self, GamesFile};
-use gputexel_matches::openings::{Openings, Order};
-use gputexel_matches::{
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Advice, Error, Result, RunLog, StopFlag};
+use gputexel_play::journal::{self, GamesFile};
+use gputexel_play::openings::{Openings, Order};
+use gputexel_play::{
     Dispatcher, MatchResult, MatchSettings, Observer, PairSummary, Rules, Tally, check_games, check_tables,
     crowding, dispatch_match, run_match,
 };

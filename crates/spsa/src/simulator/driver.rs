@@ -8,7 +8,7 @@ use super::repeat::Repeat;
 use super::{Outcome, Scenario};
 use crate::Tuner;
 use crate::methods::Factors;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Iterations that all repeats do before gains are looked at.
 pub(super) struct Chunk {

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::settings::{Settings, check_draw_rate};
 use super::variables::{Variable, positive, validate};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub use paper::{PaperCell, paper_cells};
 pub use statistics::{Summary, percentile};

@@ -1,0 +1,125 @@
+//! What was played so far, in numbers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use shakmaty::Color;
+
+use super::output::WrittenFile;
+use super::record::{StoredGame, is_sound};
+use crate::End;
+
+/// Why playing ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// All games are played.
+    AllPlayed,
+    /// The user asked for it.
+    Cancelled,
+    /// The engine failed too often; the sentence says how.
+    Failures(String),
+}
+
+impl Stop {
+    /// In a word, for machines.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AllPlayed => "all-played",
+            Self::Cancelled => "cancelled",
+            Self::Failures(_) => "failures",
+        }
+    }
+}
+
+/// Sums over finished games.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelfPlayTally {
+    /// Games that White won, drawn ones, and games that Black won.
+    pub results: [u64; 3],
+    /// Games by their end, those that an engine spoiled included.
+    pub ends: BTreeMap<End, u64>,
+    /// Positions that the engine searched in games that count.
+    pub positions: u64,
+    /// Those for which it gave no score.
+    pub without_score: u64,
+    /// Nodes that it reported.
+    pub nodes: u64,
+    /// Microseconds in its searches, in all games.
+    pub micros: u64,
+    /// Games that it spoiled: an illegal move or none, a crash, a hang, too slow. They are not written.
+    pub spoiled: u64,
+    /// What it did in the last of those.
+    pub last_failure: Option<String>,
+}
+
+impl SelfPlayTally {
+    pub(super) fn add(&mut self, game: &StoredGame) {
+        *self.ends.entry(game.end).or_default() += 1;
+        self.micros += game.moves.iter().map(|played| played.micros()).sum::<u64>();
+        if !is_sound(game.end) {
+            self.spoiled += 1;
+            let what = game.failure.as_deref().unwrap_or("unknown");
+            self.last_failure = Some(format!("{}: {what}", game.end.describe()));
+            return;
+        }
+        let place = match game.outcome().and_then(|outcome| outcome.winner()) {
+            Some(Color::White) => 0,
+            None => 1,
+            Some(Color::Black) => 2,
+        };
+        self.results[place] += 1;
+        self.positions += game.moves.len() as u64;
+        self.without_score += game.moves.iter().filter(|played| !played.has_score()).count() as u64;
+        self.nodes += game.moves.iter().map(|played| played.nodes()).sum::<u64>();
+    }
+
+    /// Games that count.
+    pub fn games(&self) -> u64 {
+        self.results.iter().sum()
+    }
+
+    /// Games that are finished.
+    pub fn finished(&self) -> u64 {
+        self.games() + self.spoiled
+    }
+}
+
+/// What came of it in one object; its JSON is what `--json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelfPlaySummary<'a> {
+    /// Games that count.
+    pub games: u64,
+    /// Games that White won.
+    pub white_wins: u64,
+    /// Drawn games.
+    pub draws: u64,
+    /// Games that Black won.
+    pub black_wins: u64,
+    /// Games that the engine spoiled, which are not written.
+    pub spoiled: u64,
+    /// Games by their end.
+    pub ends: &'a BTreeMap<End, u64>,
+    /// Positions that the engine searched.
+    pub positions: u64,
+    /// Those for which it gave no score.
+    pub without_score: u64,
+    /// Nodes that it reported.
+    pub nodes: u64,
+    /// Why playing ended: `all-played`, `cancelled` or `failures`.
+    pub stop: &'static str,
+    /// The engine's name.
+    pub engine: &'a str,
+    /// Games that this process played, spoiled ones included.
+    pub played_now: u64,
+    /// Seconds that this process played.
+    pub seconds: f64,
+    /// Games at a time.
+    pub concurrency: u64,
+    /// Share of that time in the engine's searches: their sum over seconds times games at a time.
+    pub search_share: f64,
+    /// The folder.
+    pub folder: PathBuf,
+    /// The files of games.
+    pub files: Vec<WrittenFile>,
+}
