@@ -1,4 +1,4 @@
-//! The parameters that the best settings give on all positions, and where they go.
+//! Parameters trained with the best settings on all positions, and where they are written.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use gputexel_io::{Result, check_target, is_one, write_atomically};
 use gputexel_model::{ParameterFile, Provenance};
 use gputexel_source::tables::{Language, tables};
 
-/// Whether best parameters that go to this path are meant to be one file (`.json`), else a folder.
+/// Returns true if a path for the best parameters denotes a single file (`.json`) rather than a folder.
 fn is_parameter_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// Whether there is nothing in a place for the best parameters but what a sweep writes there.
+/// Returns true if a path for the best parameters contains nothing but files that a sweep writes there.
 pub(crate) fn holds_best_only(path: &Path) -> bool {
     let ours = |name: &std::ffi::OsStr| {
         is_leftover(name)
@@ -31,7 +31,7 @@ pub(crate) fn holds_best_only(path: &Path) -> bool {
     }
 }
 
-/// Refuses a place for the best parameters that holds something, unless `overwrite` is set; makes nothing.
+/// Refuses a non-empty target for the best parameters, unless `overwrite` is set; creates nothing.
 ///
 /// # Errors
 /// [`Error::Exists`](gputexel_io::Error::Exists) and [`Error::Usage`](gputexel_io::Error::Usage);
@@ -43,17 +43,17 @@ pub(crate) fn check_best(path: &Path, overwrite: bool) -> Result<()> {
     if !path.exists() {
         return Ok(());
     }
-    // What was killed before the parameters were there is not worth keeping.
+    // Files of a run that was killed before it wrote the parameters are not worth keeping.
     let begun = holds_best_only(path) && !path.join(PARAMETERS).exists();
     check_contents(path, Kind::Parameters, overwrite || begun)
 }
 
-/// Parameters that were trained with the best settings on all positions.
+/// Parameters trained with the best settings on all positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestParameters {
-    /// The parameters and where they come from.
+    /// The parameters and their origin.
     pub file: ParameterFile,
-    /// Exact loss on all positions, of the kind that they were trained with, without regularization.
+    /// Exact loss on all positions, of the kind used in training, without regularization.
     pub loss: f64,
 }
 
@@ -88,7 +88,7 @@ impl BestParameters {
     }
 }
 
-/// Where the best parameters go.
+/// Target of the best parameters.
 pub(crate) enum BestTarget {
     /// One file.
     File(PathBuf),
@@ -99,11 +99,8 @@ pub(crate) enum BestTarget {
 }
 
 impl BestTarget {
-    /// Checks, and makes the folder where one is meant, before any work is done. `own` is the folder of the
+    /// Checks the target, and creates the folder if there is one, before any work is done. `own` is the folder of the
     /// sweep.
-    ///
-    /// # Errors
-    /// Those of [`check_best`] and [`RunFolder::create`].
     pub(crate) fn open(path: &Path, own: Option<&RunFolder>, overwrite: bool) -> Result<Self> {
         if own.is_some_and(|own| is_one(path, own.path())) {
             return Ok(Self::Own);
@@ -116,7 +113,7 @@ impl BestTarget {
         RunFolder::create(Some(path), Kind::Parameters, true).map(Self::Folder)
     }
 
-    /// What has to be said where a folder could not be locked.
+    /// Returns a warning if a folder could not be locked.
     pub(crate) fn warning(&self) -> Option<String> {
         match self {
             Self::Folder(folder) => folder.warning(),
@@ -124,14 +121,14 @@ impl BestTarget {
         }
     }
 
-    /// Takes a folder away again to which nothing was written.
+    /// Removes a folder to which nothing was written.
     pub(crate) fn discard(&self) {
         if let Self::Folder(folder) = self {
             folder.discard();
         }
     }
 
-    /// Writes the parameters, and to folders their tables; returns the path of the file or folder.
+    /// Writes the parameters, and for folders also their tables; returns the path of the file or folder.
     ///
     /// # Errors
     /// [`Error::Io`](gputexel_io::Error::Io).

@@ -16,15 +16,15 @@ use gputexel_model::{Basis, Constraint, Parameterization, Prior, parse_penalties
 
 use crate::sweep_run::{ScaleBase, SweepResults, SweepSession};
 
-/// Most runs of a sweep: more have results that no table holds.
+/// Maximum number of runs in a sweep: the results of more would not fit in a table.
 pub const MAX_RUNS: usize = 10_000_000;
 
-/// Time between two states that are stored in the folder of a sweep.
+/// Interval between stored states in the folder of a sweep.
 pub(crate) const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 
 type SweepObserver<'a> = dyn FnMut(&SweepEvent<'_>) -> Result<()> + 'a;
 
-/// Settings of a sweep. What is not set has its default.
+/// Settings of a sweep. Unset ones have their defaults.
 pub struct SweepBuilder<'a> {
     data: &'a Dataset,
     datasets: Vec<String>,
@@ -78,16 +78,16 @@ impl<'a> SweepBuilder<'a> {
         }
     }
 
-    /// Files that the dataset was read from, for the record: a sweep is resumed from them.
+    /// Sets the files that the dataset was read from, for the record: a sweep is resumed from them.
     #[must_use]
     pub fn datasets<P: AsRef<Path>>(mut self, files: &[P]) -> Self {
         self.datasets = files.iter().map(|file| absolute(file).display().to_string()).collect();
         self
     }
 
-    /// Varies a setting over values, `FROM:TO:N`, `FROM:TO:N:log` or a list with commas, in all
-    /// combinations with the other axes. The settings are `learning-rate`, `beta1`, `beta2`, `epsilon`
-    /// (Adam's), `l2`, `strength` (of the [penalties](Self::penalties)), `k`, `loss`, `blend` (share of the search score in the targets), `source:NAME`
+    /// Varies a setting over values, `FROM:TO:N`, `FROM:TO:N:log` or a list with commas, in all combinations with the
+    /// other axes. The settings are `learning-rate`, `beta1`, `beta2`, `epsilon` (Adam's), `l2`, `strength` (of the
+    /// [penalties](Self::penalties)), `k`, `loss`, `blend` (share of the search score in the targets), `source:NAME`
     /// (factor on a source's weights in training) and `seed` (the same runs on other folds).
     #[must_use]
     pub fn axis(mut self, name: &str, values: &str) -> Self {
@@ -102,34 +102,34 @@ impl<'a> SweepBuilder<'a> {
         self
     }
 
-    /// Whether there is an axis of this name.
+    /// Returns true if there is an axis of this name.
     pub fn varies(&self, name: &str) -> bool {
         self.axes.iter().any(|axis| axis.rsplit_once('=').is_some_and(|(axis, _)| axis == name))
     }
 
-    /// Where every run starts and what regularization pulls toward [default: that of the features].
+    /// Sets the start of every run, toward which regularization pulls [default: that of the features].
     #[must_use]
     pub fn prior(mut self, prior: Prior) -> Self {
         self.prior = Some(prior);
         self
     }
 
-    /// What is trained, by the name or file of a [`Basis`] [default: every parameter by itself, or as
-    /// the features of another engine say].
+    /// Sets the trained parameters, by the name or file of a [`Basis`] [default: every parameter by itself, or as
+    /// declared by the features of another engine].
     #[must_use]
     pub fn basis(mut self, basis: &str) -> Self {
         self.basis = Some(basis.to_string());
         self
     }
 
-    /// Groups, features or coordinates that keep their prior values.
+    /// Sets groups, features or coordinates that keep their prior values.
     #[must_use]
     pub fn freeze(mut self, names: &[String]) -> Self {
         self.freeze = names.to_vec();
         self
     }
 
-    /// Penalties of every run with their weights, see [`parse_penalties`] [default: none]. An axis `strength`
+    /// Sets the penalties of every run with their weights, see [`parse_penalties`] [default: none]. An axis `strength`
     /// scales all of them.
     #[must_use]
     pub fn penalties(mut self, weights: &str) -> Self {
@@ -137,84 +137,82 @@ impl<'a> SweepBuilder<'a> {
         self
     }
 
-    /// What parameters are held to: signs, and lines of values that never fall or never rise.
+    /// Constrains parameters: signs, and sequences of values that never decrease or never increase.
     #[must_use]
     pub fn constraints(mut self, constraints: &[Constraint]) -> Self {
         self.constraints = constraints.to_vec();
         self
     }
 
-    /// Loss function of the runs, where no axis varies it [default: squared].
+    /// Sets the loss function of the runs, unless an axis varies it [default: squared].
     #[must_use]
     pub fn loss(mut self, loss: LossKind) -> Self {
         self.loss = Some(loss);
         self
     }
 
-    /// Loss function by which held-out positions are judged [default: that of the runs, or squared
-    /// where they differ].
+    /// Sets the loss function by which held-out positions are judged [default: that of the runs, or squared where they
+    /// differ].
     #[must_use]
     pub fn judge(mut self, loss: LossKind) -> Self {
         self.judge = Some(loss);
         self
     }
 
-    /// Scale constant, base-10 form, where no axis varies it [default: fitted to the prior's scores, by
-    /// loss function].
+    /// Sets the scale constant, base-10 form, unless an axis varies it [default: fitted to the prior's scores, by loss
+    /// function].
     #[must_use]
     pub fn k(mut self, k: f64) -> Self {
         self.k = Some(k);
         self
     }
 
-    /// The form in which the values of an axis of K are given [default: base 10].
+    /// Sets the form in which the values of an axis of K are given [default: base 10].
     #[must_use]
     pub fn k_base(mut self, base: ScaleBase) -> Self {
         self.k_base = base;
         self
     }
 
-    /// Scale constant of search scores, base-10 form, where targets are blended with them [default:
-    /// fitted].
+    /// Sets the scale constant of search scores, base-10 form, used if targets are blended with them [default: fitted].
     #[must_use]
     pub fn blend_k(mut self, k: f64) -> Self {
         self.blend_k = Some(k);
         self
     }
 
-    /// Parts of the games, each of which is held out once [default: 5].
+    /// Sets the number of folds of the games, each of which is held out once [default: 5].
     #[must_use]
     pub fn folds(mut self, folds: usize) -> Self {
         self.folds = folds;
         self
     }
 
-    /// Seed of the folds, where no axis varies it [default: 1].
+    /// Sets the seed of the folds, unless an axis varies it [default: 1].
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The method that trains every run [default: Adam].
+    /// Sets the method that trains every run [default: Adam].
     #[must_use]
     pub fn method(mut self, method: SweepMethod) -> Self {
         self.method = method;
         self
     }
 
-    /// Epochs of every run [default: 100 for Adam, at most 50 for Gauss–Newton].
+    /// Sets the number of epochs of every run [default: 100 for Adam, at most 50 for Gauss–Newton].
     #[must_use]
     pub fn epochs(mut self, epochs: u64) -> Self {
         self.epochs = Some(epochs);
         self
     }
 
-    /// The configuration without the scale constants, which may have to be fitted: enough to count
-    /// runs.
+    /// Returns the configuration without the scale constants, which may have to be fitted: enough to count runs.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range or that do not go together.
+    /// [`Error::Usage`] for settings that are out of range or incompatible.
     pub fn without_scales(&self) -> Result<SweepConfig> {
         let set = &self.data.metadata().feature_set;
         let axis = |text: &String| Axis::parse(text, &self.data.metadata().sources, self.k_base.factor());
@@ -261,11 +259,11 @@ impl<'a> SweepBuilder<'a> {
         Ok(config)
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range or that do not go together, more than
-    /// [`MAX_RUNS`] runs, and scale constants that cannot be fitted.
+    /// [`Error::Usage`] for settings that are out of range or incompatible, more than [`MAX_RUNS`] runs, and scale
+    /// constants that cannot be fitted.
     pub fn config(&self) -> Result<SweepConfig> {
         let mut config = self.without_scales()?;
         let runs = config.runs();
@@ -279,7 +277,7 @@ impl<'a> SweepBuilder<'a> {
         Ok(config)
     }
 
-    /// A folder in which the sweep is kept from its first epoch on, and from which it is
+    /// Sets a folder in which the sweep is kept from its first epoch on, and from which it is
     /// [resumed](crate::sweep_run::Sweep::resume).
     #[must_use]
     pub fn folder(mut self, path: impl AsRef<Path>) -> Self {
@@ -287,29 +285,29 @@ impl<'a> SweepBuilder<'a> {
         self
     }
 
-    /// Whether a folder that has something in it may be written to [default: no].
+    /// Allows writing to a folder that is not empty [default: no].
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// The backend [default: a real GPU if there is one, else the CPU].
+    /// Sets the backend [default: a real GPU if there is one, else the CPU].
     #[must_use]
     pub fn backend(mut self, backend: &'a Backend) -> Self {
         self.backend = Some(backend);
         self
     }
 
-    /// Ends the sweep soon after the flag is set; its results are then those of what has been reached, and
-    /// [say so](SweepResults::is_interrupted).
+    /// Sets a flag that ends the sweep soon after it is set; the results are then partial and [marked as
+    /// such](SweepResults::is_interrupted).
     #[must_use]
     pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
         self.stop = flag.into();
         self
     }
 
-    /// Receives events of the sweep. An error ends it.
+    /// Sets a receiver for events of the sweep. Its errors end the sweep.
     #[must_use]
     pub fn observe(mut self, observer: impl FnMut(&SweepEvent<'_>) -> Result<()> + 'a) -> Self {
         self.observer = Box::new(observer);
@@ -319,9 +317,8 @@ impl<'a> SweepBuilder<'a> {
     /// Runs the sweep.
     ///
     /// # Errors
-    /// Those of [`config`](Self::config), of training, and of the observer; [`Error::Gpu`]; [`Error::Usage`] for
-    /// a folder that has something in it, or without the files of the dataset, from which it could be resumed;
-    /// files that cannot be read or written.
+    /// Errors of [`config`](Self::config), of training, and of the observer; [`Error::Gpu`]; [`Error::Usage`] for a
+    /// folder that is not empty, or without the files of the dataset, which are needed for resuming; [`Error::Io`].
     pub fn run(mut self) -> Result<SweepResults<'a>> {
         let config = self.config()?;
         let mut opened = None;
@@ -351,7 +348,7 @@ impl<'a> SweepBuilder<'a> {
         Ok(results)
     }
 
-    /// What is trained; `None` where that is every parameter by itself.
+    /// Returns the parameterization; `None` if every parameter is trained by itself.
     fn parameterization(&self, theta: &[f64]) -> Result<Option<Parameterization>> {
         let set = &self.data.metadata().feature_set;
         let name = self.basis.as_deref().unwrap_or(set.default_basis("identity"));
@@ -362,7 +359,7 @@ impl<'a> SweepBuilder<'a> {
         basis.resolve(set, theta, &self.freeze)?.constrained(set, theta, &self.constraints).map(Some)
     }
 
-    /// K of each loss function, given or fitted on the prior; none where the grid varies K.
+    /// Returns K of each loss function, given or fitted on the prior; empty if the grid varies K.
     fn scales(&self, config: &SweepConfig) -> Result<Vec<(LossKind, f64)>> {
         let kinds = config.grid.losses(config.loss);
         match (config.grid.varies(AxisKey::K), self.k) {
@@ -376,7 +373,7 @@ impl<'a> SweepBuilder<'a> {
         kinds.iter().map(|&kind| Ok((kind, fit_scale(self.data, &scores, &all, kind)?.k))).collect()
     }
 
-    /// K of search scores, given or fitted, where targets are blended with them.
+    /// Returns K of search scores, given or fitted, if targets are blended with them.
     ///
     /// # Errors
     /// [`Error::Setting`] and [`Error::Usage`] where there are no search scores, none is blended although K is

@@ -1,5 +1,5 @@
-//! Whole sweeps: many tuning runs with settings of their own, trained side by side on folds of the
-//! games, ranked by what each has not seen, recorded and resumed.
+//! Complete sweeps: many tuning runs with different settings, trained in parallel on folds of the games, ranked by
+//! their loss on held-out games, recorded and resumed.
 //!
 //! ```no_run
 //! use gputexel_tune::sweep_run::Sweep;
@@ -13,11 +13,11 @@
 //! # }
 //! ```
 //!
-//! [`SweepBuilder`] turns settings into a configuration, [`SweepSession`] carries it out, with or
-//! without a folder to resume it from, [`SweepResults`] is what came of it, and [`BestParameters`] are
-//! those that the best settings give on all positions. [`SweepFiles`] is for those who want files of all
-//! that: they are checked before the sweep begins, and a sweep that is resumed writes them, too. The runs
-//! themselves are trained by [`crate::sweep`]. [`ScaleSweep`] only varies K, and trains nothing.
+//! [`SweepBuilder`] turns settings into a configuration, [`SweepSession`] runs it, with or without a folder to resume
+//! it from, [`SweepResults`] are its results, and [`BestParameters`] are those trained with the best settings on all
+//! positions. [`SweepFiles`] adds output files: they are checked before the sweep begins, and a resumed sweep writes
+//! them, too. The runs themselves are trained by [`crate::sweep`]. [`ScaleSweep`] only varies K, and trains
+//! nothing.
 
 mod best;
 mod builder;
@@ -44,9 +44,9 @@ use std::path::Path;
 use gputexel_dataset::Dataset;
 use gputexel_io::Result;
 
-/// Where sweeps begin.
+/// Entry points of sweeps.
 ///
-/// One that may take long is kept in a folder, from which it is resumed, also by another process:
+/// A long sweep is kept in a folder, from which any process can resume it:
 ///
 /// ```no_run
 /// use gputexel_eval::Backend;
@@ -69,15 +69,12 @@ use gputexel_io::Result;
 pub enum Sweep {}
 
 impl Sweep {
-    /// A sweep over a dataset, every setting at its default.
+    /// Returns a builder for a sweep over a dataset, every setting at its default.
     pub fn builder(data: &Dataset) -> SweepBuilder<'_> {
         SweepBuilder::new(data)
     }
 
-    /// A sweep that was begun in a folder, with the settings and the dataset that it was begun with.
-    ///
-    /// # Errors
-    /// Those of [`SweepFiles::resume`].
+    /// Opens a sweep that was begun in a folder, with its original settings and dataset.
     pub fn resume(folder: impl AsRef<Path>) -> Result<StartedSweep> {
         SweepFiles::default().resume(folder)
     }

@@ -1,4 +1,4 @@
-//! The parts of a sweep in folders of their own.
+//! The parts of a sweep in separate folders.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::sweep::{SweepConfig, SweepPart, SweepRecord, merged};
 use gputexel_io::run_folder::{Kind, RunFolder};
 use gputexel_io::{Error, Result};
 
-/// One part as its folder has it.
+/// One part as stored in its folder.
 struct Stored {
     part: SweepPart,
     config: SweepConfig,
@@ -36,10 +36,10 @@ impl Stored {
 }
 
 impl Parts {
-    /// The parts in folders, which may be given in any order.
+    /// Reads the parts in folders, which may be given in any order.
     ///
     /// # Errors
-    /// [`Error::Input`] for a folder that has no part of the same sweep; [`Error::Usage`] where parts are missing or
+    /// [`Error::Input`] for a folder without a part of the same sweep; [`Error::Usage`] where parts are missing or
     /// given twice.
     pub fn read(folders: &[PathBuf]) -> Result<Self> {
         let mut parts: Vec<Stored> = folders.iter().map(|path| Stored::read(path)).collect::<Result<_>>()?;
@@ -70,12 +70,12 @@ impl Parts {
         }
     }
 
-    /// What all of them compute.
+    /// Returns the configuration of the whole sweep.
     pub fn config(&self) -> &SweepConfig {
         &self.0[0].config
     }
 
-    /// The state of the whole sweep.
+    /// Returns the state of the whole sweep.
     ///
     /// # Errors
     /// [`Error::Input`] for a part that has not ended.

@@ -17,14 +17,14 @@ use serde_json::{Value, json};
 
 use crate::sweep_run::{BestParameters, write_csv};
 
-/// The runs, in the folder of a sweep.
+/// File of the runs, in the folder of a sweep.
 pub(crate) const RUNS: &str = "runs.csv";
-/// How it begins.
+/// The beginning of that file.
 pub(crate) const FIRST_COLUMN: &str = "rank,";
-/// The picture of the runs there.
+/// File of the picture of the runs.
 pub(crate) const PICTURE: &str = "sweep.svg";
 
-/// The results of a sweep, or of the part of it that was completed.
+/// The results of a sweep, or of its completed part.
 pub struct SweepResults<'d> {
     /// The configuration.
     pub config: SweepConfig,
@@ -48,18 +48,18 @@ impl<'d> SweepResults<'d> {
         Self { config, outcome, ranking, data, checkpoint }
     }
 
-    /// Whether the sweep was interrupted.
+    /// Returns true if the sweep was interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.outcome.reason == StopReason::Interrupted
     }
 
-    /// How far an interrupted sweep got, as text.
+    /// Describes how far an interrupted sweep got.
     pub fn unfinished(&self) -> Option<String> {
         let SweepOutcome { epochs, planned, .. } = self.outcome;
         self.is_interrupted().then(|| format!("{} of {} epochs", grouped(epochs), grouped(planned)))
     }
 
-    /// The best settings, if the sweep has ended and their loss is finite.
+    /// Returns the best settings, if the sweep has ended and their loss is finite.
     pub fn best(&self) -> Option<&Ranked> {
         let first = self.ranking.ranked.first().filter(|first| first.held_out.mean.is_finite());
         first.filter(|_| !self.is_interrupted())
@@ -68,8 +68,7 @@ impl<'d> SweepResults<'d> {
     /// Trains the best settings on all positions; `None` if there are none.
     ///
     /// # Errors
-    /// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when `cancel` is set; those of the
-    /// evaluator.
+    /// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when `cancel` is set; errors of the evaluator.
     pub fn train_best(
         &self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -108,7 +107,7 @@ impl<'d> SweepResults<'d> {
         folder.write(REPORT, &self.report(folder.path(), record).to_html(None)?)
     }
 
-    /// The report of the sweep in a folder.
+    /// Returns the report of the sweep in a folder.
     pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
         page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
     }
@@ -132,7 +131,7 @@ impl<'d> SweepResults<'d> {
         }
     }
 
-    /// All runs, ranked.
+    /// Returns the table of all runs, ranked.
     fn rows(&self) -> Vec<Vec<String>> {
         let Self { config, ranking, .. } = self;
         let mut header = vec!["rank".to_string()];
@@ -155,7 +154,7 @@ impl<'d> SweepResults<'d> {
         rows
     }
 
-    /// The results as JSON, with the best parameters and where they were written.
+    /// Returns the results as JSON, with the best parameters and where they were written.
     pub fn to_json(&self, best: Option<(&Path, &BestParameters)>) -> Value {
         let Self { config, outcome, ranking, data, .. } = self;
         let interrupted = self.is_interrupted();
@@ -188,7 +187,7 @@ impl<'d> SweepResults<'d> {
     }
 }
 
-/// The settings of a combination, by axis name.
+/// Returns the settings of a combination, by axis name.
 fn settings(config: &SweepConfig, combination: usize) -> Value {
     let indices = config.grid.indices(combination);
     let pairs = config.grid.axes.iter().zip(indices).map(|(axis, index)| {

@@ -14,18 +14,18 @@ use serde::Serialize;
 
 use crate::sweep_run::write_scale_csv;
 
-/// The form in which values of K are given.
+/// Form in which values of K are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScaleBase {
-    /// That of 1 / (1 + 10^(−K s / 400)).
+    /// Base 10: 1 / (1 + 10^(−K s / 400)).
     #[default]
     Ten,
-    /// That of 1 / (1 + e^(−K s / 400)).
+    /// Base e: 1 / (1 + e^(−K s / 400)).
     E,
 }
 
 impl ScaleBase {
-    /// What takes K from this form to base 10.
+    /// Returns the factor that converts K from this form to base 10.
     pub fn factor(self) -> f64 {
         match self {
             Self::Ten => 1.0,
@@ -55,7 +55,7 @@ impl std::fmt::Display for ScaleBase {
     }
 }
 
-/// Which losses are computed.
+/// Settings of a computation of losses as a function of K.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleSweep {
     /// Values of K, all positive, in the form of `base`.
@@ -64,12 +64,12 @@ pub struct ScaleSweep {
     pub base: ScaleBase,
     /// The loss function.
     pub loss: LossKind,
-    /// The parameters whose losses they are; those that the features begin with where there are none.
+    /// The parameters to evaluate; `None` for the initial values of the features.
     pub prior: Option<Prior>,
 }
 
 impl ScaleSweep {
-    /// Refuses values that no K has.
+    /// Refuses invalid values of K.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -84,9 +84,6 @@ impl ScaleSweep {
     }
 
     /// Computes the losses of all positions, and the minimum between them.
-    ///
-    /// # Errors
-    /// Those of [`validate`](Self::validate), of [`Prior::theta`] and of [`scale_curve`].
     pub fn run(self, data: &Dataset, make_evaluator: &MakeEvaluator<'_>) -> Result<ScaleSweepResults> {
         self.validate()?;
         let Self { values, base, loss, prior } = self;
@@ -107,7 +104,7 @@ impl ScaleSweep {
 pub struct ScaleSweepResults {
     /// The losses.
     pub curve: ScaleCurve,
-    /// Positions that they are means of.
+    /// Number of positions that the losses are means of.
     pub positions: u64,
     /// The loss function.
     pub loss: LossKind,
@@ -119,7 +116,7 @@ pub struct ScaleSweepResults {
 }
 
 impl ScaleSweepResults {
-    /// The curve over K in the form in which it was given.
+    /// Returns the curve over K in the form in which it was given.
     pub fn picture(&self) -> Curve {
         let (curve, base, factor) = (&self.curve, self.base, self.base.factor());
         Curve {
@@ -149,7 +146,7 @@ impl ScaleSweepResults {
         write_atomically(path, self.picture().to_svg()?.as_bytes())
     }
 
-    /// The results in one object.
+    /// Returns the results in one object.
     pub fn summary(&self) -> ScaleSummary {
         let point = |(k, loss): (f64, f64)| ScalePoint { k, loss };
         let ScaleCurve { points, minimum, at } = &self.curve;
@@ -164,16 +161,16 @@ impl ScaleSweepResults {
     }
 }
 
-/// [`ScaleSweepResults`] for machines; its JSON is what `sweep --scale --json` prints.
+/// [`ScaleSweepResults`] in machine-readable form; printed as JSON by `sweep --scale --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScaleSummary {
     /// The losses, by ascending K.
     pub points: Vec<ScalePoint>,
     /// The lowest loss within the range.
     pub minimum: ScalePoint,
-    /// Where it lies.
+    /// Position of the minimum.
     pub minimum_at: MinimumAt,
-    /// Positions that losses are means of.
+    /// Number of positions that losses are means of.
     pub positions: u64,
     /// The loss function.
     pub loss_kind: String,

@@ -20,7 +20,7 @@ pub struct SweepSession<'c, 'd> {
 }
 
 impl<'c, 'd: 'c> SweepSession<'c, 'd> {
-    /// A sweep in its initial state.
+    /// Creates a sweep in its initial state.
     ///
     /// # Errors
     /// [`Error::Usage`](gputexel_io::Error::Usage) for settings out of range.
@@ -28,10 +28,10 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
         Ok(Self { config, data, driver: SweepDriver::try_new(config, data)?, folder: None })
     }
 
-    /// A sweep that goes on from a state, if there is one.
+    /// Creates a sweep that continues from a state, if there is one.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new); [`Error::Input`](gputexel_io::Error::Input) when the state does not belong to
+    /// Errors of [`new`](Self::new); [`Error::Input`](gputexel_io::Error::Input) when the state does not belong to
     /// the configuration.
     pub(crate) fn from(
         config: &'c SweepConfig,
@@ -43,12 +43,12 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
         Ok(Self { config, data, driver, folder: None })
     }
 
-    /// A sweep, or a part of one, that stores its state in a folder at regular intervals and at its end, and resumes
-    /// from `checkpoint` if the folder had one.
+    /// Creates a sweep, or a part of one, that stores its state in a folder at regular intervals and at its end, and
+    /// resumes from `checkpoint` if the folder had one.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new); [`Error::Input`](gputexel_io::Error::Input) when the checkpoint
-    /// does not belong to the configuration.
+    /// Errors of [`new`](Self::new); [`Error::Input`](gputexel_io::Error::Input) when the checkpoint does not belong
+    /// to the configuration.
     pub fn in_folder(
         config: &'c SweepConfig,
         part: Option<SweepPart>,
@@ -64,10 +64,10 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
         Ok(Self { config, data, driver, folder: Some((folder, every)) })
     }
 
-    /// Trains to the end, or until `cancel` is set, and ranks what has been reached.
+    /// Trains to the end, or until `cancel` is set, and ranks the results so far.
     ///
     /// # Errors
-    /// Those of the evaluators and the observer; files that cannot be written.
+    /// Errors of the evaluators and the observer, and of writing files.
     pub fn run(
         mut self,
         make_evaluator: &MakeEvaluator<'_>,

@@ -1,5 +1,5 @@
-//! A sweep with its files: what it writes is checked before it begins, recorded with it, and written when it
-//! ends, also by a process that resumes it.
+//! A sweep with its files: output paths are checked before it begins, recorded with it, and written when it ends, also
+//! by a process that resumes it.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -25,25 +25,25 @@ use crate::sweep_run::parts::Parts;
 use crate::sweep_run::results::{FIRST_COLUMN, PICTURE, RUNS};
 use crate::sweep_run::{BestParameters, SweepResults, SweepSession};
 
-/// Which files a sweep writes, and how often it stores its state.
+/// Files that a sweep writes, and how often it stores its state.
 #[derive(Clone, Debug)]
 pub struct SweepFiles {
-    /// The folder of a new sweep, which can be resumed from there; none is kept where there is none.
+    /// Folder of a new sweep, from which it can be resumed; `None` keeps no state.
     pub folder: Option<PathBuf>,
-    /// Where the parameters go that the best settings give on all positions: a file (`.json`), or a folder,
-    /// which gets tables, too.
+    /// Target of the parameters trained with the best settings on all positions: a file (`.json`), or a folder, which
+    /// also gets tables.
     pub best: Option<PathBuf>,
     /// Table of all runs.
     pub csv: Option<PathBuf>,
     /// Picture of the held-out losses.
     pub svg: Option<PathBuf>,
-    /// Whether what is there may be overwritten.
+    /// True if existing files may be overwritten.
     pub overwrite: bool,
-    /// What began the sweep, for its record.
+    /// The command line of the sweep, for its record.
     pub command_line: String,
-    /// Time between two states that are stored in the folder.
+    /// Interval between stored states in the folder.
     pub checkpoint_every: Duration,
-    /// The part of a new sweep that is done, if not all of it; it needs a folder, and is [merged](Self::merge) with the
+    /// The part of a new sweep to run, if not all of it; it needs a folder, and is [merged](Self::merge) with the
     /// others later.
     pub part: Option<SweepPart>,
 }
@@ -65,7 +65,7 @@ impl Default for SweepFiles {
 }
 
 impl SweepFiles {
-    /// Refuses what can be refused of a new sweep before its datasets are read.
+    /// Checks as much of a new sweep as possible before its datasets are read.
     ///
     /// # Errors
     /// [`Error::Exists`] and [`Error::Usage`] for files that cannot be written or may not be replaced.
@@ -77,11 +77,11 @@ impl SweepFiles {
         check_outputs(&[self.csv.as_deref(), self.svg.as_deref()], datasets, self.overwrite)
     }
 
-    /// Makes and locks the folders of a new sweep and writes its record.
+    /// Creates and locks the folders of a new sweep and writes its record.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of their range and for folders that hold something;
-    /// [`Error::Busy`] for a folder that is being written; [`Error::Io`].
+    /// [`Error::Usage`] for settings out of range and for folders that are not empty; [`Error::Busy`] for a folder that
+    /// is being written; [`Error::Io`].
     pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
         SweepDriver::try_new(&config, &data)?.with_part(self.part)?;
         if self.part.is_some() && self.folder.is_none() {
@@ -109,11 +109,11 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// The whole of a sweep whose parts are in folders, in any order. It has ended; carried out, it writes its files.
+    /// Combines the parts in folders, given in any order, to a whole sweep. It has ended; running it writes its files.
     ///
     /// # Errors
-    /// [`Error::Input`] for a folder that has no part of this sweep, or one that has not ended; [`Error::Usage`] where
-    /// parts are missing or given twice; those of [`begin`](Self::begin).
+    /// [`Error::Input`] for a folder without a part of this sweep, or with an unfinished one; [`Error::Usage`] where
+    /// parts are missing or given twice; errors of [`begin`](Self::begin).
     pub fn merge(&self, folders: &[PathBuf]) -> Result<StartedSweep> {
         let parts = Parts::read(folders)?;
         let data = positions_of(parts.config())?;
@@ -126,9 +126,9 @@ impl SweepFiles {
         Ok(sweep)
     }
 
-    /// A sweep that was begun in a folder: one that was interrupted goes on, a finished one can be shown
-    /// again. Of the files here, those that are named are written, else those that the sweep was begun with
-    /// and has not written yet; what the sweep itself is to write may exist, as such files of a sweep.
+    /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again. Files
+    /// named here are written; otherwise those named when the sweep began and not written yet. Output files of the
+    /// sweep itself may exist already.
     ///
     /// # Errors
     /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`]
@@ -147,7 +147,7 @@ impl SweepFiles {
         let data = positions_of(config)?;
         let name = Kind::Sweep.record().unwrap_or_default();
         config.validate().map_err(|e| Error::input(folder.file(name), e.to_string()))?;
-        // What a finished sweep is asked for is no part of it.
+        // Outputs requested of a finished sweep do not belong to it.
         let same_best = outputs.best.as_ref().map(absolute) == record.outputs.best;
         let force = self.overwrite || (same_best && record.outputs.force);
         let recorded = SweepOutputs { force, ..absolutes(&outputs) };
@@ -156,7 +156,7 @@ impl SweepFiles {
             folder.write_record(Kind::Sweep, &record)?;
         }
         if let Some(best) = record.outputs.best.as_deref().filter(|_| record.outputs.written) {
-            // A process may have been killed when all else was done.
+            // A process may have been killed when everything else was done.
             FolderLock::clear(best);
         }
         let mut sweep = StartedSweep::new(data, Some(folder), record, outputs, self.checkpoint_every);
@@ -165,7 +165,7 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// What a resumed sweep writes.
+    /// Returns the outputs of a resumed sweep.
     fn resumed(&self, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
         let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
             Some(path) => Some(path.clone()),
@@ -194,7 +194,7 @@ impl SweepFiles {
     }
 }
 
-/// The positions that a sweep was begun with.
+/// Reads the positions of a sweep.
 fn positions_of(config: &SweepConfig) -> Result<Dataset> {
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
@@ -210,16 +210,16 @@ fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
     SweepOutputs { best, csv, svg, ..outputs.clone() }
 }
 
-/// A sweep that has begun, with its folders. They are taken away again if nothing was written to them when it
-/// is dropped before its [end](SweepEnd::finish).
+/// A sweep that has begun, with its folders. Folders to which nothing was written are removed if it is dropped before
+/// its [end](SweepEnd::finish).
 pub struct StartedSweep {
     data: Dataset,
     folder: Option<RunFolder>,
     record: SweepRecord,
-    /// What is written, by the paths that were given.
+    /// Output files, by the paths that were given.
     outputs: SweepOutputs,
     best: Option<BestTarget>,
-    /// Where an earlier process stopped; taken once.
+    /// State stored by an earlier process; taken once.
     checkpoint: Cell<Option<Checkpoint>>,
     resumed: bool,
     every: Duration,
@@ -256,50 +256,50 @@ impl StartedSweep {
         Ok(self)
     }
 
-    /// The part of the sweep that is done, if not all of it.
+    /// Returns the part of the sweep to run, if not all of it.
     pub fn part(&self) -> Option<SweepPart> {
         self.record.part
     }
 
-    /// What is computed.
+    /// Returns the configuration.
     pub fn config(&self) -> &SweepConfig {
         &self.record.config
     }
 
-    /// The positions.
+    /// Returns the positions.
     pub fn data(&self) -> &Dataset {
         &self.data
     }
 
-    /// The folder of the sweep.
+    /// Returns the folder of the sweep.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.folder.as_ref()
     }
 
-    /// Whether it goes on from a state that an earlier process stored.
+    /// Returns true if it continues from a state that an earlier process stored.
     pub fn is_resumed(&self) -> bool {
         self.resumed
     }
 
-    /// What has to be said of folders that could not be locked.
+    /// Returns warnings about folders that could not be locked.
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.folder.as_ref().and_then(RunFolder::warning);
         folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
     }
 
-    /// Trains until the end, or until the flag is set, and writes what came of it: [`carry_out`](Self::carry_out)
-    /// on a backend, unobserved.
+    /// Trains until the end, or until the flag is set, and writes the results: [`carry_out`](Self::carry_out) on a
+    /// backend, without an observer.
     ///
     /// # Errors
-    /// Those of evaluators; files that cannot be written.
+    /// Errors of evaluators and of writing files.
     pub fn run(&self, backend: &Backend, stop: &StopFlag) -> Result<SweepEnd<'_>> {
         self.carry_out(&|layout| Ok(backend.evaluator(layout)?.0), stop, &mut |_| Ok(()))
     }
 
-    /// Trains until the end, or until `cancel` is set, and writes what came of it.
+    /// Trains until the end, or until `cancel` is set, and writes the results.
     ///
     /// # Errors
-    /// Those of evaluators and the observer; files that cannot be written.
+    /// Errors of evaluators, the observer and of writing files.
     pub fn carry_out(
         &self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -320,7 +320,7 @@ impl StartedSweep {
         };
         let results = session.run(make_evaluator, cancel, observe)?;
         if self.record.part.is_some() {
-            // Nothing follows from a part alone.
+            // A part alone has no best parameters.
             return Ok(SweepEnd { results, best: None, report: Ok(()), failure: None, sweep: self });
         }
         self.outputs.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
@@ -349,26 +349,26 @@ impl Drop for StartedSweep {
     }
 }
 
-/// How a sweep ended. It is worth showing whatever [`finish`](Self::finish) says.
+/// The end of a sweep. It is worth showing even if [`finish`](Self::finish) fails.
 pub struct SweepEnd<'r> {
-    /// What was learnt.
+    /// The results.
     pub results: SweepResults<'r>,
-    /// The parameters that the best settings give on all positions, and where they were written.
+    /// Parameters trained with the best settings on all positions, and the path to which they were written.
     pub best: Option<(PathBuf, BestParameters)>,
-    /// Whether the report could be written; a sweep does not fail without one.
+    /// Result of writing the report; a sweep does not fail without one.
     pub report: Result<()>,
-    /// Why there are no best parameters.
+    /// Error that prevented best parameters.
     failure: Option<Error>,
     sweep: &'r StartedSweep,
 }
 
 impl SweepEnd<'_> {
-    /// The part of the sweep that was done, if not all of it.
+    /// Returns the part of the sweep that was done, if not all of it.
     pub fn part(&self) -> Option<SweepPart> {
         self.sweep.record.part
     }
 
-    /// The results as JSON, with the best parameters and where they were written.
+    /// Returns the results as JSON, with the best parameters and where they were written.
     pub fn to_json(&self) -> Value {
         let mut json = self.results.to_json(self.best.as_ref().map(|(path, best)| (&**path, best)));
         if let Some(part) = self.part() {
@@ -377,11 +377,11 @@ impl SweepEnd<'_> {
         json
     }
 
-    /// Notes in the folder that all is written, so that it is not written a second time unasked.
+    /// Records in the folder that everything was written, so that it is not written again unless requested.
     ///
     /// # Errors
-    /// Those of training the best parameters and writing them; [`Error::Interrupted`] for a sweep that has not
-    /// come to its end, [`Error::Numeric`] for one without a finite loss; [`Error::Io`].
+    /// Errors of training and writing the best parameters; [`Error::Interrupted`] for an unfinished sweep,
+    /// [`Error::Numeric`] for one without a finite loss; [`Error::Io`].
     pub fn finish(self) -> Result<()> {
         let Self { results, failure, sweep, .. } = self;
         if let Some(error) = failure {

@@ -13,13 +13,13 @@ const BOUNDS: [f64; 14] = [-4.0, -3.0, -2.0, -1.5, -1.0, -0.5, -0.2, 0.2, 0.5, 1
 pub struct CalibrationRow {
     /// Lowest score, in pawns of the model (1 wins half of the games); `None` if there is no bound.
     pub from: Option<f64>,
-    /// The score that is the first too high.
+    /// Exclusive upper bound of the score; `None` if there is no bound.
     pub to: Option<f64>,
     /// Positions.
     pub positions: u64,
     /// Shares of wins, draws and losses.
     pub observed: [f64; 3],
-    /// The same by the model.
+    /// Shares according to the model.
     pub model: [f64; 3],
 }
 
@@ -53,7 +53,7 @@ pub fn calibration(counts: &Counts, model: &WdlModel) -> Vec<CalibrationRow> {
 }
 
 impl CalibrationRow {
-    /// The interval in words.
+    /// Describes the interval in words.
     pub fn interval(&self) -> String {
         match (self.from, self.to) {
             (Some(from), Some(to)) => format!("{from:+} to {to:+}"),

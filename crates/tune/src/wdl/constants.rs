@@ -45,15 +45,15 @@ pub enum ConstantsFormat {
     Rust,
     /// Lines of `setoption`.
     Uci,
-    /// As in `wdl.json`.
+    /// JSON, as in `wdl.json`.
     Json,
 }
 
 impl ConstantsFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 4] = [Self::Cpp, Self::Rust, Self::Uci, Self::Json];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpp => "cpp",
@@ -63,7 +63,7 @@ impl ConstantsFormat {
         }
     }
 
-    /// The name of its file in a folder.
+    /// Returns the name of its file in a folder.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Cpp => "wdl.hpp",
@@ -83,15 +83,15 @@ impl FromStr for ConstantsFormat {
     }
 }
 
-/// Coefficients of a cubic, highest power first.
+/// Returns the coefficients of a cubic, highest power first.
 fn descending(coefficients: &[f64]) -> Vec<f64> {
     let zeros = std::iter::repeat_n(0.0, (MAX_DEGREE + 1).saturating_sub(coefficients.len()));
     zeros.chain(coefficients.iter().rev().copied()).collect()
 }
 
 impl Constants {
-    /// Reads a file of constants: a `wdl.json`, or what Stockfish's fitting script takes as `--NormalizeData`, from
-    /// which b is missing and cannot be asked for.
+    /// Reads a file of constants: a `wdl.json`, or a file for `--NormalizeData` of Stockfish's fitting script, which
+    /// contains no b.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format or a is not positive.
@@ -120,7 +120,7 @@ impl Constants {
         Ok(Self { model })
     }
 
-    /// The text of a format, ending with a line break.
+    /// Returns the constants as text in a format, ending with a line break.
     pub fn text(&self, format: ConstantsFormat) -> String {
         let model = &self.model;
         let (by, (low, high), target) = (model.by, model.range, model.target);
@@ -210,7 +210,7 @@ mod tests {
         for m in 17..=78 {
             assert_eq!(read.model.curves(f64::from(m)), constants.model.curves(f64::from(m)));
         }
-        // What Stockfish's script takes has no b.
+        // Files for Stockfish's script have no b.
         let theirs = r#"{"momType": "move", "momMin": 11, "momMax": 120, "momTarget": 32, "as": [0.4, -2.8, 23.2, 307.4]}"#;
         std::fs::write(&path, theirs).unwrap();
         assert!((Constants::read(&path).unwrap().model.pawn_value() - 328.2).abs() < 1e-9);

@@ -1,20 +1,20 @@
-//! What is counted of positions: as much as the likelihood depends on, and a sample of games for its errors.
+//! Counts of positions, which are all that the likelihood depends on, and a sample of games for standard errors.
 
 use std::collections::BTreeMap;
 
-/// Result of a game, for the side that the score is of.
+/// Result of a game, from the view of the side that the score belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It wins.
+    /// That side wins.
     Win,
-    /// Nobody wins.
+    /// A draw.
     Draw,
-    /// It loses.
+    /// That side loses.
     Loss,
 }
 
 impl Outcome {
-    /// The outcome of a result from 0 to 1; `None` for others than 0, ½ and 1.
+    /// Returns the outcome of a result from 0 to 1; `None` for values other than 0, ½ and 1.
     pub fn of_result(result: f32) -> Option<Self> {
         match result {
             1.0 => Some(Self::Win),
@@ -24,7 +24,7 @@ impl Outcome {
         }
     }
 
-    /// That of the other side.
+    /// Returns the outcome for the other side.
     #[must_use]
     pub fn reversed(self) -> Self {
         match self {
@@ -44,7 +44,7 @@ pub struct Cell {
     pub counts: [f64; 3],
 }
 
-/// A position of a game that is kept for standard errors.
+/// A sampled position, kept for standard errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub value: u16,
@@ -52,7 +52,7 @@ pub(crate) struct Entry {
     pub outcome: Outcome,
 }
 
-/// Counts of positions. Their number is bounded by the ranges of variable and score, whatever is read.
+/// Counts of positions. Memory is bounded by the ranges of variable and score, regardless of the input.
 #[derive(Clone, Debug)]
 pub struct Counts {
     cells: BTreeMap<(u16, i32), [u64; 3]>,
@@ -60,21 +60,21 @@ pub struct Counts {
     games: Games,
 }
 
-/// A sample of the games: all of them, until there are too many.
+/// A sample of the games: all of them until there are too many.
 #[derive(Clone, Debug)]
 struct Games {
-    /// Those that were closed, kept or not.
+    /// Number of games that have ended, kept or not.
     number: u64,
-    /// Hash of each game that is kept, and the end of its entries.
+    /// Hash of each kept game, and the end of its entries.
     kept: Vec<(u64, usize)>,
     entries: Vec<Entry>,
-    /// Hashes up to this are kept.
+    /// Games with hashes up to this value are kept.
     threshold: u64,
     capacity: usize,
     open: Vec<Entry>,
 }
 
-/// Positions that are kept for standard errors: some 200 MB.
+/// Maximum number of positions kept for standard errors: about 200 MB.
 const CAPACITY: usize = 16 << 20;
 
 impl Default for Counts {
@@ -111,27 +111,27 @@ impl Counts {
         self.games.close();
     }
 
-    /// Positions by outcome: win, draw, loss of the side to move.
+    /// Returns the number of positions by outcome: win, draw, loss of the side to move.
     pub fn totals(&self) -> [u64; 3] {
         self.totals
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     pub fn positions(&self) -> u64 {
         self.totals.iter().sum()
     }
 
-    /// Number of games with a position that counts.
+    /// Returns the number of games with at least one counted position.
     pub fn games(&self) -> u64 {
         self.games.number
     }
 
-    /// Number of games whose positions are kept, from which standard errors are computed.
+    /// Returns the number of games whose positions are kept, from which standard errors are computed.
     pub fn games_kept(&self) -> u64 {
         self.games.kept.len() as u64
     }
 
-    /// The cells by value of the variable, ascending, each with its scores, ascending.
+    /// Returns the cells by value of the variable, ascending, each with its scores, ascending.
     pub fn rows(&self) -> Vec<(u16, Vec<Cell>)> {
         let mut rows: Vec<(u16, Vec<Cell>)> = Vec::new();
         for (&(value, score), counts) in &self.cells {
@@ -144,7 +144,7 @@ impl Counts {
         rows
     }
 
-    /// The positions of each game that is kept.
+    /// Returns the positions of each kept game.
     pub(crate) fn kept_games(&self) -> impl Iterator<Item = &[Entry]> {
         let mut start = 0;
         self.games.kept.iter().map(move |&(_, end)| {
@@ -191,7 +191,7 @@ impl Games {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+/// Finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 fn mix(number: u64) -> u64 {
     let word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -222,7 +222,7 @@ mod tests {
         assert!((40..=166).contains(&kept.len()) && kept.len() as u64 == counts.games_kept());
         for game in kept {
             assert_eq!(game.len(), 6);
-            // Games stay whole: all positions tell the same game.
+            // Games are kept whole: all positions belong to the same game.
             assert!(game[..5].iter().all(|entry| entry.score == game[5].score % 7), "{game:?}");
         }
     }

@@ -9,12 +9,12 @@ use crate::wdl::model::WdlModel;
 use crate::wdl::variable::Variable;
 use gputexel_io::{Advice, Error, Result};
 
-/// What is fitted.
+/// Settings of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitSettings {
-    /// What a and b depend on.
+    /// Variable that a and b depend on.
     pub by: Variable,
-    /// The value at which the coefficients add up to a and b.
+    /// Value of the variable at which the coefficients add up to a and b.
     pub target: u16,
     /// Degree of the polynomials, 0 to 3.
     pub degree: usize,
@@ -22,18 +22,18 @@ pub struct FitSettings {
 
 /// Largest degree, that of Stockfish's model.
 pub const MAX_DEGREE: usize = 3;
-/// Fewest positions of each outcome.
+/// Minimum number of positions of each outcome.
 pub const MIN_POSITIONS: u64 = 100;
-/// Fewest games for standard errors by game.
+/// Minimum number of games for standard errors by game.
 pub const MIN_GAMES: u64 = 10;
 
-/// Steps in a fit; a handful are the rule.
+/// Maximum number of steps in a fit; a handful is typical.
 const STEPS: usize = 500;
-/// The fit ends with a Newton step that promises less than this of the log likelihood, or this share of it.
+/// The fit ends when the predicted gain of a Newton step is less than this, absolute or relative to the log likelihood.
 const PRECISION: f64 = 1e-8;
 const ROUNDING: f64 = 1e-13;
 
-/// A fitted model and what is known of it.
+/// A fitted model with its statistics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
     /// The model.
@@ -42,13 +42,12 @@ pub struct Fit {
     pub mean_log_likelihood: f64,
     /// Newton steps.
     pub steps: usize,
-    /// Standard errors, games counted as independent (a sandwich estimate), or positions where `by_game` is not
-    /// set.
+    /// Standard errors, with games counted as independent (a sandwich estimate), or positions where `by_game` is false.
     pub errors: Errors,
-    /// Whether there were enough games to count them, and not positions, as independent.
+    /// True if there were enough games to count games, not positions, as independent.
     pub by_game: bool,
-    /// Standard errors if all positions were independent (the inverse of the information), which they are not:
-    /// those of one game share its result.
+    /// Standard errors if all positions were independent (the inverse of the information). They are not: positions of
+    /// one game share its result.
     pub naive_errors: Errors,
 }
 
@@ -63,7 +62,7 @@ pub struct Errors {
     pub a_target: f64,
     /// Of b at the target.
     pub b_target: f64,
-    /// Of the share of draws of even positions at the target.
+    /// Of the draw rate in even positions at the target.
     pub draw_rate: f64,
 }
 
@@ -139,8 +138,8 @@ pub fn fit(counts: &Counts, settings: FitSettings) -> Result<Fit> {
     })
 }
 
-/// a and b fitted to the positions of single values of the variable, where there are enough of each outcome: what
-/// the polynomials go through.
+/// Fits a and b to the positions of single values of the variable that have enough of each outcome. These are the
+/// points that the polynomials approximate.
 pub(crate) fn local_fits(counts: &Counts) -> Vec<(u16, f64, f64)> {
     let rows = counts.rows();
     let fitted = rows.iter().filter_map(|row| {
@@ -192,13 +191,13 @@ fn typical_score(rows: &[(u16, Vec<Cell>)]) -> f64 {
 struct Minimum {
     coefficients: Vec<f64>,
     value: f64,
-    /// Of the Hessian.
+    /// Cholesky factor of the Hessian.
     factor: Cholesky,
     steps: usize,
 }
 
-/// Newton's method, with the diagonal of the Hessian made larger where the Hessian is not positive definite or a
-/// step does not help (Levenberg 1944, Marquardt 1963). Steps that leave the region of positive a and b do not help.
+/// Newton's method. The diagonal of the Hessian is increased where the Hessian is not positive definite or a step does
+/// not help (Levenberg 1944, Marquardt 1963). Steps that leave the region of positive a and b are rejected.
 fn minimize(likelihood: &Likelihood<'_>, start: Vec<f64>) -> Result<Minimum> {
     let undetermined = || too_little("scores and results do not determine it".to_string()).advise(narrower());
     let n = start.len();
@@ -208,7 +207,7 @@ fn minimize(likelihood: &Likelihood<'_>, start: Vec<f64>) -> Result<Minimum> {
     for steps in 1..=STEPS {
         let mut damped = here.hessian.clone();
         for i in 0..n {
-            // Where the diagonal itself is negative, its size still tells the scale.
+            // Where the diagonal itself is negative, its magnitude still gives the scale.
             let size = here.hessian[i * n + i].abs().max(f64::MIN_POSITIVE);
             damped[i * n + i] += damping * size;
         }
@@ -222,7 +221,7 @@ fn minimize(likelihood: &Likelihood<'_>, start: Vec<f64>) -> Result<Minimum> {
         let step = factor.solve(&here.gradient);
         let promised: f64 = step.iter().zip(&here.gradient).map(|(s, g)| s * g).sum();
         let next: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - s).collect();
-        // What sums of this size do not resolve is left to the step alone.
+        // Gains too small to be resolved by sums of this size are judged by the step alone.
         if promised < f64::max(PRECISION, ROUNDING * here.value) {
             if damping > 0.0 {
                 damping = 0.0;
@@ -243,8 +242,8 @@ fn minimize(likelihood: &Likelihood<'_>, start: Vec<f64>) -> Result<Minimum> {
     Err(undetermined())
 }
 
-/// Σ over games of the products of their gradients, of all games by those that are kept; with the usual factor
-/// for few of them (Cameron and Miller, "A practitioner's guide to cluster-robust inference", 2015).
+/// Returns Σ over games of the products of their gradients, extrapolated from the kept games to all, with the usual
+/// correction for few games (Cameron and Miller, "A practitioner's guide to cluster-robust inference", 2015).
 fn scores_by_game(counts: &Counts, likelihood: &Likelihood<'_>, coefficients: &[f64]) -> Vec<f64> {
     let n = coefficients.len();
     let mut meat = vec![0.0; n * n];
@@ -282,7 +281,7 @@ fn scores_by_game(counts: &Counts, likelihood: &Likelihood<'_>, coefficients: &[
 }
 
 impl Errors {
-    /// From a covariance matrix of the coefficients.
+    /// Derives standard errors from a covariance matrix of the coefficients.
     fn of(covariance: &[f64], degree: usize, (a, b): (f64, f64), powers: &[f64]) -> Self {
         let (p, n) = (degree + 1, 2 * (degree + 1));
         let error = |i: usize| covariance[i * n + i].max(0.0).sqrt();

@@ -38,7 +38,7 @@ fn sigmoid(x: f64) -> f64 {
     if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }
 }
 
-/// The log likelihood of a cell, and its derivatives by a and b, which must be positive.
+/// Returns the log likelihood of a cell, and its derivatives by a and b, which must be positive.
 pub(crate) fn terms(cell: &Cell, a: f64, b: f64) -> Terms {
     let [wins, draws, losses] = cell.counts;
     let (u, v, c) = ((cell.score - a) / b, (-cell.score - a) / b, 2.0 * a / b);
@@ -83,13 +83,13 @@ pub(crate) struct Value {
 }
 
 impl Likelihood<'_> {
-    /// The powers of m / target.
+    /// Returns the powers of m / target.
     pub fn powers(&self, value: u16) -> Vec<f64> {
         let t = f64::from(value) / self.target;
         (0..=self.degree as i32).map(|power| t.powi(power)).collect()
     }
 
-    /// a and b, unless one of them is not positive.
+    /// Returns a and b, or `None` if one of them is not positive.
     pub fn curves(powers: &[f64], coefficients: &[f64]) -> Option<(f64, f64)> {
         let (of_a, of_b) = coefficients.split_at(powers.len());
         let value = |of: &[f64]| powers.iter().zip(of).map(|(power, c)| power * c).sum::<f64>();
@@ -97,7 +97,7 @@ impl Likelihood<'_> {
         (a > 0.0 && b > 0.0).then_some((a, b))
     }
 
-    /// `None` where a or b is not positive.
+    /// Evaluates the likelihood; `None` where a or b is not positive.
     pub fn at(&self, coefficients: &[f64]) -> Option<Value> {
         let (p, n) = (self.degree + 1, 2 * (self.degree + 1));
         let mut out = Value { value: 0.0, gradient: vec![0.0; n], hessian: vec![0.0; n * n] };

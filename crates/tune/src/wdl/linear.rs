@@ -1,7 +1,7 @@
 //! Symmetric systems of a handful of equations, row-major.
 
-/// The Cholesky factor of a symmetric matrix after its diagonal was scaled to 1; `None` unless the matrix is
-/// positive definite to the precision of f64.
+/// The Cholesky factor of a symmetric matrix after scaling its diagonal to 1; `None` unless the matrix is positive
+/// definite to the precision of f64.
 pub(crate) struct Cholesky {
     n: usize,
     lower: Vec<f64>,
@@ -9,7 +9,7 @@ pub(crate) struct Cholesky {
     scale: Vec<f64>,
 }
 
-/// A pivot below this says that rounding alone may have kept the matrix definite.
+/// Below this pivot, the matrix may be definite only because of rounding.
 const PIVOT: f64 = 1e-12;
 
 impl Cholesky {
@@ -56,7 +56,7 @@ impl Cholesky {
         x.iter().zip(&self.scale).map(|(x, s)| x * s).collect()
     }
 
-    /// The inverse of the matrix.
+    /// Returns the inverse of the matrix.
     pub fn inverse(&self) -> Vec<f64> {
         let n = self.n;
         let columns: Vec<Vec<f64>> = (0..n)
@@ -66,7 +66,7 @@ impl Cholesky {
     }
 }
 
-/// The product of two square matrices.
+/// Returns the product of two square matrices.
 pub(crate) fn product(a: &[f64], b: &[f64], n: usize) -> Vec<f64> {
     let mut c = vec![0.0; n * n];
     for i in 0..n {

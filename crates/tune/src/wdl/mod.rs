@@ -1,8 +1,7 @@
 //! The win/draw/loss model of engines.
 //!
-//! Engines that print win, draw and loss chances (`UCI_ShowWDL`), and that scale what they print so that a pawn wins
-//! half of the games, use one formula with a few constants. This crate fits them to games with scores, by maximum
-//! likelihood.
+//! Engines that print win, draw and loss chances (`UCI_ShowWDL`) and scale scores so that a pawn wins half of the games
+//! use one formula with a few constants. This crate fits them to games with scores, by maximum likelihood.
 
 mod calibration;
 mod constants;

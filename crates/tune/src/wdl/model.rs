@@ -8,15 +8,15 @@ use crate::wdl::variable::Variable;
 ///
 /// > W(x) = 1 / (1 + e^(−(x − a) / b)), L(x) = W(−x), D(x) = 1 − W(x) − L(x),
 ///
-/// where a and b are polynomials in m / target: a is the score with as many wins as not, b the spread. D is
-/// positive where a is. (Official Stockfish, "WDL_model", Readme.)
+/// where a and b are polynomials in m / target: a is the score that wins half of the games, b the spread. D is positive
+/// where a is. (Official Stockfish, "WDL_model", Readme.)
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WdlModel {
-    /// What m is.
+    /// The variable m.
     pub by: Variable,
-    /// Lowest and highest m of the data; beyond them the curves are those of the ends.
+    /// Lowest and highest m of the data; beyond them the curves are constant.
     pub range: (u16, u16),
-    /// The m that stands for all: there the sum of the coefficients is the value of the polynomial.
+    /// Reference value of m, at which the polynomial equals the sum of its coefficients.
     pub target: u16,
     /// Coefficients of a, ascending powers of m / target.
     pub a: Vec<f64>,
@@ -24,37 +24,37 @@ pub struct WdlModel {
     pub b: Vec<f64>,
 }
 
-/// c₀ + c₁ t + c₂ t² + …
+/// Evaluates c₀ + c₁ t + c₂ t² + …
 pub(crate) fn polynomial(coefficients: &[f64], t: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * t + c)
 }
 
 impl WdlModel {
-    /// a and b at m, which is first clamped to the range.
+    /// Returns a and b at m, which is first clamped to the range.
     pub fn curves(&self, m: f64) -> (f64, f64) {
         let t = m.clamp(f64::from(self.range.0), f64::from(self.range.1)) / f64::from(self.target);
         (polynomial(&self.a, t), polynomial(&self.b, t))
     }
 
-    /// Probabilities of win, draw and loss of the side to move.
+    /// Returns the probabilities of win, draw and loss of the side to move.
     pub fn probabilities(&self, score: f64, m: f64) -> [f64; 3] {
         let (a, b) = self.curves(m);
         probabilities(score, a, b)
     }
 
-    /// The score in the engine's units that wins half of the games at the target: 100 of the centipawns that the
-    /// engine prints. Known as `NormalizeToPawnValue`.
+    /// Returns the score in the engine's units that wins half of the games at the target: 100 of the centipawns that
+    /// the engine prints. Known as `NormalizeToPawnValue`.
     pub fn pawn_value(&self) -> f64 {
         self.curves(f64::from(self.target)).0
     }
 
-    /// Share of draws of even positions at the target.
+    /// Returns the draw rate in even positions at the target.
     pub fn draw_rate(&self) -> f64 {
         self.probabilities(0.0, f64::from(self.target))[1]
     }
 }
 
-/// Probabilities of win, draw and loss for given a and b.
+/// Returns the probabilities of win, draw and loss for given a and b.
 pub(crate) fn probabilities(score: f64, a: f64, b: f64) -> [f64; 3] {
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let (u, v) = ((score - a) / b, (-score - a) / b);

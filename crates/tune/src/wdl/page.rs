@@ -11,16 +11,16 @@ use crate::wdl::fit::Errors;
 use crate::wdl::pictures::{contours, parameters, slice};
 use crate::wdl::request::WdlReport;
 
-/// The name of the page in a folder.
+/// File name of the page in a folder.
 pub const PAGE: &str = "report.html";
 
 impl WdlReport {
-    /// The constants.
+    /// Returns the constants.
     pub fn constants(&self) -> Constants {
         Constants { model: self.fit.model.clone() }
     }
 
-    /// A page with the constants, their errors, calibration and pictures.
+    /// Returns a page with the constants, their errors, calibration and pictures.
     ///
     /// # Errors
     /// [`Error::Numeric`] when a picture cannot be drawn.
@@ -141,7 +141,7 @@ impl WdlReport {
         Ok(files.iter().map(|(name, _)| *name).collect())
     }
 
-    /// Refuses a folder that has one of the files, unless they may be overwritten.
+    /// Refuses a folder that contains one of the files, unless they may be overwritten.
     ///
     /// # Errors
     /// [`Error::Exists`].

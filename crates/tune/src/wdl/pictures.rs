@@ -24,13 +24,13 @@ pub(crate) const COLORS: [RGBColor; 3] =
     [RGBColor(0, 114, 178), RGBColor(120, 120, 120), RGBColor(213, 94, 0)];
 /// Probabilities whose contours are drawn.
 pub(crate) const CONTOURS: [f64; 7] = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97];
-/// Texts along an axis.
+/// Number of labels along an axis.
 const LABELS: usize = 8;
-/// Cells of data in each direction.
+/// Number of cells of data in each direction.
 const SCORES: i32 = 40;
 const VALUES: u16 = 24;
 
-/// A number without decimals.
+/// Formats a number without decimals.
 fn whole(value: &f64) -> String {
     format!("{value:.0}")
 }
@@ -48,7 +48,7 @@ where
     Ok(document)
 }
 
-/// Positions of an interval of scores.
+/// Outcomes of positions in an interval of scores.
 #[derive(Clone, Copy, Default)]
 struct Shares {
     counts: [f64; 3],
@@ -64,7 +64,7 @@ impl Shares {
     }
 }
 
-/// The interval of a score among `SCORES` from −`limit` to `limit`.
+/// Returns the interval of a score among `SCORES` from −`limit` to `limit`.
 fn column(score: f64, limit: f64) -> usize {
     let place = (score + limit) / (2.0 * limit) * f64::from(SCORES);
     (place.max(0.0) as usize).min(SCORES as usize - 1)
@@ -74,11 +74,11 @@ fn middle(column: usize, limit: f64) -> f64 {
     -limit + (column as f64 + 0.5) * 2.0 * limit / f64::from(SCORES)
 }
 
-/// Shares of outcomes by score at a value of the variable and its neighbors, with the model's curves.
+/// Draws shares of outcomes by score at a value of the variable and its neighbors, with the model's curves.
 pub(crate) fn slice(counts: &Counts, model: &WdlModel, at: u16, limit: f64) -> Result<String> {
     let mut shares = [Shares::default(); SCORES as usize];
     for (value, cells) in counts.rows().into_iter().filter(|(value, _)| value.abs_diff(at) <= 1) {
-        // Neighbors are moved to the place that the model gives them.
+        // Scores of neighbors are rescaled as the model predicts.
         let scale = model.curves(f64::from(at)).0 / model.curves(f64::from(value)).0;
         for (score, cell) in cells.iter().map(|cell| (scale * cell.score, cell)) {
             if score.abs() > limit {
@@ -116,7 +116,7 @@ pub(crate) fn slice(counts: &Counts, model: &WdlModel, at: u16, limit: f64) -> R
     })
 }
 
-/// a and b by value of the variable: the polynomials, and fits to single values.
+/// Draws a and b by value of the variable: the polynomials, and fits to single values.
 pub(crate) fn parameters(counts: &Counts, fit: &Fit) -> Result<String> {
     let (model, local) = (&fit.model, local_fits(counts));
     let (low, high) =
@@ -153,8 +153,8 @@ pub(crate) fn parameters(counts: &Counts, fit: &Fit) -> Result<String> {
     })
 }
 
-/// The scores, from the largest to the smallest, at which an outcome (0 a win, 1 a draw) has a probability; none
-/// where it has it nowhere.
+/// Returns the scores, descending, at which an outcome (0 a win, 1 a draw) has a given probability; empty if there are
+/// none.
 ///
 /// For a win, x = a + b ln (p / (1 − p)). For a draw with E = e^(−a/b), D = (1 − E²) / (1 + E² + 2 E cosh (x / b)).
 pub(crate) fn contour(model: &WdlModel, outcome: usize, p: f64, m: f64) -> Vec<f64> {
@@ -170,7 +170,7 @@ pub(crate) fn contour(model: &WdlModel, outcome: usize, p: f64, m: f64) -> Vec<f
     }
 }
 
-/// Shares of an outcome (0 a win, 1 a draw) by score and variable, with contours of the model.
+/// Draws shares of an outcome (0 a win, 1 a draw) by score and variable, with contours of the model.
 pub(crate) fn contours(counts: &Counts, model: &WdlModel, outcome: usize, limit: f64) -> Result<String> {
     let (low, high) = model.range;
     let height = (high - low + 1).div_ceil(VALUES).max(1);

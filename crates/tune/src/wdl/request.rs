@@ -1,4 +1,4 @@
-//! From files with games to a fitted model.
+//! From game files to a fitted model.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use gputexel_ingest::extraction::{
 };
 use gputexel_io::{Error, Result};
 
-/// What printed scores are in.
+/// Unit of printed scores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ScoreUnit {
-    /// The engine's own units, or any others that the constants shall be in.
+    /// The engine's own units, or any others that the constants should use.
     #[default]
     Own,
     /// Centipawns, 100 of which are this many of the engine's units (`NormalizeToPawnValue`).
@@ -29,10 +29,10 @@ pub enum ScoreUnit {
 }
 
 impl ScoreUnit {
-    /// What a text says: a number of units per pawn, or a file of [`Constants`].
+    /// Parses a number of units per pawn, or reads a file of [`Constants`].
     ///
     /// # Errors
-    /// [`Error::Setting`] for numbers that are not positive; those of [`Constants::read`].
+    /// [`Error::Setting`] for numbers that are not positive; errors of [`Constants::read`].
     pub fn read(text: &str) -> Result<Self> {
         match text.parse::<f64>() {
             Ok(units) if units.is_finite() && (1.0..=1e6).contains(&units) => Ok(Self::PerPawn(units)),
@@ -45,7 +45,7 @@ impl ScoreUnit {
         }
     }
 
-    /// Engine's units per 100 printed centipawns.
+    /// Returns the engine's units per 100 printed centipawns.
     fn per_pawn(&self, moment: Moment) -> f64 {
         match self {
             Self::Own => 100.0,
@@ -57,7 +57,7 @@ impl ScoreUnit {
         }
     }
 
-    /// The same where it does not depend on the position, or at the target of the model.
+    /// As [`per_pawn`](Self::per_pawn) where it does not depend on the position, or at the target of the model.
     fn typical(&self) -> f64 {
         match self {
             Self::Own => 100.0,
@@ -83,20 +83,20 @@ pub struct WdlRequest {
     threads: Option<usize>,
 }
 
-/// What was read.
+/// Statistics of the input.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reading {
-    /// Positions with a score that were read.
+    /// Number of positions with a score.
     pub scored: u64,
-    /// Of these, positions outside the range of material or moves.
+    /// Of these, positions outside the range of the variable.
     pub outside_range: u64,
-    /// Of the others, positions with a larger score, or one that announces a mate.
+    /// Of the remaining ones, positions with a larger score, or with a mate score.
     pub large_score: u64,
-    /// Of the others, positions with a result other than win, draw and loss.
+    /// Of the remaining ones, positions with a result other than win, draw and loss.
     pub other_result: u64,
-    /// Positions that count: wins, draws and losses of the side to move.
+    /// Counted positions: wins, draws and losses of the side to move.
     pub counted: [u64; 3],
-    /// Games with a position that counts; positions of unknown games count as one each.
+    /// Games with at least one counted position; positions without a game count as one game each.
     pub games: u64,
     /// Games from which standard errors are computed.
     pub games_for_errors: u64,
@@ -104,18 +104,18 @@ pub struct Reading {
     pub sources: Vec<SourceReport>,
 }
 
-/// A fitted model, what it was fitted to, and how well.
+/// A fitted model, its data, and the quality of the fit.
 #[derive(Clone, Debug, Serialize)]
 pub struct WdlReport {
     /// The fit.
     pub fit: Fit,
-    /// What was read.
+    /// Statistics of the input.
     pub reading: Reading,
-    /// The largest score that counts, engine's units.
+    /// Largest counted score, engine's units.
     pub max_score: f64,
     /// Engine's units per 100 printed centipawns, at the target if they vary.
     pub units_per_pawn: f64,
-    /// Observed shares of outcomes beside those of the model, by score.
+    /// Observed shares of outcomes and those of the model, by score.
     pub calibration: Vec<CalibrationRow>,
     /// The counts.
     #[serde(skip)]
@@ -123,7 +123,7 @@ pub struct WdlReport {
 }
 
 impl WdlRequest {
-    /// A fit to games, or to labeled positions with scores.
+    /// Creates a fit to games, or to labeled positions with scores.
     pub fn new<P: AsRef<Path>>(inputs: &[P]) -> Self {
         Self {
             inputs: inputs.iter().map(|path| path.as_ref().to_path_buf()).collect(),
@@ -140,70 +140,70 @@ impl WdlRequest {
         }
     }
 
-    /// What a and b depend on [default: material].
+    /// Sets the variable that a and b depend on [default: material].
     #[must_use]
     pub fn by(mut self, by: Variable) -> Self {
         self.by = by;
         self
     }
 
-    /// Lowest and highest value that count [default: those of the variable].
+    /// Sets the lowest and highest value that count [default: those of the variable].
     #[must_use]
     pub fn range(mut self, low: u16, high: u16) -> Self {
         self.range = Some((low, high));
         self
     }
 
-    /// The value that stands for all [default: that of the variable].
+    /// Sets the reference value [default: that of the variable].
     #[must_use]
     pub fn target(mut self, target: u16) -> Self {
         self.target = Some(target);
         self
     }
 
-    /// Degree of the polynomials, 0 to 3 [default: 3].
+    /// Sets the degree of the polynomials, 0 to 3 [default: 3].
     #[must_use]
     pub fn degree(mut self, degree: usize) -> Self {
         self.degree = degree;
         self
     }
 
-    /// Largest score that counts, printed centipawns [default: 400].
+    /// Sets the largest score that counts, printed centipawns [default: 400].
     #[must_use]
     pub fn max_score(mut self, centipawns: f64) -> Self {
         self.max_score_cp = centipawns;
         self
     }
 
-    /// What printed scores are in [default: the engine's units].
+    /// Sets the unit of printed scores [default: the engine's units].
     #[must_use]
     pub fn unit(mut self, unit: ScoreUnit) -> Self {
         self.unit = unit;
         self
     }
 
-    /// Which ends of games are accepted [default: normal ones].
+    /// Sets which terminations of games are accepted [default: normal ones].
     #[must_use]
     pub fn termination(mut self, termination: Termination) -> Self {
         self.termination = termination;
         self
     }
 
-    /// Positions of games after this ply do not count [default: all count].
+    /// Excludes positions of games after this ply [default: all count].
     #[must_use]
     pub fn max_ply(mut self, ply: u32) -> Self {
         self.max_ply = Some(ply);
         self
     }
 
-    /// Whose view scores take [default: detected].
+    /// Sets the point of view of scores [default: detected].
     #[must_use]
     pub fn score_view(mut self, view: PointOfView) -> Self {
         self.score_view = Some(view);
         self
     }
 
-    /// Threads that read [default: one for each of the machine].
+    /// Sets the number of reader threads [default: one per core].
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
@@ -213,7 +213,7 @@ impl WdlRequest {
     /// Reads the games and fits the model.
     ///
     /// # Errors
-    /// [`Error::Setting`] for settings out of their range; those of [`visit_scored`] and of [`fit()`].
+    /// [`Error::Setting`] for settings out of their range; errors of [`visit_scored`] and [`fit()`].
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<WdlReport> {
         let (default_range, default_target) = self.by.defaults();
         let range = self.range.unwrap_or(default_range);
@@ -230,7 +230,7 @@ impl WdlRequest {
         }
         let settings = FitSettings { by: self.by, target, degree: self.degree };
         if self.degree > crate::wdl::MAX_DEGREE {
-            // Before anything is read.
+            // Before reading anything.
             return fit(&Counts::default(), settings).map(|_| unreachable!("the degree is refused"));
         }
         let mut reading = ExtractSettings::default();

@@ -1,4 +1,4 @@
-//! What the curves of a model depend on.
+//! Variables that the curves of a model depend on.
 
 use std::str::FromStr;
 
@@ -6,21 +6,21 @@ use gputexel_io::{Error, Result};
 use serde::{Deserialize, Serialize};
 use shakmaty::Board;
 
-/// What a and b are polynomials of.
+/// Variable of the polynomials a and b.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variable {
     /// Material of both sides: pawns + 3 knights + 3 bishops + 5 rooks + 9 queens, 78 at the start of a game.
     #[default]
     Material,
-    /// Number of the move, as in a FEN.
+    /// Move number, as in a FEN.
     Move,
-    /// Number of the ply: 0 before White's first move.
+    /// Ply number: 0 before White's first move.
     Ply,
 }
 
 impl Variable {
-    /// Its name, as it is typed.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Material => "material",
@@ -29,8 +29,7 @@ impl Variable {
         }
     }
 
-    /// Lowest and highest value that count, and the one that stands for all, unless others are given. For material
-    /// and moves these are those of Stockfish's model.
+    /// Returns the default range and reference value. For material and moves these are those of Stockfish's model.
     pub fn defaults(self) -> ((u16, u16), u16) {
         match self {
             Self::Material => ((17, 78), 58),
@@ -57,7 +56,7 @@ impl std::fmt::Display for Variable {
     }
 }
 
-/// What the curves of a model may depend on, for one position.
+/// Values of all variables for one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// See [`Variable::Material`].
@@ -69,7 +68,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The moment of a position, from the number of its move and whether Black is to move.
+    /// Computes the variables of a position from its move number and the side to move.
     pub fn new(board: &Board, move_number: u32, black: bool) -> Self {
         let count = |pieces: shakmaty::Bitboard| pieces.count() as u16;
         let minor = count(board.knights()) + count(board.bishops());
@@ -79,7 +78,7 @@ impl Moment {
         Self { material, move_number: number, ply: 2 * (number - 1) + u16::from(black) }
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn value(self, variable: Variable) -> u16 {
         match variable {
             Variable::Material => self.material,

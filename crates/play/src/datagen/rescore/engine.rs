@@ -1,7 +1,7 @@
 //! Scores by an engine, several positions at a time.
 //!
-//! Positions are scored in blocks, each by one player that begins it with empty tables: so scores by nodes or depth
-//! depend on the positions alone, not on how many are scored at a time or where a rescoring was resumed.
+//! Positions are scored in blocks, each by one player that begins it with empty tables. Scores by nodes or depth thus
+//! depend only on the positions, not on the concurrency or where a rescoring was resumed.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,34 +18,34 @@ use crate::{
 };
 use gputexel_io::{Error, Result, StopFlag};
 
-/// Positions of a block.
+/// Number of positions in a block.
 const BLOCK: usize = 64;
 
-/// Stack of a thread that scores: in-process searches recurse.
+/// Stack size of a scoring thread: in-process searches recurse.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Unscored positions that are named.
+/// Maximum number of unscored positions that are listed.
 const NAMED: usize = 5;
 
-/// An engine, and what it may spend.
+/// An engine and its limits.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// Who scores.
+    /// The engine.
     pub engine: Side,
-    /// What it may spend on a position; no clock.
+    /// Limit per position; no clock.
     pub limit: TimeControl,
-    /// When it counts as hung.
+    /// Time after which it counts as hung.
     pub deadline: Duration,
     /// Transposition table of each built-in engine, MiB.
     pub hash_mib: u32,
-    /// Positions at a time; as many as there are cores, unless said otherwise.
+    /// Number of positions scored in parallel; the number of cores by default.
     pub concurrency: Option<usize>,
-    /// Positions without a score after which the rescoring is given up.
+    /// Number of positions without a score after which the rescoring fails.
     pub max_unscored: u64,
 }
 
 impl EngineOptions {
-    /// An engine with the usual settings: 5,000 nodes per position.
+    /// Creates an engine with the usual settings: 5,000 nodes per position.
     pub fn new(engine: Side) -> Self {
         Self {
             engine,
@@ -58,21 +58,18 @@ impl EngineOptions {
     }
 }
 
-/// Scores of a block of positions in the side to move's view, centipawns; `None` where there is none.
+/// Scores of a block of positions from the side to move's view, centipawns; `None` where there is none.
 pub(super) type BlockScores = Vec<Option<i32>>;
 
-/// Keeps what was scored, and knows what was.
+/// Stores and looks up scored blocks.
 pub(super) trait Memory: Send {
-    /// The scores of a block that was scored before.
+    /// Returns the scores of a block that was scored before.
     ///
     /// # Errors
-    /// [`Error::Input`] when the positions were others then.
+    /// [`Error::Input`] when its positions have changed.
     fn recall(&mut self, first: u64, positions: &[&Chess]) -> Result<Option<BlockScores>>;
 
-    /// Keeps the scores of a block.
-    ///
-    /// # Errors
-    /// Those of writing.
+    /// Stores the scores of a block.
     fn keep(&mut self, first: u64, positions: &[&Chess], scores: &BlockScores) -> Result<()>;
 }
 
@@ -80,7 +77,7 @@ pub(super) trait Memory: Send {
 pub(super) struct Scorer<'a> {
     pub config: EngineConfig,
     contestant: Contestant,
-    /// Those that had something to do so far.
+    /// Players that have been started so far.
     players: Vec<Box<dyn Player>>,
     concurrency: usize,
     limits: Limits,
@@ -90,11 +87,11 @@ pub(super) struct Scorer<'a> {
     observe: &'a mut (dyn FnMut(&Progress) + Send),
     pub progress: Progress,
     pub unscored: Vec<Unscored>,
-    /// Positions that were handed in.
+    /// Number of positions handed in.
     position: u64,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'s, 'a> {
     memory: &'s mut dyn Memory,
     observe: &'s mut (dyn FnMut(&Progress) + Send + 'a),
@@ -108,7 +105,7 @@ impl<'a> Scorer<'a> {
     /// Checks the settings and tries the engine.
     ///
     /// # Errors
-    /// [`Error::Setting`] for settings that make no sense; those of starting engines.
+    /// [`Error::Setting`] for invalid settings; errors of starting engines.
     pub fn start(
         options: &EngineOptions,
         stop: &StopFlag,
@@ -145,7 +142,7 @@ impl<'a> Scorer<'a> {
         })
     }
 
-    /// Starts players until there is one for each of so many blocks, or as many as play at a time.
+    /// Starts players until there is one per block, up to the concurrency limit.
     fn start_players(&mut self, blocks: usize) -> Result<()> {
         let missing = blocks.min(self.concurrency).saturating_sub(self.players.len());
         check_tables(self.contestant.table_mib(), missing as u64)?;
@@ -155,10 +152,10 @@ impl<'a> Scorer<'a> {
         Ok(())
     }
 
-    /// Scores positions, all of them known to have moves, in the side to move's view.
+    /// Scores positions, all of which must have legal moves, from the side to move's view.
     ///
     /// # Errors
-    /// [`Error::Engine`] when too many positions have no score; [`Error::Interrupted`]; those of the memory.
+    /// [`Error::Engine`] when too many positions have no score; [`Error::Interrupted`]; errors of the memory.
     pub fn score(&mut self, positions: &[&Chess], memory: &mut dyn Memory) -> Result<Vec<Option<i32>>> {
         let blocks: Vec<&[&Chess]> = positions.chunks(BLOCK).collect();
         self.start_players(blocks.len())?;
@@ -204,7 +201,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// Blocks of positions, of which each thread takes the next.
+/// Blocks of positions, from which each thread takes the next.
 struct Work<'a> {
     name: &'a str,
     blocks: &'a [&'a [&'a Chess]],
@@ -286,7 +283,7 @@ impl Work<'_> {
         }
     }
 
-    /// Scores of a block, and why there is none.
+    /// Returns the scores of a block, and the reasons for missing ones.
     fn ask(&self, player: &mut dyn Player, block: &[&Chess]) -> Result<(BlockScores, Vec<(usize, String)>)> {
         let interrupted = || Error::Interrupted("before all positions were scored".to_string());
         let chess960 = block.iter().any(|position| is_chess960(position));
@@ -328,7 +325,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether castling has to be written in the way of Chess960.
+/// Returns true if castling must be written in Chess960 notation.
 fn is_chess960(position: &Chess) -> bool {
     position.castles().any() && CastlingMode::detect(&position.to_setup(EnPassantMode::Legal)).is_chess960()
 }

@@ -1,27 +1,27 @@
-//! What is told of an engine's work.
+//! Reports of an engine's progress.
 
 use serde::Serialize;
 
-/// How far an engine is.
+/// Progress of an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// Positions that it has scored, now or before.
+    /// Number of positions scored, including earlier runs.
     pub scored: u64,
-    /// Of those, positions that an earlier process had it score.
+    /// Of those, positions scored by an earlier process.
     pub known: u64,
-    /// Positions that it gave no score for.
+    /// Number of positions for which it returned no score.
     pub unscored: u64,
-    /// Mates and stalemates, which the rules of chess score.
+    /// Mates and stalemates, which are scored by the rules of chess.
     pub ends: u64,
 }
 
-/// A position that an engine gave no score for.
+/// A position for which the engine returned no score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unscored {
-    /// Its number among the positions that were to be scored, from 1.
+    /// Its number among the positions to score, from 1.
     pub position: u64,
     /// The position.
     pub fen: String,
-    /// What the engine did instead.
+    /// Description of what the engine did instead.
     pub reason: String,
 }

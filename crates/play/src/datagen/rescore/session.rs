@@ -25,45 +25,44 @@ const FORMAT: &str = "gputexel-rescore";
 const VERSION: u32 = 1;
 const JOURNAL: LogFile = LogFile { name: "rescore.jsonl", what: Kind::Rescore.name() };
 
-/// Where new labels come from: at least one of both.
+/// Sources of new labels: at least one of both.
 #[derive(Clone, Debug, Default)]
 pub struct RescoreOptions {
     /// An engine's scores.
     pub engine: Option<EngineOptions>,
-    /// Folders of tablebases, whose results and scores come before an engine's.
+    /// Folders of tablebases, whose results and scores take precedence over an engine's.
     pub tablebases: Vec<PathBuf>,
-    /// Whether positions may stay as they are for which a table is missing.
+    /// True if positions may remain unchanged when a table is missing.
     pub skip_missing: bool,
-    /// Goes on with a rescoring that was interrupted.
+    /// Resumes an interrupted rescoring.
     pub resume: bool,
 }
 
-/// What came of it.
+/// Result of a rescoring.
 #[derive(Clone, Debug, Serialize)]
 pub struct RescoreReport {
-    /// What was read and written.
+    /// Statistics of reading and writing.
     pub conversion: ConversionReport,
     /// The engine's name, if there was one.
     pub engine: Option<String>,
-    /// What it scored.
+    /// Its progress.
     pub progress: Progress,
-    /// The first positions that it gave no score for.
+    /// The first positions without a score.
     pub unscored: Vec<Unscored>,
-    /// What tablebases said, if there were any.
+    /// Statistics of the tablebases, if there were any.
     pub tablebases: Option<TablebaseReport>,
 }
 
-/// Reads positions, gives them new labels, and writes them in their order. An engine replaces scores, tablebases
-/// both scores and results; positions for which neither has an answer keep what they had, except that a position
-/// that an engine was asked about in vain has no score at all afterwards. `observe` sees the engine's progress,
-/// about once for every 64 positions.
+/// Reads positions, gives them new labels, and writes them in their order. An engine replaces scores, tablebases both
+/// scores and results; positions for which neither has an answer keep their labels, except that a position which the
+/// engine failed to score loses its score. `observe` receives the engine's progress, about once per 64 positions.
 ///
-/// While an engine is at work its scores are kept in a folder beside the output, named as the output with
-/// `.rescore` behind it, which is removed in the end.
+/// While an engine is running, its scores are kept in a folder next to the output, named after it with the suffix
+/// `.rescore`, which is removed at the end.
 ///
 /// # Errors
-/// Those of [a conversion](gputexel_ingest::conversion::convert) and of starting engines; [`Error::Engine`] when
-/// there are too many positions without a score; [`Error::Input`] for missing tables.
+/// Errors of [a conversion](gputexel_ingest::conversion::convert) and of starting engines; [`Error::Engine`] when there
+/// are too many positions without a score; [`Error::Input`] for missing tables.
 pub fn rescore(
     inputs: &[PathBuf],
     settings: &ConversionSettings,
@@ -76,7 +75,7 @@ pub fn rescore(
     if options.engine.is_none() && options.tablebases.is_empty() {
         return Err(Error::Usage("new labels need an engine or tablebases".to_string()));
     }
-    // Killed between its result and the end of its journal, it is to find that result, and nothing else in its place.
+    // If it was killed between its result and the end of its journal, it must find exactly that result.
     let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
     if again && !ScoreMemory::is_begun(output) {
         ScoreMemory::clear(output);
@@ -172,7 +171,7 @@ impl Relabel for Labels<'_> {
             return Err(Error::Usage(missing).advise(skipping.text(" leaves such positions as they are")));
         }
         let (Some(scorer), Some(memory)) = (&mut self.scorer, &mut self.memory) else { return Ok(()) };
-        // Where there is no move, an engine has nothing to say.
+        // Positions without legal moves are not scored by an engine.
         open.retain(|&i| {
             let Origin { position, score_cp, .. } = &mut origins[i];
             let ended = position.legal_moves().is_empty();
@@ -216,7 +215,7 @@ fn begin_again() -> Advice {
     advice.text(" instead of ").setting("resume", "")
 }
 
-/// Everything that decides scores, apart from the positions.
+/// Everything that determines scores, apart from the positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Header {
     format: String,
@@ -230,14 +229,14 @@ struct Header {
 /// The scores of a block.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredBlock {
-    /// The number of its first position among those that were to be scored, from 0.
+    /// Number of its first position among the positions to score, from 0.
     first: u64,
-    /// What tells whether it is of the same positions.
+    /// Key that identifies its positions.
     key: u64,
     scores: BlockScores,
 }
 
-/// The conversion, made once more, of an output that is there: its report if that is the result.
+/// Repeats the conversion for an existing output: its report if the output is the result.
 fn converted_again(
     inputs: &[PathBuf],
     settings: &ConversionSettings,
@@ -262,7 +261,7 @@ struct ScoreMemory {
     journal: RunLog<StoredBlock>,
     known: BTreeMap<u64, (u64, BlockScores)>,
     is_empty: bool,
-    /// Its [`second_result`](Self::second_result), which a killed one may have left.
+    /// Its [`second_result`](Self::second_result), which a killed process may have left.
     second: PathBuf,
 }
 
@@ -279,8 +278,8 @@ impl ScoreMemory {
         PathBuf::from(path)
     }
 
-    /// Where a result is made once more, to be compared with the output that is there. The format and the compression
-    /// are told by the name.
+    /// Returns the path of a repeated result, for comparison with the existing output. Its name determines format and
+    /// compression.
     fn second_result(output: &Path) -> PathBuf {
         Self::folder_of(output).join(output.file_name().unwrap_or_default())
     }
@@ -289,11 +288,11 @@ impl ScoreMemory {
         JOURNAL.path(&Self::folder_of(output)).exists()
     }
 
-    /// Takes away the folder of one that was killed after its journal was gone.
+    /// Removes the folder left by a process that was killed after removing its journal.
     fn clear(output: &Path) {
         let folder = Self::folder_of(output);
         FolderLock::clear(&folder);
-        // It may not be there, and is left where something else is in it.
+        // The folder may not exist, and is kept if it contains anything else.
         let _ = std::fs::remove_dir(folder);
     }
 
@@ -330,12 +329,12 @@ impl ScoreMemory {
         Ok(Self { folder, journal, known, is_empty, second })
     }
 
-    /// Takes the folder away, which has served its purpose.
+    /// Removes the folder, which is no longer needed.
     fn remove(self) {
         let Self { folder, journal, second, .. } = self;
         drop(journal);
         let path = folder.path().to_path_buf();
-        // What stays behind does no harm.
+        // Leftovers do no harm.
         let _ = folder.remove(JOURNAL.name);
         let _ = std::fs::remove_file(second);
         if let Ok(lock) = folder.lock() {
@@ -344,7 +343,7 @@ impl ScoreMemory {
         let _ = std::fs::remove_dir(path);
     }
 
-    /// The same where there is nothing to go on with.
+    /// Removes the folder if there is nothing to resume.
     fn discard_if_empty(self) {
         if self.is_empty {
             self.remove();

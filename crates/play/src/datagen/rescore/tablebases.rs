@@ -10,35 +10,36 @@ use shakmaty_syzygy::{AmbiguousWdl, SyzygyError, Tablebase};
 use gputexel_chess::sample::{Origin, Sample};
 use gputexel_io::{Error, Result};
 
-/// The score of a win that is at hand: a win that is n plies from the next capture, pawn move or mate (DTZ)
-/// scores so many centipawns less n.
+/// Base score of a win: a win n plies from the next capture, pawn move or mate (DTZ) scores this many centipawns minus
+/// n.
 pub const TABLEBASE_WIN_CP: i32 = 20_000;
 
-/// What tables say of a position, from the view of the side to move.
+/// Answer of the tables for a position, from the view of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// Won or lost, the 50-move rule considered: DTZ, negative for losses.
+    /// Won or lost under the 50-move rule: DTZ, negative for losses.
     Decided(i32),
     /// Drawn, also where only the 50-move rule saves the loser.
     Drawn,
-    /// Won or drawn: tables hold DTZ rounded to moves, and the position is so close to 50 of them that a ply matters.
+    /// Won or drawn: tables hold DTZ rounded to moves, and the position is so close to the 50-move limit that a ply
+    /// matters.
     Unclear,
 }
 
-/// Something that knows endgames.
+/// A source of endgame knowledge.
 pub trait Prober {
-    /// Most pieces of a position that it knows, kings counted.
+    /// Returns the maximum number of pieces it supports, including kings.
     fn max_pieces(&self) -> usize;
 
-    /// Looks a position up that has no castling rights and no more pieces. `Err` names the table that is missing,
-    /// or what is wrong with it.
+    /// Looks up a position without castling rights and with at most [`max_pieces`](Self::max_pieces) pieces. `Err`
+    /// names the table that is missing, or what is wrong with it.
     ///
     /// # Errors
     /// A missing or damaged table.
     fn probe(&self, position: &Chess) -> std::result::Result<Probe, Fault>;
 }
 
-/// Why there is no answer.
+/// Reason for a failed lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A table is missing.
@@ -47,15 +48,14 @@ pub enum Fault {
     Damaged(String),
 }
 
-/// Tables in folders.
+/// Tablebases in folders.
 pub struct Tablebases(Tablebase<Chess>);
 
 impl Tablebases {
     /// Finds the tables in some folders.
     ///
     /// # Errors
-    /// [`Error::Io`] for folders that cannot be read; [`Error::Input`] where there is no table, and for files
-    /// that are none.
+    /// [`Error::Io`] for folders that cannot be read; [`Error::Input`] where there is no table, and for invalid files.
     pub fn open(folders: &[PathBuf]) -> Result<Self> {
         let mut tables = Tablebase::new();
         for folder in folders {
@@ -85,7 +85,7 @@ impl Prober for Tablebases {
             SyzygyError::MissingTable { metric, material } => {
                 Fault::Missing(format!("{material} ({metric})"))
             }
-            // Some errors go on with a backtrace.
+            // Some errors continue with a backtrace.
             error => {
                 let text = error.to_string();
                 let reason = text.split([':', '\n']).next().unwrap_or_default().trim();
@@ -100,33 +100,33 @@ impl Prober for Tablebases {
     }
 }
 
-/// What tables said of positions of one material.
+/// Statistics of positions of one material.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MaterialReport {
     /// Positions that White wins, drawn ones, and positions that Black wins.
     pub results: [u64; 3],
-    /// Positions whose result was another before.
+    /// Positions whose result changed.
     pub changed: u64,
 }
 
-/// What tables did.
+/// Statistics of the tablebases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TablebaseReport {
     /// Positions by their material, the stronger side first.
     pub materials: BTreeMap<String, MaterialReport>,
-    /// Positions that stayed as they were because rounding in the tables leaves the 50-move rule open.
+    /// Positions left unchanged because rounding in the tables leaves the 50-move rule open.
     pub unclear: u64,
     /// Positions for which a table is missing, by table.
     pub missing: BTreeMap<String, u64>,
 }
 
 impl TablebaseReport {
-    /// Positions that got their labels from tables.
+    /// Returns the number of positions that got their labels from tables.
     pub fn positions(&self) -> u64 {
         self.materials.values().map(|material| material.results.iter().sum::<u64>()).sum()
     }
 
-    /// The missing tables in one line, the one missed most first.
+    /// Lists the missing tables on one line, the most frequently missed first.
     pub fn missing_in_words(&self) -> String {
         let mut tables: Vec<_> = self.missing.iter().collect();
         tables.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -135,7 +135,7 @@ impl TablebaseReport {
     }
 }
 
-/// Labels a position if tables know it; returns whether they do.
+/// Labels a position if the tables contain it; returns true if so.
 ///
 /// # Errors
 /// [`Error::Input`] for a table that cannot be read.
@@ -184,7 +184,7 @@ pub(super) fn label(
     Ok(true)
 }
 
-/// `KRPvKR`: the side with more pieces in front, or else the one whose pieces are stronger.
+/// Returns a name such as `KRPvKR`, with the stronger side first: the one with more pieces, or else stronger pieces.
 fn material_name(position: &Chess) -> String {
     let roles = [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
     let side = |color: Color| {
@@ -205,7 +205,7 @@ mod tests {
     use gputexel_chess::sample::position_key;
     use shakmaty::CastlingMode;
 
-    /// Answers by the count of halfmoves, so that a test can ask for anything.
+    /// Answers by the halfmove clock, so that a test can request any result.
     struct ByClock;
 
     impl Prober for ByClock {

@@ -1,4 +1,4 @@
-//! What is played: as it is asked for, and as the journal keeps it.
+//! Settings of self-play: as requested, and as stored in the journal.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,29 +19,29 @@ const VERSION: u32 = 1;
 /// Random plies of games without a book.
 const RANDOM_PLIES: u32 = 8;
 
-/// Random plies at most: more would not leave a game.
+/// Maximum number of random plies: more would not leave a game.
 const MAX_RANDOM_PLIES: u32 = 200;
 
-/// What to play. The default is the built-in engine with plain piece values, 1,000 games at 5,000 nodes per move.
+/// Settings. The default is the built-in engine with plain piece values, 1,000 games at 5,000 nodes per move.
 #[derive(Clone, Debug)]
 pub struct SelfPlayOptions {
-    /// Who plays both sides.
+    /// The engine that plays both sides.
     pub engine: Side,
-    /// What a side may spend.
+    /// Limit per side.
     pub limit: TimeControl,
-    /// How far a limit of time may be overstepped; `None` as [`TimeControl::usual_margin`] has it.
+    /// Tolerance of a time limit; `None` for [`TimeControl::usual_margin`].
     pub time_margin: Option<Duration>,
-    /// When an engine without a clock counts as hung.
+    /// Time after which an engine without a clock counts as hung.
     pub deadline: Duration,
-    /// Early ends.
+    /// Adjudication rules.
     pub adjudication: Adjudication,
     /// A book of positions or games; `None` for the usual position.
     pub book: Option<PathBuf>,
     /// The order of the book's openings.
     pub order: Order,
-    /// Of PGN books: plies of each game.
+    /// Number of plies taken from each game of PGN books.
     pub book_plies: u32,
-    /// Random plies behind the usual position or the book's opening; `None` for 8 without a book, 0 with one.
+    /// Number of random plies after the usual position or the book's opening; `None` for 8 without a book, 0 with one.
     pub random_plies: Option<u32>,
     /// Largest advantage of either side after the random plies, centipawns; see [`RandomPlies::limit_cp`].
     pub opening_limit_cp: u32,
@@ -49,14 +49,14 @@ pub struct SelfPlayOptions {
     pub seed: u64,
     /// Transposition table of each built-in engine, MiB.
     pub hash_mib: u32,
-    /// Games to play.
+    /// Number of games to play.
     pub games: u64,
-    /// Games that may end by a failing engine before playing is given up; `None` for a hundredth of the games,
-    /// at least 10.
+    /// Number of games that may end by an engine failure before playing stops; `None` for a hundredth of the games, at
+    /// least 10.
     pub max_failures: Option<u64>,
     /// The files to write.
     pub formats: Vec<GameFormat>,
-    /// What the journal says of who began.
+    /// The command line, for the journal.
     pub command_line: String,
 }
 
@@ -83,48 +83,48 @@ impl Default for SelfPlayOptions {
     }
 }
 
-/// The first line of the journal: everything that decides the games, with checksums of the files it names.
+/// The first line of the journal: everything that determines the games, with checksums of the files it names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfPlayConfig {
     format: String,
     version: u32,
-    /// The version of gputexel that began.
+    /// Version of gputexel that began the run.
     pub gputexel: String,
-    /// The command line that began; empty where there was none.
+    /// Command line that began the run; may be empty.
     pub command_line: String,
-    /// The day when it began, `2026.01.31`.
+    /// Start date, `2026.01.31`.
     pub date: String,
-    /// Who plays.
+    /// The engine.
     pub engine: EngineConfig,
-    /// What a side may spend, such as `nodes=5000`.
+    /// Limit per side, such as `nodes=5000`.
     pub limit: String,
-    /// How far a limit of time may be overstepped, milliseconds.
+    /// Tolerance of a time limit, milliseconds.
     pub time_margin_ms: u64,
-    /// After which time an engine without a clock counts as hung, milliseconds.
+    /// Time after which an engine without a clock counts as hung, milliseconds.
     pub deadline_ms: u64,
-    /// Early ends.
+    /// Adjudication rules.
     pub adjudication: Adjudication,
     /// The book.
     pub openings: OpeningsConfig,
-    /// Random plies behind it.
+    /// Random plies after it.
     pub random: RandomPlies,
     /// Seed of the openings.
     pub seed: u64,
     /// Transposition table of each built-in engine, MiB.
     pub hash_mib: u32,
-    /// Games to play, when it began.
+    /// Number of games to play, as of the start.
     pub games: u64,
-    /// Games that may end by a failing engine, when it began.
+    /// Number of games that may end by an engine failure, as of the start.
     pub max_failures: u64,
-    /// The files to write, when it began.
+    /// Files to write, as of the start.
     pub formats: Vec<GameFormat>,
 }
 
 impl SelfPlayConfig {
-    /// What the journal says of what is asked for.
+    /// Describes the settings for the journal.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what makes no sense; those of [`Side::describe`].
+    /// [`Error::Setting`] for invalid settings; errors of [`Side::describe`].
     pub fn new(options: SelfPlayOptions) -> Result<Self> {
         let SelfPlayOptions { limit, deadline, adjudication, hash_mib, .. } = options;
         deadline_from_seconds(deadline.as_secs_f64())?;
@@ -168,7 +168,7 @@ impl SelfPlayConfig {
         })
     }
 
-    /// Refuses what another program or version wrote.
+    /// Refuses journals of other programs or versions.
     pub(super) fn check(&self) -> Result<()> {
         if self.format != FORMAT || self.version != VERSION {
             let found = format!("{} version {}", self.format, self.version);
@@ -177,7 +177,7 @@ impl SelfPlayConfig {
         Ok(())
     }
 
-    /// The rules of its games.
+    /// Returns the rules of its games.
     ///
     /// # Errors
     /// [`Error::Usage`] when the limit cannot be read.
@@ -190,11 +190,11 @@ impl SelfPlayConfig {
         })
     }
 
-    /// Reads the book; notes its checksum, or refuses one that has changed. A book whose openings would be
-    /// played twice is refused, because engines that do not play by time would repeat whole games.
+    /// Reads the book; records its checksum, or refuses one that has changed. A book whose openings would be played
+    /// twice is refused, because engines that do not play on time would repeat whole games.
     ///
     /// # Errors
-    /// Those of reading a book; [`Error::Input`] when it is not the one that was noted; [`Error::Setting`].
+    /// Errors of reading a book; [`Error::Input`] when it has changed; [`Error::Setting`].
     pub(super) fn open_openings(&mut self) -> Result<Openings> {
         let Some(path) = &self.openings.file else { return Ok(Openings::generated(self.seed)) };
         let order = self.openings.order.parse()?;

@@ -1,9 +1,8 @@
-//! An engine plays itself, many games at a time, each from an opening of its own.
+//! An engine plays itself, many games in parallel, each from a different opening.
 //!
-//! [`SelfPlay`] keeps every game in a journal (`selfplay.jsonl`) as it is finished, so that a process that is
-//! killed loses only games under way. The files of games are written from the journal when playing ends, in the
-//! order of the games' numbers and each as a whole: they are the same whether the process was interrupted or not,
-//! and, where moves do not depend on time, for any number of games at a time.
+//! [`SelfPlay`] keeps every finished game in a journal (`selfplay.jsonl`), so that a killed process loses only games in
+//! progress. The files of games are written from the journal when playing ends, in the order of the games' numbers and
+//! each as a whole. They do not depend on interruptions and, if moves do not depend on time, on the concurrency.
 
 mod config;
 mod output;

@@ -18,7 +18,7 @@ use gputexel_chess::formats::{OutputFormat, Writer};
 use gputexel_chess::sample::Origin;
 use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};
 
-/// How games are written.
+/// Format of game files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GameFormat {
@@ -26,7 +26,7 @@ pub enum GameFormat {
     Pgn,
     /// Stockfish's binpack: every position that the engine searched, with its move and score.
     Binpack,
-    /// Viriformat: whole games from where the engine took over, with moves and scores.
+    /// Viriformat: whole games from the end of the opening, with moves and scores.
     Viriformat,
     /// Bulletformat: the positions that [`is_quiet`] keeps.
     Bulletformat,
@@ -35,11 +35,11 @@ pub enum GameFormat {
 }
 
 impl GameFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 5] =
         [Self::Pgn, Self::Binpack, Self::Viriformat, Self::Bulletformat, Self::Marlinformat];
 
-    /// The name by which command lines call it.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pgn => "pgn",
@@ -50,7 +50,7 @@ impl GameFormat {
         }
     }
 
-    /// The file in the folder.
+    /// Returns its file name in the folder.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Pgn => "games.pgn",
@@ -91,23 +91,23 @@ trait GameWriter {
     /// Adds a game, counted from 0; its moves are legal.
     fn add(&mut self, number: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()>;
 
-    /// Adds what comes behind the last game.
+    /// Writes the end of the file.
     fn finish(&mut self, out: &mut dyn Write) -> std::io::Result<()>;
 
-    /// Positions that the format has no way to express, such as those without a score.
+    /// Returns the number of positions that the format cannot express, such as those without a score.
     fn left_out(&self) -> u64 {
         0
     }
 }
 
-/// What files say of all games.
+/// Labels that all games of a file share.
 #[derive(Clone, Debug)]
 pub(super) struct Labels {
     /// The engine's name.
     pub name: String,
-    /// `2026.01.31`.
+    /// Date, such as `2026.01.31`.
     pub date: String,
-    /// What a side may spend.
+    /// Limit per side.
     pub time_control: TimeControl,
 }
 
@@ -130,14 +130,14 @@ impl GameWriter for PgnGames {
     }
 }
 
-/// Whether a position belongs into formats that hold positions without moves: its score and result then say
-/// something of the position itself. As in extraction, the side to move is not in check, and the move played is
-/// neither a capture nor a promotion.
+/// Returns true if a position is suitable for formats that store positions without moves: its score and result then
+/// describe the position itself. As in extraction, the side to move is not in check, and the move played is neither a
+/// capture nor a promotion.
 pub fn is_quiet(position: &Chess, played: Move) -> bool {
     !position.is_check() && !played.is_capture() && !played.is_promotion()
 }
 
-/// Positions with scores, as trainers of networks store them.
+/// Positions with scores, in formats of network trainers.
 struct Positions {
     writer: Writer,
     quiet_only: bool,
@@ -178,15 +178,15 @@ impl GameWriter for Positions {
     }
 }
 
-/// A game's number and whether it is to be written; what else is in its line is passed over.
+/// A game's number and whether it is to be written; the rest of its line is ignored.
 #[derive(Deserialize)]
 struct Mark {
     game: u64,
     end: End,
 }
 
-/// Writes the games of a journal to the files of its folder, in the order of their numbers, each file as a whole
-/// or not at all. Games that an engine spoiled are left out. Returns the files.
+/// Writes the games of a journal to the files of its folder, in the order of their numbers, each file completely or not
+/// at all. Games spoiled by an engine failure are omitted. Returns the files.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] for a damaged journal.
@@ -207,7 +207,7 @@ pub(super) fn write_games(
             Ok(())
         },
     )?;
-    // Of lines with the same game, the first counts.
+    // Of several lines for a game, the first counts.
     lines.sort_by_key(|(game, line)| (*game, line.number));
     lines.dedup_by_key(|(game, _)| *game);
     let mut file = File::open(&journal).map_err(|e| Error::io(&journal, e))?;
@@ -226,9 +226,9 @@ pub(super) fn write_games(
 /// A file of games.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrittenFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Positions that its format has no way to express, such as those without a score.
+    /// Number of positions that its format cannot express, such as those without a score.
     pub left_out: u64,
 }
 

@@ -11,22 +11,22 @@ use gputexel_chess::sample::position_key;
 pub(super) struct StoredGame {
     /// Its number, from 0.
     pub game: u64,
-    /// The key of the position where the engine took over: no two games have the same.
+    /// Key of the position after the opening, unique among games.
     pub key: u64,
-    /// Where it began, unless in the usual way.
+    /// Start position, unless it is the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fen: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
-    /// Moves before the engine took over, as UCI writes them.
+    /// Opening moves, in UCI notation.
     pub opening: String,
-    /// What the engine played.
+    /// Moves of the engine.
     pub moves: Vec<StoredMove>,
     /// `1-0`, `0-1` or `1/2-1/2`.
     pub result: String,
-    /// Why it ended.
+    /// Reason for its end.
     pub end: End,
-    /// What the engine did, where it failed or was too slow.
+    /// Description of the failure, if the engine failed or exceeded the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -48,12 +48,12 @@ impl StoredGame {
         }
     }
 
-    /// Who won.
+    /// Returns the outcome.
     pub(super) fn outcome(&self) -> Option<KnownOutcome> {
         self.result.parse().ok()
     }
 
-    /// The game, or what is wrong with the line.
+    /// Returns the game, or what is wrong with the line.
     pub(super) fn record(&self) -> Result<GameRecord, String> {
         let Self { fen, chess960, .. } = self;
         let opening = StoredOpening { fen: fen.clone(), chess960: *chess960, moves: self.opening.clone() };
@@ -74,7 +74,8 @@ impl StoredGame {
     }
 }
 
-/// Whether the engine did its part in a game that ended so: only then its result says something of the positions.
+/// Returns true if a game with this end was played properly by the engine. Only then does its result say something
+/// about the positions.
 pub(super) fn is_sound(end: End) -> bool {
     !end.is_failure() && end != End::TimeForfeit
 }

@@ -1,4 +1,4 @@
-//! Which game is next, and what becomes of a finished one.
+//! Chooses the next game, and stores finished ones.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::{Assignment, Contestant, Encounter, GameRecord, Player, RemoteSide, R
 use gputexel_chess::sample::position_key;
 use gputexel_io::{Error, Result, RunLog};
 
-/// How often an engine is started in vain before playing is given up.
+/// Number of attempts to start an engine before playing stops.
 const STARTS: u32 = 3;
 
 /// Both sides of a game.
@@ -37,35 +37,35 @@ impl Players for BothSides<'_> {
     }
 }
 
-/// A game to be played elsewhere.
+/// Creates an assignment for a game to be played elsewhere.
 pub(super) fn assignment((game, opening): &(u64, Opening), side: &RemoteSide, rules: &Rules) -> Assignment {
     let (number, sides, opening) = (*game, [side.clone(), side.clone()], opening.clone());
     Assignment { number, sides, opening, rules: *rules, games: GameRecord::GAMES }
 }
 
-/// Sees the sums grow.
+/// Receives the tally after each game.
 pub(super) type Observe<'a> = Box<dyn FnMut(&SelfPlayTally) + Send + 'a>;
 
-/// Games by their numbers, those that are known left out.
+/// Games by number, without those already known.
 pub(super) struct GameSchedule<'a> {
     pub config: SelfPlayConfig,
     pub openings: &'a Openings,
     pub journal: RunLog<StoredGame>,
     pub tally: SelfPlayTally,
     pub observe: Option<Observe<'a>>,
-    /// Games that are finished, with the keys of their openings, sorted.
+    /// Finished games, with the keys of their openings, sorted.
     pub known: Vec<(u64, u64)>,
-    /// The next game.
+    /// Number of the next game.
     pub next: u64,
     /// Keys of the openings of all games before it.
     pub used: HashSet<u64>,
     pub stop: Option<Stop>,
-    /// Why there is no further game, or a game could not be stored.
+    /// Error that prevents further games, or that occurred while storing one.
     pub broken: Option<Error>,
 }
 
 impl GameSchedule<'_> {
-    /// The opening of a game, which depends on those of all games before it: none comes twice.
+    /// Returns the opening of a game. It depends on those of all games before it: none occurs twice.
     fn opening(&mut self, game: u64) -> Result<Opening> {
         let random = self.config.random;
         if random.plies == 0 && self.openings.book().is_some() {
@@ -84,7 +84,7 @@ impl GameSchedule<'_> {
         })
     }
 
-    /// Whether the engine has failed too often.
+    /// Stops if the engine has failed too often.
     pub(super) fn judge(&mut self) {
         if self.stop.is_none() && self.tally.spoiled > self.config.max_failures {
             let last = self.tally.last_failure.as_deref().unwrap_or("unknown");
@@ -123,7 +123,7 @@ impl Schedule for GameSchedule<'_> {
     }
 
     fn finished(&mut self, _: usize, (game, _): (u64, Opening), record: &GameRecord) -> Result<bool> {
-        // What comes after the end is wanted no more.
+        // Results that arrive after the end are dropped.
         if self.stop.is_some() {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! A run from its preparation to its files.
+//! A self-play run from its preparation to its files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use gputexel_io::{Error, LogFile, LogLine, Result, RunFolder, RunLog, StopFlag};
 /// The journal, with a line for each finished game.
 pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind::SelfPlay.name() };
 
-/// Games of an engine against itself, ready to begin or to be resumed: the engine was tried and the book read.
+/// Games of an engine against itself, ready to begin or resume: the engine was tested and the book read.
 ///
 /// ```
 /// use gputexel_play::datagen::selfplay::{SelfPlay, SelfPlayOptions, Stop};
@@ -49,25 +49,25 @@ pub struct SelfPlay<'a> {
     dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
-/// What a resumed run may do differently.
+/// Changes to a resumed run.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Another number of games, no fewer than were played.
+    /// Another number of games, at least as many as were played.
     pub games: Option<u64>,
     /// Another number of games that the engine may spoil.
     pub max_failures: Option<u64>,
     /// Other files.
     pub formats: Option<Vec<GameFormat>>,
-    /// Games at a time; as many as there are cores, unless said otherwise.
+    /// Number of games in parallel; the number of cores by default.
     pub concurrency: Option<usize>,
 }
 
 impl<'a> SelfPlay<'a> {
-    /// Checks what is asked for, tries the engine and reads the book. As many games are played at a time as there
-    /// are cores, unless `concurrency` says otherwise; once `stop` is set, playing ends.
+    /// Checks the settings, tests the engine and reads the book. `concurrency` games are played in parallel, by default
+    /// one per core; once `stop` is set, playing ends.
     ///
     /// # Errors
-    /// [`Error::Setting`] for what makes no sense; those of reading parameters and books and of starting engines.
+    /// [`Error::Setting`] for invalid settings; errors of reading parameters and books and of starting engines.
     pub fn new(
         options: SelfPlayOptions,
         concurrency: Option<usize>,
@@ -100,12 +100,12 @@ impl<'a> SelfPlay<'a> {
         })
     }
 
-    /// Opens the folder of a run that was interrupted, or is to have more games.
+    /// Opens the folder of a run that was interrupted or should get more games.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not such a folder, its journal is damaged, or the book or parameters have
-    /// changed; [`Error::Busy`] when it is being written; [`Error::Setting`] for fewer games than were played;
-    /// those of [`new`](Self::new).
+    /// [`Error::Input`] when it is not such a folder, its journal is damaged, or the book or parameters have changed;
+    /// [`Error::Busy`] when it is being written; [`Error::Setting`] for fewer games than were played; errors of
+    /// [`new`](Self::new).
     pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
         let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
@@ -116,7 +116,7 @@ impl<'a> SelfPlay<'a> {
             if game.outcome().is_none() {
                 return Err(Error::line(&journal, line.number, "a result that is none"));
             }
-            // Of lines with the same game, the first counts.
+            // Of several lines for a game, the first counts.
             if known.insert(game.game, game.key).is_none() {
                 tally.add(&game);
             }
@@ -136,47 +136,47 @@ impl<'a> SelfPlay<'a> {
         Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
     }
 
-    /// What is played, as the journal keeps it.
+    /// Returns the configuration, as stored in the journal.
     pub fn config(&self) -> &SelfPlayConfig {
         &self.config
     }
 
-    /// What is worth knowing before the first game, a sentence each.
+    /// Returns warnings to show before the first game, one sentence each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What earlier processes played.
+    /// Returns the tally of earlier processes.
     pub fn tally(&self) -> &SelfPlayTally {
         &self.tally
     }
 
-    /// The folder in which games are kept.
+    /// Returns the folder in which games are kept.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.files.as_ref().map(|(folder, _)| folder)
     }
 
-    /// Shows the sums after each game.
+    /// Sets an observer that is called with the tally after each game.
     pub fn observe(&mut self, observer: impl FnMut(&SelfPlayTally) + Send + 'a) {
         self.observe = Some(Box::new(observer));
     }
 
-    /// Has the games played elsewhere instead of in this process, so many at a time.
+    /// Lets games be played elsewhere instead of in this process, `games` in parallel.
     pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, games: usize) {
         let crowding = crowding(&self.rules, self.concurrency);
         self.warnings.retain(|warning| Some(warning) != crowding.as_ref());
         (self.dispatcher, self.concurrency) = (Some(dispatcher), games);
     }
 
-    /// By which rules games are played.
+    /// Returns the rules of the games.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Makes the folder, or with `None` a dated one under `runs`, in which every game is kept as it is finished.
+    /// Creates the folder, or with `None` a dated one under `runs`, in which every finished game is kept.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it has something in it, unless `overwrite` is set, or the engine's parameters;
+    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or when it contains the engine's parameters;
     /// [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
         let parameters = self.config.engine.checksum.as_ref().map(|_| Path::new(&self.config.engine.source));
@@ -195,12 +195,12 @@ impl<'a> SelfPlay<'a> {
         Ok(())
     }
 
-    /// Plays the games that are missing, and then writes the files of games, also when playing was stopped or
-    /// the engine failed too often.
+    /// Plays the missing games, and then writes the files of games, also when playing was stopped or the engine failed
+    /// too often.
     ///
     /// # Errors
-    /// [`Error::Usage`] without a folder; those of starting engines and of writing files, and [`Error::Input`]
-    /// when the folder was removed or replaced meanwhile.
+    /// [`Error::Usage`] without a folder; errors of starting engines and of writing files, and [`Error::Input`] when
+    /// the folder was removed or replaced meanwhile.
     pub fn run(self) -> Result<FinishedSelfPlay> {
         let Self {
             config,
@@ -255,14 +255,14 @@ impl<'a> SelfPlay<'a> {
         };
         let seconds = begin.elapsed().as_secs_f64();
         let GameSchedule { config, journal, tally, stop: given_up, broken, .. } = schedule;
-        // Games that are there are worth writing whatever else went wrong, if they are still there.
+        // Finished games are worth writing even after an error, if they are still there.
         journal.check()?;
         let labels = Labels {
             name: config.engine.name.clone(),
             date: config.date.clone(),
             time_control: config.limit.parse()?,
         };
-        // A file without games would be taken for a result.
+        // A file without games would be mistaken for a result.
         let written = match tally.games() {
             0 => Vec::new(),
             _ => write_games(folder.path(), &labels, &config.formats)?,
@@ -289,22 +289,22 @@ impl<'a> SelfPlay<'a> {
     }
 }
 
-/// A run that has ended, for whatever reason.
+/// A run that has ended, for any reason.
 #[derive(Clone, Debug)]
 pub struct FinishedSelfPlay {
-    /// What was played.
+    /// Configuration of the run.
     pub config: SelfPlayConfig,
-    /// The sums of all games.
+    /// Tally of all games.
     pub tally: SelfPlayTally,
-    /// Why it ended.
+    /// Reason for its end.
     pub stop: Stop,
-    /// Games that this process played.
+    /// Number of games played by this process.
     pub played_now: u64,
-    /// Seconds that this process played.
+    /// Playing time of this process, seconds.
     pub seconds: f64,
-    /// Games at a time.
+    /// Number of games in parallel.
     pub concurrency: usize,
-    /// Share of that time in searches: their sum over seconds times games at a time.
+    /// Share of that time spent in searches: their sum / (seconds × concurrency).
     pub search_share: f64,
     /// The folder.
     pub folder: PathBuf,
@@ -313,7 +313,7 @@ pub struct FinishedSelfPlay {
 }
 
 impl FinishedSelfPlay {
-    /// What machines are told.
+    /// Returns a machine-readable summary.
     pub fn summary(&self) -> SelfPlaySummary<'_> {
         let SelfPlayTally { results: [white_wins, draws, black_wins], .. } = self.tally;
         SelfPlaySummary {

@@ -1,4 +1,4 @@
-//! What was played so far, in numbers.
+//! Statistics of the games so far.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,19 +10,19 @@ use super::output::WrittenFile;
 use super::record::{StoredGame, is_sound};
 use crate::End;
 
-/// Why playing ended.
+/// Reason why playing ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// All games are played.
     AllPlayed,
-    /// The user asked for it.
+    /// Cancelled by the user.
     Cancelled,
-    /// The engine failed too often; the sentence says how.
+    /// The engine failed too often; a sentence with details.
     Failures(String),
 }
 
 impl Stop {
-    /// In a word, for machines.
+    /// Returns its machine-readable name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::AllPlayed => "all-played",
@@ -37,19 +37,19 @@ impl Stop {
 pub struct SelfPlayTally {
     /// Games that White won, drawn ones, and games that Black won.
     pub results: [u64; 3],
-    /// Games by their end, those that an engine spoiled included.
+    /// Games by their end, including spoiled ones.
     pub ends: BTreeMap<End, u64>,
     /// Positions that the engine searched in games that count.
     pub positions: u64,
-    /// Those for which it gave no score.
+    /// Of those, positions without a score.
     pub without_score: u64,
     /// Nodes that it reported.
     pub nodes: u64,
-    /// Microseconds in its searches, in all games.
+    /// Time in its searches in all games, microseconds.
     pub micros: u64,
-    /// Games that it spoiled: an illegal move or none, a crash, a hang, too slow. They are not written.
+    /// Games that it spoiled: by an illegal move or none, a crash, a hang, or exceeding the time. They are not written.
     pub spoiled: u64,
-    /// What it did in the last of those.
+    /// Description of the last of those.
     pub last_failure: Option<String>,
 }
 
@@ -74,18 +74,18 @@ impl SelfPlayTally {
         self.nodes += game.moves.iter().map(|played| played.nodes()).sum::<u64>();
     }
 
-    /// Games that count.
+    /// Returns the number of games that count.
     pub fn games(&self) -> u64 {
         self.results.iter().sum()
     }
 
-    /// Games that are finished.
+    /// Returns the number of finished games.
     pub fn finished(&self) -> u64 {
         self.games() + self.spoiled
     }
 }
 
-/// What came of it in one object; its JSON is what `--json` prints.
+/// Summary of a run, printed as JSON by `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SelfPlaySummary<'a> {
     /// Games that count.
@@ -102,21 +102,21 @@ pub struct SelfPlaySummary<'a> {
     pub ends: &'a BTreeMap<End, u64>,
     /// Positions that the engine searched.
     pub positions: u64,
-    /// Those for which it gave no score.
+    /// Of those, positions without a score.
     pub without_score: u64,
     /// Nodes that it reported.
     pub nodes: u64,
-    /// Why playing ended: `all-played`, `cancelled` or `failures`.
+    /// Reason for the end: `all-played`, `cancelled` or `failures`.
     pub stop: &'static str,
     /// The engine's name.
     pub engine: &'a str,
-    /// Games that this process played, spoiled ones included.
+    /// Games played by this process, including spoiled ones.
     pub played_now: u64,
-    /// Seconds that this process played.
+    /// Playing time of this process, seconds.
     pub seconds: f64,
-    /// Games at a time.
+    /// Number of games in parallel.
     pub concurrency: u64,
-    /// Share of that time in the engine's searches: their sum over seconds times games at a time.
+    /// Share of that time in the engine's searches: their sum / (seconds × concurrency).
     pub search_share: f64,
     /// The folder.
     pub folder: PathBuf,
