@@ -1,7 +1,7 @@
 //! Engines as leaders of process groups.
 //!
-//! A group can be killed as a whole, and Ctrl-C at the terminal does not reach it, so that games can be
-//! ended in order. Children that have left the group are out of reach.
+//! A group can be killed as a whole, and Ctrl-C at the terminal does not reach it, so that games can end in an orderly
+//! way. Children that have left the group cannot be reached.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ struct Group(Mutex<State>);
 
 struct State {
     leader: Child,
-    /// Set once the leader was waited for: then its id may already be another's.
+    /// Set once the leader was waited for: its id may then belong to another process.
     status: Option<ExitStatus>,
 }
 
@@ -40,26 +40,26 @@ fn spawn(mut call: Command) -> io::Result<Child> {
     lasting::spawn(call)
 }
 
-/// Lets the process be killed when the thread ends that starts it.
+/// Makes the process die when the thread that starts it ends.
 #[cfg(target_os = "linux")]
 pub(super) fn die_with_parent(call: &mut Command) {
     use rustix::process::{getpid, getppid, set_parent_process_death_signal};
     let parent = getpid();
     let bind = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // A parent that has ended before does not send anything any more.
+        // A parent that ended earlier sends no signal.
         match getppid() {
             Some(pid) if pid == parent => Ok(()),
             _ => Err(io::Error::from(rustix::io::Errno::SRCH)),
         }
     };
-    // SAFETY: this runs in the new process before its program does, where only what is safe in signal
-    // handlers is allowed: two system calls, without memory being allocated or a lock being taken.
+    // SAFETY: this runs in the new process before its program does, where only async-signal-safe operations are
+    // allowed: two system calls, without allocating memory or taking a lock.
     unsafe { call.pre_exec(bind) };
 }
 
-/// A thread that starts programs and ends only with the process: processes that are to die with their
-/// parent die with the thread that has started them.
+/// A thread that starts programs and ends only with the process: processes that should die with their parent die with
+/// the thread that started them.
 #[cfg(target_os = "linux")]
 mod lasting {
     use super::*;
@@ -90,7 +90,7 @@ mod lasting {
 
     fn carry_out(orders: Receiver<Order>) {
         for (mut call, answer) in orders {
-            // Whoever asked waits for the answer.
+            // The requester waits for the answer.
             let _ = answer.send(call.spawn());
         }
     }
@@ -103,7 +103,7 @@ impl Group {
 }
 
 impl Contained for Group {
-    /// Does not take the status of the leader, which would free its id.
+    /// Does not reap the leader, which would free its id.
     fn has_exited(&self) -> bool {
         let state = self.state();
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -117,7 +117,7 @@ impl Contained for Group {
 
     fn kill(&self) {
         let mut state = self.state();
-        // It is not waited for yet, so its id, and that of its group, is still its own.
+        // It was not waited for yet, so its id and that of its group are still its own.
         if state.status.is_none() {
             let _ = kill_process_group(Pid::from_child(&state.leader), Signal::KILL);
             let _ = state.leader.kill();

@@ -1,8 +1,7 @@
 //! Engines in job objects of Windows.
 //!
-//! The system ends a job with all processes in it when its last handle is closed, which it does itself
-//! however this process ends. What a program starts within the instant before it is put into its job
-//! stays outside.
+//! The system ends a job with all processes in it when its last handle is closed, which happens in any case when this
+//! process ends. Children started before the program is assigned to its job stay outside.
 
 use std::io;
 use std::os::windows::io::AsRawHandle;
@@ -18,7 +17,7 @@ struct InJob(Mutex<State>);
 
 struct State {
     engine: Child,
-    /// `None` once it was killed.
+    /// `None` after it was killed.
     job: Option<Job>,
 }
 
@@ -55,7 +54,7 @@ impl Contained for InJob {
         let mut state = self.state();
         // Its handle is the only one.
         state.job = None;
-        // Without effect unless the job was left, which the engine is not allowed to do.
+        // Has no effect unless the engine left the job, which it is not allowed to do.
         let _ = state.engine.kill();
     }
 

@@ -1,4 +1,4 @@
-//! Lines from the pipes of processes, however long or malformed.
+//! Lines from the pipes of processes, of any length and however malformed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,10 +7,10 @@ use std::{io, mem};
 
 use crate::shown;
 
-/// What is longer than this is cut; the longest lines of real engines are some KiB.
+/// Longer lines are cut; the longest lines of real engines are some KiB.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// The last line that a process has written to standard error, which a thread of its own reads.
+/// The last line that a process wrote to standard error, read by a separate thread.
 #[derive(Debug)]
 pub struct LastLine {
     text: Arc<Mutex<String>>,
@@ -18,10 +18,7 @@ pub struct LastLine {
 }
 
 impl LastLine {
-    /// Starts to read.
-    ///
-    /// # Errors
-    /// Those of starting a thread.
+    /// Starts reading.
     pub fn of(stderr: impl Read + Send + 'static) -> io::Result<Self> {
         let text = Arc::new(Mutex::new(String::new()));
         let last = Arc::clone(&text);
@@ -30,12 +27,12 @@ impl LastLine {
         Ok(Self { text, reader })
     }
 
-    /// Whether there will be no other.
+    /// Returns true if there will be no further line.
     pub fn is_final(&self) -> bool {
         self.reader.is_finished()
     }
 
-    /// The last line so far, to be shown in a message; empty if there was none.
+    /// Returns the last line so far, to be shown in a message; empty if there was none.
     pub fn take(&self) -> String {
         mem::take(&mut *self.text.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -46,14 +43,14 @@ fn keep_last(stderr: impl Read, last: &Mutex<String>) {
     let mut line = Vec::new();
     while read_line(&mut reader, &mut line) {
         let text = String::from_utf8_lossy(&line);
-        // Rust's panics end with a note on how to see more; the line before says what happened.
+        // Rust's panics end with a note on how to see more; the line before describes the failure.
         if !text.trim().is_empty() && !text.starts_with("note: ") {
             *last.lock().unwrap_or_else(PoisonError::into_inner) = shown(text.trim());
         }
     }
 }
 
-/// Reads the next line into `line`, cut at [`MAX_LINE_BYTES`]; `false` at the end.
+/// Reads the next line into `line`, cut at [`MAX_LINE_BYTES`]; returns false at the end.
 pub fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> bool {
     line.clear();
     match reader.by_ref().take(MAX_LINE_BYTES as u64).read_until(b'\n', line) {

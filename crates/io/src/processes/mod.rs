@@ -1,8 +1,7 @@
-//! Processes that can be ended together with everything that they start.
+//! Processes that can be ended together with all their children.
 //!
-//! Owns how an engine or another command is started, what is left to be killed when it is done with, the list of
-//! all that run, so that they can be ended at once, and lines from their pipes. What is said to them is not known
-//! here.
+//! Owns starting an engine or another command, killing what it leaves behind, the list of all running ones, so that
+//! they can be ended at once, and reading lines from their pipes. Knows nothing of protocols.
 //!
 //! | system | engine is killed with | engine survives us |
 //! |---|---|---|
@@ -31,36 +30,36 @@ use std::time::{Duration, Instant};
 
 pub use lines::{LastLine, MAX_LINE_BYTES, read_line};
 
-/// How long killed processes may take to be gone. Only those that wait for a disk or a network that
-/// does not answer take longer, and nothing can be done about these.
+/// Time that killed processes may take to disappear. Only those waiting for a disk or a network that does not respond
+/// take longer, and nothing can be done about these.
 pub const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program to start. No shell sees its arguments.
+/// A program to start. Its arguments are not interpreted by a shell.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The program: a path, or a name that is looked for in `PATH`.
+    /// The program: a path, or a name that is looked up in `PATH`.
     pub program: &'a Path,
     /// Its arguments.
     pub arguments: &'a [String],
-    /// How long the system may take to start it.
+    /// Time that the system may take to start it.
     pub start_deadline: Duration,
 }
 
-/// A process with everything that it starts.
+/// A process with all its children.
 pub trait Contained: Send + Sync {
-    /// Whether the process itself has ended. What it started may live on.
+    /// Returns true if the process itself has ended. Its children may still run.
     fn has_exited(&self) -> bool;
 
-    /// How it ended, if that is known.
+    /// Returns its exit status, if known.
     fn status(&self) -> Option<ExitStatus>;
 
     /// Kills everything, without waiting for it.
     fn kill(&self);
 
-    /// Whether everything that was killed is gone, and will not come back as a zombie.
+    /// Returns true if everything that was killed is gone, zombies included.
     fn is_gone(&self) -> bool;
 
-    /// Waits until it is gone; says whether it is.
+    /// Waits until it is gone; returns true if it is.
     fn wait(&self, until: Instant) -> bool {
         let mut pause = Duration::from_micros(200);
         while !self.is_gone() {
@@ -77,11 +76,11 @@ pub trait Contained: Send + Sync {
 /// The ends of an engine's pipes.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What the engine reads.
+    /// Its standard input.
     pub stdin: ChildStdin,
-    /// What it writes.
+    /// Its standard output.
     pub stdout: ChildStdout,
-    /// Where it complains.
+    /// Its standard error.
     pub stderr: ChildStderr,
 }
 
@@ -95,9 +94,9 @@ impl Pipes {
     }
 }
 
-/// Everything that runs.
+/// Everything that is running.
 struct Running {
-    /// Nothing may be started any more.
+    /// True if nothing may be started any more.
     closed: bool,
     all: Vec<Weak<dyn Contained>>,
 }
@@ -111,8 +110,8 @@ fn running() -> MutexGuard<'static, Running> {
 /// Starts an engine. Gives up when `stop` is set.
 ///
 /// # Errors
-/// Those of starting programs; [`io::ErrorKind::TimedOut`] when that takes longer than the command's
-/// deadline, [`io::ErrorKind::Interrupted`] when it is not wanted any more.
+/// Errors of starting programs; [`io::ErrorKind::TimedOut`] when that takes longer than the command's deadline,
+/// [`io::ErrorKind::Interrupted`] when `stop` was set.
 pub fn start(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
     let (contained, pipes) = start_contained(call, stop)?;
     let closed = {
@@ -147,13 +146,13 @@ fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Conta
     job::start(call)
 }
 
-/// The program with its arguments, its ends of the pipes still to be taken.
+/// Configures pipes for a program.
 fn piped(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Kills all engines that this process has started, with everything that they started, and lets no
-/// other start: for a program that has to end at once. Takes no longer than two seconds.
+/// Kills all engines started by this process, with all their children, and prevents further starts: for a program that
+/// has to end at once. Takes at most two seconds.
 pub fn kill_all_engines() {
     let all: Vec<Arc<dyn Contained>> = {
         let mut running = running();
@@ -167,15 +166,15 @@ pub fn kill_all_engines() {
     }
 }
 
-/// Lets engines be watched over by this program itself; for the first line of its `main`.
+/// Lets this program itself supervise engines; call it first in `main`.
 ///
-/// On Linux, every engine is then started by another instance of this program, which does nothing but
-/// wait: once the first instance has ended, in whatever way, or is done with the engine, the other
-/// kills the engine and all descendants that it has, those in sessions of their own included. The pipes
-/// of the engine are not touched by this. In that instance this function does not return.
+/// On Linux, every engine is then started by another instance of this program, which only waits: once the first
+/// instance has ended, for any reason, or is done with the engine, the other kills the engine and all its descendants,
+/// including those in separate sessions. The pipes of the engine are not touched by this. In that instance this
+/// function does not return.
 ///
-/// Without it, or where `/proc` is not there, engines are killed when their parent dies, but not what
-/// they have started. Elsewhere it does nothing.
+/// Without it, or without `/proc`, engines are killed when their parent dies, but their children are not. On other
+/// systems it does nothing.
 pub fn supervise_engines() {
     #[cfg(target_os = "linux")]
     supervisor::serve_if_asked();

@@ -17,25 +17,25 @@ use super::Call;
 use super::supervisor::{FLAG, MESSAGE_BYTES, Message, PROCESS_NAME};
 use super::{Contained, KILL_TIMEOUT, Pipes, piped};
 
-/// How often it is looked whether a start is still wanted.
+/// Interval at which a pending start checks for cancellation.
 const PULSE: Duration = Duration::from_millis(100);
 
 struct Supervised {
-    /// To the supervisor. Its end there says that the engine is to be killed.
+    /// Connection to the supervisor. Closing it tells the supervisor to kill the engine.
     socket: UnixStream,
     state: Mutex<State>,
 }
 
 struct State {
     supervisor: Child,
-    /// Whether the supervisor was waited for.
+    /// True if the supervisor was waited for.
     gone: bool,
-    /// Whether the engine has ended.
+    /// True if the engine has ended.
     exited: bool,
     status: Option<ExitStatus>,
 }
 
-/// Starts an engine by way of `program`, an instance of this one.
+/// Starts an engine through `program`, an instance of this one.
 pub(super) fn start(
     command: &Call<'_>,
     program: &Path,
@@ -43,18 +43,18 @@ pub(super) fn start(
 ) -> io::Result<(Arc<dyn Contained>, Pipes)> {
     let (socket, theirs) = UnixStream::pair()?;
     let mut call = Command::new(program);
-    // A group of its own, so that Ctrl-C at the terminal does not reach it.
+    // A separate group, so that Ctrl-C at the terminal does not reach it.
     call.arg0(PROCESS_NAME).process_group(0);
     call.arg(FLAG).arg(theirs.as_raw_fd().to_string()).arg(command.program).args(command.arguments);
     let number = theirs.as_raw_fd();
     let inherit = move || {
-        // SAFETY: the socket stays open until the process has been started; the new process has it under
-        // the same number.
+        // SAFETY: the socket stays open until the process has been started; the new process has it under the same
+        // number.
         let socket = unsafe { BorrowedFd::borrow_raw(number) };
         Ok(fcntl_setfd(socket, FdFlags::empty())?)
     };
-    // SAFETY: this runs in the new process before its program does, where only what is safe in signal
-    // handlers is allowed: one system call, without memory being allocated or a lock being taken.
+    // SAFETY: this runs in the new process before its program does, where only async-signal-safe operations are
+    // allowed: one system call, without allocating memory or taking a lock.
     unsafe { call.pre_exec(inherit) };
     let mut supervisor = piped(&mut call).spawn()?;
     drop(theirs);
@@ -76,7 +76,7 @@ impl Supervised {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the word that the program of the engine runs.
+    /// Waits for the message that the engine's program runs.
     fn first_message(&self, until: Instant, stop: &AtomicBool) -> io::Result<()> {
         self.socket.set_read_timeout(Some(PULSE))?;
         let message = loop {
@@ -130,7 +130,7 @@ impl Contained for Supervised {
     }
 
     fn kill(&self) {
-        // Where the supervisor is gone, there is nobody to be told.
+        // Without a supervisor, there is nobody to notify.
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 

@@ -1,9 +1,8 @@
-//! The other instance of this program, which has the engine as its child.
+//! The other instance of this program, which is the parent of the engine.
 //!
-//! It exists because only a process that adopts orphans can find all descendants of an engine. It holds
-//! none of the engine's pipes. A socket connects it with the first instance: what it says there is told
-//! by [`Message`]; that the socket ends tells it to kill the engine, whatever has become of the other
-//! side.
+//! It exists because only a process that adopts orphans can find all descendants of an engine. It holds none of the
+//! engine's pipes. A socket connects it with the first instance: it sends [`Message`]s, and it kills the engine when
+//! the socket is closed, whatever happened to the other side.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,34 +25,34 @@ use super::group::die_with_parent;
 /// The first argument of the other instance; the number of the socket and the engine's command follow.
 pub(super) const FLAG: &str = "--supervise-engine";
 
-/// What process lists call it.
+/// Its name in process lists.
 pub(super) const PROCESS_NAME: &str = "engine-supervisor";
 
 pub(super) const MESSAGE_BYTES: usize = 5;
 
-/// This very program, even if its file has been replaced since.
+/// This program, even if its file has been replaced since.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// Stack of a thread that only waits.
+/// Stack size of a thread that only waits.
 const STACK_BYTES: usize = 128 << 10;
 
-/// How long killed children may take to be waited for.
+/// Time that killed children may take to be reaped.
 const REAP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Whether this program has said that it can be the other instance.
+/// True if this program has declared that it can be the other instance.
 static SERVES: AtomicBool = AtomicBool::new(false);
 
-/// Whether there is no child left.
+/// True if there is no child left.
 static CHILDLESS: AtomicBool = AtomicBool::new(false);
 
-/// What the first instance is told.
+/// Message to the first instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
     /// The engine runs.
     Started,
-    /// It cannot be started: the number of the error.
+    /// It cannot be started: the error number.
     Failed(i32),
-    /// It has ended: its status as `wait` tells it.
+    /// It has ended: its status as returned by `wait`.
     Exited(i32),
 }
 
@@ -79,13 +78,13 @@ impl Message {
     }
 }
 
-/// The program to start as the other instance, where there is one.
+/// Returns the program to start as the other instance, if there is one.
 pub(super) fn program() -> Option<&'static Path> {
     let path = Path::new(OWN_PROGRAM);
     (SERVES.load(Ordering::Relaxed) && path.exists()).then_some(path)
 }
 
-/// Becomes the other instance if the command line says so.
+/// Becomes the other instance if requested by the command line.
 pub(super) fn serve_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != FLAG) {
@@ -107,22 +106,21 @@ fn read_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<(Unix
     let number: RawFd = arguments.next()?.to_str()?.parse().ok().filter(|number| *number > 2)?;
     let mut engine = Command::new(arguments.next()?);
     engine.args(arguments);
-    // SAFETY: the number is only asked about; if nothing is open by it, the system says so.
+    // SAFETY: the number is only queried; if nothing is open under it, the system reports an error.
     fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).ok()?;
-    // SAFETY: it is open, this process has just begun, and has opened nothing itself: what is open was
-    // handed to it, and this is the only place that takes it.
+    // SAFETY: it is open. This process has just begun and has opened nothing itself, so the descriptor was passed to
+    // it, and this is the only place that takes it.
     let socket = UnixStream::from(unsafe { OwnedFd::from_raw_fd(number) });
-    // Something else than a socket is not connected.
+    // Anything but a socket is not connected.
     socket.peer_addr().ok()?;
-    // The engine does not get it.
+    // The engine does not inherit it.
     fcntl_setfd(socket.as_fd(), FdFlags::CLOEXEC).ok()?;
     Some((socket, engine))
 }
 
-/// Starts the engine, and waits until it is to be killed. Returns only with an error, before the engine
-/// was started.
+/// Starts the engine, and waits until it is to be killed. Returns only with an error, before the engine was started.
 fn serve(socket: &UnixStream, mut engine: Command) -> io::Result<()> {
-    // Whatever loses its parent below becomes a child of this process.
+    // Processes that lose their parent below become children of this process.
     set_child_subreaper(Some(getpid()))?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
     let theirs = socket.try_clone()?;
@@ -131,17 +129,17 @@ fn serve(socket: &UnixStream, mut engine: Command) -> io::Result<()> {
         wait_for_end(theirs);
         end();
     })?;
-    // Whoever ends this process means the engine as well.
+    // Signals that end this process end the engine as well.
     let _ = ctrlc::set_handler(end);
     // This thread lasts until the process ends.
     die_with_parent(&mut engine);
-    // A group of its own: engines, and scripts that start them, may kill the group they are in.
+    // A separate group: engines, and scripts that start them, may kill their own group.
     let engine = engine.process_group(0).spawn()?;
     // Its pipes end with the engine, as if it were alone.
     dup2_stdin(&null)?;
     dup2_stdout(&null)?;
     dup2_stderr(&null)?;
-    // If nobody listens, the other thread ends this.
+    // If nobody listens, the other thread ends this process.
     let say = |message: Message| drop((&mut &*socket).write_all(&message.to_bytes()));
     say(Message::Started);
     loop {
@@ -149,7 +147,7 @@ fn serve(socket: &UnixStream, mut engine: Command) -> io::Result<()> {
             Ok(Some((pid, status))) if pid == Pid::from_child(&engine) => {
                 say(Message::Exited(status.as_raw()));
             }
-            // An orphan, which nobody else waits for.
+            // An orphan, for which nobody else waits.
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => break,
         }
@@ -172,15 +170,15 @@ fn wait_for_end(mut socket: UnixStream) {
     }
 }
 
-/// Kills all descendants, and ends.
+/// Kills all descendants, and ends the process.
 fn end() {
     let mut pause = Duration::from_millis(1);
-    // Those that are started meanwhile are found the next time.
+    // Processes started meanwhile are found in the next round.
     while kill_descendants() {
         thread::sleep(pause);
         pause = (2 * pause).min(Duration::from_millis(20));
     }
-    // Zombies would otherwise be left to whoever inherits them, which may not care.
+    // Zombies would otherwise be left to whichever process inherits them, which may not reap them.
     let until = Instant::now() + REAP_TIMEOUT;
     while !CHILDLESS.load(Ordering::Relaxed) && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
@@ -188,7 +186,7 @@ fn end() {
     std::process::exit(0);
 }
 
-/// Kills what descends from this process and lives; says whether there was anything.
+/// Kills the live descendants of this process; returns true if there were any.
 fn kill_descendants() -> bool {
     let processes = processes();
     let mut found = false;
@@ -196,7 +194,7 @@ fn kill_descendants() -> bool {
     while let Some(parent) = parents.pop() {
         for process in processes.iter().filter(|process| process.parent == parent) {
             parents.push(process.id);
-            // What belongs to another user cannot be killed, and is not waited for.
+            // Processes of another user cannot be killed, and are not waited for.
             found |= process.lives
                 && Pid::from_raw(process.id).is_some_and(|id| kill_process(id, Signal::KILL).is_ok());
         }
@@ -204,12 +202,12 @@ fn kill_descendants() -> bool {
     found
 }
 
-/// An entry of the system's list.
+/// An entry of the system's process list.
 #[derive(Debug, PartialEq, Eq)]
 struct Process {
     id: i32,
     parent: i32,
-    /// Whether it is more than a zombie.
+    /// True if it is not a zombie.
     lives: bool,
 }
 
@@ -225,8 +223,8 @@ fn processes() -> Vec<Process> {
 }
 
 impl Process {
-    /// Reads `id (name) state parent …`. The name may hold anything, parentheses and bytes that are no
-    /// text too.
+    /// Reads `id (name) state parent …`. The name may contain anything, including parentheses and bytes that are not
+    /// text.
     fn parse(id: i32, stat: &[u8]) -> Option<Self> {
         let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
         let mut words = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();

@@ -1,8 +1,8 @@
-//! Duplicate positions: to an evaluation, equal rows are the same position.
+//! Duplicate positions: for an evaluation, equal rows are the same position.
 //!
-//! Rows are dealt to buckets by their hash, and each bucket is sorted. A table of hashes would be visited at random, and so
-//! would be slow beyond memory, where a visit may bring in two megabytes. For the same reason rows are handed to their
-//! buckets many at a time.
+//! Rows are distributed to buckets by their hash, and each bucket is sorted. A hash table would be accessed at random,
+//! which is slow beyond memory, where an access may load two megabytes. For the same reason rows are moved to their
+//! buckets in batches.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -24,21 +24,21 @@ pub struct Duplicates {
     pub same_game: u64,
 }
 
-/// Rows that are hashed together.
+/// Number of rows that are hashed together.
 const HASHED_ROWS: usize = 1 << 14;
 
-/// Rows of a bucket, on average at most, unless there would be too many buckets.
+/// Maximum mean number of rows per bucket, unless there would be too many buckets.
 const BUCKET_ROWS: usize = 1 << 18;
 const MAX_BUCKETS: usize = 1 << 10;
 
-/// Rows on their way to their buckets, of all buckets and of one, at most.
+/// Maximum number of rows waiting for their buckets, in total and per bucket.
 const WAITING_ROWS: usize = 1 << 21;
 const MAX_WAITING_ROWS: usize = 1 << 12;
 
-/// What is sorted: the hash, and the bits of the result above the game. An array, because zeros of it need no writing.
+/// Sort record: the hash, and the bits of the result above the game. An array, because zeroed memory needs no writing.
 type HashedRow = [u64; 2];
 
-/// Rows on their way to one bucket, and where in the list of all they go.
+/// Rows waiting for one bucket, and their destination in the list of all.
 struct Bucket {
     waiting: Vec<HashedRow>,
     next: usize,
@@ -89,7 +89,7 @@ fn result_of(row: &HashedRow) -> f32 {
     f32::from_bits((row[1] >> 32) as u32)
 }
 
-/// The rows by bucket, in the order of positions within each; and where each bucket ends.
+/// Returns the rows by bucket, in the order of positions within each, and the end of each bucket.
 fn by_bucket(data: &Dataset, hashes: &[u64]) -> (Vec<HashedRow>, Vec<usize>) {
     let count = data.len().div_ceil(BUCKET_ROWS).next_power_of_two().min(MAX_BUCKETS);
     let bucket_of = |hash: u64| ((u128::from(hash) * count as u128) >> 64) as usize;
@@ -116,7 +116,7 @@ fn by_bucket(data: &Dataset, hashes: &[u64]) -> (Vec<HashedRow>, Vec<usize>) {
     (rows, ends)
 }
 
-/// The hash of a row; `entries` is room for it.
+/// Returns the hash of a row; `entries` is scratch space.
 fn row_hash(data: &Dataset, n: usize, entries: &mut Vec<(u16, f32)>) -> u64 {
     let row = data.row(n);
     entries.clear();

@@ -7,10 +7,10 @@ use serde::Serialize;
 use gputexel_dataset::Dataset;
 use gputexel_model::Feature;
 
-/// A feature in fewer positions than this is called rare.
+/// Features in fewer positions than this are called rare.
 pub const RARE: u64 = 100;
 
-/// Whether a feature is a pawn on the first or last rank, which cannot occur.
+/// Returns true if a feature is a pawn on the first or last rank, which cannot occur.
 pub fn is_impossible(name: &str) -> bool {
     let square = name.strip_prefix("pawn_").map(str::as_bytes);
     matches!(square, Some([b'a'..=b'h', b'1' | b'8']))
@@ -110,7 +110,7 @@ impl FeatureFindings {
     }
 }
 
-/// Ids of the features of each group, groups in order of their first feature.
+/// Returns the ids of the features of each group, groups in order of their first feature.
 pub(super) fn ids_by_group(features: &[Feature]) -> Vec<(&str, Vec<usize>)> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

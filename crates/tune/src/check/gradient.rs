@@ -16,10 +16,11 @@ pub const PARAMETERS: usize = 64;
 pub const TOLERANCE: f64 = 1e-4;
 /// Step of central differences, centipawns.
 const STEP_CP: f64 = 0.05;
-/// A number that a program tests may move by several of the sums that move: this often by one of them.
+/// Safety factor: a number tested by a program may depend on several moving sums; it is assumed to move by at most this
+/// multiple of one of them.
 const REACH: f64 = 4.0;
 
-/// Positions whose scores are smooth for a step of any parameter.
+/// Returns the positions whose scores are smooth for a step of any parameter.
 fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) -> Vec<usize> {
     let is_smooth = |n: &usize| {
         let largest = data.row(*n).entries().fold(1.0f32, |most, (_, c)| most.max(c.abs()));
@@ -35,8 +36,8 @@ fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) ->
 pub struct GradientFindings {
     /// Positions of the sample.
     pub positions: usize,
-    /// Of an evaluation that is not linear, the share of positions so near a kink or jump that finite differences
-    /// may cross it; they are not in the sample.
+    /// For a nonlinear evaluation, the share of positions so close to a kink or jump that finite differences may cross
+    /// it; they are not in the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_kinks: Option<f64>,
     /// Number of parameters compared: evenly spaced among those that occur in the sample.
@@ -107,7 +108,7 @@ impl GradientFindings {
         Ok(Some(found))
     }
 
-    /// Whether the derivatives agree.
+    /// Returns true if the derivatives agree.
     pub fn agrees(&self) -> bool {
         self.largest_difference <= TOLERANCE
     }

@@ -1,4 +1,4 @@
-//! The contents of a dataset, and whether its file is intact.
+//! The contents of a dataset, and the integrity of its file.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -12,28 +12,28 @@ use gputexel_chess::selection::{Reason, Unit};
 use gputexel_dataset::{Dataset, Metadata, SourceRecord, TensorInfo};
 use gputexel_io::{Error, Result};
 
-/// Number of rare features that are listed.
+/// Maximum number of rare features that are listed.
 const RARE_NAMES: usize = 8;
 
 /// Information about a dataset.
 #[derive(Debug, Serialize)]
 pub struct Info {
-    /// Its file.
+    /// Path of its file.
     pub path: String,
     /// Size of the file, bytes.
     pub bytes: u64,
-    /// Whether it can be read and all its checksums match.
+    /// True if it can be read and all its checksums match.
     pub intact: bool,
     /// Its metadata.
     pub metadata: Summary,
-    /// Its tensors, and whether their checksums match.
+    /// Its tensors, each with the result of its checksum.
     pub tensors: Vec<TensorInfo>,
     /// A summary of its columns; `None` if it is not intact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<Contents>,
 }
 
-/// The metadata without the list of features, which would swamp the rest.
+/// The metadata without the list of features, which would dominate the output.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     /// The program and version that wrote it.
@@ -52,7 +52,7 @@ pub struct Summary {
     pub sources: Vec<SourceRecord>,
     /// Settings of the selection by name.
     pub selection: BTreeMap<String, String>,
-    /// The command that has traced the positions, if one has.
+    /// The command that traced the positions, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_command: Option<String>,
 }
@@ -88,7 +88,7 @@ pub struct Contents {
     pub games_by_source: Vec<u64>,
 }
 
-/// How many positions have the features of a group.
+/// Numbers of positions with features of a group.
 #[derive(Debug, Serialize)]
 pub struct GroupOccurrences {
     /// Name of the group.
@@ -103,12 +103,12 @@ pub struct GroupOccurrences {
     pub median: u64,
     /// Positions of the most common feature.
     pub most: u64,
-    /// The lines and boards that an imported schema declares, in words.
+    /// Description of the lines and boards that an imported schema declares.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub structure: String,
 }
 
-/// How many positions have a feature.
+/// Number of positions with a feature.
 #[derive(Clone, Debug, Serialize)]
 pub struct Occurrences {
     /// The feature.
@@ -164,7 +164,7 @@ impl Contents {
         let counts = data.occurrences();
         let set = &data.metadata().feature_set;
         let features = &set.features;
-        // Of computed features it is known, and the same for every dataset.
+        // For computed features it is fixed, and the same for every dataset.
         let declared = set.arrangements().into_iter().map(|words| match set.imported {
             Some(_) => words,
             None => String::new(),
@@ -216,7 +216,7 @@ impl GroupOccurrences {
     }
 }
 
-/// The number of games with a position kept, source by source; positions are ordered by source.
+/// Returns the number of games with a position kept, source by source; positions are ordered by source.
 fn games_by_source(data: &Dataset) -> Vec<u64> {
     let mut start = 0;
     let games = |source: &SourceRecord| {
@@ -228,9 +228,9 @@ fn games_by_source(data: &Dataset) -> Vec<u64> {
     data.metadata().sources.iter().map(games).collect()
 }
 
-/// What was left out of a source, with counts, in the order in which the rules apply; reasons unknown to this
-/// version come last. `games_kept` is the number of games with a position kept, if known; then games that
-/// lost all their positions without being left out by a rule for games are counted, too.
+/// Returns what was left out of a source, with counts, in the order in which the rules apply; reasons unknown to this
+/// version come last. `games_kept` is the number of games with a position kept, if known. Games that lost all their
+/// positions without being left out by a rule for games are then counted, too.
 pub fn left_out(source: &SourceRecord, games_kept: Option<u64>) -> Vec<(&str, u64)> {
     let mut left_out: Vec<(Option<Reason>, &str, u64)> = source
         .left_out

@@ -9,7 +9,7 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective;
 use gputexel_ingest::trace::{Comparison, Correlation, bounded};
 
-/// Minimum correlation at which evaluations are said to predict results. Real data have 0.3 to 0.7.
+/// Minimum correlation at which evaluations are considered to predict results. Real data have 0.3 to 0.7.
 const TELLING: f64 = 0.1;
 /// Search scores must have at least this fraction of the correlation of evaluations, or they are probably
 /// wrong.
@@ -31,7 +31,7 @@ impl SideCorrelation {
         Self { positions: sums.count, correlation: sums.coefficient() }
     }
 
-    /// 1 if evaluations predict results, −1 if they contradict them, 0 if neither can be said.
+    /// Returns 1 if evaluations predict results, −1 if they contradict them, 0 if undecided.
     fn tendency(&self) -> i32 {
         match self.correlation {
             Some(r) if self.positions >= FEW && r >= TELLING => 1,
@@ -41,7 +41,7 @@ impl SideCorrelation {
     }
 }
 
-/// What the correlations show.
+/// Conclusion from the correlations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelVerdict {
@@ -55,7 +55,7 @@ pub enum LabelVerdict {
     CannotTell,
 }
 
-/// What the search scores show.
+/// Conclusion about the search scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchVerdict {
@@ -86,10 +86,10 @@ pub struct LabelFindings {
     /// Search scores against evaluations, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_evaluations: Option<SideCorrelation>,
-    /// What the search scores show.
+    /// Conclusion about the search scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_verdict: Option<SearchVerdict>,
-    /// What the correlations of evaluations and results show.
+    /// Conclusion from the correlations of evaluations and results.
     pub verdict: LabelVerdict,
 }
 
@@ -139,7 +139,7 @@ impl LabelFindings {
         }
     }
 
-    /// The problem with the search scores, if any.
+    /// Returns the problem with the search scores, if any.
     pub(super) fn search_fault(&self) -> Option<String> {
         match self.search_verdict? {
             SearchVerdict::Reversed => {
@@ -153,7 +153,7 @@ impl LabelFindings {
         }
     }
 
-    /// The problem with the labels, if any.
+    /// Returns the problem with the labels, if any.
     pub(super) fn fault(&self) -> Option<String> {
         match self.verdict {
             LabelVerdict::Reversed => Some("evaluations contradict results, as if one were reversed".to_string()),
@@ -166,7 +166,7 @@ impl LabelFindings {
     }
 }
 
-/// Whether search scores predict results much worse than evaluations do. A search sees everything that the
+/// Returns true if search scores predict results much worse than evaluations do. A search sees everything that the
 /// evaluation sees and more, so its scores predict results better unless some have the wrong sign.
 fn falls_behind(search: &SideCorrelation, evaluations: &SideCorrelation) -> bool {
     let (Some(search_r), Some(evaluations_r)) = (search.correlation, evaluations.correlation) else {

@@ -35,8 +35,8 @@ pub struct EvaluationFindings {
     pub compared: u64,
     /// Positions that differ by more than the tolerance.
     pub differing: u64,
-    /// Of an evaluation that is not linear, those that differ as much near one of its kinks or jumps, where the
-    /// engine's rounding may be the cause.
+    /// For a nonlinear evaluation, those that differ as much near one of its kinks or jumps, where the engine's
+    /// rounding may be the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_kinks: Option<u64>,
     /// The largest of their differences, centipawns.
@@ -131,7 +131,7 @@ pub fn compare(data: &Dataset, reference: &Reference) -> Comparison {
     compare_with(data, data.static_evaluations(), reference)
 }
 
-/// The same with other evaluations, NaN where there is none.
+/// As [`compare`] with other evaluations, NaN where there is none.
 fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
@@ -145,9 +145,6 @@ fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> C
 
 /// Checks a dataset under θ. The comparison comes from [`compare`], or from the trace the dataset was
 /// imported from.
-///
-/// # Errors
-/// Those of the evaluator.
 pub fn check(
     data: &Dataset,
     theta: &[f64],

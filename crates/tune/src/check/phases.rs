@@ -27,7 +27,7 @@ pub struct PhaseRow {
 }
 
 impl PhaseRow {
-    /// All intervals that contain positions, from full boards to empty ones.
+    /// Returns all intervals that contain positions, from full boards to empty ones.
     pub fn all(data: &Dataset) -> Vec<Self> {
         let max = data.phase_max();
         let width = (max + 1).div_ceil(ROWS);

@@ -29,10 +29,10 @@ pub struct CheckRequest {
     pub max_bad_share: f64,
 }
 
-/// What came of a check.
+/// Result of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
-    /// What was found.
+    /// The findings.
     #[serde(flatten)]
     pub findings: Findings,
     /// Number of features.
@@ -44,7 +44,7 @@ pub struct Checked {
 }
 
 impl CheckRequest {
-    /// A check of `inputs` with a tolerance of 1 centipawn, 2,000 positions for the gradient and at most a
+    /// Creates a check of `inputs` with a tolerance of 1 centipawn, 2,000 positions for the gradient and at most a
     /// tenth of the lines unusable.
     pub fn new(inputs: Vec<PathBuf>) -> Self {
         Self { inputs, schema: None, params: None, tolerance_cp: 1.0, sample: 2000, max_bad_share: 0.1 }
@@ -54,8 +54,8 @@ impl CheckRequest {
     /// cancellation through `hooks`. If no parameter file gives K, it is fitted.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a tolerance that is negative or not finite; those of reading the inputs, of
-    /// importing and of [`check`].
+    /// [`Error::Usage`] for a tolerance that is negative or not finite; errors of reading and importing the inputs and
+    /// of [`check`].
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Checked> {
         if !(self.tolerance_cp.is_finite() && self.tolerance_cp >= 0.0) {
             return Err(Error::Usage(format!(

@@ -18,9 +18,9 @@ const BOUNDS: [f32; 12] =
 pub struct ScoreRow {
     /// Lowest score, centipawns; `None` if there is no bound.
     pub from: Option<f32>,
-    /// The score that is the first too high; `None` if there is no bound.
+    /// Exclusive upper bound of the score; `None` if there is no bound.
     pub to: Option<f32>,
-    /// Whether the scores announce a mate.
+    /// True if the scores announce a mate.
     pub mate: bool,
     /// Positions.
     pub positions: u64,
@@ -34,11 +34,11 @@ pub struct ScoreRow {
     pub expected: Option<f64>,
 }
 
-/// What search scores say about results.
+/// Relation of search scores and results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScoresAgainstResults {
-    /// Scale constant K, base-10 form, by which scores fit results with the least squared error, mates included;
-    /// `None` if there is none, because scores do not predict results.
+    /// Scale constant K, base-10 form, with which scores fit results with the least squared error, mates included;
+    /// `None` if scores do not predict results.
     pub k: Option<f64>,
     /// All intervals that contain positions, ascending.
     pub rows: Vec<ScoreRow>,
@@ -56,7 +56,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Mean result and its standard error, √Σ (S − mean N)² / Σ N over the games.
+    /// Returns the mean result and its standard error, √Σ (S − mean N)² / Σ N over the games.
     fn result(&self) -> (f64, f64) {
         let n = self.positions as f64;
         let mean = self.results / n;
@@ -66,7 +66,7 @@ impl Sums {
 }
 
 impl ScoresAgainstResults {
-    /// The table of a dataset; `None` if it has no search scores.
+    /// Returns the table of a dataset; `None` if it has no search scores.
     pub fn new(data: &Dataset) -> Option<Self> {
         let all = data.search_scores().iter().enumerate().filter(|(_, score)| !score.is_nan());
         let (which, scores): (Vec<u32>, Vec<f64>) =
@@ -104,7 +104,7 @@ impl ScoresAgainstResults {
     }
 }
 
-/// The interval of a score: mates against White first, mates for White last.
+/// Returns the interval of a score: mates against White first, mates for White last.
 fn interval(score: f32) -> usize {
     match score {
         mated if mated <= -MAX_SCORE_CP => 0,

@@ -1,8 +1,8 @@
-//! Whether an engine evaluates with tuned values, by a trace that it printed after they were written back.
+//! Verifies that an engine evaluates with tuned values, by a trace that it printed after they were written back.
 //!
-//! Owns the verdict. What else the engine may evaluate with is guessed by `suspects` (whole tables that were not written,
-//! or written in a different order) and `pursuit` (single values), and what they guess only counts as far as it agrees
-//! with what the engine printed.
+//! Owns the verdict. Other values that the engine may use are guessed by `suspects` (whole tables that were not
+//! written, or written in a different order) and `pursuit` (single values). Guesses count only as far as they agree
+//! with the engine's output.
 
 mod pursuit;
 mod rows;
@@ -25,10 +25,10 @@ use serde::Serialize;
 pub use rows::ChangedRows;
 pub use suspects::{Suspect, SuspectedOrder};
 
-/// The values that the engine evaluated with before, as far as they are known.
+/// The engine's previous values, as far as they are known.
 #[derive(Clone, Debug)]
 pub enum StartValues {
-    /// Those of a parameter file, or of the folder of a run.
+    /// Values of a parameter file, or of the folder of a run.
     File(PathBuf),
     /// θ in the order of the feature set.
     Theta(Vec<f64>),
@@ -36,34 +36,34 @@ pub enum StartValues {
     Schema,
 }
 
-/// Where the engine's evaluations are.
+/// Source of the engine's evaluations.
 #[derive(Clone, Debug)]
 pub enum EvaluationKind {
-    /// In a column of traces with this schema.
+    /// A column of traces with this schema.
     Traces(PathBuf),
-    /// In what a command prints for positions.
+    /// Output of a command for positions.
     Traced {
         /// The schema of its traces.
         schema: PathBuf,
-        /// The command, which must not be told values: those of the engine are to be verified.
+        /// The command. It must not be given values: those of the engine are to be verified.
         command: TraceCommand,
     },
-    /// In datasets that were imported from traces.
+    /// Datasets that were imported from traces.
     Datasets,
-    /// Positions have them for scores; their features are computed.
+    /// Scores of positions; their features are computed.
     Positions,
 }
 
-/// What is to be verified.
+/// Inputs and settings of a verification.
 #[derive(Clone, Debug)]
 pub struct VerificationRequest {
-    /// What the engine printed with the tuned values.
+    /// The engine's output with the tuned values.
     pub inputs: Vec<PathBuf>,
-    /// What that is.
+    /// Kind of the inputs.
     pub kind: EvaluationKind,
     /// The tuned values: a parameter file, or the folder of a run.
     pub params: PathBuf,
-    /// The values from before.
+    /// The previous values.
     pub start: StartValues,
     /// Dataset of the same positions from before, whose rows should not have changed.
     pub before: Vec<PathBuf>,
@@ -73,62 +73,62 @@ pub struct VerificationRequest {
     pub max_bad_share: f64,
 }
 
-/// What the engine evaluates with.
+/// Values that the engine evaluates with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
     /// The tuned values.
     Tuned,
-    /// The values from before.
+    /// The previous values.
     Start,
-    /// These values and those from before give the same evaluations, so that nothing can be said.
+    /// The tuned and the previous values give the same evaluations, so that nothing can be concluded.
     Indistinguishable,
-    /// The engine traces other coefficients than before: these are not the positions or not the features of then.
+    /// The engine traces different coefficients than before: positions or features have changed.
     OtherRows,
     /// Something else.
     Other {
-        /// What explains it, best first.
+        /// Possible explanations, best first.
         suspects: Vec<Suspect>,
-        /// Whether all evaluations agree with that.
+        /// True if all evaluations agree with them.
         explained: bool,
     },
 }
 
-/// The mean squared errors of expected scores against results, with the run's K.
+/// Mean squared errors of expected scores against results, with the run's K.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PredictionErrors {
     /// Of the engine's own evaluations.
     pub engine: f64,
     /// Of the evaluations with the tuned values.
     pub tuned: f64,
-    /// Of those with the values from before, if they are known.
+    /// Of the evaluations with the previous values, if they are known.
     pub start: Option<f64>,
 }
 
-/// What came of a verification.
+/// Result of a verification.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verification {
-    /// What the engine evaluates with.
+    /// Values that the engine evaluates with.
     #[serde(flatten)]
     pub verdict: Verdict,
     /// Positions with an evaluation.
     pub compared: u64,
-    /// Those whose evaluation differs from that of the tuned values by more than the tolerance.
+    /// Positions whose evaluation differs from that of the tuned values by more than the tolerance.
     pub differing: u64,
-    /// More that differ near a kink or jump of an evaluation that is not linear, where rounding may be the cause.
+    /// Further positions that differ near a kink or jump of a nonlinear evaluation, where rounding may be the cause.
     pub near_kinks: u64,
-    /// Those whose evaluation differs from that of the values from before, if these are known.
+    /// Positions whose evaluation differs from that of the previous values, if these are known.
     pub differing_from_start: Option<u64>,
-    /// Whether values count as rounded to whole numbers, as they are in most sources.
+    /// True if values are considered rounded to whole numbers, as they are in most sources.
     pub whole: bool,
     /// Mean absolute difference from the tuned values, centipawns.
     pub mean_size_cp: f64,
     /// The largest differences from the tuned values.
     pub worst: Vec<Outlier>,
-    /// What has changed in the rows since before; `None` if there is nothing to compare with.
+    /// Changes in the rows since before; `None` if there is nothing to compare with.
     pub rows: Option<ChangedRows>,
-    /// Values of the run that no position of the trace shows, and that the run has changed: an engine that uses them
-    /// nevertheless evaluates otherwise. All that are not shown, where the values from before are not known.
+    /// Values changed by the run that occur in no position of the trace, so that it is unknown which ones the engine
+    /// uses. If the previous values are unknown, all values that do not occur.
     pub unseen: Vec<ValueChange>,
     /// How well evaluations predict results; `None` without K.
     pub errors: Option<PredictionErrors>,
@@ -143,7 +143,7 @@ impl VerificationRequest {
     ///
     /// # Errors
     /// [`Error::Usage`] for a tolerance that is negative or not finite; [`Error::Input`] for inputs without evaluations
-    /// and parameters of other names; those of reading and importing.
+    /// and parameters of other names; errors of reading and importing.
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Verification> {
         if !(self.tolerance_cp.is_finite() && self.tolerance_cp >= 0.0) {
             let text = format!("tolerance {}: must be 0 or a positive number", self.tolerance_cp);
@@ -176,11 +176,11 @@ impl VerificationRequest {
             before => Some(ChangedRows::new(&dataset::read_many(before)?, &data)),
         };
         let mut out = compared.verify(&tuned, start.as_deref())?;
-        // They were compared with rounded values while they were read, and have lines.
+        // They were compared with rounded values while being read, and have line numbers.
         if out.whole && sources.is_some() {
             out.worst = worst;
         }
-        // Where so many rows are others, it is them that evaluations differ by, or they hide what else does.
+        // If so many rows have changed, they explain the differences, or hide other causes.
         let changed = rows.as_ref().and_then(|rows| rows.changed).unwrap_or(0);
         if changed > 0 && changed >= out.differing / 2 {
             out.verdict = Verdict::OtherRows;
@@ -203,7 +203,7 @@ impl VerificationRequest {
         let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
         settings.max_bad_share = self.max_bad_share;
         let set = settings.schema.feature_set().clone();
-        // Before the trace is read, which may take long.
+        // Before reading the trace, which may take long.
         let tuned = file.theta(&set, &self.params)?;
         settings.reference = Some(Reference::try_new(&set, rounded(&tuned), self.tolerance_cp)?);
         let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
@@ -236,7 +236,7 @@ impl VerificationRequest {
         Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new() })
     }
 
-    /// Extracts all positions, whatever they are like, into a temporary dataset.
+    /// Extracts all positions without selection into a temporary dataset.
     fn read_positions(&self, file: &ParameterFile, hooks: &mut Hooks<'_>) -> Result<Read> {
         let set = file.computed_set().ok_or_else(|| {
             let text = "its features are the engine's own: the engine must trace them, and --schema say what they mean";
@@ -268,12 +268,12 @@ struct Read {
     worst: Vec<Outlier>,
 }
 
-/// Values as they are in most sources.
+/// Rounds values as in most sources.
 fn rounded(theta: &[f64]) -> Vec<f64> {
     theta.iter().map(|value| value.round()).collect()
 }
 
-/// A dataset whose evaluations are compared with those of several values.
+/// A dataset whose evaluations are compared with those of several sets of values.
 pub(crate) struct Compared<'a> {
     data: &'a Dataset,
     /// The engine's evaluation of each position, NaN where there is none.
@@ -320,7 +320,7 @@ impl Compared<'_> {
         })
     }
 
-    /// What else the engine may evaluate with.
+    /// Guesses the values that the engine evaluates with.
     fn guess(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verdict> {
         let mut best: Option<(u64, Vec<Suspect>)> = None;
         // A few single values are the simplest explanation, then tables, then both.
@@ -361,7 +361,8 @@ impl Compared<'_> {
         })
     }
 
-    /// Positions in which the engine's evaluation differs from that of some values, evenly chosen, and some others.
+    /// Returns positions in which the engine's evaluation differs from that of the given values, evenly chosen, and
+    /// some others.
     pub fn sample(&self, theta: &[f64], differing: usize, others: usize) -> Result<Vec<u32>> {
         let reference = self.reference(theta)?;
         let (mut unlike, mut like) = (Vec::new(), Vec::new());
@@ -382,7 +383,7 @@ impl Compared<'_> {
     }
 }
 
-/// At most so many, evenly.
+/// Selects at most `most` items, evenly spaced.
 fn evenly(all: &[u32], most: usize) -> Vec<u32> {
     let count = all.len().min(most);
     (0..count).map(|i| all[i * all.len() / count]).collect()

@@ -1,34 +1,34 @@
-//! Single values that differ from the tuned ones: orthogonal matching pursuit (Pati, Rezaiifar and Krishnaprasad 1993) on
-//! the differences of evaluations. One by one, it takes the parameter whose column has the largest angle to none of what
-//! is left, and fits all that were taken.
+//! Single values that differ from the tuned ones: orthogonal matching pursuit (Pati, Rezaiifar and Krishnaprasad 1993)
+//! on the differences of evaluations. In each step, it takes the parameter whose column has the smallest angle to the
+//! residual, and fits all that were taken.
 
 use gputexel_io::Result;
 
 use super::{Compared, Suspect};
 
-/// Most values that are looked for in place of tables, and beside them.
+/// Maximum number of values to find instead of tables or in addition to them.
 pub(super) const FEW: usize = 12;
 pub(super) const MOST: usize = 48;
-/// Positions that are fitted: those that differ, and others.
+/// Numbers of positions to fit: those that differ, and others.
 const DIFFERING: usize = 10_000;
 const OTHERS: usize = 2_000;
-/// Smallest change that is told, centipawns.
+/// Smallest reported change, centipawns.
 const LEAST_CP: f64 = 0.5;
-/// Share of the sum of squares that a value must take away to be believed.
+/// Share of the sum of squares that a value must explain to be accepted.
 const WORTH: f64 = 1e-3;
 
-/// Columns taken so far, made orthogonal to each other, and the triangle that makes them what they were.
+/// Columns taken so far, orthogonalized, and the triangular matrix that restores the original ones.
 #[derive(Default)]
 struct Basis {
     columns: Vec<Vec<f64>>,
-    /// Row i has the products of column i with all later ones before they were made orthogonal, itself first.
+    /// Row i has the products of column i with itself and all later ones before they were orthogonalized.
     triangle: Vec<Vec<f64>>,
-    /// Product of each with what is explained.
+    /// Product of each with the differences to explain.
     products: Vec<f64>,
 }
 
 impl Basis {
-    /// Takes a column, and its part out of what is left; `None` if it depends on the others.
+    /// Takes a column, and subtracts its part from the residual; `None` if it depends on the others.
     fn take(&mut self, mut column: Vec<f64>, left: &mut [f64]) -> Option<()> {
         let norm = dot(&column, &column).sqrt();
         let mut above = Vec::with_capacity(self.columns.len());
@@ -51,7 +51,7 @@ impl Basis {
         Some(())
     }
 
-    /// The coefficients of the columns as they were taken.
+    /// Returns the coefficients of the original columns.
     fn coefficients(&self) -> Vec<f64> {
         let mut out = vec![0.0; self.columns.len()];
         for i in (0..out.len()).rev() {
@@ -66,11 +66,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// The values, at most `most`, that seem to differ from θ, which is changed to have them. Nothing for evaluations that are
-/// not linear.
-///
-/// # Errors
-/// Those of the evaluation's program.
+/// Finds the values, at most `most`, that seem to differ from θ, and updates θ with them. Empty for nonlinear
+/// evaluations.
 pub(super) fn values(
     compared: &Compared<'_>,
     theta: &mut [f64],
@@ -90,7 +87,7 @@ pub(super) fn values(
         .iter()
         .map(|&n| f64::from(printed[n as usize]) - reference.score_of(data, n as usize).0)
         .collect();
-    // Entries of a row: index in θ, and how much the score rises with it.
+    // Entries of a row: index in θ, and derivative of the score.
     let row = |n: u32| {
         let (mg, eg) = data.shares(n as usize);
         data.row(n as usize).entries().flat_map(move |(id, coefficient)| {
@@ -146,17 +143,17 @@ pub(super) fn values(
     Ok(suspects)
 }
 
-/// A parameter that was taken.
+/// A selected parameter.
 struct Taken {
     /// Its index in θ.
     at: usize,
-    /// How much the score of each position rises with it.
+    /// Derivative of the score of each position.
     column: Vec<f64>,
     /// The value that it seems to have, centipawns.
     found_cp: f64,
 }
 
-/// A whole number where all values are, else to a tenth.
+/// Rounds to a whole number where all values are whole, else to a tenth.
 fn snapped(value: f64, whole: bool) -> f64 {
     let unit = if whole { 1.0 } else { 10.0 };
     (unit * value).round() / unit

@@ -1,24 +1,24 @@
-//! Whether an engine traces the same coefficients as before.
+//! Checks that an engine traces the same coefficients as before.
 
 use gputexel_dataset::Dataset;
 use serde::Serialize;
 
-/// What has changed in the rows of positions.
+/// Changes in the rows of positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangedRows {
     /// Numbers of positions, before and now.
     pub positions: [u64; 2],
-    /// Positions whose coefficients, phase, endgame scale factor or offset differ; `None` if the numbers of positions do,
-    /// so that they are not the same.
+    /// Positions whose coefficients, phase, endgame scale factor or offset differ; `None` if the numbers of positions
+    /// differ, so that they cannot be matched.
     pub changed: Option<u64>,
-    /// Those of them that differ in nothing but the phase.
+    /// Of those, positions that differ only in the phase.
     pub only_phase: u64,
-    /// The first of them, from 0.
+    /// The first changed position, from 0.
     pub first: Option<u64>,
 }
 
 impl ChangedRows {
-    /// Compares positions in their order.
+    /// Compares positions in order.
     pub(super) fn new(before: &Dataset, now: &Dataset) -> Self {
         let positions = [before.len() as u64, now.len() as u64];
         if before.len() != now.len() || before.feature_count() != now.feature_count() {
@@ -36,13 +36,14 @@ impl ChangedRows {
         Self { positions, changed: Some(changed), only_phase, first }
     }
 
-    /// Whether most of what has changed is the phase alone.
+    /// Returns true if most of the changed rows differ only in the phase.
     pub fn in_phase(&self) -> bool {
         self.changed.is_some_and(|changed| 2 * self.only_phase > changed)
     }
 }
 
-/// All that the score of a position is computed from: the entries by column, the shares of both phases, the offset.
+/// Returns everything that the score of a position is computed from: the entries by column, the shares of both phases,
+/// the offset.
 fn row(data: &Dataset, n: usize) -> (Vec<(u16, f32)>, (f64, f64), f32) {
     let row = data.row(n);
     let mut entries: Vec<(u16, f32)> = Vec::with_capacity(row.entry_count());

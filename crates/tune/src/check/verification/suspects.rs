@@ -7,15 +7,15 @@ use serde::Serialize;
 
 use super::Compared;
 
-/// Positions that guesses are tried on: those that differ, and others.
+/// Numbers of positions on which guesses are tested: those that differ, and others.
 const DIFFERING: usize = 2000;
 const OTHERS: usize = 500;
-/// Differences beyond it count as no larger, centipawns: a few large ones should not hide the many.
+/// Larger differences are clamped to this, centipawns: a few large ones should not hide the many.
 const LARGE_CP: f64 = 200.0;
-/// Share of the misfit that a guess must leave at most to be believed.
+/// Maximum share of the misfit that may remain for a guess to be accepted.
 const LEFT: f64 = 0.95;
 
-/// Something in which the engine seems to deviate from the tuned values.
+/// A deviation of the engine from the tuned values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Suspect {
@@ -23,7 +23,7 @@ pub enum Suspect {
     Table {
         /// Its name.
         name: String,
-        /// Which values it has.
+        /// The values it has.
         order: SuspectedOrder,
     },
     /// A single value.
@@ -32,9 +32,9 @@ pub enum Suspect {
         name: String,
         /// The value that the engine seems to use, centipawns.
         found_cp: f64,
-        /// The tuned one, centipawns.
+        /// The tuned value, centipawns.
         tuned_cp: f64,
-        /// Whether it is the one from before.
+        /// True if it is the previous value.
         is_start: bool,
     },
 }
@@ -43,15 +43,15 @@ pub enum Suspect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SuspectedOrder {
-    /// Those from before, in both phases.
+    /// The previous ones, in both phases.
     Start,
-    /// Those from before in the middlegame.
+    /// The previous ones in the middlegame.
     StartMg,
-    /// Those from before in the endgame.
+    /// The previous ones in the endgame.
     StartEg,
     /// The tuned ones with middlegame and endgame exchanged.
     PhasesSwapped,
-    /// The tuned ones with the other sign.
+    /// The tuned ones with the opposite sign.
     Negated,
     /// The tuned ones with the ranks in the opposite order.
     RanksMirrored,
@@ -70,7 +70,7 @@ impl SuspectedOrder {
         Self::FilesMirrored,
     ];
 
-    /// It in words.
+    /// Describes the order in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Start => "still has the values from before",
@@ -83,8 +83,8 @@ impl SuspectedOrder {
         }
     }
 
-    /// The values of a table in this order, in place of the tuned ones; `None` if it has no such order, or if that changes
-    /// nothing.
+    /// Returns the values of a table in this order, in place of the tuned ones; `None` if it has no such order, or if
+    /// nothing changes.
     fn apply(self, part: &Part, values: &[f64], tuned: &[f64], start: Option<&[f64]>) -> Option<Vec<f64>> {
         let features = tuned.len() / 2;
         let mut out = values.to_vec();
@@ -124,8 +124,8 @@ impl SuspectedOrder {
     }
 }
 
-/// The features of a table by square; `None` if it is no board. A table of 64 that is not said to be one may be one, in
-/// whatever corner it begins.
+/// Returns the features of a table by square; `None` if it is not a board. Any table of 64 may be a board, starting in
+/// any corner, even if not declared as one.
 fn board(part: &Part) -> Option<Vec<Option<u32>>> {
     match &part.layout {
         Arrangement::Board(squares) => Some(squares.clone()),
@@ -136,11 +136,8 @@ fn board(part: &Part) -> Option<Vec<Option<u32>>> {
     }
 }
 
-/// The tables that seem to have other values, found one by one, each time the one that explains most; and θ with these
-/// values.
-///
-/// # Errors
-/// Those of the evaluation's program.
+/// Finds the tables that seem to have other values, one by one, each time the one that explains most; returns them and
+/// θ with these values.
 pub(super) fn tables(
     compared: &Compared<'_>,
     tuned: &[f64],
@@ -174,7 +171,7 @@ pub(super) fn tables(
             .collect();
         let tried: Result<Vec<f64>> = guesses.par_iter().map(|(_, _, theta)| misfit(theta)).collect();
         let tried = tried?;
-        // Of equals the first one, which is the plainest.
+        // Among equals, the first, which is the simplest.
         let Some(best) = (0..tried.len()).min_by(|&a, &b| tried[a].total_cmp(&tried[b])) else { break };
         if tried[best] > LEFT * least {
             break;
