@@ -25,7 +25,7 @@ pub struct AdamSettings {
     pub epsilon: f64,
     /// Weight λ of the regularization.
     pub l2: f64,
-    /// Whether to correct the moments for their initialization at 0.
+    /// True to correct the moments for their initialization at 0.
     pub bias_correction: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for AdamSettings {
     }
 }
 
-/// Values that settings take in all combinations; a setting without any has its default.
+/// Values that settings take in all combinations; a setting without values has its default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdamGrid {
     /// Learning rates, centipawns per step.
@@ -51,10 +51,10 @@ pub struct AdamGrid {
 }
 
 impl AdamGrid {
-    /// Most combinations.
+    /// Maximum number of combinations.
     pub const MOST: usize = 10_000;
 
-    /// All combinations, the last setting running fastest.
+    /// Returns all combinations, the last setting varying fastest.
     ///
     /// # Errors
     /// [`Error::Usage`] for more than [`MOST`](Self::MOST).
@@ -158,7 +158,7 @@ impl Adam {
         })
     }
 
-    /// A member's learning rate after `steps` steps, including the correction of the first moment, and the
+    /// Returns a member's learning rate after `steps` steps, including the correction of the first moment, and the
     /// correction of the second moment.
     fn rate(&self, member: usize, steps: u64) -> (f64, f64) {
         let run = &self.runs[member];
@@ -287,7 +287,7 @@ impl Optimizer for Adam {
 
     fn save(&self) -> OptimizerState {
         let scalars = serde_json::json!({ "method": "adam", "steps": self.steps });
-        // Losses before the first epoch and of runs that diverged are infinite, which files do not say.
+        // Losses before the first epoch and of diverged runs are infinite, which files cannot express.
         let finite = |values: &[f64]| values.iter().map(|value| value.min(f64::MAX)).collect::<Vec<f64>>();
         let vectors = [
             ("parameters", &self.parameters),
@@ -367,7 +367,7 @@ mod tests {
         let mut adam =
             Adam::try_new(&Space::unbounded(&[1.0, 2.0]), vec![run], Schedule::Constant, 10, 1).unwrap();
         adam.tell(&told(&[1.0], &[0.5, -3.0])).unwrap();
-        // After one bias-corrected step every parameter has moved by the rate, whatever the slope.
+        // After one bias-corrected step every parameter has moved by the rate, whatever the gradient.
         let moved = adam.best().parameters;
         assert!((moved[0] - 0.9).abs() < 1e-8 && (moved[1] - 2.1).abs() < 1e-8, "{moved:?}");
         adam.tell(&told(&[0.5], &[0.25, 0.0])).unwrap();

@@ -1,6 +1,6 @@
-//! Conjugate directions (Polak and Ribière, "Note sur la convergence de méthodes de directions
-//! conjuguées", 1969), preconditioned by the curvature along each coordinate, for methods that
-//! know slopes only from the losses of neighbors.
+//! Conjugate directions (Polak and Ribière, "Note sur la convergence de méthodes de directions conjuguées", 1969),
+//! preconditioned by the curvature along each coordinate, for methods that estimate slopes only from the losses of
+//! neighbors.
 
 /// Turns slopes into descent directions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,7 +17,7 @@ impl Conjugate {
         self.direction.clear();
     }
 
-    /// The next direction; coordinates without curvature do not move.
+    /// Returns the next direction; coordinates without curvature do not move.
     pub fn advance(&mut self, slopes: Vec<f64>, curvatures: &[f64]) {
         let scaled = |g: f64, i: usize| if curvatures[i] > 0.0 { g / curvatures[i] } else { 0.0 };
         let mut direction: Vec<f64> = slopes.iter().enumerate().map(|(i, &g)| -scaled(g, i)).collect();

@@ -1,8 +1,8 @@
-//! What methods report about a step besides its loss.
+//! Details that methods report about a step besides its loss.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a method reports about a step besides loss and gradient.
+/// Details of a step besides loss and gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -29,7 +29,7 @@ pub struct SwarmDetails {
     pub swarm_worst: f64,
     /// Particles that have died so far.
     pub deaths: u64,
-    /// How often all particles have been restarted.
+    /// Number of times that all particles have been restarted.
     pub restarts: u64,
 }
 

@@ -1,16 +1,16 @@
-//! Gauss–Newton by conjugate gradients: for so many parameters that their matrix cannot be made.
+//! Gauss–Newton by conjugate gradients: for so many parameters that their matrix does not fit.
 //!
 //! Each step solves (H + μ (diag H + m I)) δ = −g, where m is the largest entry of the diagonal, from products H v
-//! alone (Steihaug, "The conjugate gradient method and trust regions in large scale optimization", 1983), preconditioned
-//! by the Cholesky factors of [blocks](ProductAnswer::blocks) of H. After its first steps H hardly changes, so later ones
-//! keep the blocks. A step is solved as exactly as
-//! its point deserves: until the residual has shrunk by a factor that follows the gradient's (Eisenstat and Walker,
-//! "Choosing the forcing terms in an inexact Newton method", 1996, choice 2). Coordinates at a bound that the gradient pushes against rest; the others move along the
-//! projection of the step onto the box.
+//! alone (Steihaug, "The conjugate gradient method and trust regions in large scale optimization", 1983),
+//! preconditioned by the Cholesky factors of [blocks](ProductAnswer::blocks) of H. After its first steps H hardly
+//! changes, so later ones keep the blocks. A step is solved until the residual has shrunk by a factor that follows the
+//! gradient's (Eisenstat and Walker, "Choosing the forcing terms in an inexact Newton method", 1996, choice 2).
+//! Coordinates at a bound that the gradient pushes against are fixed; the others move along the projection of the step
+//! onto the box.
 //!
-//! Of so many parameters some are of few positions. Damping relative to the diagonal alone, as
-//! [`GaussNewton`](super::GaussNewton) has it, would let the first steps take them so far that their positions' scores
-//! have no slope any more, and there they would stay; hence m I, which matters while μ has not yet shrunk.
+//! Among so many parameters, some occur in few positions. Damping relative to the diagonal alone, as in
+//! [`GaussNewton`](super::GaussNewton), would let the first steps move them so far that the sigmoids of their positions
+//! saturate, and they would stay there; hence m I, which matters while μ has not yet shrunk.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,17 +23,17 @@ use super::{
 use gputexel_eval::Evaluations;
 use gputexel_io::{Advice, Error, Result};
 
-/// Largest and smallest forcing term: the share of the residual, in the preconditioner's norm, that may be left. H lacks
-/// what the second derivatives of scores' losses have besides, so that even exact steps leave some tenth of the gradient.
+/// Largest forcing term: the share of the residual, in the preconditioner's norm, that may be left. H lacks part of the
+/// second derivatives of the losses, so that even exact steps leave about a tenth of the gradient.
 const MAX_FORCING: f64 = 0.1;
 const MIN_FORCING: f64 = 0.03;
-/// Maximum number of products for a step.
+/// Maximum number of products per step.
 const MAX_PRODUCTS: u64 = 400;
-/// Number of points at which blocks are made.
+/// Number of points at which blocks are computed.
 const ANCHORS: u32 = 3;
 /// Relative differences of losses below this are noise: many more parameters than usual are summed in f32.
 const RESOLUTION: f64 = 1e-8;
-/// The end: a predicted gain below this fraction of the loss.
+/// Convergence: a predicted gain below this fraction of the loss.
 const ARRIVED: f64 = 1e-10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +56,8 @@ pub struct GaussNewtonCg {
     point: Vec<f64>,
     loss: f64,
     gradient: Vec<f64>,
-    /// Where the blocks were made, and how often they have been made; they themselves, unless the run has just been
-    /// resumed.
+    /// Point where the blocks were computed, and how often they have been computed; the blocks themselves, unless the
+    /// run has just been resumed.
     anchor: Vec<f64>,
     anchors: u32,
     /// Damping of the blocks.
@@ -69,7 +69,7 @@ pub struct GaussNewtonCg {
     damping: Damping,
     accepted: bool,
     exhausted: bool,
-    /// Whether the step is the first from its point.
+    /// True if the step is the first from its point.
     is_new: bool,
     /// Norm of the gradient, in the preconditioner's norm, at the last point for which a step was solved.
     last_norm: Option<f64>,
@@ -77,7 +77,7 @@ pub struct GaussNewtonCg {
     solve: Solve,
 }
 
-/// Conjugate gradients under way.
+/// Conjugate gradients in progress.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Solve {
     step: Vec<f64>,
@@ -120,7 +120,7 @@ impl GaussNewtonCg {
         })
     }
 
-    /// The coordinates that may move from the accepted point, and what is added to each entry of the diagonal.
+    /// Returns the coordinates that may move from the accepted point, and the addition to each entry of the diagonal.
     fn system(&self) -> (Vec<bool>, Vec<f64>) {
         let diagonal = self.blocks.as_ref().map_or(&[][..], |blocks| &blocks.diagonal);
         let largest = diagonal.iter().copied().fold(0.0, f64::max);
@@ -134,7 +134,7 @@ impl GaussNewtonCg {
         ((0..diagonal.len()).map(free).collect(), added.collect())
     }
 
-    /// The preconditioned residual, on the coordinates that move.
+    /// Returns the preconditioned residual, on the coordinates that move.
     fn precondition(&self, residual: &[f64], free: &[bool]) -> Vec<f64> {
         let mut out = self.blocks.as_ref().map_or_else(Vec::new, |blocks| blocks.solve(residual));
         out.iter_mut().zip(free).filter(|(_, free)| !**free).for_each(|(value, _)| *value = 0.0);
@@ -165,7 +165,7 @@ impl GaussNewtonCg {
         }
     }
 
-    /// The forcing term at a new point.
+    /// Chooses the forcing term at a new point.
     fn choose_forcing(&mut self) {
         let norm = self.solve.first.sqrt();
         if let Some(last) = self.last_norm.filter(|&last| last > 0.0) {
@@ -184,7 +184,7 @@ impl GaussNewtonCg {
             return Err(Error::Numeric("Gauss-Newton: a product is not finite".to_string()));
         }
         if bend <= 0.0 {
-            // Rounding has made the matrix indefinite; a step that was found before is still one of descent.
+            // Rounding has made the matrix indefinite; a step found earlier is still a descent direction.
             return if self.solve.products > 0 { self.propose() } else { self.damp_more() };
         }
         let alpha = self.solve.rho / bend;
@@ -213,7 +213,7 @@ impl GaussNewtonCg {
         let aim = self.trial.clone();
         self.space.clamp(&mut self.trial);
         self.promised = match aim == self.trial {
-            // Gain predicted by the undamped model, −gᵀ δ − ½ δᵀ H δ, in which the residual says what H δ is.
+            // Gain predicted by the undamped model, −gᵀ δ − ½ δᵀ H δ, where H δ follows from the residual.
             true => (0..aim.len())
                 .filter(|&i| solve.step[i] != 0.0)
                 .map(|i| {
@@ -222,7 +222,7 @@ impl GaussNewtonCg {
                     -step * (gradient + 0.5 * product)
                 })
                 .sum(),
-            // Where bounds cut it short, the share of it that a whole step has.
+            // Where bounds cut the step short, its share of the gain of a whole step.
             false => {
                 let moved = self.trial.iter().zip(&self.point).map(|(trial, point)| trial - point);
                 moved.zip(&self.gradient).map(|(step, slope)| -0.5 * step * slope).sum()
@@ -382,7 +382,7 @@ impl Optimizer for GaussNewtonCg {
         self.anchors = field("anchors").as_u64().ok_or_else(|| broken("anchors"))? as u32;
         let (rho, first) = (number("rho")?, number("first")?);
         let products = field("products").as_u64().ok_or_else(|| broken("products"))?;
-        // What later stages need is empty before the first of them.
+        // State of later stages is empty before the first of them.
         let length = |name: &str, needed: bool| {
             let empty = !needed && state.vectors.get(name).is_some_and(Vec::is_empty);
             if empty { 0 } else { size }
@@ -424,7 +424,7 @@ mod tests {
     const SIZE: usize = 12;
     const ROWS: usize = 40;
 
-    /// Rows of a curved least-squares problem, Σ (tanh(a x) − b)², whose last coordinate no row has.
+    /// Rows of a curved least-squares problem, Σ (tanh(a x) − b)², whose last coordinate occurs in no row.
     struct Curved {
         rows: Vec<[f64; SIZE]>,
         targets: Vec<f64>,

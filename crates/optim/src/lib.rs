@@ -40,7 +40,7 @@ pub use space::Space;
 use gputexel_eval::{AdamStep, Evaluations};
 use gputexel_io::{Error, Result};
 
-/// Refuses weights of the regularization that are negative or not finite.
+/// Refuses regularization weights that are negative or not finite.
 fn check_l2(l2: f64) -> Result<()> {
     match l2.is_finite() && l2 >= 0.0 {
         true => Ok(()),
@@ -55,9 +55,9 @@ pub struct Proposal {
     pub parameters: Vec<f64>,
     /// Weight λ of the regularization for each member; one entry per member.
     pub l2: Vec<f64>,
-    /// Whether gradients are needed.
+    /// True if gradients are needed.
     pub gradients: bool,
-    /// Whether Gauss–Newton matrices are needed.
+    /// True if Gauss–Newton matrices are needed.
     pub curvature: bool,
 }
 
@@ -97,7 +97,7 @@ pub struct Best {
 
 /// An optimization method.
 pub trait Optimizer {
-    /// What to evaluate next.
+    /// Proposes what to evaluate next.
     fn ask(&mut self) -> Proposal;
 
     /// Answers the last [`ask`](Self::ask); losses, gradients and matrices include regularization.
@@ -107,8 +107,8 @@ pub trait Optimizer {
     /// cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
-    /// Products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none are, as for
-    /// most methods.
+    /// Requests products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none
+    /// are, as for most methods.
     fn ask_products(&mut self) -> Option<ProductProposal> {
         None
     }
@@ -125,14 +125,14 @@ pub trait Optimizer {
         unreachable!("only optimizers that ask for products are told of them")
     }
 
-    /// Up to `count` steps that an evaluator can take on its own from the optimizer's current state; `None`
-    /// for methods and settings that need the host in between.
+    /// Returns up to `count` steps that an evaluator can take on its own from the optimizer's current state; `None` for
+    /// methods and settings that need the host in between.
     fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
         let _ = count;
         None
     }
 
-    /// The result of the first of [`steps_ahead`](Self::steps_ahead); its losses include regularization.
+    /// Reports the result of the first of [`steps_ahead`](Self::steps_ahead); its losses include regularization.
     /// Replaces the call of [`tell`](Self::tell).
     ///
     /// # Errors
@@ -145,30 +145,30 @@ pub trait Optimizer {
         unreachable!("only optimizers with steps ahead are told of them")
     }
 
-    /// The best member of the last evaluation (for swarms: of all evaluations), or the start.
+    /// Returns the best member of the last evaluation (for swarms: of all evaluations), or the start.
     fn best(&self) -> Best;
 
-    /// Largest component of the best member's gradient in absolute value, if known.
+    /// Returns the largest component of the best member's gradient in absolute value, if known.
     fn gradient_norm(&self) -> Option<f64>;
 
-    /// Whether the last answer completed an epoch, after which progress may be judged.
+    /// Returns true if the last answer completed an epoch, after which progress may be judged.
     fn epoch_done(&self) -> bool;
 
-    /// Whether no further step can improve the loss.
+    /// Returns true if no further step can improve the loss.
     fn converged(&self) -> bool;
 
-    /// Whether the members of a population are trial points of one run, of which only the one it moves to
-    /// counts. Otherwise each member is a run of its own.
+    /// Returns true if the members of a population are trial points of one run, of which only the one it moves to
+    /// counts. Otherwise each member is a separate run.
     fn members_are_trials(&self) -> bool {
         false
     }
 
-    /// Further details of the last step to display and record.
+    /// Returns further details of the last step to display and record.
     fn details(&self) -> Option<StepDetails> {
         None
     }
 
-    /// The complete state: a run restored from it continues bit-identically.
+    /// Returns the complete state: a run restored from it continues bit-identically.
     fn save(&self) -> OptimizerState;
 
     /// Restores a state saved by the same method with the same settings.
@@ -178,7 +178,7 @@ pub trait Optimizer {
     /// non-finite numbers.
     fn restore(&mut self, state: OptimizerState) -> Result<()>;
 
-    /// Method and settings of a member, on one line.
+    /// Describes method and settings of a member on one line.
     fn describe(&self, member: usize) -> String;
 }
 

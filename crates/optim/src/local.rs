@@ -84,7 +84,7 @@ pub struct Local {
     level: usize,
     /// Coordinates below this index have been requested at this point.
     next: usize,
-    /// Whether neither neighbor of a coordinate changes the loss at all, because no position has the feature.
+    /// True if neither neighbor of a coordinate changes the loss at all, because no position has the feature.
     dead: Vec<bool>,
     /// Improving neighbors of the point, best first once all are known.
     moves: Vec<Move>,
@@ -146,7 +146,7 @@ impl Local {
         (self.space.lower[coordinate]..=self.space.upper[coordinate]).contains(&value)
     }
 
-    /// The neighbors to evaluate next, and the first coordinate that is not among them.
+    /// Returns the neighbors to evaluate next, and the first coordinate that is not among them.
     fn neighbors(&self) -> (Vec<(usize, f64)>, usize) {
         let size = f64::from(self.settings.steps[self.level]);
         let mut list = Vec::new();
@@ -163,7 +163,7 @@ impl Local {
         (list, coordinate)
     }
 
-    /// The current point after `changes`, rounded and clamped to the bounds.
+    /// Returns the current point after `changes`, rounded and clamped to the bounds.
     fn moved(&self, changes: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
         let mut point = self.point.clone();
         for (i, by) in changes {
@@ -173,7 +173,7 @@ impl Local {
         point
     }
 
-    /// The best moves combined, at several multiples, and points along the conjugate direction.
+    /// Returns the best moves combined, at several multiples, and points along the conjugate direction.
     fn combinations(&self) -> Vec<Vec<f64>> {
         let mut counts: Vec<usize> =
             std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|&n| n < self.moves.len()).collect();
@@ -400,8 +400,8 @@ mod tests {
 
     const SIZE: usize = 7;
 
-    /// A convex quadratic with strong coupling, whose minimum lies between whole numbers, and a last
-    /// coordinate without effect.
+    /// Returns a convex quadratic with strong coupling, whose minimum lies between whole numbers, and a last coordinate
+    /// without effect.
     fn loss(x: &[f64]) -> f64 {
         let centers = [3.4, -7.6, 0.49, 12.2, -1.3, 40.7];
         let e: Vec<f64> = x.iter().zip(centers).map(|(x, c)| x - c).collect();

@@ -1,6 +1,6 @@
-//! Questions about products of Gauss–Newton matrices, and their answers.
+//! Requests for products of Gauss–Newton matrices, and their answers.
 
-/// Points at which products of the Gauss–Newton matrix are needed, or what preconditions them.
+/// Points at which products of the Gauss–Newton matrix, or blocks for preconditioning, are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProductProposal {
     /// The points, member after member.
@@ -9,11 +9,11 @@ pub struct ProductProposal {
     pub l2: Vec<f64>,
     /// A vector to be multiplied by the matrix for each member, concatenated; empty if no product is needed.
     pub vectors: Vec<f64>,
-    /// Whether blocks of the matrix are needed.
+    /// True if blocks of the matrix are needed.
     pub blocks: bool,
 }
 
-/// The answer for a member each; what was not asked for is empty.
+/// The answers for each member; parts that were not requested are empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProductAnswer {
     /// The products, member after member.
@@ -25,7 +25,7 @@ pub struct ProductAnswer {
 /// A part of a matrix: the entries of some coordinates with each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixBlock {
-    /// The coordinates, none of which another block has.
+    /// The coordinates; blocks do not overlap.
     pub coordinates: Vec<u32>,
     /// The entries: symmetric, row-major, as many rows as coordinates.
     pub values: Vec<f64>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
 
-/// How the learning rate changes over a run.
+/// Change of the learning rate over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
@@ -27,7 +27,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The factor at an epoch (mini-batches are fractions of one) of `planned` epochs.
+    /// Returns the factor at an epoch (mini-batches are fractions of one) of `planned` epochs.
     pub fn factor(self, epoch: f64, planned: u64) -> f64 {
         let share = (epoch / planned.max(1) as f64).clamp(0.0, 1.0);
         match self {

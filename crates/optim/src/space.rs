@@ -5,18 +5,18 @@ use gputexel_io::{Error, Result};
 /// Start, bounds and integrality of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
-    /// Where optimizers start.
+    /// Initial point of optimizers.
     pub start: Vec<f64>,
     /// Lower bound of each coordinate; −∞ if there is none.
     pub lower: Vec<f64>,
     /// Upper bound of each coordinate; ∞ if there is none.
     pub upper: Vec<f64>,
-    /// Whether each coordinate is an integer.
+    /// True for integer coordinates.
     pub integer: Vec<bool>,
 }
 
 impl Space {
-    /// Real coordinates without bounds.
+    /// Creates real coordinates without bounds.
     pub fn unbounded(start: &[f64]) -> Self {
         let n = start.len();
         Self {
@@ -27,12 +27,12 @@ impl Space {
         }
     }
 
-    /// Number of coordinates.
+    /// Returns the number of coordinates.
     pub fn dimension(&self) -> usize {
         self.start.len()
     }
 
-    /// Whether any coordinate has a bound.
+    /// Returns true if any coordinate has a bound.
     pub fn is_bounded(&self) -> bool {
         self.lower.iter().any(|v| v.is_finite()) || self.upper.iter().any(|v| v.is_finite())
     }

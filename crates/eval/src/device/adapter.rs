@@ -1,4 +1,4 @@
-//! Adapters: which there are, what they offer, and which one a choice of backend takes. Opens none.
+//! Adapters: a list, their capabilities, and which one a choice of backend selects. Opens none.
 
 use serde::Serialize;
 use wgpu::{
@@ -7,14 +7,14 @@ use wgpu::{
 
 use gputexel_io::{Error, Result};
 
-/// Which backend a user asks for.
+/// Backend requested by the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendChoice {
-    /// A real GPU where there is one, otherwise the CPU.
+    /// A real GPU if there is one, otherwise the CPU.
     #[default]
     Auto,
-    /// The GPU, or a software adapter where there is no GPU.
+    /// The GPU, or a software adapter if there is no GPU.
     Gpu,
     /// The CPU.
     Cpu,
@@ -44,7 +44,7 @@ impl std::fmt::Display for BackendChoice {
 }
 
 impl BackendChoice {
-    /// The adapter that this choice takes from a list, and why, in a phrase; `None` for the CPU
+    /// Returns the adapter that this choice selects from a list, and the reason as a phrase; `None` for the CPU
     /// backend, or for [`Self::Gpu`] on a machine without any adapter.
     pub fn pick(self, adapters: &[AdapterSummary]) -> (Option<usize>, String) {
         if self == Self::Cpu {
@@ -65,18 +65,18 @@ impl BackendChoice {
     }
 }
 
-/// What there is to know about an adapter before it is opened.
+/// Properties of an adapter that are known before it is opened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdapterSummary {
-    /// Its name as its driver gives it.
+    /// Name reported by its driver.
     pub name: String,
     /// The programming interface behind it: `vulkan`, `metal` or `dx12`.
     pub backend: String,
     /// `discrete GPU`, `integrated GPU`, `virtual GPU`, `other` or `software`.
     pub kind: String,
-    /// Whether it is a program that runs on the CPU.
+    /// True if it is a program that runs on the CPU.
     pub software: bool,
-    /// Why no choice takes it; `None` if it can be used.
+    /// Reason why it is never selected; `None` if it can be used.
     pub unusable: Option<String>,
     /// Its vendor's PCI number, or 0.
     pub vendor: u32,
@@ -84,13 +84,13 @@ pub struct AdapterSummary {
     pub driver: String,
     /// Largest buffer, bytes: a multiple of [`ALIGNMENT`].
     pub max_buffer_bytes: u64,
-    /// Largest part of a buffer that a kernel sees, bytes: a multiple of [`ALIGNMENT`].
+    /// Largest part of a buffer that a kernel can bind, bytes: a multiple of [`ALIGNMENT`].
     pub max_binding_bytes: u64,
     /// Workgroup memory, bytes.
     pub workgroup_memory_bytes: u32,
-    /// Threads a workgroup.
+    /// Threads per workgroup.
     pub workgroup_threads: u32,
-    /// Least and largest subgroup size.
+    /// Smallest and largest subgroup size.
     pub subgroup_sizes: (u32, u32),
 }
 
@@ -117,30 +117,31 @@ impl AdapterSummary {
     }
 }
 
-/// Offsets of bindings, and the largest sizes of buffers and bindings, are multiples of this many bytes, which no element exceeds, and which is the
-/// largest alignment that WebGPU asks for. Some drivers allow 2³¹ − 1 bytes; sizes rounded up would exceed that.
+/// Offsets of bindings, and the largest sizes of buffers and bindings, are multiples of this many bytes. No element is
+/// larger, and it is the largest alignment that WebGPU requires. Some drivers allow 2³¹ − 1 bytes; sizes rounded up
+/// would exceed that.
 pub const ALIGNMENT: u64 = 256;
 
 fn aligned(bytes: u64) -> u64 {
     bytes / ALIGNMENT * ALIGNMENT
 }
 
-/// The largest binding: kernels count its bytes in 32 bits, too, though some drivers allow more.
+/// Returns the largest binding: kernels count its bytes in 32 bits, too, though some drivers allow more.
 fn largest_binding(limits: &Limits) -> u64 {
     aligned(limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(u32::MAX.into()))
 }
 
-/// Storage buffers that a kernel binds.
+/// Number of storage buffers that a kernel binds.
 const STORAGE_BUFFERS: u32 = 8;
-/// Threads of a workgroup.
+/// Threads per workgroup.
 const THREADS: u32 = 256;
 /// Workgroup memory without which no kernel runs, bytes.
 const MIN_WORKGROUP_MEMORY: u32 = 16 << 10;
-/// Workgroup memory beyond which kernels have no use for more, bytes.
+/// Workgroup memory beyond which kernels do not benefit from more, bytes.
 const MAX_WORKGROUP_MEMORY: u32 = 48 << 10;
 
-/// What kernels need of an adapter, and what they use of the rest. Of graphics nothing is asked that the adapter does
-/// not have: there are devices for computing alone.
+/// Returns the limits that kernels require of an adapter, and those that they use if available. Graphics limits are
+/// those of the adapter: there are compute-only devices.
 pub(crate) fn kernel_limits(adapter: &Limits) -> Limits {
     let memory = adapter.max_compute_workgroup_storage_size;
     Limits {
@@ -155,9 +156,9 @@ pub(crate) fn kernel_limits(adapter: &Limits) -> Limits {
     }
 }
 
-/// What keeps kernels from running on an adapter.
+/// Returns what keeps kernels from running on an adapter, if anything.
 fn defect(name: &str, limits: &Limits) -> Option<String> {
-    // Drivers without a device compile for one; they accept commands, and compute nothing.
+    // Drivers without a device only compile; they accept commands, and compute nothing.
     if name.to_lowercase().contains("null hardware") {
         return Some("it has no hardware and computes nothing".to_string());
     }
@@ -185,15 +186,15 @@ fn kind_name(kind: DeviceType) -> &'static str {
     KINDS.iter().find(|&&(k, _)| k == kind).map_or("other", |&(_, name)| name)
 }
 
-/// Allocations that would exceed this share of what the system grants are refused, in percent. Otherwise drivers move
-/// buffers to the memory of the host, and everything takes many times as long, without a word.
+/// Allocations that would exceed this share of the system's memory budget are refused, in percent. Otherwise drivers
+/// silently move buffers to host memory, and everything takes many times as long.
 const MEMORY_BUDGET: MemoryBudgetThresholds =
     MemoryBudgetThresholds { for_resource_creation: Some(95), for_device_loss: None };
 
-/// Whether this program can reach a GPU at all, which is decided when it is built.
+/// True if this build can reach a GPU at all.
 pub const HAS_DRIVERS: bool = cfg!(feature = "drivers") && !Instance::enabled_backend_features().is_empty();
 
-/// What is said where no adapter is found.
+/// Message when no adapter is found.
 pub const NO_ADAPTER: &str = match HAS_DRIVERS {
     true => "no driver for Vulkan, Metal or Direct3D 12 was found",
     false => "this program was built without the GPU",
@@ -202,8 +203,8 @@ pub const NO_ADAPTER: &str = match HAS_DRIVERS {
 /// Native backends only: OpenGL has neither the limits nor the speed.
 const BACKENDS: Backends = Backends::VULKAN.union(Backends::METAL).union(Backends::DX12);
 
-// Mesa's device-select layer tries to reach a Wayland display from here, and says so on standard
-// error where there is none ("XDG_RUNTIME_DIR is invalid"); NODEVICE_SELECT=1 keeps it quiet.
+// Mesa's device-select layer tries to reach a Wayland display from here, and prints an error if there is none
+// ("XDG_RUNTIME_DIR is invalid"); NODEVICE_SELECT=1 keeps it quiet.
 pub(crate) fn adapters() -> Vec<Adapter> {
     if !HAS_DRIVERS {
         return Vec::new();
@@ -220,7 +221,7 @@ pub(crate) fn summaries(adapters: &[Adapter]) -> Vec<AdapterSummary> {
     adapters.iter().map(|adapter| AdapterSummary::new(&adapter.get_info(), &adapter.limits())).collect()
 }
 
-/// All adapters of this machine, software ones included.
+/// Lists all adapters of this machine, including software ones.
 pub fn list_adapters() -> Vec<AdapterSummary> {
     summaries(&adapters())
 }

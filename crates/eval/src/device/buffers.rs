@@ -1,5 +1,5 @@
-//! Device memory that lives from call to call: buffers that grow, and the way back to the host. Owns
-//! no layout of what is inside.
+//! Device memory that persists between calls: buffers that grow, and readback to the host. Owns no layout of the
+//! contents.
 
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
@@ -7,7 +7,7 @@ use super::context::ANSWER_TIMEOUT;
 use super::meter::{DeviceBuffer, Gpu};
 use gputexel_io::{Error, Result};
 
-/// A buffer that is replaced by a larger one where it is too small.
+/// A buffer that is replaced by a larger one when it is too small.
 #[derive(Debug)]
 pub struct GrowingBuffer {
     label: &'static str,
@@ -16,33 +16,33 @@ pub struct GrowingBuffer {
 }
 
 impl GrowingBuffer {
-    /// A buffer for kernels to work in.
+    /// Returns a buffer for kernels to work in.
     pub fn storage(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE, buffer: None }
     }
 
-    /// A buffer that the host writes.
+    /// Returns a buffer that the host writes.
     pub fn input(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_DST, buffer: None }
     }
 
-    /// A buffer that is copied from.
+    /// Returns a buffer that is copied from.
     pub fn output(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC, buffer: None }
     }
 
-    /// A buffer of uniforms.
+    /// Returns a buffer of uniforms.
     pub fn uniform(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST, buffer: None }
     }
 
-    /// A buffer that is written, read and copied.
+    /// Returns a buffer that is written, read and copied.
     pub fn state(label: &'static str) -> Self {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         Self { label, usage, buffer: None }
     }
 
-    /// A buffer of at least `bytes`.
+    /// Returns a buffer of at least `bytes`.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device has no room.
@@ -50,7 +50,7 @@ impl GrowingBuffer {
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.raw().size() >= bytes) {
             return Ok(buffer.raw().clone());
         }
-        // The old one goes first: both together may not fit.
+        // The old one is freed first: both together may not fit.
         self.buffer = None;
         let buffer = gpu.allocate(self.label, bytes, self.usage)?;
         let raw = buffer.raw().clone();
@@ -77,7 +77,7 @@ pub struct Readback {
 }
 
 impl Default for Readback {
-    /// One that holds nothing yet.
+    /// Creates an empty one.
     fn default() -> Self {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
         Self { buffer: GrowingBuffer { label: "readback", usage, buffer: None }, used: 0 }
@@ -85,7 +85,7 @@ impl Default for Readback {
 }
 
 impl Readback {
-    /// Begins anew with room for `bytes`.
+    /// Starts over with room for `bytes`.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device has no room.
@@ -94,12 +94,12 @@ impl Readback {
         self.buffer.reserve(gpu, bytes).map(|_| ())
     }
 
-    /// Appends the first `bytes` of a buffer; room for them was asked for by `begin`.
+    /// Appends the first `bytes` of a buffer; `begin` must have reserved room for them.
     pub fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, bytes: u64) {
         self.push_from(encoder, from, 0, bytes);
     }
 
-    /// As [`push`](Self::push), of bytes from an offset on.
+    /// As [`push`](Self::push), starting at an offset in bytes.
     pub fn push_from(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, offset: u64, bytes: u64) {
         if let Some(to) = &self.buffer.buffer {
             encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
@@ -107,7 +107,7 @@ impl Readback {
         }
     }
 
-    /// Waits for all that was pushed and hands it over.
+    /// Waits for everything that was pushed and passes it to `read`.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device failed meanwhile.
@@ -122,7 +122,7 @@ impl Readback {
         let context = gpu.context();
         context.guard(|| {
             buffer.map_async(MapMode::Read, ..used, move |outcome| {
-                // The receiver is gone only where the wait below failed first.
+                // The receiver is gone only if the wait below failed first.
                 let _ = sender.send(outcome);
             });
         })?;

@@ -1,4 +1,4 @@
-//! The open device, its limits and its kernels, and how its failures become [`Error::Gpu`] instead of a panic.
+//! The open device, its limits and its kernels, and conversion of its failures to [`Error::Gpu`] instead of a panic.
 //! Knows nothing of datasets, nor of what kernels compute.
 
 use std::cell::RefCell;
@@ -14,11 +14,11 @@ use super::pipelines::{self, KernelSource, Pipelines};
 use super::timer::Timer;
 use gputexel_io::{Error, Result};
 
-/// How long one slice may take before the device counts as hung. Slices are cut to well under a
-/// second; a software adapter on a busy machine is what needs the rest.
+/// Time that one slice may take before the device counts as hung. Slices are cut to well under a second; the rest is
+/// for a software adapter on a busy machine.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Switches the run-time checks of kernels on (`1`) or off (`0`), whatever the build.
+/// Switches the run-time checks of kernels on (`1`) or off (`0`), regardless of the build.
 const CHECKS_VARIABLE: &str = "GPUTEXEL_SHADER_CHECKS";
 
 thread_local! {
@@ -32,18 +32,18 @@ pub struct GpuContext {
     device: Device,
     queue: Queue,
     summary: AdapterSummary,
-    /// Why the device was lost, or an error that nobody guarded against.
+    /// Reason why the device was lost, or an unguarded error.
     failure: Arc<Mutex<Option<String>>>,
     pipelines: Arc<Pipelines>,
-    /// Whether trusted kernels are compiled with run-time checks all the same.
+    /// True if trusted kernels are compiled with run-time checks, too.
     checks: bool,
-    /// Only where times are wanted.
+    /// Only if times are measured.
     timer: Option<Arc<Timer>>,
 }
 
 impl GpuContext {
-    /// Opens the preferred adapter: discrete, integrated, virtual, other; a software adapter only
-    /// where `allow_software`. Buffers and workgroup memory may be as large as the adapter allows.
+    /// Opens the preferred adapter: discrete, integrated, virtual, other; a software adapter only if `allow_software`.
+    /// Buffers and workgroup memory may be as large as the adapter allows.
     ///
     /// # Errors
     /// [`Error::Gpu`] when there is no such adapter or its driver refuses.
@@ -51,7 +51,7 @@ impl GpuContext {
         Self::open(allow_software, kernel_limits)
     }
 
-    /// Opens the adapter that a choice picks, with why it is that one; `None`, with the reason, where it does without.
+    /// Opens the adapter that a choice selects, and returns the reason; `None`, with the reason, for the CPU.
     ///
     /// # Errors
     /// [`Error::Gpu`] when a GPU was asked for and there is none, or the driver of the adapter refuses.
@@ -81,7 +81,7 @@ impl GpuContext {
         }
     }
 
-    /// As [`try_new`](Self::try_new), but with no more than WebGPU promises everywhere.
+    /// As [`try_new`](Self::try_new), but with only the limits that WebGPU guarantees everywhere.
     ///
     /// # Errors
     /// As [`try_new`](Self::try_new).
@@ -102,7 +102,7 @@ impl GpuContext {
     fn request(adapter: &Adapter, wanted: impl Fn(&Limits) -> Limits) -> Result<Self> {
         let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor {
             label: Some("gputexel"),
-            // For benchmarks; it costs nothing unless there is a timer.
+            // For benchmarks; costs nothing unless there is a timer.
             required_features: adapter.features() & Features::TIMESTAMP_QUERY,
             required_limits: wanted(&adapter.limits()),
             ..Default::default()
@@ -120,8 +120,8 @@ impl GpuContext {
             note(&slot, format!("device lost: {}", message.lines().next().unwrap_or_default()));
         });
         let slot = Arc::clone(&failure);
-        // It is called on the thread that made the mistake, before the call that made it returns. Scopes would do the
-        // same at the cost of three, one for each kind of error, around every call.
+        // Called on the thread that made the mistake, before the faulty call returns. Scopes would do the same at the
+        // cost of three, one for each kind of error, around every call.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             let unguarded = GUARDED.with_borrow_mut(|guarded| match guarded {
                 Some(first) => {
@@ -143,28 +143,29 @@ impl GpuContext {
         Self { device, queue, summary, failure, pipelines: Arc::default(), checks, timer: None }
     }
 
-    /// The same device, whose [trusted kernels](Self::trusted_pipeline) are compiled from now on with run-time checks
-    /// or without. Builds with debug assertions have them; `GPUTEXEL_SHADER_CHECKS=1` switches them on in others.
+    /// Returns the same device, whose [trusted kernels](Self::trusted_pipeline) are compiled from now on with or
+    /// without run-time checks. Builds with debug assertions have them; `GPUTEXEL_SHADER_CHECKS=1` switches them on in
+    /// others.
     #[must_use]
     pub fn with_shader_checks(mut self, checks: bool) -> Self {
         self.checks = checks;
         self
     }
 
-    /// The same device, on which the time of every dispatch is measured if it has timestamps.
+    /// Returns the same device, which measures the time of every dispatch if it has timestamps.
     #[must_use]
     pub fn with_timer(mut self) -> Self {
         self.timer = Timer::new(&self.device, &self.queue).map(Arc::new);
         self
     }
 
-    /// Its timer, if there is one.
+    /// Returns the timer, if there is one.
     pub(crate) fn timer(&self) -> Option<&Timer> {
         self.timer.as_deref()
     }
 
-    /// Seconds that kernels ran since this was last asked; `None` without a [timer](Self::with_timer), or where they
-    /// were too many to be timed.
+    /// Returns the seconds that kernels ran since the last call; `None` without a [timer](Self::with_timer), or if
+    /// there were too many to be timed.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.
@@ -172,33 +173,33 @@ impl GpuContext {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
 
-    /// The adapter, with the limits that hold on this device.
+    /// Returns the adapter, with the limits that apply to this device.
     pub fn summary(&self) -> &AdapterSummary {
         &self.summary
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Its queue.
+    /// Returns the queue.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Whether the device still works.
+    /// Checks that the device still works.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when it was lost, or failed where nobody could be told.
+    /// [`Error::Gpu`] when it was lost, or had an unguarded failure.
     pub fn check(&self) -> Result<()> {
-        // A loss is told to those who ask.
+        // A loss is only reported when polling.
         let _ = self.device.poll(wgpu::PollType::Poll);
         let failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         failure.as_ref().map_or(Ok(()), |message| Err(Error::Gpu(message.clone())))
     }
 
-    /// The pipeline of a kernel, compiled if it was not before, and whether it was compiled now.
+    /// Returns the pipeline of a kernel, compiled if necessary, and true if it was compiled now.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
@@ -210,13 +211,13 @@ impl GpuContext {
     }
 
     /// As [`pipeline`](Self::pipeline), but without checks of indices and without bounds on loops, unless the context
-    /// [has them](Self::with_shader_checks) for all kernels. Divisions by zero are still caught.
+    /// [enables them](Self::with_shader_checks) for all kernels. Divisions by zero are still caught.
     ///
     /// # Errors
     /// As [`pipeline`](Self::pipeline).
     ///
     /// # Safety
-    /// In every dispatch each index must be inside of its buffer or array, and each loop must end.
+    /// In every dispatch each index must be inside its buffer or array, and each loop must end.
     pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<(ComputePipeline, bool)> {
         let checks = ShaderRuntimeChecks {
             bounds_checks: self.checks,
@@ -236,18 +237,18 @@ impl GpuContext {
         self.pipelines.get(kernel, checked, || self.guard(|| compile(&self.device)))
     }
 
-    /// Runs `work` and turns what the device finds wrong with it into an error.
+    /// Runs `work` and turns errors that the device reports for it into an error.
     ///
     /// # Errors
-    /// [`Error::Gpu`] with the first line of the device's own complaint.
+    /// [`Error::Gpu`] with the first line of the device's message.
     pub fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.guard_memory(work)?.ok_or_else(|| Error::Gpu(format!("{} is out of memory", self.summary.name)))
     }
 
-    /// As [`guard`](Self::guard), but `None` where the device has no memory left.
+    /// As [`guard`](Self::guard), but `None` if the device is out of memory.
     ///
     /// # Errors
-    /// As [`guard`](Self::guard), but for memory that runs out.
+    /// As [`guard`](Self::guard), except for running out of memory.
     pub fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         let guard = Guard { outer: GUARDED.replace(Some(None)) };
         let value = work();
@@ -282,7 +283,7 @@ impl GpuContext {
     }
 }
 
-/// Puts back what a thread guarded before, whatever becomes of the work.
+/// Restores what a thread guarded before, whatever happens to the work.
 struct Guard {
     outer: Option<Option<wgpu::Error>>,
 }
@@ -293,7 +294,7 @@ impl Drop for Guard {
     }
 }
 
-/// The error for adapters none of which is taken.
+/// Returns the error for adapters of which none is selected.
 fn none_of(adapters: &[AdapterSummary]) -> Error {
     Error::Gpu(match adapters.first() {
         None => format!("no adapter: {NO_ADAPTER}"),
@@ -311,7 +312,7 @@ fn note(slot: &Mutex<Option<String>>, message: String) {
     slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(message);
 }
 
-/// An error with its causes on one line; drivers and validators like to draw pictures.
+/// Formats an error with its causes on one line; drivers and validators like to draw pictures.
 fn one_line(error: &dyn std::error::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut next = Some(error);

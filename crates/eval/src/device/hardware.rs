@@ -1,12 +1,12 @@
-//! Whether there can be a GPU at all, found out without loading a driver.
+//! Checks for a possible GPU without loading a driver.
 
 /// Device files of GPUs on Linux: those of its graphics drivers, NVIDIA's, WSL's, Adreno's and Mali's.
 const DEVICES: [&str; 5] = ["/dev/dri", "/dev/nvidiactl", "/dev/dxg", "/dev/kgsl-3d0", "/dev/mali0"];
 
-/// Whether this machine may have a GPU. Where it has none, looking for adapters would only load software drivers,
+/// Returns true if this machine may have a GPU. If it has none, looking for adapters would only load software drivers,
 /// which take 45 MB of memory and some 50 ms.
 ///
-/// Known on Linux alone, and true where variables of the Vulkan loader name drivers.
+/// Only checked on Linux; always true if variables of the Vulkan loader name drivers.
 pub fn may_have_gpu() -> bool {
     let named = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"];
     !cfg!(target_os = "linux")

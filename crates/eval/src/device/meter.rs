@@ -1,5 +1,5 @@
-//! The device as one evaluator uses it: every buffer, transfer, dispatch and submission goes
-//! through here, is guarded, counted, and held to a limit of memory.
+//! The device as one evaluator uses it: every buffer, transfer, dispatch and submission is guarded, counted, and
+//! subject to a memory limit here.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -14,7 +14,7 @@ use super::timer::Timer;
 use crate::device::{KernelSource, Stats};
 use gputexel_io::{Error, Result};
 
-/// Bytes a piece of an upload: one large write would hold a second copy of the data in memory.
+/// Bytes per piece of an upload: one large write would hold a second copy of the data in memory.
 const PIECE: usize = 32 << 20;
 
 #[derive(Debug, Default)]
@@ -31,17 +31,17 @@ struct Counters {
     waited_ns: AtomicU64,
 }
 
-/// Bind groups that are kept; beyond, all are made anew.
+/// Maximum number of bind groups that are kept; beyond it, all are created again.
 const MAX_BIND_GROUPS: usize = 4096;
 
-/// What a bind group is made of: its kernel, and of each binding the buffer, the offset and the size.
+/// Key of a bind group: its kernel, and for each binding the buffer, the offset and the size.
 type Bound = (wgpu::ComputePipeline, Vec<(wgpu::Buffer, u64, Option<NonZeroU64>)>);
 
-/// What clones share.
+/// State shared by clones.
 #[derive(Debug, Default)]
 struct Shared {
     counters: Counters,
-    /// Those of buffers that are in use.
+    /// Bind groups of buffers that are in use.
     bind_groups: Mutex<HashMap<Bound, wgpu::BindGroup>>,
 }
 
@@ -59,7 +59,7 @@ pub struct Gpu {
     limit: Option<u64>,
 }
 
-/// A buffer that gives its bytes back to the limit when it is dropped.
+/// A buffer that returns its bytes to the limit when it is dropped.
 #[derive(Debug)]
 pub struct DeviceBuffer {
     buffer: wgpu::Buffer,
@@ -67,7 +67,7 @@ pub struct DeviceBuffer {
 }
 
 impl DeviceBuffer {
-    /// The buffer itself, for bindings and copies.
+    /// Returns the buffer itself, for bindings and copies.
     pub fn raw(&self) -> &wgpu::Buffer {
         &self.buffer
     }
@@ -84,37 +84,37 @@ impl Drop for DeviceBuffer {
 }
 
 impl Gpu {
-    /// A device whose buffers may take `limit` bytes together; `None`: as many as there are.
+    /// Creates a device whose buffers may take `limit` bytes together; `None` for no limit.
     pub fn new(context: &GpuContext, limit: Option<u64>) -> Self {
         Self { context: context.clone(), shared: Arc::default(), limit }
     }
 
-    /// The open device behind it.
+    /// Returns the open device.
     pub fn context(&self) -> &GpuContext {
         &self.context
     }
 
-    /// Another limit on the bytes of all buffers, from now on.
+    /// Sets another limit on the bytes of all buffers.
     pub fn set_limit(&mut self, limit: Option<u64>) {
         self.limit = limit;
     }
 
-    /// Bytes that buffers take.
+    /// Returns the bytes that buffers take.
     pub fn used(&self) -> u64 {
         self.shared.counters.used.load(Ordering::Relaxed)
     }
 
-    /// Whether the limit leaves room for some more bytes.
+    /// Returns true if the limit leaves room for `bytes` more.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.limit.is_none_or(|limit| self.used() + bytes <= limit)
     }
 
-    /// Whether memory was refused since this was last asked.
+    /// Returns true if memory was refused since the last call.
     pub fn take_refusal(&self) -> bool {
         self.shared.counters.refused.swap(false, Ordering::Relaxed)
     }
 
-    /// What was counted so far.
+    /// Returns the counters so far.
     pub fn stats(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let c = &self.shared.counters;
@@ -135,11 +135,11 @@ impl Gpu {
         self.shared.counters.down.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A new buffer.
+    /// Allocates a buffer.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the limit or the device has no room; [`take_refusal`](Self::take_refusal)
-    /// tells this from other failures.
+    /// [`Error::Gpu`] when the limit or the device has no room; [`take_refusal`](Self::take_refusal) distinguishes this
+    /// from other failures.
     pub fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
         let bytes = bytes.max(16).next_multiple_of(16);
         let used = self.used();
@@ -164,19 +164,19 @@ impl Gpu {
         }
     }
 
-    /// The error of memory that was refused, which [`take_refusal`](Self::take_refusal) then tells.
+    /// Returns the error for refused memory, which is recorded for [`take_refusal`](Self::take_refusal).
     fn refuse(&self, why: String) -> Error {
         self.shared.counters.refused.store(true, Ordering::Relaxed);
         Error::Gpu(why)
     }
 
-    /// As [`GpuContext::guard`]; memory that ran out counts as refused.
+    /// As [`GpuContext::guard`]; running out of memory counts as refused.
     fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         let out = || self.refuse(format!("{} is out of memory", self.context.summary().name));
         self.context.guard_memory(work)?.ok_or_else(out)
     }
 
-    /// The pipeline of a kernel: see [`GpuContext::pipeline`].
+    /// Returns the pipeline of a kernel: see [`GpuContext::pipeline`].
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
@@ -190,7 +190,7 @@ impl Gpu {
     /// As [`pipeline`](Self::pipeline).
     ///
     /// # Safety
-    /// That of [`GpuContext::trusted_pipeline`].
+    /// As [`GpuContext::trusted_pipeline`].
     pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
         // SAFETY: as the caller promises.
         Ok(self.count(unsafe { self.context.trusted_pipeline(kernel)? }))
@@ -201,7 +201,7 @@ impl Gpu {
         pipeline
     }
 
-    /// Queues a write at an offset in bytes, which the next submission begins with.
+    /// Queues a write at an offset in bytes, executed at the beginning of the next submission.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the bytes do not fit the buffer, or the device is lost.
@@ -210,7 +210,7 @@ impl Gpu {
         self.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
     }
 
-    /// Queues a write of numbers as f32, from an offset in bytes on; without a copy of them all on the host.
+    /// Queues a write of numbers as f32, from an offset in bytes on, without a full copy on the host.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -229,7 +229,7 @@ impl Gpu {
         })
     }
 
-    /// A storage buffer that holds `bytes`; waits for each piece, so that little is held twice.
+    /// Creates a storage buffer that holds `bytes`; waits for each piece, so that little is held twice.
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate).
@@ -244,7 +244,7 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// A new list of commands, for [`submit`](Self::submit).
+    /// Creates a list of commands for [`submit`](Self::submit).
     pub fn encoder(&self) -> wgpu::CommandEncoder {
         self.context.device().create_command_encoder(&Default::default())
     }
@@ -258,7 +258,7 @@ impl Gpu {
         self.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
     }
 
-    /// Waits until a submission is done; how long.
+    /// Waits until a submission is done; returns the time waited.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device is lost or does not answer.
@@ -270,7 +270,7 @@ impl Gpu {
         outcome.map(|()| took)
     }
 
-    /// Encodes a pass of its own, bindings numbered from 0.
+    /// Encodes a separate pass, bindings numbered from 0.
     ///
     /// # Errors
     /// [`Error::Gpu`] when a binding does not fit its kernel.
@@ -293,7 +293,7 @@ impl Gpu {
         })
     }
 
-    /// The bind group of some buffers, made if there is none yet.
+    /// Returns the bind group of some buffers, created if there is none yet.
     fn bind_group(
         &self,
         pipeline: &wgpu::ComputePipeline,
@@ -328,12 +328,12 @@ impl Gpu {
     }
 }
 
-/// A binding of a whole buffer.
+/// Returns a binding of a whole buffer.
 pub fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: None }
 }
 
-/// A binding of the beginning of a buffer.
+/// Returns a binding of the beginning of a buffer.
 pub fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
 }

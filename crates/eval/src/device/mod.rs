@@ -1,5 +1,5 @@
-//! The GPU as a device, whatever runs on it: adapters ([`GpuContext`]), buffers, transfers and
-//! their metering, slices of work by the clock, and the time that kernels take.
+//! The GPU as a device, independent of what runs on it: adapters ([`GpuContext`]), buffers, metered transfers, slices
+//! of work sized by time, and timing of kernels.
 
 mod adapter;
 pub mod buffers;

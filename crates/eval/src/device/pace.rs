@@ -1,13 +1,13 @@
-//! How much a dispatch may do so that it ends in time: measured, not assumed.
+//! Limits the work per dispatch so that it ends in time: measured, not assumed.
 //!
-//! Desktop drivers kill what runs for seconds, and a long dispatch keeps the screen from being
-//! drawn. No sum depends on where slices are cut, so the cut may follow the clock.
+//! Desktop drivers kill dispatches that run for seconds, and a long dispatch keeps the screen from being drawn. No sum
+//! depends on where slices are cut, so the cut may follow the clock.
 
 use std::time::{Duration, Instant};
 
-/// What a slice should take.
+/// Target time of a slice.
 const WANTED: Duration = Duration::from_millis(200);
-/// Shorter measurements are mostly the host's; they only ever raise the rate.
+/// Shorter measurements are mostly overhead of the host; they only ever raise the rate.
 const CREDIBLE: Duration = Duration::from_millis(20);
 
 /// (Position, member) pairs per second of one kind of dispatch.
@@ -17,12 +17,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A guess to begin with: `pairs` take the time wanted.
+    /// Starts with a guess: `pairs` take the target time.
     pub fn new(pairs: u64) -> Self {
         Self { pairs_per_second: pairs.max(1) as f64 / WANTED.as_secs_f64() }
     }
 
-    /// Pairs that a slice should have.
+    /// Returns the number of pairs that a slice should have.
     pub fn pairs(&self) -> u64 {
         (self.pairs_per_second * WANTED.as_secs_f64()) as u64
     }
@@ -31,26 +31,26 @@ impl Pace {
     pub fn observe(&mut self, pairs: u64, time: Duration) {
         let rate = pairs as f64 / time.as_secs_f64().max(1e-6);
         if time >= CREDIBLE || rate > self.pairs_per_second {
-            // A host that comes late sees several slices end at once: no more than doubling.
+            // If the host is late, several slices seem to end at once: the rate at most doubles.
             self.pairs_per_second =
                 rate.clamp(0.25 * self.pairs_per_second, 2.0 * self.pairs_per_second).max(1.0);
         }
     }
 }
 
-/// Slices under way, oldest first.
+/// Slices in progress, oldest first.
 #[derive(Debug)]
 pub struct Clock {
     last: Instant,
 }
 
 impl Clock {
-    /// A clock that starts now.
+    /// Starts a clock now.
     pub fn start() -> Self {
         Self { last: Instant::now() }
     }
 
-    /// Time since a slice ended, or since the start, now that the next one has.
+    /// Returns the time since the previous slice ended, or since the start; call it when a slice ends.
     pub fn lap(&mut self) -> Duration {
         let now = Instant::now();
         now - std::mem::replace(&mut self.last, now)
@@ -72,7 +72,7 @@ mod tests {
             let seconds = pace.pairs() as f64 / rate;
             assert!((0.15..0.25).contains(&seconds), "{seconds}");
         }
-        // A small problem whose time is the host's does not make large ones slow.
+        // A small problem dominated by the host's overhead does not slow large ones.
         let mut pace = Pace::new(1 << 20);
         pace.observe(100, Duration::from_millis(2));
         assert_eq!(pace, Pace::new(1 << 20));

@@ -1,16 +1,16 @@
-//! Compiled kernels, by what they are compiled from, so that evaluators of one device share them.
+//! Compiled kernels, keyed by their source, so that evaluators of one device share them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use wgpu::{ComputePipeline, Device, ShaderRuntimeChecks};
 
-/// What a pipeline is compiled from; its entry point is `main`.
+/// Source of a pipeline; its entry point is `main`.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelSource<'a> {
-    /// What drivers and messages call it.
+    /// Name for drivers and messages.
     pub name: &'a str,
-    /// Its WGSL.
+    /// Its WGSL source.
     pub source: &'a str,
     /// Values of its `override` declarations.
     pub constants: &'a [(&'a str, f64)],
@@ -26,8 +26,8 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    /// The pipeline of a kernel, and whether it had to be compiled. Whoever else wants one meanwhile waits, so that
-    /// none is compiled twice.
+    /// Returns the pipeline of a kernel, and true if it had to be compiled. Other callers wait meanwhile, so that none
+    /// is compiled twice.
     pub(crate) fn get<E>(
         &self,
         kernel: &KernelSource<'_>,
@@ -49,7 +49,7 @@ impl Pipelines {
 /// Compiles a kernel with the given run-time checks.
 ///
 /// # Safety
-/// What is not checked must hold: see [`GpuContext::trusted_pipeline`](crate::device::GpuContext::trusted_pipeline).
+/// Unchecked conditions must hold: see [`GpuContext::trusted_pipeline`](crate::device::GpuContext::trusted_pipeline).
 pub(crate) unsafe fn compile(
     device: &Device,
     kernel: &KernelSource<'_>,

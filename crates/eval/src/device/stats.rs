@@ -1,28 +1,28 @@
-//! What a device did, counted.
+//! Counters of device activity.
 
-/// What a device did for an evaluator.
+/// Activity of a device for an evaluator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
     /// Kernels that were started.
     pub dispatches: u64,
-    /// Batches of commands that were handed to the device.
+    /// Batches of commands that were submitted.
     pub submissions: u64,
-    /// Kernels that were compiled, and not taken from what the device has compiled before.
+    /// Kernels that were compiled, not reused.
     pub pipelines: u64,
     /// Sets of buffers that were bound for the first time.
     pub bind_groups: u64,
     /// Bytes sent to the device.
     pub bytes_up: u64,
-    /// Bytes fetched from it.
+    /// Bytes fetched from the device.
     pub bytes_down: u64,
-    /// Most bytes that buffers took at a time.
+    /// Maximum bytes of buffers at any time.
     pub peak_bytes: u64,
-    /// Seconds that the host waited for it.
+    /// Seconds that the host waited for the device.
     pub seconds: f64,
 }
 
 impl Stats {
-    /// What two evaluators did together.
+    /// Returns the combined activity for two evaluators.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {

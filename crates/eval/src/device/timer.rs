@@ -1,5 +1,5 @@
-//! How long kernels run on the device, by timestamps around each dispatch. For benchmarks: without a timer nothing is
-//! measured, and nothing costs.
+//! Times of kernels on the device, by timestamps around each dispatch. For benchmarks: without a timer nothing is
+//! measured, at no cost.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -7,10 +7,10 @@ use std::sync::mpsc;
 use gputexel_io::{Error, Result};
 use wgpu::{BufferUsages, Device, Features, MapMode, QuerySet, QuerySetDescriptor, QueryType, Queue};
 
-/// How long times may take to arrive.
+/// Time that timestamps may take to arrive.
 const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// Dispatches that are timed before the times have to be taken; WebGPU's limit is twice as many timestamps.
+/// Maximum number of dispatches that are timed before the times are read; WebGPU's limit is twice as many timestamps.
 const CAPACITY: u32 = 2048;
 
 /// Times of dispatches.
@@ -19,14 +19,14 @@ pub struct Timer {
     queries: QuerySet,
     resolved: wgpu::Buffer,
     readable: wgpu::Buffer,
-    /// Dispatches since times were last taken, those beyond the capacity included.
+    /// Dispatches since times were last read, including those beyond the capacity.
     dispatches: AtomicU32,
-    /// Nanoseconds of a tick.
+    /// Nanoseconds per tick.
     period: f64,
 }
 
 impl Timer {
-    /// A timer on a device; `None` where it has no timestamps.
+    /// Creates a timer on a device; `None` if it has no timestamps.
     pub(crate) fn new(device: &Device, queue: &Queue) -> Option<Self> {
         if !device.features().contains(Features::TIMESTAMP_QUERY) {
             return None;
@@ -55,7 +55,7 @@ impl Timer {
         })
     }
 
-    /// Where a pass writes its times; `None` when there is no more room.
+    /// Returns where a pass writes its times; `None` when there is no more room.
     pub(crate) fn writes(&self) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
         let number = self.dispatches.fetch_add(1, Ordering::Relaxed);
         (number < CAPACITY).then(|| wgpu::ComputePassTimestampWrites {
@@ -65,7 +65,7 @@ impl Timer {
         })
     }
 
-    /// Seconds that dispatches took since this was last called, all added up; `None` if they were too many.
+    /// Returns the total seconds of dispatches since the last call; `None` if there were too many.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.

@@ -64,7 +64,7 @@ pub struct ParticleSwarm {
 }
 
 impl ParticleSwarm {
-    /// Particles are spread over the whole box; the first one is at the start.
+    /// Creates particles spread over the whole box; the first one is at the start.
     ///
     /// # Errors
     /// [`Error::Usage`] when a setting is out of range, or a coordinate has no bounds.
@@ -116,12 +116,12 @@ impl ParticleSwarm {
         self.errors.len()
     }
 
-    /// Particles of a swarm.
+    /// Returns the indices of a swarm's particles.
     fn swarm(&self, swarm: usize) -> std::ops::Range<usize> {
         swarm * self.settings.particles..(swarm + 1) * self.settings.particles
     }
 
-    /// The particle with the lowest best error; the first one among equals.
+    /// Returns the particle with the lowest best error; the first one among equals.
     fn best_of(&self, particles: std::ops::Range<usize>) -> usize {
         let first = particles.start;
         particles.fold(first, |best, p| if self.best_errors[p] < self.best_errors[best] { p } else { best })
@@ -197,7 +197,7 @@ impl ParticleSwarm {
         }
     }
 
-    /// The iteration of 2025: particles are evaluated, then die, then move.
+    /// Runs an iteration of 2025: particles are evaluated, then die, then move.
     fn iterate_2025(&mut self, errors: &[f64]) {
         for swarm in 0..self.settings.swarms {
             let mut best = self.best_of(self.swarm(swarm));
@@ -239,7 +239,7 @@ impl ParticleSwarm {
         }
     }
 
-    /// The part of an iteration of 2018 before the evaluation: deaths, by the best positions known before the
+    /// Runs the part of an iteration of 2018 before the evaluation: deaths, by the best positions known before the
     /// loop, and moves.
     fn prepare_2018(&mut self) {
         for swarm in 0..self.settings.swarms {
@@ -251,7 +251,7 @@ impl ParticleSwarm {
         }
     }
 
-    /// Whether the start still has to be evaluated by itself, before the first move.
+    /// Returns true if the start still has to be evaluated by itself, before the first move.
     fn is_before_start(&self) -> bool {
         self.settings.variant == SwarmVariant::Of2018 && self.original == UNKNOWN
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
 
-/// Which version of MadChess's rules to follow; they changed over time.
+/// Version of MadChess's rules to follow; they changed over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwarmVariant {
     /// Particles die, then move, then are evaluated. The best of a swarm, which does not die, is that of the
@@ -72,7 +72,7 @@ pub struct ParticleSwarmSettings {
 }
 
 impl ParticleSwarmSettings {
-    /// MadChess's constants.
+    /// Returns MadChess's constants.
     pub fn of(variant: SwarmVariant) -> Self {
         let (death, restart_after) = match variant {
             SwarmVariant::Of2018 => (0.05, Some(10)),
@@ -94,13 +94,13 @@ impl ParticleSwarmSettings {
         }
     }
 
-    /// Memory per particle of the given dimension: position, velocity, best position, proposal, and a copy of
-    /// the first three with its encoding while the state is stored.
+    /// Returns the memory per particle of the given dimension: position, velocity, best position, proposal, and a copy
+    /// of the first three with its encoding while the state is stored.
     pub const fn bytes_per_particle(dimension: usize) -> usize {
         8 * (10 * dimension + 8)
     }
 
-    /// Total number of particles.
+    /// Returns the total number of particles.
     pub fn members(&self) -> Option<usize> {
         self.swarms.checked_mul(self.particles)
     }
@@ -122,7 +122,7 @@ impl ParticleSwarmSettings {
                 self.swarms, self.particles
             ));
         }
-        // Above this, everything flies from bound to bound.
+        // Above this, particles fly from bound to bound.
         const MAX_COEFFICIENT: f64 = 100.0;
         for (what, value) in [
             ("inertia", self.inertia),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A box of whole numbers from −100 to 100, the start at `start`.
+/// Returns a box of whole numbers from −100 to 100, the start at `start`.
 fn space(start: &[f64]) -> Space {
     let n = start.len();
     Space { start: start.to_vec(), lower: vec![-100.0; n], upper: vec![100.0; n], integer: vec![true; n] }
