@@ -1,4 +1,4 @@
-//! Ending games early by what both engines say of them.
+//! Adjudication of games by the scores of both engines.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
@@ -6,13 +6,13 @@ use shakmaty::Color;
 use crate::engine::Score;
 use gputexel_io::{Error, Result};
 
-/// A draw when both engines see nothing in the position for long enough.
+/// A draw when both engines report scores near 0 for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrawRule {
-    /// Full moves that must be over, by the number that the position counts.
+    /// Number of full moves that must be over, by the position's move counter.
     pub after_move: u32,
-    /// Consecutive plies whose scores must be small.
+    /// Number of consecutive plies whose scores must be small.
     pub plies: u32,
     /// Largest score either way, centipawns.
     pub score_cp: u32,
@@ -22,28 +22,28 @@ pub struct DrawRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WinRule {
-    /// Consecutive plies, by both sides in turn, whose scores must agree.
+    /// Number of consecutive plies, by both sides in turn, whose scores must agree.
     pub plies: u32,
     /// Smallest score of the winner, centipawns; the loser's must be as bad.
     pub score_cp: u32,
 }
 
-/// When a game is ended before the rules of chess do. The default never does.
+/// Rules that end a game before the rules of chess do. The default never does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adjudication {
     /// Draws by score.
     pub draw: Option<DrawRule>,
     /// Wins by score.
     pub win: Option<WinRule>,
-    /// Plies, those of the opening included, after which a game is a draw.
+    /// Number of plies, including the opening, after which a game is a draw.
     pub max_plies: Option<u32>,
 }
 
 impl Adjudication {
-    /// Refuses rules that nothing could fulfil, or everything.
+    /// Refuses rules that could never or would always apply.
     ///
     /// # Errors
-    /// [`Error::Setting`], named as the setting that makes no sense.
+    /// [`Error::Setting`], named as the invalid setting.
     pub fn check(&self) -> Result<()> {
         let settings = [
             ("draw-plies", self.draw.map(|rule| rule.plies)),
@@ -58,7 +58,7 @@ impl Adjudication {
     }
 }
 
-/// What [`Adjudication`] says of a game.
+/// Outcome of [`Adjudication`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Draw,
@@ -68,7 +68,7 @@ pub(super) enum Verdict {
 
 /// Follows the scores of one game.
 ///
-/// A move without a score breaks every streak: nothing is known of what the engine thought.
+/// A move without a score breaks every streak: the engine's opinion is unknown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Adjudicator {
     rules: Adjudication,
@@ -81,7 +81,7 @@ impl Adjudicator {
         Self { rules, small: 0, winning: None }
     }
 
-    /// Takes note of a move's score, the mover's view.
+    /// Records a move's score, from the mover's view.
     pub(super) fn add(&mut self, mover: Color, score: Option<Score>) {
         let cp = score.map(|score| match score {
             Score::Centipawns(cp) => i64::from(cp),
@@ -101,8 +101,8 @@ impl Adjudicator {
         });
     }
 
-    /// Whether the game ends here. `plies` are those played, `moves_over` the full moves that are
-    /// over by the count of the position.
+    /// Returns the verdict if the game ends here. `plies` is the number of plies played, `moves_over` the number of
+    /// full moves that are over according to the position.
     pub(super) fn verdict(&self, plies: usize, moves_over: u32) -> Option<Verdict> {
         if let (Some(rule), Some((color, streak))) = (self.rules.win, self.winning)
             && streak >= rule.plies.max(1)
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(follow(win, &black), Some((4, Verdict::Win(Black))));
         let white = [Some(Mate(2)), Some(Mate(-1)), Some(Mate(1)), Some(Mate(0))];
         assert_eq!(follow(win, &white), Some((4, Verdict::Win(White))));
-        // Both think that they are winning.
+        // Both claim to be winning.
         assert_eq!(follow(win, &[Some(Centipawns(900)); 12]), None);
         let mut scores = black.clone();
         scores[1] = Some(Centipawns(499));

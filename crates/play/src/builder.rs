@@ -1,4 +1,4 @@
-//! What a match is told before it begins.
+//! Configuration of a match before it begins.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,17 +15,17 @@ use super::tally::Tally;
 use super::time_control::TimeControl;
 use gputexel_io::{Error, Result, StopFlag, absolute};
 
-/// Games of a match that is not told how many.
+/// Default number of games.
 const GAMES: u64 = 1000;
 
-/// Games at most of a match that a sequential test is to end.
+/// Default number of games with a sequential test.
 const GAMES_WITH_SPRT: u64 = 100_000;
 
-/// Sets a match up; see [`Match::builder`].
+/// Builder of a match; see [`Match::builder`].
 ///
-/// What is not said is as usual: 1,000 games (with a sequential test at most 100,000) at 5,000 nodes per
-/// move, from random, balanced openings, without adjudication, as many at a time as there are cores.
-/// Methods that take an `Option` leave that as it is for `None`.
+/// Defaults: 1,000 games (with a sequential test at most 100,000) at 5,000 nodes per move, from random, balanced
+/// openings, without adjudication, one game per core in parallel. Methods that take an `Option` leave the setting
+/// unchanged for `None`.
 #[must_use]
 pub struct MatchBuilder<'a> {
     sides: [Side; 2],
@@ -52,8 +52,8 @@ pub struct MatchBuilder<'a> {
 }
 
 impl<'a> Match<'a> {
-    /// Begins to set up a match between two sides, each a parameter file, piece values or a UCI
-    /// engine (see [`Side::new`]). Results are from A's view.
+    /// Begins to configure a match between two sides, each a parameter file, piece values or a UCI engine (see
+    /// [`Side::new`]). Results are from A's view.
     pub fn builder(a: impl Into<Side>, b: impl Into<Side>) -> MatchBuilder<'a> {
         MatchBuilder::new(a.into(), b.into())
     }
@@ -86,67 +86,67 @@ impl<'a> MatchBuilder<'a> {
         }
     }
 
-    /// So many nodes per move, for both sides.
+    /// Sets the number of nodes per move, for both sides.
     pub fn nodes(self, nodes: u64) -> Self {
         self.limit(TimeControl::Nodes(nodes))
     }
 
-    /// What both sides may spend.
+    /// Sets the limit for both sides.
     pub fn limit(mut self, limit: TimeControl) -> Self {
         self.limit = limit;
         self
     }
 
-    /// What B may spend, if not the same as A.
+    /// Sets the limit for B, if it differs from A's.
     pub fn limit_b(mut self, limit: impl Into<Option<TimeControl>>) -> Self {
         self.limit_b = limit.into();
         self
     }
 
-    /// How far a limit of time may be overstepped, to the millisecond; otherwise as
-    /// [`TimeControl::usual_margin`] has it for the two sides.
+    /// Sets the tolerance of a time limit, rounded to milliseconds; by default [`TimeControl::usual_margin`] of the two
+    /// sides.
     pub fn time_margin(mut self, margin: impl Into<Option<Duration>>) -> Self {
         self.time_margin = margin.into();
         self
     }
 
-    /// When an engine without a clock counts as hung: more than 0 and at most a day.
+    /// Sets the time after which an engine without a clock counts as hung: more than 0 and at most a day.
     pub fn deadline(mut self, deadline: impl Into<Option<Duration>>) -> Self {
         self.deadline = deadline.into().unwrap_or(self.deadline);
         self
     }
 
-    /// Ends games early.
+    /// Sets rules for adjudication.
     pub fn adjudication(mut self, rules: Adjudication) -> Self {
         self.adjudication = rules;
         self
     }
 
-    /// A book: EPD or FEN, a position per line, or PGN; plain, compressed or in an archive.
+    /// Sets a book: EPD or FEN, a position per line, or PGN; plain, compressed or in an archive.
     pub fn openings(mut self, book: impl Into<PathBuf>) -> Self {
         self.book = Some(book.into());
         self
     }
 
-    /// The order in which the openings of a book are played.
+    /// Sets the order in which the openings of a book are played.
     pub fn order(mut self, order: impl Into<Option<Order>>) -> Self {
         self.order = order.into().unwrap_or(self.order);
         self
     }
 
-    /// Of PGN books: plies of each game.
+    /// Sets the number of plies taken from each game of PGN books.
     pub fn book_plies(mut self, plies: impl Into<Option<u32>>) -> Self {
         self.book_plies = plies.into().unwrap_or(self.book_plies);
         self
     }
 
-    /// Seed of the openings.
+    /// Sets the seed of the openings.
     pub fn seed(mut self, seed: impl Into<Option<u64>>) -> Self {
         self.seed = seed.into().unwrap_or(self.seed);
         self
     }
 
-    /// Transposition table of each built-in engine, 1 to 65,536 MiB.
+    /// Sets the size of the transposition table of each built-in engine, 1 to 65,536 MiB.
     pub fn hash(mut self, mib: impl Into<Option<u32>>) -> Self {
         self.hash_mib = mib.into().unwrap_or(self.hash_mib);
         self
@@ -158,66 +158,66 @@ impl<'a> MatchBuilder<'a> {
         self
     }
 
-    /// Games at most: an even number above 0.
+    /// Sets the maximum number of games: an even number above 0.
     pub fn games(mut self, games: impl Into<Option<u64>>) -> Self {
         self.games = games.into();
         self
     }
 
-    /// Games that may end by failing engines before the match is given up; otherwise a tenth of the
+    /// Sets the number of games that may end by engine failures before the match is aborted; by default a tenth of the
     /// games, but between 10 and 100.
     pub fn max_failures(mut self, games: impl Into<Option<u64>>) -> Self {
         self.max_failures = games.into();
         self
     }
 
-    /// Pairs at a time.
+    /// Sets the number of pairs in parallel.
     pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
         self.concurrency = pairs.into();
         self
     }
 
-    /// A file for the games, instead of `games.pgn` in the folder of the match.
+    /// Sets a file for the games, instead of `games.pgn` in the folder of the match.
     pub fn pgn(mut self, path: impl Into<PathBuf>) -> Self {
         self.pgn = Some(path.into());
         self
     }
 
-    /// A folder for the match, in which every pair is kept as it is finished; see [`Match::create_folder`].
+    /// Sets a folder for the match, in which every finished pair is kept; see [`Match::create_folder`].
     pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
         self.folder = Some(path.into());
         self
     }
 
-    /// Whether a folder that has something in it may be written to [default: no].
+    /// Allows writing to a folder that is not empty [default: no].
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// What the journal says of who began the match.
+    /// Sets the command line for the journal.
     pub fn command_line(mut self, text: impl Into<String>) -> Self {
         self.command_line = text.into();
         self
     }
 
-    /// Ends the match once the flag is set; what is finished is kept.
+    /// Ends the match once the flag is set; finished pairs are kept.
     pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
         self.stop = flag.into();
         self
     }
 
-    /// Shows the sums of the match after each pair that counts.
+    /// Sets an observer that is called with the tally after each pair that counts.
     pub fn observe(mut self, observer: impl FnMut(&Tally) + Send + 'a) -> Self {
         self.observe = Some(Box::new(observer));
         self
     }
 
-    /// Checks everything, opens engines and openings, and then makes the folder, if there is to be one.
+    /// Checks everything, opens engines and openings, and then creates the folder, if any.
     ///
     /// # Errors
-    /// [`Error::Setting`] for settings that make no sense, [`Error::Usage`] for engines that lack an
-    /// option; those of reading parameters and books, of starting engines, and of [`Match::create_folder`].
+    /// [`Error::Setting`] for invalid settings, [`Error::Usage`] for engines that lack an option; errors of reading
+    /// parameters and books, of starting engines, and of [`Match::create_folder`].
     pub fn build(mut self) -> Result<Match<'a>> {
         let config = self.config()?;
         let mut prepared = Match::prepare(config, self.concurrency, self.stop)?;
@@ -230,14 +230,11 @@ impl<'a> MatchBuilder<'a> {
 
     /// Plays the match. Without a [`folder`](Self::folder) its games are kept in memory;
     /// [`FinishedMatch::write_to`] writes them.
-    ///
-    /// # Errors
-    /// Those of [`build`](Self::build) and [`Match::run`].
     pub fn run(self) -> Result<FinishedMatch> {
         self.build()?.run()
     }
 
-    /// What the journal will say.
+    /// Returns the configuration for the journal.
     fn config(&self) -> Result<MatchConfig> {
         let limits = [self.limit, self.limit_b.unwrap_or(self.limit)];
         deadline_from_seconds(self.deadline.as_secs_f64())?;

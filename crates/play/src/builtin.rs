@@ -13,23 +13,19 @@ use gputexel_model::TableEvaluation;
 
 /// The built-in engine with an evaluation.
 ///
-/// Begins every game with empty tables, so that games by nodes or depth depend on nothing that was
-/// played before.
+/// Begins every game with empty tables, so that games by nodes or depth do not depend on earlier games.
 pub struct BuiltinPlayer {
     name: String,
     engine: Engine,
     stop: StopFlag,
-    /// The game as far as it was followed, and the keys of its positions since the last capture or
-    /// pawn move, the last one left out.
+    /// The game as far as it was followed, and the keys of its positions since the last capture or pawn move, except
+    /// the last one.
     followed: Option<(Chess, usize)>,
     keys: Vec<Zobrist64>,
 }
 
 impl BuiltinPlayer {
-    /// An engine with a transposition table of so many MiB.
-    ///
-    /// # Errors
-    /// Those of [`Engine::try_new`].
+    /// Creates an engine with a transposition table of the given size, MiB.
     pub fn try_new(
         name: impl Into<String>,
         evaluation: TableEvaluation,
@@ -44,13 +40,13 @@ impl BuiltinPlayer {
         })
     }
 
-    /// Ends its searches when `stop` is set, whatever their limits.
+    /// Ends its searches when `stop` is set, regardless of their limits.
     pub fn with_stop(mut self, stop: impl Into<StopFlag>) -> Self {
         self.stop = stop.into();
         self
     }
 
-    /// Plays with another evaluation from now on.
+    /// Sets another evaluation from now on.
     pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.engine.set_evaluation(evaluation);
     }
@@ -88,7 +84,7 @@ impl Player for BuiltinPlayer {
     fn choose(&mut self, game: &GameSoFar, limits: &Limits, _deadline: Duration) -> Result<Choice, Failure> {
         self.follow(game);
         let chosen = self.engine.search(&game.position, &self.keys, limits, &self.stop, &mut |_| {});
-        // A search that was broken off says nothing about the engine.
+        // A search that was aborted says nothing about the engine.
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failure::Stopped);
         }

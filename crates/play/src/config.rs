@@ -1,5 +1,5 @@
-//! What a match plays, as its folder keeps it: everything that decides results, with checksums of
-//! the files that it names.
+//! Configuration of a match, as its folder keeps it: everything that determines results, with checksums of the files
+//! that it names.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use gputexel_io::{Error, Result, check_replaceable};
 const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
 
-/// What the games of a match are an event of.
+/// Event tag of the games of a match.
 pub(crate) const EVENT: &str = "gputexel match";
 
-/// How files of such games begin.
+/// First line of files of such games.
 const FIRST_TAG: &str = "[Event \"gputexel match\"]";
 
 /// The first line of a match's journal.
@@ -27,54 +27,54 @@ const FIRST_TAG: &str = "[Event \"gputexel match\"]";
 pub struct MatchConfig {
     pub(crate) format: String,
     pub(crate) version: u32,
-    /// The version of gputexel that began the match.
+    /// Version of gputexel that began the match.
     pub gputexel: String,
-    /// The command line that began the match; empty where there was none.
+    /// Command line that began the match; may be empty.
     pub command_line: String,
-    /// The day when the match began, `2026.01.31`.
+    /// Start date of the match, `2026.01.31`.
     pub date: String,
     /// A and B.
     pub engines: [EngineConfig; 2],
-    /// What A and B may spend, such as `nodes=5000`; see [`TimeControl`](super::TimeControl).
+    /// Limits of A and B, such as `nodes=5000`; see [`TimeControl`](super::TimeControl).
     pub limits: [String; 2],
-    /// How far a limit of time may be overstepped, milliseconds.
+    /// Tolerance of a time limit, milliseconds.
     pub time_margin_ms: u64,
-    /// After which time an engine without a clock counts as hung, milliseconds.
+    /// Time after which an engine without a clock counts as hung, milliseconds.
     pub deadline_ms: u64,
-    /// Early ends.
+    /// Adjudication rules.
     pub adjudication: Adjudication,
-    /// Where games begin.
+    /// Openings of the games.
     pub openings: OpeningsConfig,
     /// Seed of the openings.
     pub seed: u64,
     /// Transposition table of each built-in engine, MiB.
     pub hash_mib: u32,
-    /// When to stop early.
+    /// Test for stopping early.
     pub sprt: Option<Sprt>,
-    /// Where games go that do not go into the folder.
+    /// File of the games, if not in the folder.
     pub pgn: Option<PathBuf>,
-    /// Games at most, when the match began.
+    /// Maximum number of games, as of the start.
     pub games: u64,
-    /// Games that may end by failing engines, when the match began.
+    /// Number of games that may end by engine failures, as of the start.
     pub max_failures: u64,
 }
 
 /// One side of a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineConfig {
-    /// Its name in games and reports; of a UCI engine that was not given one, empty until it runs.
+    /// Its name in games and reports; empty until it runs for a UCI engine without a given name.
     pub name: String,
-    /// Where it runs.
+    /// Kind of engine.
     pub kind: EngineKind,
     /// Parameters as `material` or an absolute path; a command line for UCI engines.
     pub source: String,
-    /// xxh3 of the parameter file, where there is one.
+    /// xxh3 of the parameter file, if there is one.
     pub checksum: Option<String>,
     /// UCI options, by name and value.
     pub options: Vec<(String, String)>,
 }
 
-/// Where an engine runs.
+/// Kind of engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineKind {
@@ -86,7 +86,7 @@ pub enum EngineKind {
     Xboard,
 }
 
-/// Where games begin.
+/// Openings of games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpeningsConfig {
     /// A book; `None` for random, balanced openings.
@@ -95,12 +95,12 @@ pub struct OpeningsConfig {
     pub checksum: Option<String>,
     /// The name of an [`Order`](super::openings::Order).
     pub order: String,
-    /// Of PGN books: plies of each game.
+    /// Number of plies taken from each game of PGN books.
     pub book_plies: u32,
 }
 
 impl MatchConfig {
-    /// A match that begins today, by rules that are all still the usual ones.
+    /// Creates a match that begins today, with default rules.
     pub(crate) fn new(engines: [EngineConfig; 2], openings: OpeningsConfig) -> Self {
         Self {
             format: FORMAT.to_string(),
@@ -123,7 +123,7 @@ impl MatchConfig {
         }
     }
 
-    /// Refuses what another program or version wrote.
+    /// Refuses configurations of other programs or versions.
     ///
     /// # Errors
     /// [`Error::Input`].
@@ -144,7 +144,7 @@ impl MatchConfig {
         self.pgn.as_ref().map_or(Ok(()), |pgn| check_replaceable(&folder.join(JOURNAL), pgn, is_ours))
     }
 
-    /// The rules of its games.
+    /// Returns the rules of its games.
     ///
     /// # Errors
     /// [`Error::Usage`] when a limit cannot be read.
@@ -158,10 +158,10 @@ impl MatchConfig {
         })
     }
 
-    /// Reads the openings; notes the checksum of a book, or refuses one that has changed.
+    /// Reads the openings; records the checksum of a book, or refuses one that has changed.
     ///
     /// # Errors
-    /// Those of reading a book, and [`Error::Input`] when it is not the one that was noted.
+    /// Errors of reading a book, and [`Error::Input`] when it has changed.
     pub(crate) fn open_openings(&mut self) -> Result<Openings> {
         let Some(path) = &self.openings.file else { return Ok(Openings::generated(self.seed)) };
         let order = self.openings.order.parse()?;
@@ -173,11 +173,10 @@ impl MatchConfig {
     }
 }
 
-/// Notes a checksum, or compares it with the one that was noted when the `what` (such as a match)
-/// began.
+/// Records a checksum, or compares it with the one recorded when the `what` (such as a match) began.
 ///
 /// # Errors
-/// [`Error::Input`] when it is another.
+/// [`Error::Input`] when they differ.
 pub fn check_checksum(path: &Path, noted: &mut Option<String>, found: &str, what: &str) -> Result<()> {
     match noted {
         Some(noted) if noted != found => Err(Error::input(

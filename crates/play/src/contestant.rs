@@ -1,4 +1,4 @@
-//! Who plays: telling parameter files from commands, and making players of them.
+//! The sides of a match: distinguishes parameter files from commands, and creates players.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::player::Player;
 use gputexel_io::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 
-/// What stands before the command line of an engine that speaks xboard's protocol.
+/// Prefix of the command line of an engine that speaks xboard's protocol.
 const XBOARD: &str = "xboard:";
 
-/// What is said of one side of a match.
+/// Specification of one side of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
     source: String,
@@ -24,32 +24,31 @@ pub struct Side {
 }
 
 impl Side {
-    /// A side, told from what stands for it: a parameter file, the folder of a run, or piece values such
-    /// as `material`, which the built-in engine plays with; or a UCI engine: a program or a command
-    /// line that begins with one. `cmd:` before a command line says that it is one; `xboard:`, that its engine speaks xboard's
-    /// protocol.
+    /// Parses a side: a parameter file, the folder of a run, or piece values such as `material`, for the built-in
+    /// engine; or a UCI engine: a program or a command line that begins with one. The prefix `cmd:` forces a command
+    /// line; `xboard:` one of an engine that speaks xboard's protocol.
     pub fn new(source: impl Into<String>) -> Self {
         Self { source: source.into(), ..Self::default() }
     }
 
-    /// Its name in games and reports, instead of that of its file, or what the engine calls itself.
+    /// Sets its name in games and reports, instead of that of its file, or the one reported by the engine.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// A UCI option.
+    /// Adds a UCI option.
     #[must_use]
     pub fn option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.options.push(Setting { name: name.into(), value: value.into() });
         self
     }
 
-    /// What a journal says of it.
+    /// Describes it for a journal.
     ///
     /// # Errors
-    /// [`Error::Usage`] for options that have no engine; those of finding parameters.
+    /// [`Error::Usage`] for options without an engine; errors of finding parameters.
     pub fn describe(&self) -> Result<EngineConfig> {
         let Self { source: text, name, options } = self;
         if text.trim().is_empty() {
@@ -118,7 +117,7 @@ pub(crate) fn make_names_differ(engines: &mut [EngineConfig; 2]) {
     }
 }
 
-/// The name of a file without folders and ending; `params` says little, its folder more.
+/// Returns the name of a file without folders and extension; that of its folder for the generic name `params`.
 fn stem(path: &Path) -> String {
     let stem =
         path.file_stem().map_or_else(|| path.display().to_string(), |s| s.to_string_lossy().into_owned());
@@ -128,30 +127,30 @@ fn stem(path: &Path) -> String {
     }
 }
 
-/// A command line that means the same in another folder.
+/// Makes a command line independent of the current folder.
 fn absolute_command(text: &str) -> Result<String> {
-    // A path with blanks, not quoted.
+    // An unquoted path with blanks.
     let quoted = if Path::new(text).is_file() { shlex::try_quote(text).ok() } else { None };
     let mut command: EngineCommand = quoted.as_deref().unwrap_or(text).parse()?;
     command.make_absolute();
     command.to_command_line()
 }
 
-/// Whether the text, or its first word, is a program.
+/// Returns true if the text, or its first word, is a program.
 fn is_command(text: &str) -> bool {
     let path = Path::new(text);
     if Prior::is_word(text) || path.is_dir() {
         return false;
     }
     if path.is_file() {
-        // File systems that know no rights call every file a program.
+        // File systems without permissions report every file as executable.
         return path.extension().is_none_or(|extension| extension != "json")
             && std::path::absolute(path).is_ok_and(|path| find_program(&path).is_some());
     }
     text.split_whitespace().next().is_some_and(|program| find_program(Path::new(program)).is_some())
 }
 
-/// An engine with what it needs to be made many times.
+/// An engine with everything needed to create players repeatedly.
 pub struct Contestant(Source);
 
 enum Source {
@@ -161,12 +160,12 @@ enum Source {
 }
 
 impl Contestant {
-    /// Reads parameters, or starts an engine to see that it works and learn its name; notes the
-    /// checksum of a file, or refuses one that has changed since the `what` (such as a match) began.
-    /// `hash_mib` is the transposition table of a built-in engine.
+    /// Reads parameters, or starts an engine to test it and get its name; records the checksum of a file, or refuses
+    /// one that has changed since the `what` (such as a match) began. `hash_mib` is the transposition table of a
+    /// built-in engine.
     ///
     /// # Errors
-    /// Those of reading parameters and of starting engines, and [`Error::Input`] for a changed file.
+    /// Errors of reading parameters and of starting engines, and [`Error::Input`] for a changed file.
     pub fn open(config: &mut EngineConfig, hash_mib: u32, stop: &StopFlag, what: &str) -> Result<Self> {
         let hash_mib = hash_mib as usize;
         if config.kind != EngineKind::BuiltIn {
@@ -199,10 +198,7 @@ impl Contestant {
         Ok(Self(Source::BuiltIn { evaluation, side, hash_mib, stop: stop.clone() }))
     }
 
-    /// A player of its own for one of the games at a time.
-    ///
-    /// # Errors
-    /// Those of [`UciPlayer::start_stoppable`].
+    /// Creates a separate player for one of the parallel games.
     pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
         match &self.0 {
             Source::BuiltIn { evaluation, hash_mib, stop, .. } => {
@@ -220,7 +216,7 @@ impl Contestant {
         }
     }
 
-    /// MiB of the transposition table of each player in this process, if there is one.
+    /// Returns the transposition table of each player in this process, MiB, if there is one.
     pub fn table_mib(&self) -> Option<usize> {
         match &self.0 {
             Source::BuiltIn { hash_mib, .. } => Some(*hash_mib),
@@ -228,7 +224,7 @@ impl Contestant {
         }
     }
 
-    /// The engine as one side of games that are played elsewhere.
+    /// Returns the engine as one side of games that are played elsewhere.
     ///
     /// # Errors
     /// [`Error::Usage`] for an engine that speaks xboard, which workers do not.

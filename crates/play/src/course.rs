@@ -1,4 +1,4 @@
-//! The course of a game: the board, what repetitions need, the scores, and whether all that ends it.
+//! The course of a game: the board, repetitions, scores, and all conditions that end it.
 
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{KnownOutcome, Move, Position};
@@ -9,7 +9,7 @@ use super::openings::Opening;
 use super::player::GameSoFar;
 use crate::engine::Score;
 
-/// A game under way, or one that is replayed.
+/// A game in progress, or a replayed one.
 pub(super) struct Course {
     pub game: GameSoFar,
     keys: Vec<Zobrist64>,
@@ -17,7 +17,7 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// A game after the moves of its opening.
+    /// Creates a game after the moves of its opening.
     pub fn new(opening: &Opening, adjudication: Adjudication) -> Self {
         let game = GameSoFar {
             start: opening.start.clone(),
@@ -32,14 +32,14 @@ impl Course {
         course
     }
 
-    /// Adds a legal move that an engine chose, with its score, mover's view.
+    /// Adds a legal move that an engine chose, with its score from the mover's view.
     pub fn play(&mut self, m: Move, score: Option<Score>) {
         let turn = self.game.position.turn();
         self.push(m);
         self.adjudicator.add(turn, score);
     }
 
-    /// Whether the game is over by the rules of chess, or else by adjudication.
+    /// Returns the outcome if the game is over by the rules of chess, or else by adjudication.
     pub fn end(&self) -> Option<(KnownOutcome, End)> {
         let position = &self.game.position;
         natural_end(position, &self.keys).or_else(|| {
@@ -55,7 +55,7 @@ impl Course {
     fn push(&mut self, m: Move) {
         self.game.position.play_unchecked(m);
         self.game.moves.push(m);
-        // What was before a capture or pawn move cannot come again.
+        // Positions before a capture or pawn move cannot recur.
         if self.game.position.halfmoves() == 0 {
             self.keys.clear();
         }

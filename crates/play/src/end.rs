@@ -1,4 +1,4 @@
-//! How games end: by the rules of chess, by adjudication, or by what an engine failed to do.
+//! Ends of games: by the rules of chess, by adjudication, or by an engine's failure.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::zobrist::Zobrist64;
@@ -6,7 +6,7 @@ use shakmaty::{Chess, EnPassantMode, KnownOutcome, Position};
 
 use super::player::Failure;
 
-/// Why a game ended.
+/// Reason why a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
@@ -14,25 +14,25 @@ pub enum End {
     Checkmate,
     /// No legal move, no check.
     Stalemate,
-    /// The position for the third time, with the same rights.
+    /// Threefold repetition, with the same rights.
     Repetition,
     /// 100 plies without capture or pawn move.
     FiftyMoves,
-    /// Neither side could mate, however the other helped.
+    /// Neither side could mate, even with help.
     InsufficientMaterial,
-    /// Both engines saw nothing in it.
+    /// Both engines reported scores near 0.
     AdjudicatedDraw,
     /// Both engines agreed on the winner.
     AdjudicatedWin,
-    /// As long as the match allows; a draw.
+    /// Maximum length of the match's games; a draw.
     TooLong,
-    /// The flag fell. A loss whatever material the opponent has, as in other match programs.
+    /// The flag fell. A loss regardless of the opponent's material, as in other match programs.
     TimeForfeit,
-    /// An engine gave up.
+    /// An engine resigned.
     Resignation,
     /// An illegal move.
     IllegalMove,
-    /// No move where there are moves.
+    /// No move although there are legal ones.
     NoMove,
     /// The engine ended.
     Died,
@@ -41,7 +41,7 @@ pub enum End {
 }
 
 impl End {
-    /// In words, for tables.
+    /// Describes the end for tables.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Checkmate => "mate",
@@ -61,12 +61,12 @@ impl End {
         }
     }
 
-    /// Whether an engine failed, other than by being slow.
+    /// Returns true if an engine failed, other than by exceeding its time.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::IllegalMove | Self::NoMove | Self::Died | Self::Hung)
     }
 
-    /// The value of the PGN tag Termination, in the words of the standard.
+    /// Returns the value of the PGN tag Termination, as defined by the standard.
     pub fn termination(self) -> &'static str {
         match self {
             Self::Checkmate
@@ -96,7 +96,7 @@ impl From<&Failure> for End {
     }
 }
 
-/// Where the rules of chess end a game. Mate on the board comes before everything else.
+/// Returns the end by the rules of chess. Mate on the board takes precedence.
 pub(super) fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(KnownOutcome, End)> {
     let draw = |end| Some((KnownOutcome::Draw, end));
     if position.legal_moves().is_empty() {
@@ -118,12 +118,12 @@ pub(super) fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(Known
     None
 }
 
-/// What tells positions apart for repetitions.
+/// Returns the key that identifies positions for repetitions.
 pub(super) fn key(position: &Chess) -> Zobrist64 {
     position.zobrist_hash(EnPassantMode::Legal)
 }
 
-/// Whether a position can begin a game, or why not.
+/// Checks that a game can begin with a position; returns the reason otherwise.
 pub(super) fn playable(position: &Chess) -> Result<(), &'static str> {
     match natural_end(position, &[key(position)]) {
         None => Ok(()),

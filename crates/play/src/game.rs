@@ -1,8 +1,7 @@
 //! One game between two players, by the rules of chess and of the match.
 //!
-//! Owns the order in which ends are looked for: the clock, then the board (mate and stalemate
-//! before repetition, 50 moves and dead positions), then adjudication. Whose turn it is to be
-//! paired with whom is the business of `runner`.
+//! Owns the order in which ends are checked: the clock, then the board (mate and stalemate before repetition, 50 moves
+//! and dead positions), then adjudication. Pairings are left to `runner`.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,20 +18,19 @@ use super::player::{Failure, Player};
 use super::time_control::{RunningClock, TimeControl};
 use crate::engine::Score;
 
-/// What a clock leaves beyond its flag before an engine counts as hung: one that is merely late
-/// has lost, but need not be killed.
+/// Time beyond the flag after which an engine counts as hung: one that is merely late has lost, but need not be killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// By which rules games are played, apart from those of chess.
+/// Rules of games, apart from those of chess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// What the two engines may spend, by engine (A, then B).
+    /// Limits of the two engines (A, then B).
     pub time_controls: [TimeControl; 2],
-    /// How far a clock may be overstepped.
+    /// Tolerance of a clock.
     pub time_margin: Duration,
-    /// When an engine counts as hung that has no clock.
+    /// Time after which an engine without a clock counts as hung.
     pub deadline: Duration,
-    /// Early ends.
+    /// Adjudication rules.
     pub adjudication: Adjudication,
 }
 
@@ -54,25 +52,25 @@ pub struct Played {
 /// A finished game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameRecord {
-    /// Where it began.
+    /// Its opening.
     pub opening: Opening,
-    /// What was played after the opening.
+    /// Moves after the opening.
     pub moves: Vec<Played>,
-    /// Who won.
+    /// Its outcome.
     pub outcome: KnownOutcome,
-    /// Why it ended.
+    /// Reason for its end.
     pub end: End,
-    /// What the loser did, where it failed or was too slow.
+    /// Description of the loser's failure, if it failed or exceeded the time.
     pub failure: Option<String>,
 }
 
 impl GameRecord {
-    /// Plies, those of the opening included.
+    /// Returns the number of plies, including the opening.
     pub fn plies(&self) -> usize {
         self.opening.moves.len() + self.moves.len()
     }
 
-    /// Half points of a color: 0, 1 or 2.
+    /// Returns the half points of a color: 0, 1 or 2.
     pub fn half_points(&self, color: Color) -> u8 {
         match self.outcome.winner() {
             None => 1,
@@ -82,16 +80,16 @@ impl GameRecord {
     }
 }
 
-/// Why a game has no result.
+/// Reason why a game has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unplayed {
-    /// The match was called off.
+    /// The match was cancelled.
     Cancelled,
-    /// An engine could not be made ready.
+    /// An engine could not be prepared.
     NotReady {
         /// Its name.
         name: String,
-        /// What it reported.
+        /// Its failure.
         failure: Failure,
     },
 }
@@ -105,13 +103,13 @@ impl fmt::Display for Unplayed {
     }
 }
 
-/// Plays a game. `time_controls` are White's and Black's; those of `rules` are not looked at.
+/// Plays a game. `time_controls` are White's and Black's; those of `rules` are ignored.
 ///
-/// An engine that fails loses. Time is measured around the call, so that what a pipe takes counts, but not
-/// until the engine has taken in the position ([`Player::prepare`]).
+/// An engine that fails loses. Time is measured around the call, so that the overhead of pipes counts, but the clock
+/// starts only after the engine has received the position ([`Player::prepare`]).
 ///
 /// # Errors
-/// [`Unplayed`] when an engine cannot be made ready or was stopped, or `cancel` is set between two moves.
+/// [`Unplayed`] when an engine cannot be prepared or was stopped, or `cancel` is set between two moves.
 pub fn play_game(
     white: &mut dyn Player,
     black: &mut dyn Player,
@@ -184,12 +182,9 @@ pub fn play_game(
     }
 }
 
-/// What two players play from an opening before anyone hears of it: a pair of games, or a single one.
+/// Unit of play between two players from one opening, reported as a whole: a pair of games, or a single one.
 pub trait Encounter: Sized {
     /// Plays it.
-    ///
-    /// # Errors
-    /// Those of [`play_game`].
     fn play(
         a: &mut dyn Player,
         b: &mut dyn Player,
@@ -198,10 +193,10 @@ pub trait Encounter: Sized {
         cancel: &AtomicBool,
     ) -> Result<Self, Unplayed>;
 
-    /// How many games it has.
+    /// Number of its games.
     const GAMES: usize;
 
-    /// Makes it of games that were played elsewhere; `None` when they are not as many as it has.
+    /// Creates it from games that were played elsewhere; `None` if their number is wrong.
     fn of_games(games: Vec<GameRecord>) -> Option<Self>;
 }
 
@@ -251,16 +246,13 @@ pub struct PairRecord {
 }
 
 impl PairRecord {
-    /// Half points of A, 0 to 4.
+    /// Returns A's half points, 0 to 4.
     pub fn half_points(&self) -> u8 {
         self.games[0].half_points(Color::White) + self.games[1].half_points(Color::Black)
     }
 }
 
 /// Plays a pair of games: A has White first, then Black, from the same opening.
-///
-/// # Errors
-/// Those of [`play_game`].
 pub fn play_pair(
     a: &mut dyn Player,
     b: &mut dyn Player,
@@ -282,7 +274,7 @@ fn make_ready(player: &mut dyn Player, chess960: bool) -> Result<(), Unplayed> {
     })
 }
 
-/// Both clocks where both sides have one; where only one has, the other shows the same.
+/// Returns both clocks if both sides have one; if only one has, the other shows the same.
 fn shown_clocks(
     time_controls: &[TimeControl; 2],
     clocks: &[RunningClock; 2],

@@ -1,13 +1,13 @@
-//! How large transposition tables may be, alone and together.
+//! Limits of transposition tables, individually and in total.
 
 use gputexel_io::{Error, Result, counted, grouped};
 
-/// MiB of transposition tables that can be asked for.
+/// Range of sizes, MiB.
 const HASH_MIB: std::ops::RangeInclusive<u32> = 1..=65_536;
 
-/// Refuses the transposition tables of built-in engines, of so many MiB each and all of them so many `times`, if they do
-/// not fit into the memory that is free, as far as the system says how much that is. Tables are written from end to end
-/// before they are used: the system would end a process that has too many.
+/// Refuses the transposition tables of built-in engines, of the given sizes in MiB, all of them `times` times, if they
+/// do not fit into free memory, as far as the system reports it. Tables are written completely before they are used:
+/// the system would kill a process with too large ones.
 ///
 /// # Errors
 /// [`Error::Setting`], named `hash`.
@@ -29,7 +29,7 @@ fn check_room(mib: impl IntoIterator<Item = usize>, times: u64, free: Option<u64
     Err(Error::setting("hash", largest, reason))
 }
 
-/// Refuses sizes of transposition tables that make no sense.
+/// Refuses invalid sizes of transposition tables.
 ///
 /// # Errors
 /// [`Error::Setting`], named `hash`.

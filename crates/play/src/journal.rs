@@ -1,4 +1,4 @@
-//! The folder of a match: what is played, pair by pair, so that a killed match can be resumed.
+//! The folder of a match, which keeps every pair so that a killed match can be resumed.
 //!
 //! `match.jsonl` holds the configuration in its first line and then a line for each finished pair,
 //! in the order in which they were finished. `games.pgn` is written from it alone.
@@ -15,7 +15,7 @@ use super::tally::PairSummary;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Error, LogFile, LogLine, Result, RunLog, is_open_at};
 
-/// The journal's name in its folder.
+/// File name of the journal in its folder.
 pub const JOURNAL: &str = "match.jsonl";
 
 /// The journal, with a line for each finished pair.
@@ -29,11 +29,11 @@ fn checked(folder: &Path, line: LogLine, pair: PairSummary) -> Result<PairSummar
     }
 }
 
-/// Reads a journal, which may be in use: its configuration; `each` sees one pair at a time, in the order in which they
-/// were finished.
+/// Reads a journal, which may be in use; returns its configuration; `each` receives one pair at a time, in the order in
+/// which they were finished.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Input`] when it is none or is damaged.
+/// [`Error::Io`], or [`Error::Input`] when it is not a journal or is damaged.
 pub fn read_pairs<T: DeserializeOwned>(folder: &Path, mut each: impl FnMut(PairSummary)) -> Result<T> {
     LOG.read(folder, |_| Ok(()), |line, pair| checked(folder, line, pair).map(&mut each))
 }
@@ -59,10 +59,10 @@ pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
     Ok((journal, config, pairs))
 }
 
-/// The games, in the order of the pairs whatever the order in which they are finished.
+/// File of the games, in the order of the pairs, regardless of the order in which they are finished.
 ///
-/// Pairs that are finished ahead of their turn wait; [`finish`](Self::finish) writes them behind
-/// the others where there are gaps, as after an interruption.
+/// Pairs that are finished ahead of their turn wait; if there are gaps, as after an interruption,
+/// [`finish`](Self::finish) writes them after the others.
 #[derive(Debug)]
 pub struct GamesFile {
     path: PathBuf,
@@ -72,7 +72,7 @@ pub struct GamesFile {
 }
 
 impl GamesFile {
-    /// Begins the file, replacing one that is there.
+    /// Creates the file, replacing an existing one.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -94,7 +94,7 @@ impl GamesFile {
         self.file.flush().map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Writes what waits.
+    /// Writes the waiting pairs.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] when the file was removed or replaced while it was written.

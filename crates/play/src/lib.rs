@@ -1,8 +1,8 @@
-//! Games between engines: who plays, by which rules games end, and what the results say.
+//! Games between engines: players, rules, and statistics of the results.
 //!
-//! [`Match`] plays a whole match and keeps it in a folder. Below it are players (in-process or other
-//! programs that speak UCI), [`openings`], adjudication, the [`scheduler`] of pairs, the record of games,
-//! and the [`statistics`] of their results. Knows nothing of tuning; `spsa` plays its games with it.
+//! [`Match`] plays a whole match and keeps it in a folder. Below it are players (in-process or other programs that
+//! speak UCI), [`openings`], adjudication, the [`scheduler`] of pairs, game records, and the [`statistics`] of results.
+//! Knows nothing of tuning; `spsa` plays its games with it.
 
 mod adjudication;
 mod builder;

@@ -1,8 +1,8 @@
 //! Games as PGN, with the engines' scores in comments.
 //!
-//! The form is that of other match programs, and the one that `chess::pgn` reads: `{+0.35/12 2000}`
-//! behind a move is the mover's score in pawns, the depth and the nodes of the search; where engines
-//! play by time, `{+0.35/12 0.250s 2000}`. Moves of the opening have no comment.
+//! The format is that of other match programs, and is read by `chess::pgn`: `{+0.35/12 2000}` after a move is the
+//! mover's score in pawns, the depth and the nodes of the search; if engines play on time, `{+0.35/12 0.250s 2000}`.
+//! Moves of the opening have no comment.
 
 use std::fmt::Write as _;
 
@@ -14,10 +14,10 @@ use super::game::{GameRecord, Played};
 use super::time_control::TimeControl;
 use crate::engine::Score;
 
-/// Columns of a line of moves.
+/// Width of a line of moves.
 const WIDTH: usize = 80;
 
-/// What the tags say that the game does not know.
+/// Contents of tags that the game does not know.
 #[derive(Clone, Debug)]
 pub struct GameTags<'a> {
     /// Event.
@@ -28,11 +28,11 @@ pub struct GameTags<'a> {
     pub round: String,
     /// White's and Black's names.
     pub names: [&'a str; 2],
-    /// What White and Black may spend.
+    /// Limits of White and Black.
     pub time_controls: [TimeControl; 2],
 }
 
-/// A game as PGN, with an empty line behind it.
+/// Formats a game as PGN, followed by an empty line.
 pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     let mut text = String::with_capacity(4096);
     let mut tag = |name: &str, value: &str| {
@@ -75,7 +75,7 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
         Some(failure) => format!("{}: {failure}", record.end.describe()),
         None => record.end.describe().to_string(),
     };
-    // A brace would end the comment; engines may have said anything.
+    // A brace would end the comment; output of engines may contain anything.
     let reason: String = reason.chars().map(|c| if c == '}' || c.is_control() { ' ' } else { c }).collect();
     words.push(format!("{{{reason}}}"));
     words.push(result.to_string());
@@ -95,7 +95,7 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     text
 }
 
-/// The moves with their numbers and comments; what belongs together is one word.
+/// Returns the moves with their numbers and comments; parts that must not be separated are one word.
 fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
     let mut position = record.opening.start.clone();
     let mut words = Vec::with_capacity(2 * record.plies() + 2);
@@ -129,7 +129,7 @@ fn comment(played: &Played, time_control: TimeControl) -> Option<String> {
         };
         parts.push(format!("{score}/{}", played.depth.unwrap_or(0)));
     }
-    // Times differ from run to run: they are left out where games are to repeat exactly.
+    // Times differ between runs: they are omitted if games are reproducible.
     if time_control.is_timed() {
         parts.push(format!("{:.3}s", played.took.as_secs_f64()));
     }
@@ -137,7 +137,7 @@ fn comment(played: &Played, time_control: TimeControl) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{{{}}}", parts.join(" ")))
 }
 
-/// A tag's value: quotes and backslashes are escaped, control characters would end the line.
+/// Returns a tag's value: quotes and backslashes are escaped, control characters would end the line.
 fn escaped(value: &str) -> String {
     let plain: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     plain.replace('\\', "\\\\").replace('"', "\\\"")

@@ -1,4 +1,4 @@
-//! What the rules of a match need of an engine, wherever it runs.
+//! Interface of an engine to the rules of a match, wherever it runs.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use shakmaty::{Chess, Move};
 
 use crate::engine::{Limits, Score};
 
-/// A game up to the move that is to be chosen.
+/// A game up to the move to choose.
 #[derive(Clone, Debug)]
 pub struct GameSoFar {
-    /// Where the game began.
+    /// Start position of the game.
     pub start: Chess,
-    /// Whether castling is written the way of Chess960.
+    /// True if castling is written in Chess960 notation.
     pub chess960: bool,
-    /// The moves since, all legal.
+    /// The moves since then, all legal.
     pub moves: Vec<Move>,
     /// The position after them.
     pub position: Chess,
-    /// Times of both sides, White's first, where the game is played by the clock: left, increment.
+    /// Remaining time and increment of both sides, White's first, if the game is played on the clock.
     pub clocks: Option<[(Duration, Duration); 2]>,
 }
 
@@ -28,22 +28,22 @@ pub struct Choice {
     pub m: Move,
     /// The player's own score, if it gave one.
     pub score: Option<Score>,
-    /// Depth that it reported last.
+    /// Last reported depth.
     pub depth: Option<u32>,
-    /// Nodes that it reported last.
+    /// Last reported number of nodes.
     pub nodes: Option<u64>,
 }
 
-/// Why there is no move. The player loses the game; the match decides whether to go on.
+/// Reason why there is no move. The player loses the game; the match decides whether to continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// It played an illegal move.
     #[error("illegal move '{0}'")]
     IllegalMove(String),
-    /// It played no move, such as `bestmove (none)`, where there are moves.
+    /// It played no move, such as `bestmove (none)`, although there are legal ones.
     #[error("no move: '{0}'")]
     NoMove(String),
-    /// It gave the game up: a loss like any other.
+    /// It resigned: a loss like any other.
     #[error("resigned: '{0}'")]
     Resigned(String),
     /// Its process ended or closed its pipes.
@@ -55,32 +55,32 @@ pub enum Failure {
     /// It could not be started.
     #[error("cannot be started: {0}")]
     NotStarted(String),
-    /// The user has asked to stop: no failure of the engine, and no reason to lose.
+    /// The user has requested to stop: not a failure of the engine, and no reason to lose.
     #[error("was stopped")]
     Stopped,
 }
 
 /// An engine that takes part in games, one at a time.
 pub trait Player: Send {
-    /// Its name in reports and game records.
+    /// Returns its name in reports and game records.
     fn name(&self) -> &str;
 
     /// Prepares for another game, and restarts the engine if it had failed.
     ///
     /// # Errors
-    /// A [`Failure`] when the engine cannot be made ready.
+    /// A [`Failure`] when the engine cannot be prepared.
     fn new_game(&mut self, chess960: bool) -> Result<(), Failure>;
 
-    /// Takes in the position in which it is to choose next, before its clock starts; `choose` does so itself otherwise.
+    /// Sends the position in which it is to choose next, before its clock starts; otherwise `choose` does so itself.
     ///
     /// # Errors
-    /// A [`Failure`] as of `choose`.
+    /// A [`Failure`] as for `choose`.
     fn prepare(&mut self, _game: &GameSoFar, _limits: &Limits) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Chooses a move; the caller measures the time. `deadline` is when an engine counts as hung,
-    /// well after any limit in `limits`.
+    /// Chooses a move; the caller measures the time. `deadline` is the time after which an engine counts as hung, well
+    /// beyond any limit in `limits`.
     ///
     /// # Errors
     /// A [`Failure`]; the player can be used again after [`new_game`](Self::new_game).

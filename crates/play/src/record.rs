@@ -1,4 +1,4 @@
-//! What the folder of a match holds, read while the match may be under way.
+//! Contents of the folder of a match, read while the match may be in progress.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,22 +18,22 @@ pub struct PlayedPair {
     pub half_points: usize,
     /// Half points of White, who was A in one game and B in the other, 0 to 4.
     pub white_half_points: usize,
-    /// Where both games began: the moves of the opening, after a FEN if they do not begin with the initial position.
+    /// Start of both games: the moves of the opening, after a FEN if they do not begin with the initial position.
     pub opening: String,
 }
 
-/// A match as its folder has it.
+/// A match as stored in its folder.
 #[derive(Clone, Debug)]
 pub struct MatchRecord {
-    /// What is played.
+    /// Configuration of the match.
     pub config: MatchConfig,
-    /// The pairs that count, in order: those before the first that is missing, up to the one that decided the test.
+    /// The pairs that count, in order: those before the first missing one, up to the one that decided the test.
     pub pairs: Vec<PlayedPair>,
-    /// Their sums.
+    /// Their tally.
     pub tally: Tally,
-    /// Whether a sequential test has come to its end.
+    /// True if a sequential test has decided.
     pub decided: bool,
-    /// Pairs that are finished but do not count.
+    /// Finished pairs that do not count yet.
     pub ahead: u64,
 }
 
@@ -41,12 +41,12 @@ impl MatchRecord {
     /// Reads the journal of a match.
     ///
     /// # Errors
-    /// [`Error::Input`](gputexel_io::Error::Input) when the folder is not that of a match, or the journal is damaged;
-    /// [`Error::Io`](gputexel_io::Error::Io).
+    /// [`Error::Input`](gputexel_io::Error::Input) when the folder is not that of a match, or the journal is
+    /// damaged; [`Error::Io`](gputexel_io::Error::Io).
     pub fn read(folder: &Path) -> Result<Self> {
         let mut finished: BTreeMap<u64, PairSummary> = BTreeMap::new();
         let config: MatchConfig = read_pairs(folder, |mut pair: PairSummary| {
-            // Of the games nothing but the opening is looked at.
+            // Only the openings of the games are needed.
             pair.pgn = opening(&pair.pgn);
             finished.entry(pair.pair).or_insert(pair);
         })?;
@@ -72,14 +72,14 @@ impl MatchRecord {
         Ok(record)
     }
 
-    /// Whether all games that were asked for at its beginning are played, or the test is decided.
+    /// Returns true if all games requested at its beginning are played, or the test has decided.
     pub fn is_finished(&self) -> bool {
         self.decided || self.tally.games() >= self.config.games
     }
 }
 
-/// The opening of the first game in a text: what is known of the start, and the moves without a comment, which engines'
-/// have.
+/// Returns the opening of the first game in a text: its start, and the moves without a comment, since engines' moves
+/// have one.
 fn opening(pgn: &str) -> String {
     let (tags, moves) = pgn.split_once("\n\n").unwrap_or(("", pgn));
     let fen = tags.lines().find_map(|line| line.strip_prefix("[FEN \"")?.strip_suffix("\"]"));

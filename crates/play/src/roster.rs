@@ -1,8 +1,8 @@
 //! Engines by name: the file `engines.toml`.
 //!
-//! A table for each engine: `command`, and, where they are needed, `protocol` (`uci`, or `xboard`), `name` and `options`. The first file
-//! that has the name counts: the one in `GPUTEXEL_ENGINES`, if that is set, and no other; else `engines.toml` in the current folder, and then
-//! in the folder `gputexel` where the system keeps settings (`~/.config` on Linux).
+//! A table for each engine: `command`, and, where needed, `protocol` (`uci`, or `xboard`), `name` and `options`. The
+//! first file that contains the name is used: only the one in `GPUTEXEL_ENGINES`, if that is set; else `engines.toml`
+//! in the current folder, and then in `gputexel` in the system's folder for settings (`~/.config` on Linux).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use super::client::EngineCommand;
 use super::contestant::Side;
 use gputexel_io::{Error, Result, SETTINGS_BYTES, absolute, read_whole};
 
-/// The file's name.
+/// File name.
 const FILE: &str = "engines.toml";
 
-/// The variable that names another file.
+/// Environment variable with the path of another file.
 const VARIABLE: &str = "GPUTEXEL_ENGINES";
 
-/// One engine.
+/// Entry of one engine.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -50,17 +50,16 @@ enum Value {
 }
 
 impl Side {
-    /// An engine of `engines.toml` by its name there, see [`files`](engine_files).
+    /// Returns an engine of `engines.toml` by its name there, see [`files`](engine_files).
     ///
     /// # Errors
-    /// [`Error::Usage`] for a name that no file has, naming the files; [`Error::Input`] for a file that cannot be
-    /// understood, naming the line.
+    /// [`Error::Usage`] for an unknown name, naming the files; [`Error::Input`] for a file that cannot be parsed,
+    /// naming the line.
     pub fn named(name: &str) -> Result<Self> {
         Self::named_in(name, &engine_files())
     }
 
-    /// An engine by its name in files of that kind, the first of which that has the name counts; those that do not
-    /// exist are passed over.
+    /// Returns an engine by its name from the first of the files that contains it; missing files are skipped.
     ///
     /// # Errors
     /// As for [`named`](Self::named).
@@ -83,7 +82,7 @@ impl Side {
     }
 }
 
-/// The files that are looked through for engines by name, in this order, whether they exist or not.
+/// Returns the files that are searched for engines by name, in this order, whether they exist or not.
 pub fn engine_files() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         return vec![PathBuf::from(path)];
@@ -102,7 +101,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Entry>> {
     })
 }
 
-/// What plays; paths begin at the folder of the file.
+/// Returns the side; paths are relative to the folder of the file.
 fn side(entry: Entry, path: &Path) -> Result<Side> {
     let mut command: EngineCommand = entry.command.parse()?;
     if command.program.is_relative() && command.program.components().count() > 1 {

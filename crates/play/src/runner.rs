@@ -1,9 +1,8 @@
-//! A match: pairs of games, several at a time, until there are enough or a test has decided.
+//! A match: pairs of games, several in parallel, until there are enough or a test has decided.
 //!
-//! Owns the order in which results count, and when to stop; the threads are those of
-//! [`scheduler`](super::scheduler). What counts are the pairs from the first on without a gap: were pairs
-//! counted as they are finished, short games would come first and bias a sequential test, and the result
-//! would depend on the machine.
+//! Owns the order in which results count, and when to stop; the threads are those of [`scheduler`](super::scheduler).
+//! Only the contiguous pairs from the first on count. If pairs were counted as they are finished, short games would
+//! come first and bias a sequential test, and the result would depend on the machine.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -18,71 +17,70 @@ use super::statistics::{Sprt, SprtState};
 use super::tally::{PairSummary, Tally};
 use gputexel_io::{Error, Result};
 
-/// How often an engine is started in vain before the match is given up.
+/// Number of attempts to start an engine before the match is aborted.
 const STARTS: u32 = 3;
 
-/// What is played.
+/// Settings of a match.
 #[derive(Clone, Debug)]
 pub struct MatchSettings {
     /// Names of A and B in games and reports.
     pub names: [String; 2],
     /// Event and date for the tags of games.
     pub event: String,
-    /// `2026.01.31`.
+    /// Date, such as `2026.01.31`.
     pub date: String,
     /// The rules of every game.
     pub rules: Rules,
-    /// Pairs at most.
+    /// Maximum number of pairs.
     pub pairs: u64,
-    /// Games at a time.
+    /// Number of games in parallel.
     pub concurrency: usize,
-    /// When to stop early.
+    /// Test for stopping early.
     pub sprt: Option<Sprt>,
-    /// Games that may end by failing engines before the match is given up.
+    /// Number of games that may end by engine failures before the match is aborted.
     pub max_failures: u64,
 }
 
-/// Makes the players: A's for 0, B's for 1; called once for each of the games at a time.
+/// Creates the players: A's for 0, B's for 1; called once for each of the parallel games.
 pub type MakePlayer<'a> = dyn Fn(usize) -> Result<Box<dyn Player>> + Sync + 'a;
 
-/// Told of pairs as they are finished.
+/// Receives pairs as they are finished.
 pub trait Observer: Send {
-    /// A pair was finished, in no particular order; store it.
+    /// Stores a finished pair; called in no particular order.
     ///
     /// # Errors
-    /// Anything that makes going on pointless.
+    /// Any error that makes continuing pointless.
     fn finished(&mut self, pair: &PairSummary) -> Result<()>;
 
-    /// What counts has changed.
+    /// Called when the tally has changed.
     fn counted(&mut self, tally: &Tally);
 }
 
-/// Why a match ended.
+/// Reason why a match ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// All pairs are played.
     AllPlayed,
     /// The sequential test has decided.
     Decided(SprtState),
-    /// The user asked for it.
+    /// Cancelled by the user.
     Cancelled,
-    /// An engine failed too often; the sentence says which and how.
+    /// An engine failed too often; a sentence with details.
     Failures(String),
 }
 
-/// What came of a match.
+/// Result of a match.
 #[derive(Clone, Debug)]
 pub struct MatchResult {
-    /// The pairs that count.
+    /// Tally of the pairs that count.
     pub tally: Tally,
-    /// Why it ended.
+    /// Reason for its end.
     pub stop: Stop,
-    /// Pairs that are finished but do not count, because earlier ones are missing or because the
-    /// sequential test had decided.
+    /// Finished pairs that do not count, because earlier ones are missing or because the sequential test had decided.
     pub ahead: u64,
 }
 
-/// Counts pairs in their order.
+/// Counts pairs in order.
 struct Counting<'a> {
     settings: &'a MatchSettings,
     observer: &'a mut dyn Observer,
@@ -129,13 +127,13 @@ impl Counting<'_> {
     }
 }
 
-/// Plays a match, going on behind the pairs in `done`.
+/// Plays a match, continuing after the pairs in `done`.
 ///
-/// The result depends on the settings, the openings and the players alone, not on `concurrency`,
-/// as long as the players' moves do not depend on time.
+/// The result depends only on the settings, the openings and the players, not on `concurrency`, as long as the players'
+/// moves do not depend on time.
 ///
 /// # Errors
-/// What `make` or the observer reports; [`Error::Input`] when an engine cannot be started.
+/// Errors of `make` or the observer; [`Error::Input`] when an engine cannot be started.
 pub fn run_match(
     settings: &MatchSettings,
     openings: &Openings,
@@ -150,10 +148,10 @@ pub fn run_match(
     })
 }
 
-/// Has a match played elsewhere by these sides; otherwise as [`run_match`].
+/// Lets these sides play a match elsewhere; otherwise as [`run_match`].
 ///
 /// # Errors
-/// What the dispatcher or the observer reports.
+/// Errors of the dispatcher or the observer.
 pub fn dispatch_match(
     settings: &MatchSettings,
     openings: &Openings,
@@ -172,7 +170,7 @@ pub fn dispatch_match(
     })
 }
 
-/// Counts the pairs in `done` and those that `play` plays, so many at a time.
+/// Counts the pairs in `done` and those that `play` plays in parallel.
 fn conduct<'a>(
     settings: &'a MatchSettings,
     done: BTreeMap<u64, PairSummary>,
@@ -221,13 +219,13 @@ impl Players for MatchPlayers<'_> {
     }
 }
 
-/// Pairs by their numbers, those that are known left out.
+/// Pairs by number, without those already known.
 struct MatchSchedule<'a> {
     counting: Counting<'a>,
-    /// Pairs that are finished, sorted.
+    /// Finished pairs, sorted.
     known: Vec<u64>,
     next: u64,
-    /// A pair could not be stored.
+    /// True if a pair could not be stored.
     is_broken: bool,
 }
 
@@ -245,7 +243,7 @@ impl Schedule for MatchSchedule<'_> {
     }
 
     fn finished(&mut self, _: usize, pair: u64, record: &PairRecord) -> Result<bool> {
-        // What comes after the end is wanted no more.
+        // Results that arrive after the end are dropped.
         if self.is_broken || self.counting.stop.is_some() {
             return Ok(false);
         }
@@ -272,7 +270,7 @@ impl Schedule for MatchSchedule<'_> {
     }
 }
 
-/// Both games of a pair.
+/// Formats both games of a pair.
 fn pair_pgn(settings: &MatchSettings, pair: u64, record: &PairRecord) -> String {
     let MatchSettings { names: [a, b], event, date, rules, .. } = settings;
     let [control_a, control_b] = rules.time_controls;

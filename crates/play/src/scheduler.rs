@@ -1,10 +1,9 @@
-//! Pairs of games or single ones, several at a time: the threads that matches, tuning runs and self-play
-//! share. What is said of pairs below goes for whatever [`Encounter`] a schedule has.
+//! Threads that play pairs of games or single ones in parallel, used by matches, tuning runs and self-play. "Pair"
+//! below stands for any [`Encounter`] of a schedule.
 //!
-//! Owns the threads, their players, and when they end; [`dispatch_pairs`] has a thread wait for each pair that
-//! others play. Which pair comes next, and what becomes of a
-//! finished one, is decided by a [`Schedule`], which one thread at a time calls; what it decides may
-//! therefore depend on all that was finished before.
+//! Owns the threads, their players, and when they end; [`dispatch_pairs`] uses a thread to wait for each pair that
+//! others play. A [`Schedule`] decides which pair comes next, and handles finished ones. Only one thread calls it at a
+//! time, so its decisions may depend on everything finished before.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -16,58 +15,58 @@ use super::openings::Opening;
 use super::player::{Failure, Player};
 use gputexel_io::{Error, Result};
 
-/// Stack of a thread that plays: in-process searches recurse.
+/// Stack size of a playing thread: in-process searches recurse.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Threads at most.
+/// Maximum number of threads.
 const MAX_THREADS: u64 = 4096;
 
-/// How often cancellation is looked for, and the watcher called.
+/// Interval at which cancellation is checked and the watcher called.
 const PULSE: Duration = Duration::from_millis(50);
 
-/// Makes the players of each thread, and gets them ready for a pair.
+/// Creates the players of each thread, and prepares them for a pair.
 pub trait Players: Sync {
-    /// What is known of a pair before it is played.
+    /// Description of a pair before it is played.
     type Pair: Send;
-    /// A player with whatever is needed to change its settings between pairs.
+    /// A player with everything needed to change its settings between pairs.
     type Player;
 
-    /// A player of a side: 0 for A or plus, 1 for B or minus. Called once in each thread.
+    /// Creates a player of a side: 0 for A or plus, 1 for B or minus. Called once in each thread.
     ///
     /// # Errors
     /// Engines that cannot be started; [`Error::Interrupted`] ends the thread without an error.
     fn make(&self, side: usize) -> Result<Self::Player>;
 
-    /// Gets the players ready for a pair, and says where it begins.
+    /// Prepares the players for a pair, and returns its opening.
     ///
     /// # Errors
-    /// Settings that an engine refuses; they end the whole.
+    /// Settings that an engine refuses; they end everything.
     fn set_up(&self, players: &mut [Self::Player; 2], pair: &Self::Pair) -> Result<Opening>;
 
-    /// The player as the rules of games see it.
+    /// Returns the player as the rules of games see it.
     fn as_player(player: &mut Self::Player) -> &mut dyn Player;
 }
 
-/// Decides what is played next, and what becomes of it.
+/// Decides what is played next, and handles results.
 pub trait Schedule: Send {
-    /// What is known of a pair before it is played.
+    /// Description of a pair before it is played.
     type Pair: Send;
-    /// What is known of it afterwards.
+    /// Result of a pair.
     type Record: Encounter;
 
-    /// The next pair to play; `None` ends the thread that asks.
+    /// Returns the next pair to play; `None` ends the calling thread.
     fn next(&mut self) -> Option<Self::Pair>;
 
-    /// A pair was played to its end by a thread, counted from 1. Returns whether more are wanted.
+    /// Handles a pair that was played to its end by a thread, counted from 1. Returns true if more are wanted.
     ///
     /// # Errors
-    /// Anything that makes going on pointless.
+    /// Any error that makes continuing pointless.
     fn finished(&mut self, thread: usize, pair: Self::Pair, record: &Self::Record) -> Result<bool>;
 
-    /// An engine could not be made ready for a pair, for the `attempts`th time in a row in this thread.
+    /// Handles an engine that could not be prepared for a pair, for the `attempts`th time in a row in this thread.
     ///
     /// # Errors
-    /// Anything that makes going on pointless.
+    /// Any error that makes continuing pointless.
     fn not_ready(
         &mut self,
         pair: Self::Pair,
@@ -75,39 +74,39 @@ pub trait Schedule: Send {
         attempts: u32,
     ) -> Result<NextStep<Self::Pair>>;
 
-    /// A pair will not be played to its end, because no more games are wanted.
+    /// Handles a pair that will not be played to its end, because no more games are wanted.
     ///
     /// # Errors
-    /// Anything that makes going on pointless.
+    /// Any error that makes continuing pointless.
     fn cancelled(&mut self, pair: Self::Pair) -> Result<()>;
 }
 
-/// An engine that could not be made ready.
+/// An engine that could not be prepared.
 #[derive(Clone, Debug)]
 pub struct Unready {
     /// Its side, 0 or 1.
     pub side: usize,
     /// Its name.
     pub name: String,
-    /// What it reported.
+    /// Its failure.
     pub failure: Failure,
 }
 
-/// How a thread goes on after an engine was not ready.
+/// Next action of a thread after an engine was not ready.
 pub enum NextStep<P> {
-    /// It plays the same pair.
+    /// Play the same pair.
     Retry(P),
-    /// It asks for the next pair.
+    /// Request the next pair.
     Ask,
-    /// No more games are wanted.
+    /// End: no more games are wanted.
     End,
 }
 
-/// Plays pairs with so many threads until the schedule has no more or `cancel` is set; games under way
-/// are broken off then. `watch` sees the schedule about twenty times a second, from the calling thread.
+/// Plays pairs with several threads until the schedule has no more or `cancel` is set; games in progress are aborted
+/// then. `watch` is called with the schedule about twenty times per second, from the calling thread.
 ///
 /// # Errors
-/// The first that the players or the schedule report; those of starting threads.
+/// The first error of the players or the schedule; errors of starting threads.
 pub fn play_pairs<P, S>(
     players: &P,
     schedule: &mut S,
@@ -123,11 +122,11 @@ where
     run_threads(&Here { players, rules }, schedule, threads, cancel, watch)
 }
 
-/// Has pairs played elsewhere, so many at a time, until the schedule has no more or `cancel` is set. `assign`
-/// says what there is to play. `watch` is that of [`play_pairs`].
+/// Lets pairs be played elsewhere, several in parallel, until the schedule has no more or `cancel` is set. `assign`
+/// describes a pair. `watch` is as in [`play_pairs`].
 ///
 /// # Errors
-/// The first that the dispatcher, `assign` or the schedule report; those of starting threads.
+/// The first error of the dispatcher, `assign` or the schedule; errors of starting threads.
 pub fn dispatch_pairs<S: Schedule>(
     dispatcher: &dyn Dispatcher,
     assign: &Assign<'_, S::Pair>,
@@ -139,30 +138,30 @@ pub fn dispatch_pairs<S: Schedule>(
     run_threads(&Elsewhere { dispatcher, assign }, schedule, pairs, cancel, watch)
 }
 
-/// Says what there is to play in a pair.
+/// Describes the games of a pair.
 pub type Assign<'a, P> = dyn Fn(&P) -> Result<Assignment> + Sync + 'a;
 
-/// Where pairs are played.
+/// Place where pairs are played.
 trait Boards<P, R>: Sync {
-    /// What a thread keeps between pairs.
+    /// State that a thread keeps between pairs.
     type Board;
 
-    /// Called once in each thread.
+    /// Creates the state; called once in each thread.
     fn set_up(&self) -> Result<Self::Board>;
 
-    /// Waits until a pair can be played; false when none will be because `over` is set.
+    /// Waits until a pair can be played; returns false if `over` is set.
     fn wait(&self, over: &AtomicBool) -> bool;
 
-    /// There is no pair to play after all.
+    /// Frees the place, because there is no pair to play.
     fn free(&self) {}
 
     /// Plays a pair.
     fn play(&self, board: &mut Self::Board, pair: &P, over: &AtomicBool) -> Result<Outcome<R>>;
 }
 
-/// What became of a pair.
+/// Outcome of a pair.
 enum Outcome<R> {
-    /// It was played; what is called once the schedule has it.
+    /// It was played; with a function to call once the schedule has it.
     Played(R, Option<Box<dyn FnOnce() + Send>>),
     Cancelled,
     NotReady(Unready),
@@ -274,7 +273,7 @@ where
     shared.outcome
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'s, S> {
     schedule: &'s mut S,
     outcome: Result<()>,
@@ -289,18 +288,18 @@ impl<S> Shared<'_, S> {
     }
 }
 
-/// A thread that panicked has not left a change half done: pairs are told in one piece.
+/// Locks a mutex; a thread that panicked has not left a change half done, since pairs are reported as a whole.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One thread: one pair after the other.
+/// One thread, which plays one pair after the other.
 struct Worker<'a, 's, B, S> {
     boards: &'a B,
     shared: &'a Mutex<Shared<'s, S>>,
     /// Set when no more games are wanted.
     over: &'a AtomicBool,
-    /// From 1.
+    /// Counted from 1.
     number: usize,
 }
 
@@ -318,7 +317,7 @@ where
 
     fn work(&self) -> Result<()> {
         let mut board = match self.boards.set_up() {
-            // It is called off before this thread has played.
+            // Cancelled before this thread has played.
             Err(Error::Interrupted(_)) => return Ok(()),
             made => made?,
         };

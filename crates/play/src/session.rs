@@ -1,4 +1,4 @@
-//! A match from its preparation to its end, with the files that it leaves.
+//! A match from its preparation to its end, with its files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ use super::time_control::TimeControl;
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{Error, Result, RunFolder, RunLog, StopFlag};
 
-/// The games' file in the folder of a match.
+/// File name of the games in the folder of a match.
 const GAMES_FILE: &str = "games.pgn";
 
-/// Sees the sums of a match grow.
+/// Receives the tally of a match.
 pub(super) type Observe<'a> = Box<dyn FnMut(&Tally) + Send + 'a>;
 
-/// A match that is ready to begin, or to be resumed: engines were tried and openings read.
+/// A match that is ready to begin or resume: engines were tested and openings read.
 ///
 /// ```
 /// use gputexel_play::Match;
@@ -52,7 +52,7 @@ pub struct Match<'a> {
     dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
-/// Where a match is recorded.
+/// Place where a match is recorded.
 struct Place {
     folder: RunFolder,
     journal: RunLog<PairSummary>,
@@ -125,38 +125,37 @@ impl<'a> Match<'a> {
         Ok(Self { config, settings, openings, contestants, warnings, stop, done, place, observe, dispatcher })
     }
 
-    /// What is played, as the journal keeps it.
+    /// Returns the configuration, as stored in the journal.
     pub fn config(&self) -> &MatchConfig {
         &self.config
     }
 
-    /// What is played, as the runner has it.
+    /// Returns the settings, as used by the runner.
     pub fn settings(&self) -> &MatchSettings {
         &self.settings
     }
 
-    /// What is worth knowing before the match begins, a sentence each.
+    /// Returns warnings to show before the match begins, one sentence each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Parameter files that the sides play with.
+    /// Returns the parameter files of the sides.
     pub fn parameter_files(&self) -> Vec<&Path> {
         let files = self.config.engines.iter().filter(|engine| engine.checksum.is_some());
         files.map(|engine| Path::new(&engine.source)).collect()
     }
 
-    /// Pairs that an earlier process played.
+    /// Returns the number of pairs that earlier processes played.
     pub fn known_pairs(&self) -> u64 {
         self.done.len() as u64
     }
 
-    /// Makes the folder, or with `None` a dated one under `runs`, in which every pair is kept as it is
-    /// finished, so that the match can be [resumed](Self::resume): `match.jsonl`, and `games.pgn` unless games
-    /// go elsewhere.
+    /// Creates the folder, or with `None` a dated one under `runs`, in which every finished pair is kept, so that the
+    /// match can be [resumed](Self::resume): `match.jsonl`, and `games.pgn` unless games go elsewhere.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it has something in it, unless `overwrite` is set, or the parameters of a side;
+    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or when it contains the parameters of a side;
     /// [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
         if let Some(path) = path {
@@ -169,29 +168,29 @@ impl<'a> Match<'a> {
         Ok(())
     }
 
-    /// The folder in which the match is kept.
+    /// Returns the folder in which the match is kept.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.place.as_ref().map(|place| &place.folder)
     }
 
-    /// Shows the sums of the match after each pair that counts.
+    /// Sets an observer that is called with the tally after each pair that counts.
     pub fn observe(&mut self, observer: impl FnMut(&Tally) + Send + 'a) {
         self.observe = Some(Box::new(observer));
     }
 
-    /// Has the pairs played elsewhere instead of in this process, so many at a time.
+    /// Lets the pairs be played elsewhere instead of in this process, `pairs` in parallel.
     pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, pairs: usize) {
         let crowding = crowding(&self.settings.rules, self.settings.concurrency);
         self.warnings.retain(|warning| Some(warning) != crowding.as_ref());
         (self.dispatcher, self.settings.concurrency) = (Some(dispatcher), pairs);
     }
 
-    /// Plays what is missing. How it ended is in the result: also a match that was stopped, or given up
-    /// because engines failed, has one.
+    /// Plays the missing pairs. The result includes the reason for the end: a match that was stopped, or aborted
+    /// because engines failed, also has one.
     ///
     /// # Errors
-    /// Those of starting engines and of writing files, and [`Error::Input`] when the folder was removed
-    /// or replaced meanwhile.
+    /// Errors of starting engines and of writing files, and [`Error::Input`] when the folder was removed or replaced
+    /// meanwhile.
     pub fn run(self) -> Result<FinishedMatch> {
         let Self { config, settings, openings, contestants, stop, done, place, observe, dispatcher, .. } =
             self;
@@ -220,14 +219,14 @@ impl<'a> Match<'a> {
         };
         let seconds = begin.elapsed().as_secs_f64();
         let Recorder { journal, games, kept, .. } = recorder;
-        // Games that are there are worth writing whatever else went wrong, if they are still there.
+        // Finished games are worth writing even after an error, if they are still there.
         journal.as_ref().map_or(Ok(()), RunLog::check)?;
         games.map_or(Ok(()), GamesFile::finish)?;
         Ok(FinishedMatch { config, settings, openings, result: result?, seconds, folder, pgn, kept })
     }
 }
 
-/// Resumes a match; see [`Match::resume`].
+/// Builder of a resumed match; see [`Match::resume`].
 #[must_use]
 pub struct ResumeBuilder<'a> {
     place: Place,
@@ -239,41 +238,41 @@ pub struct ResumeBuilder<'a> {
 }
 
 impl<'a> ResumeBuilder<'a> {
-    /// Another number of games, no fewer than were played.
+    /// Sets another number of games, at least as many as were played.
     pub fn games(mut self, games: impl Into<Option<u64>>) -> Self {
         self.config.games = games.into().unwrap_or(self.config.games);
         self
     }
 
-    /// Games that may end by failing engines before the match is given up.
+    /// Sets the number of games that may end by engine failures before the match is aborted.
     pub fn max_failures(mut self, games: impl Into<Option<u64>>) -> Self {
         self.config.max_failures = games.into().unwrap_or(self.config.max_failures);
         self
     }
 
-    /// Pairs at a time; as many as there are cores, unless said otherwise.
+    /// Sets the number of pairs in parallel; the number of cores by default.
     pub fn concurrency(mut self, pairs: impl Into<Option<usize>>) -> Self {
         self.concurrency = pairs.into();
         self
     }
 
-    /// Ends the match once the flag is set; what is finished is kept.
+    /// Ends the match once the flag is set; finished pairs are kept.
     pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
         self.stop = flag.into();
         self
     }
 
-    /// Shows the sums of the match after each pair that counts.
+    /// Sets an observer that is called with the tally after each pair that counts.
     pub fn observe(mut self, observer: impl FnMut(&Tally) + Send + 'a) -> Self {
         self.observe = Some(Box::new(observer));
         self
     }
 
-    /// Opens engines and openings, which have to be those that the match began with.
+    /// Opens engines and openings, which must be those that the match began with.
     ///
     /// # Errors
-    /// [`Error::Setting`] for fewer games than were played; [`Error::Input`] for files that have changed;
-    /// those of [`MatchBuilder::build`](crate::MatchBuilder::build).
+    /// [`Error::Setting`] for fewer games than were played; [`Error::Input`] for files that have changed; errors of
+    /// [`MatchBuilder::build`](crate::MatchBuilder::build).
     pub fn build(self) -> Result<Match<'a>> {
         let played = 2 * self.done.len() as u64;
         if self.config.games < played {
@@ -285,16 +284,13 @@ impl<'a> ResumeBuilder<'a> {
         Ok(Match { done: self.done, place: Some(self.place), observe: self.observe, ..prepared })
     }
 
-    /// Plays what is missing.
-    ///
-    /// # Errors
-    /// Those of [`build`](Self::build) and [`Match::run`].
+    /// Plays the missing pairs.
     pub fn run(self) -> Result<FinishedMatch> {
         self.build()?.run()
     }
 }
 
-/// Stores and shows what is finished.
+/// Stores and shows finished pairs.
 struct Recorder<'a> {
     journal: Option<RunLog<PairSummary>>,
     games: Option<GamesFile>,
@@ -321,7 +317,7 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// A match that has ended, for whatever reason.
+/// A match that has ended, for any reason.
 #[derive(Clone, Debug)]
 pub struct FinishedMatch {
     config: MatchConfig,
@@ -335,32 +331,32 @@ pub struct FinishedMatch {
 }
 
 impl FinishedMatch {
-    /// What was played, as the journal keeps it.
+    /// Returns the configuration, as stored in the journal.
     pub fn config(&self) -> &MatchConfig {
         &self.config
     }
 
-    /// What was played, as the runner has it.
+    /// Returns the settings, as used by the runner.
     pub fn settings(&self) -> &MatchSettings {
         &self.settings
     }
 
-    /// Where games began.
+    /// Returns the openings of the games.
     pub fn openings(&self) -> &Openings {
         &self.openings
     }
 
-    /// What came of it, and why it ended.
+    /// Returns the result, with the reason for the end.
     pub fn result(&self) -> &MatchResult {
         &self.result
     }
 
-    /// What looks wrong with the engines, a sentence each.
+    /// Returns hints at problems with the engines, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         (0..2).filter_map(|engine| self.hint(engine)).collect()
     }
 
-    /// Whether an engine seems not to keep to its limit of nodes.
+    /// Returns a hint if an engine seems to exceed its node limit.
     fn hint(&self, engine: usize) -> Option<String> {
         let TimeControl::Nodes(limit) = self.settings.rules.time_controls[engine] else { return None };
         if self.config.engines[engine].kind == EngineKind::BuiltIn {
@@ -369,7 +365,7 @@ impl FinishedMatch {
         let (tally, name) = (&self.result.tally, &self.settings.names[engine]);
         let each = tally.nodes[engine] / tally.moves[engine].max(1);
         let hung = tally.ends.contains_key(&End::Hung) && tally.failures[engine] > 0;
-        // Many engines look at their limits every few thousand nodes.
+        // Many engines check their limits only every few thousand nodes.
         if each > 2 * limit + 5000 {
             return Some(format!(
                 "{name} reports {each} nodes per move at {limit}: it seems to ignore 'go nodes'; depth and time may do"
@@ -378,38 +374,38 @@ impl FinishedMatch {
         hung.then(|| format!("{name} may hang because it does not know 'go nodes'; depth and time may do"))
     }
 
-    /// Whether every game was decided by an engine that failed, so that the result says nothing.
+    /// Returns true if every game was decided by an engine failure, so that the result is meaningless.
     pub fn is_all_failed(&self) -> bool {
         let tally = &self.result.tally;
         tally.games() > 0 && tally.failures.iter().sum::<u64>() == tally.games()
     }
 
-    /// Seconds that this process played.
+    /// Returns the playing time of this process, seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// The folder that it was recorded in.
+    /// Returns the folder in which it was recorded.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// The file that the games are in.
+    /// Returns the file of the games.
     pub fn pgn(&self) -> Option<&Path> {
         self.pgn.as_deref()
     }
 
-    /// Games that are finished, those that do not count included.
+    /// Returns the number of finished games, including those that do not count.
     pub fn played_games(&self) -> u64 {
         self.result.tally.games() + 2 * self.result.ahead
     }
 
     /// Writes a match that was not recorded while it was played: its journal, from which it can be
-    /// [resumed](Match::resume), and `games.pgn`, into a folder that is made if it is not there.
+    /// [resumed](Match::resume), and `games.pgn`, into a folder that is created if necessary.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a match that is in a folder already, and for a folder that has something in it;
-    /// [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Usage`] for a match that already has a folder, and for a folder that is not empty; [`Error::Busy`] when
+    /// it is being written; [`Error::Io`].
     pub fn write_to(&self, folder: impl AsRef<Path>) -> Result<()> {
         let Some(pairs) = &self.kept else {
             let place = self.folder.as_deref().unwrap_or(Path::new(".")).display();
@@ -427,7 +423,7 @@ impl FinishedMatch {
     }
 }
 
-/// Refuses odd numbers of games and none; `setting` is what the number is called.
+/// Refuses zero or an odd number of games; `setting` is the name of the setting.
 ///
 /// # Errors
 /// [`Error::Setting`].
@@ -438,7 +434,7 @@ pub fn check_games(setting: &'static str, games: u64) -> Result<()> {
     Err(Error::setting(setting, games, "games are played in pairs, so the number must be even and positive"))
 }
 
-/// Games at a time: as many as there are cores, unless said otherwise.
+/// Returns the number of games in parallel: the number of cores by default.
 ///
 /// # Errors
 /// [`Error::Setting`], named `concurrency`, for 0.
@@ -449,10 +445,10 @@ pub fn check_concurrency(asked: Option<usize>) -> Result<usize> {
     }
 }
 
-/// Seconds that can be waited for: more than 0 and at most a day.
+/// Converts seconds to a deadline: more than 0 and at most a day.
 ///
 /// # Errors
-/// [`Error::Setting`], named `deadline`, for others.
+/// [`Error::Setting`], named `deadline`, for other values.
 pub fn deadline_from_seconds(seconds: f64) -> Result<Duration> {
     let deadline = Duration::try_from_secs_f64(seconds).ok();
     deadline
@@ -460,7 +456,7 @@ pub fn deadline_from_seconds(seconds: f64) -> Result<Duration> {
         .ok_or_else(|| Error::setting("deadline", seconds, "expected seconds, more than 0 and at most a day"))
 }
 
-/// What is worth knowing before so many games are played at a time from a book.
+/// Returns warnings about playing games in parallel with these rules from a book.
 pub fn warnings(rules: &Rules, concurrency: usize, book: Option<&Book>) -> Vec<String> {
     let mut warnings: Vec<String> = crowding(rules, concurrency).into_iter().collect();
     if let Some(book) = book {
@@ -473,7 +469,7 @@ pub fn warnings(rules: &Rules, concurrency: usize, book: Option<&Book>) -> Vec<S
     warnings
 }
 
-/// The warning of more games at a time than this machine has cores for, where engines play on time.
+/// Returns a warning if more games are played in parallel than this machine has cores, and engines play on time.
 pub fn crowding(rules: &Rules, concurrency: usize) -> Option<String> {
     let cores = cores();
     (concurrency > cores && rules.time_controls.iter().any(TimeControl::is_timed)).then(|| {
@@ -483,7 +479,7 @@ pub fn crowding(rules: &Rules, concurrency: usize) -> Option<String> {
     })
 }
 
-/// Cores that this process may use.
+/// Returns the number of cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

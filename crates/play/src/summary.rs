@@ -1,4 +1,4 @@
-//! What came of a match, for machines.
+//! Machine-readable result of a match.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::runner::Stop;
 use super::session::FinishedMatch;
 use super::statistics::{EloModel, SprtState};
 
-/// A finished match in one object; its JSON is what `--json` prints. All results are from A's view.
+/// Result of a finished match, printed as JSON by `--json`. All results are from A's view.
 #[derive(Clone, Debug, Serialize)]
 pub struct MatchSummary<'a> {
     /// Games that count.
@@ -37,7 +37,7 @@ pub struct MatchSummary<'a> {
     pub los: f64,
     /// The sequential test, if there was one.
     pub sprt: Option<SprtSummary>,
-    /// Why the match ended: `all-played`, `sprt`, `cancelled` or `failures`.
+    /// Reason for the end: `all-played`, `sprt`, `cancelled` or `failures`.
     pub stop: &'static str,
     /// Games that White won.
     pub white_wins: u64,
@@ -51,67 +51,67 @@ pub struct MatchSummary<'a> {
     pub engines: [EngineSummary<'a>; 2],
     /// The book, if there was one.
     pub openings: Option<&'a Path>,
-    /// Its openings.
+    /// Number of its openings.
     pub openings_count: Option<usize>,
-    /// Its lines or games that cannot be used.
+    /// Number of its unusable lines or games.
     pub openings_bad: Option<u64>,
     /// Seed of the openings.
     pub seed: u64,
-    /// Seconds that this process played.
+    /// Playing time of this process, seconds.
     pub seconds: f64,
     /// The folder of the match.
     pub folder: Option<&'a Path>,
     /// The file of its games.
     pub pgn: Option<&'a Path>,
-    /// Pairs that are finished but do not count.
+    /// Finished pairs that do not count.
     pub finished_ahead: u64,
-    /// What looks wrong with the engines, a sentence each.
+    /// Hints at problems with the engines, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
 }
 
-/// Where a sequential test stands.
+/// State of a sequential test.
 #[derive(Clone, Debug, Serialize)]
 pub struct SprtSummary {
     /// Elo of the first hypothesis.
     pub elo0: f64,
     /// Elo of the second.
     pub elo1: f64,
-    /// In which Elo they are.
+    /// Kind of Elo.
     pub model: EloModel,
     /// Log-likelihood ratios at which the test decides.
     pub bounds: [f64; 2],
     /// The log-likelihood ratio.
     pub llr: f64,
-    /// What it says.
+    /// Its conclusion.
     pub state: SprtState,
 }
 
-/// What an engine did.
+/// Statistics of an engine.
 #[derive(Clone, Debug, Serialize)]
 pub struct EngineSummary<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it could spend, such as `nodes=5000`.
+    /// Its limit, such as `nodes=5000`.
     pub limit: &'a str,
     /// Nodes that it reported.
     pub nodes: u64,
     /// Moves that it chose.
     pub moves: u64,
-    /// Seconds that it took for them.
+    /// Time that it took for them, seconds.
     pub seconds: f64,
     /// Nodes per second.
     pub nodes_per_second: u64,
-    /// Games that it lost by failing.
+    /// Games that it lost by failures.
     pub failures: u64,
     /// Games that it lost on time.
     pub time_forfeits: u64,
-    /// What its last failure or loss on time was.
+    /// Description of its last failure or loss on time.
     pub last_failure: Option<&'a str>,
 }
 
 impl<'a> MatchSummary<'a> {
-    /// Sums up a match.
+    /// Summarizes a match.
     pub fn new(finished: &'a FinishedMatch) -> Self {
         let (config, settings, result) = (finished.config(), finished.settings(), finished.result());
         let tally = &result.tally;

@@ -1,4 +1,4 @@
-//! What is kept of finished pairs, and what they add up to.
+//! Stored data of finished pairs, and their totals.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use super::end::End;
 use super::game::{GameRecord, PairRecord};
 use super::statistics::Pentanomial;
 
-/// What is kept of a game, by engine (A, then B).
+/// Stored data of a game, by engine (A, then B).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameSummary {
     /// `1-0`, `0-1` or `1/2-1/2`.
     pub result: String,
-    /// Why it ended.
+    /// Reason for its end.
     pub end: End,
-    /// What the loser did, where it failed or was too slow.
+    /// Description of the loser's failure, if it failed or exceeded the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Plies, those of the opening included.
+    /// Number of plies, including the opening.
     pub plies: u32,
     /// Nodes that the engines reported.
     pub nodes: [u64; 2],
     /// Moves that the engines chose.
     pub moves: [u32; 2],
-    /// Microseconds that the engines took.
+    /// Time that the engines took, microseconds.
     pub micros: [u64; 2],
 }
 
 impl GameSummary {
-    /// Sums up a game in which A has the color given.
+    /// Summarizes a game in which A has the given color.
     pub fn new(record: &GameRecord, color_of_a: Color) -> Self {
         let (mut nodes, mut moves, mut micros) = ([0; 2], [0; 2], [0; 2]);
         let mut turn = record.opening.first_turn();
@@ -52,7 +52,7 @@ impl GameSummary {
         }
     }
 
-    /// The winner's color; `None` for draws.
+    /// Returns the winner's color; `None` for draws.
     fn winner(&self) -> Option<Color> {
         self.result.parse::<KnownOutcome>().ok().and_then(KnownOutcome::winner)
     }
@@ -69,12 +69,12 @@ pub struct PairSummary {
     pub pair: u64,
     /// A had White in the first game, Black in the second.
     pub games: [GameSummary; 2],
-    /// Both games.
+    /// PGN of both games.
     pub pgn: String,
 }
 
 impl PairSummary {
-    /// Sums up a pair.
+    /// Summarizes a pair.
     pub fn new(pair: u64, record: &PairRecord, pgn: String) -> Self {
         let games = [
             GameSummary::new(&record.games[0], Color::White),
@@ -83,17 +83,17 @@ impl PairSummary {
         Self { pair, games, pgn }
     }
 
-    /// Half points of A, 0 to 4.
+    /// Returns A's half points, 0 to 4.
     pub fn half_points(&self) -> usize {
         [Color::White, Color::Black].iter().zip(&self.games).map(|(a, game)| half_points(game, *a)).sum()
     }
 
-    /// Half points of White in both games, 0 to 4.
+    /// Returns White's half points in both games, 0 to 4.
     pub fn white_half_points(&self) -> usize {
         self.games.iter().map(|game| half_points(game, Color::White)).sum()
     }
 
-    /// Whether it says what a pair has to say.
+    /// Returns true if its contents are valid.
     pub fn is_valid(&self) -> bool {
         self.games.iter().all(GameSummary::is_valid)
     }
@@ -112,7 +112,7 @@ fn half_points(game: &GameSummary, a: Color) -> usize {
     }
 }
 
-/// Sums over pairs.
+/// Totals over pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Pairs by A's points.
@@ -133,11 +133,11 @@ pub struct Tally {
     pub moves: [u64; 2],
     /// Microseconds by engine.
     pub micros: [u64; 2],
-    /// Games lost by failing (illegal moves, deaths, hangs), by engine.
+    /// Games lost by failures (illegal moves, crashes, hangs), by engine.
     pub failures: [u64; 2],
     /// Games lost on time, by engine.
     pub time_forfeits: [u64; 2],
-    /// What the last failure or time forfeit of each engine was.
+    /// Description of the last failure or time forfeit of each engine.
     pub last_failure: [Option<String>; 2],
 }
 
@@ -166,17 +166,17 @@ impl Tally {
         }
     }
 
-    /// Games counted.
+    /// Returns the number of games.
     pub fn games(&self) -> u64 {
         self.wins_draws_losses.iter().sum()
     }
 
-    /// Nodes per second of an engine, 0 or 1, over all its moves.
+    /// Returns nodes per second of an engine, 0 or 1, over all its moves.
     pub fn nodes_per_second(&self, engine: usize) -> u64 {
         (self.nodes[engine] as f64 / (self.micros[engine].max(1) as f64 / 1e6)) as u64
     }
 
-    /// A's points.
+    /// Returns A's points.
     pub fn points(&self) -> f64 {
         self.wins_draws_losses[0] as f64 + 0.5 * self.wins_draws_losses[1] as f64
     }

@@ -1,4 +1,4 @@
-//! How much an engine may spend: on every move, or on the game by a clock.
+//! Limits of an engine: per move, or for the game by a clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,39 +7,38 @@ use std::time::Duration;
 use crate::engine::{Clock, Limits};
 use gputexel_io::{Error, Result};
 
-/// What one engine may spend.
+/// Limit of one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeControl {
-    /// So many nodes per move.
+    /// Number of nodes per move.
     Nodes(u64),
-    /// A depth of search per move.
+    /// Search depth per move.
     Depth(u32),
-    /// So much time per move, to be used up.
+    /// Time per move, to be used up.
     MoveTime(Duration),
     /// A clock.
     Clock {
-        /// Time to begin with, and after every time control.
+        /// Initial time, added again after every time control.
         base: Duration,
-        /// Added after each move.
+        /// Time added after each move.
         increment: Duration,
-        /// Moves to a time control; `None` when the base is for the whole game.
+        /// Number of moves to a time control; `None` if the base is for the whole game.
         moves: Option<u32>,
     },
 }
 
 impl TimeControl {
-    /// Whether the engine's time is measured against something.
+    /// Returns true if the engine's time is limited.
     pub fn is_timed(&self) -> bool {
         matches!(self, Self::MoveTime(_) | Self::Clock { .. })
     }
 
-    /// How far it may usually be overstepped: 100 ms where each move has its own time, which is to be
-    /// used up, else not at all.
+    /// Returns the default tolerance: 100 ms if each move has its own time, which is to be used up, else 0.
     pub fn usual_margin(&self) -> Duration {
         Duration::from_millis(if matches!(self, Self::MoveTime(_)) { 100 } else { 0 })
     }
 
-    /// Reads a time control: `[MOVES/]BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
+    /// Parses a time control: `[MOVES/]BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
     ///
     /// # Errors
     /// [`Error::Usage`].
@@ -66,7 +65,7 @@ impl TimeControl {
         Ok(Self::Clock { base, increment, moves })
     }
 
-    /// What a search is told; `clock` is the time left, for time controls that have one.
+    /// Returns the limits of a search; `clock` is the time left, for time controls that have one.
     pub(super) fn limits(&self, clock: &RunningClock) -> Limits {
         match *self {
             Self::Nodes(nodes) => Limits { nodes: Some(nodes), ..Limits::default() },
@@ -80,14 +79,14 @@ impl TimeControl {
     }
 }
 
-/// Finite seconds from 0 to a year, to the millisecond: finer than any engine is told.
+/// Parses finite seconds from 0 to a year, to the millisecond, which is finer than any protocol.
 fn parse_seconds(text: &str) -> Option<Duration> {
     let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let seconds = text.parse::<f64>().ok().filter(|s| digits && (0.0..=3.2e7).contains(s))?;
     Some(Duration::from_millis((seconds * 1e3).round() as u64))
 }
 
-/// Seconds without superfluous digits.
+/// Formats seconds without superfluous digits.
 pub(super) struct Seconds(pub Duration);
 
 impl fmt::Display for Seconds {
@@ -96,7 +95,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// Written as it is read: `nodes=5000`, `depth=8`, `move-time=100` (milliseconds), `time=10+0.1`.
+/// Formats it in the notation that is parsed: `nodes=5000`, `depth=8`, `move-time=100` (milliseconds), `time=10+0.1`.
 impl fmt::Display for TimeControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -109,7 +108,7 @@ impl fmt::Display for TimeControl {
 }
 
 impl TimeControl {
-    /// The value of the PGN tag TimeControl; `-` where there is no clock.
+    /// Returns the value of the PGN tag TimeControl; `-` if there is no clock.
     pub fn time_control(&self) -> String {
         let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
         let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
@@ -150,8 +149,8 @@ pub(super) struct RunningClock {
 }
 
 impl RunningClock {
-    /// A clock before the first move, whose increment it has already, as FIDE's laws have it (glossary, "increment"), and
-    /// cutechess and fastchess.
+    /// Creates a clock before the first move. It already includes the increment, as in FIDE's laws (glossary,
+    /// "increment"), cutechess and fastchess.
     pub(super) fn new(time_control: &TimeControl) -> Self {
         match *time_control {
             TimeControl::Clock { base, increment, moves } => {
@@ -161,7 +160,7 @@ impl RunningClock {
         }
     }
 
-    /// Takes off what a move took and adds what it earns; returns whether the flag fell.
+    /// Subtracts the time of a move and adds the increment; returns true if the flag fell.
     pub(super) fn after_move(
         &mut self,
         time_control: &TimeControl,

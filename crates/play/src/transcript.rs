@@ -1,7 +1,7 @@
-//! Games as text, for journals and for sending them, and back.
+//! Games as text, for journals and for transfer, and parsing of it.
 //!
-//! Reading trusts nothing: every move is played on a board, and [`recorded_game`] also holds the end of a game
-//! against the rules that it was played by.
+//! The text is not trusted: every move is played on a board, and [`recorded_game`] also checks the end of a game
+//! against its rules.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use super::time_control::TimeControl;
 use crate::engine::Score;
 use gputexel_chess::fen::{legal_position, parse_fen};
 
-/// Nodes of a move at most, far more than can be searched; sums of a game's moves do not overflow.
+/// Maximum nodes of a move, far more than can be searched; sums of a game's moves do not overflow.
 const MAX_NODES: u64 = 1 << 48;
 
-/// Microseconds of a move at most: ten days.
+/// Maximum microseconds of a move: ten days.
 const MAX_MICROS: u64 = 864_000_000_000;
 
-/// Bytes of a failure in words at most.
+/// Maximum length of a failure's description, bytes.
 const MAX_FAILURE: usize = 500;
 
 /// Move, score (`+35` or `-M5`), depth, nodes, microseconds.
@@ -32,16 +32,16 @@ const MAX_FAILURE: usize = 500;
 pub struct StoredMove(pub String, pub Option<String>, pub Option<u32>, pub Option<u64>, pub u64);
 
 impl StoredMove {
-    /// A move as text.
+    /// Formats a move.
     pub fn new(played: &Played, chess960: bool) -> Self {
         let score = played.score.map(written);
         Self(uci(played.m, chess960), score, played.depth, played.nodes, played.took.as_micros() as u64)
     }
 
-    /// The move in a position.
+    /// Parses the move in a position.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn read(&self, position: &Chess) -> Result<Played, String> {
         let Self(m, score, depth, nodes, micros) = self;
         let score = score.as_deref().map(|text| read(text).ok_or_else(|| format!("no score: '{text}'")));
@@ -54,37 +54,37 @@ impl StoredMove {
         })
     }
 
-    /// Nodes reported, 0 if none were.
+    /// Returns the number of nodes reported, 0 if none were.
     pub fn nodes(&self) -> u64 {
         self.3.unwrap_or(0)
     }
 
-    /// Whether the engine gave a score.
+    /// Returns true if the engine gave a score.
     pub fn has_score(&self) -> bool {
         self.1.is_some()
     }
 
-    /// Microseconds that the engine took.
+    /// Returns the time that the engine took, microseconds.
     pub fn micros(&self) -> u64 {
         self.4
     }
 }
 
-/// Where a game began.
+/// Start of a game.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StoredOpening {
-    /// The position, unless the usual one.
+    /// The position, unless it is the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fen: Option<String>,
-    /// Whether castling is that of Chess960.
+    /// True if castling follows Chess960.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
-    /// Moves before the engines took over, as UCI writes them.
+    /// Moves before the engines took over, in UCI notation.
     pub moves: String,
 }
 
 impl StoredOpening {
-    /// An opening as text.
+    /// Formats an opening.
     pub fn new(opening: &Opening) -> Self {
         let start = &opening.start;
         let fen = *start != Chess::default() || start.fullmoves().get() != 1 || start.halfmoves() != 0;
@@ -95,10 +95,10 @@ impl StoredOpening {
         }
     }
 
-    /// The opening.
+    /// Parses the opening.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn read(&self) -> Result<Opening, String> {
         let start = match &self.fen {
             None => Chess::default(),
@@ -118,22 +118,22 @@ impl StoredOpening {
     }
 }
 
-/// A game behind its opening.
+/// A game after its opening.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredCourse {
-    /// What the engines played.
+    /// Moves of the engines.
     pub moves: Vec<StoredMove>,
     /// `1-0`, `0-1` or `1/2-1/2`.
     pub result: String,
-    /// Why it ended.
+    /// Reason for its end.
     pub end: End,
-    /// What the loser did, where it failed or was too slow.
+    /// Description of the loser's failure, if it failed or exceeded the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
 impl StoredCourse {
-    /// A game as text.
+    /// Formats a game.
     pub fn new(record: &GameRecord) -> Self {
         let moves = record.moves.iter().map(|played| StoredMove::new(played, record.opening.chess960));
         Self {
@@ -145,12 +145,12 @@ impl StoredCourse {
     }
 }
 
-/// The game that somebody says was played from an opening by these rules, where it is possible: all moves are
-/// legal, none follows the end, and the result is that of the board, of the adjudication by the scores that it
-/// has, or else a loss of the side to move. `time_controls` are White's and Black's.
+/// Returns the game allegedly played from an opening by these rules, if it is possible: all moves are legal, none
+/// follows the end, and the result is that of the board, of the adjudication by its scores, or else a loss of the side
+/// to move. `time_controls` are White's and Black's.
 ///
 /// # Errors
-/// What cannot be.
+/// A description of what is impossible.
 pub fn recorded_game(
     opening: &Opening,
     rules: &Rules,

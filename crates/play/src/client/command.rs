@@ -1,4 +1,4 @@
-//! How an engine is started and set up.
+//! Command and options of an engine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use gputexel_io::{Error, Result};
 /// The value of one of an engine's options, written `Hash=16`; `Clear Hash=` for a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The option's name, in any case.
+    /// Name of the option, case-insensitive.
     pub name: String,
-    /// What it is set to, as UCI writes it.
+    /// Its value, in UCI notation.
     pub value: String,
 }
 
@@ -30,14 +30,14 @@ impl FromStr for Setting {
     }
 }
 
-/// A program that speaks UCI, with what it is told at every start.
+/// A program that speaks UCI, with the options set at every start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
-    /// The program: a path, or a name that is looked for in `PATH`.
+    /// The program: a path, or a name that is looked up in `PATH`.
     pub program: PathBuf,
-    /// Its arguments. No shell sees them.
+    /// Its arguments. They are not interpreted by a shell.
     pub arguments: Vec<String>,
-    /// Its name in reports; `None` takes the name that it gives itself.
+    /// Its name in reports; `None` for the name reported by the engine.
     pub name: Option<String>,
     /// Options set before the first game, in this order.
     pub settings: Vec<Setting>,
@@ -46,7 +46,7 @@ pub struct EngineCommand {
 }
 
 impl EngineCommand {
-    /// A program without arguments and settings, and 10 s to become ready.
+    /// Creates a command without arguments and settings, and 10 s to become ready.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -57,8 +57,7 @@ impl EngineCommand {
         }
     }
 
-    /// Makes a program that is named by a path the same in every folder; one that is looked for in
-    /// `PATH` stays as it is.
+    /// Makes the path of a program independent of the current folder; a name that is looked up in `PATH` is unchanged.
     pub fn make_absolute(&mut self) {
         if self.program.components().count() > 1
             && let Ok(program) = std::path::absolute(&self.program)
@@ -67,22 +66,22 @@ impl EngineCommand {
         }
     }
 
-    /// How its process is started.
+    /// Returns the call that starts its process.
     pub(super) fn call(&self) -> Call<'_> {
         Call { program: &self.program, arguments: &self.arguments, start_deadline: self.start_deadline }
     }
 
-    /// The name of the program's file without its extension.
+    /// Returns the name of the program's file without its extension.
     pub(super) fn stem(&self) -> String {
         self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
     }
 }
 
 impl EngineCommand {
-    /// Program and arguments as one line, quoted so that it is read back as the same.
+    /// Returns program and arguments as one line, quoted so that parsing it restores them.
     ///
     /// # Errors
-    /// [`Error::Usage`] for what no quotes can hold.
+    /// [`Error::Usage`] for text that cannot be quoted.
     pub fn to_command_line(&self) -> Result<String> {
         let program = self.program.display().to_string();
         let words = std::iter::once(program.as_str()).chain(self.arguments.iter().map(String::as_str));
@@ -90,13 +89,13 @@ impl EngineCommand {
     }
 }
 
-/// The file of a program as the system finds it: at its path, or by its name in `PATH`. `None` where
-/// there is none that may be executed.
+/// Returns the file of a program as the system finds it: at its path, or by its name in `PATH`. `None` if there is no
+/// such executable.
 pub fn find_program(program: &Path) -> Option<PathBuf> {
     which::which(program).ok()
 }
 
-/// A command line with the quotes of a POSIX shell, such as `'my engine' --threads 1`.
+/// Parses a command line with the quotes of a POSIX shell, such as `'my engine' --threads 1`.
 impl FromStr for EngineCommand {
     type Err = Error;
 

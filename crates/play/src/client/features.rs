@@ -1,8 +1,8 @@
-//! What an engine says of itself by xboard's `feature` lines.
+//! Features that an engine announces in xboard's `feature` lines.
 
 use gputexel_io::shown;
 
-/// Features that are known, and accepted, whether anything follows from them here or not.
+/// Features that are known and accepted, whether they have an effect here or not.
 const KNOWN: [&str; 26] = [
     "analyze",
     "colors",
@@ -32,10 +32,10 @@ const KNOWN: [&str; 26] = [
     "usermove",
 ];
 
-/// More options than this are not listened to.
+/// Maximum number of options; further ones are ignored.
 const MAX_OPTIONS: usize = 4096;
 
-/// The features that matter here; what is not said is as the protocol has it.
+/// The features that matter here, with the protocol's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Features {
     pub name: Option<String>,
@@ -46,7 +46,7 @@ pub(super) struct Features {
     pub time: bool,
     pub reuse: bool,
     pub fischerandom: bool,
-    /// Whether these are all, if anything was said of it.
+    /// Value of `done`, if announced.
     pub done: Option<bool>,
     memory: bool,
     smp: bool,
@@ -73,7 +73,7 @@ impl Default for Features {
 }
 
 impl Features {
-    /// Takes in what follows `feature`, and answers it.
+    /// Reads the text after `feature`, and returns the replies.
     pub fn read(&mut self, text: &str) -> Vec<String> {
         let mut answers = Vec::new();
         for (name, value) in pairs(text) {
@@ -103,7 +103,7 @@ impl Features {
         answers
     }
 
-    /// The line that makes a setting; `None` where the engine has no such option. `Hash` and `Threads` stand for the
+    /// Returns the command for a setting; `None` if the engine has no such option. `Hash` and `Threads` stand for the
     /// protocol's own `memory`, MiB, and `cores`.
     pub fn setting(&self, name: &str, value: &str) -> Option<String> {
         if let Some(option) = self.options.iter().find(|option| option.eq_ignore_ascii_case(name)) {
@@ -120,7 +120,7 @@ impl Features {
     }
 }
 
-/// `name=value` and `name="a value"`, as far as they can be read.
+/// Parses `name=value` and `name="a value"`, as far as possible.
 fn pairs(text: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();

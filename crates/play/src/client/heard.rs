@@ -1,4 +1,4 @@
-//! What engines say, line by line and without a process: for fuzzing.
+//! Parses the output of engines, line by line and without a process: for fuzzing.
 
 use shakmaty::Chess;
 
@@ -8,8 +8,8 @@ use super::protocol::{self, Dialog};
 use super::thinking::Thinking;
 use crate::player::{Choice, Failure};
 
-/// Takes in the lines of an engine that speaks UCI: its options, and its answer in a position, if it gives one; behind a
-/// `readyok`, if that is to come first.
+/// Reads the lines of a UCI engine: its options, and its answer in a position, if it gives one; after a `readyok`, if
+/// that must come first.
 pub fn uci(
     text: &str,
     position: &Chess,
@@ -31,16 +31,15 @@ pub fn uci(
     (options, None)
 }
 
-/// What an engine is told to give an option a value, or why it cannot be.
+/// Returns the command that sets an option.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason why it cannot be set.
 pub fn setting(option: &EngineOption, value: &str) -> Result<String, String> {
     option.setting(value)
 }
 
-/// Takes in the lines of an engine that speaks xboard's protocol: what it is answered, and its answer in a position, if
-/// it gives one.
+/// Reads the lines of an xboard engine: returns the replies, and its answer in a position, if it gives one.
 pub fn xboard(text: &str, position: &Chess) -> (Vec<String>, Option<Result<Choice, Failure>>) {
     let (mut features, mut thinking, mut answers) = (Features::default(), Thinking::default(), Vec::new());
     for line in text.lines() {

@@ -1,8 +1,7 @@
 //! Players that are other programs and speak UCI, or xboard's protocol.
 //!
-//! Owns the processes, the dialog with them and what they say of themselves. Nothing that an
-//! engine writes is trusted, and nothing is waited for without a deadline. Who plays whom, and what
-//! a failure means for a game, is the business of the match.
+//! Owns the processes, the dialog with them and their self-reported properties. Output of engines is not trusted, and
+//! every wait has a deadline. Pairings, and the consequences of a failure for a game, are left to the match.
 
 mod command;
 mod features;
@@ -29,13 +28,13 @@ use gputexel_io::{Error, Result, StopFlag};
 use process::{EngineProcess, ReadError, not_running};
 use protocol::Dialog;
 
-/// The option by which engines are told how castling is written.
+/// UCI option for the notation of castling.
 const CHESS960: &str = "UCI_Chess960";
 
-/// How long an engine may take to end its search once the user has asked to stop.
+/// Time that an engine may take to end its search once the user has requested to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// More options than this are not listened to.
+/// Maximum number of options; further ones are ignored.
 const MAX_OPTIONS: usize = 4096;
 
 /// An external engine, restarted whenever it has failed.
@@ -44,15 +43,15 @@ pub struct UciPlayer {
     name: String,
     options: Vec<EngineOption>,
     process: Option<EngineProcess>,
-    /// Set when the user wants all to stop.
+    /// Set when the user requests to stop.
     stop: StopFlag,
-    /// What the running process was told last; it begins with `false`.
+    /// Last value of that option sent to the running process; initially false.
     chess960: bool,
-    /// Whether it knows the position in which it is to choose.
+    /// True if it knows the position in which it is to choose.
     is_prepared: bool,
 }
 
-/// What a process said of itself before it was ready.
+/// Output of a process before it was ready.
 struct Introduction {
     process: EngineProcess,
     name: Option<String>,
@@ -60,22 +59,21 @@ struct Introduction {
 }
 
 impl UciPlayer {
-    /// Starts the engine, learns its options and makes the settings of `command`.
+    /// Starts the engine, reads its options and applies the settings of `command`.
     ///
     /// # Errors
-    /// [`Error::Engine`] when it cannot be started or does not answer within
-    /// [`EngineCommand::start_deadline`]; [`Error::Usage`] for a setting that it does not offer or a
-    /// value out of the range that it names.
+    /// [`Error::Engine`] when it cannot be started or does not answer within [`EngineCommand::start_deadline`];
+    /// [`Error::Usage`] for a setting that it does not offer or a value out of its range.
     pub fn start(command: EngineCommand) -> Result<Self> {
         Self::start_stoppable(command, StopFlag::new())
     }
 
-    /// As [`start`](Self::start). Once `stop` is set, now or later, the engine is waited for no more: it is
-    /// told to stop and to quit, and killed if it has not done so within two seconds; what it was asked
-    /// for ends with [`Failure::Stopped`].
+    /// As [`start`](Self::start). Once `stop` is set, now or later, nothing waits for the engine any more: it is told
+    /// to stop and to quit, and killed if it has not done so within two seconds; requests end with
+    /// [`Failure::Stopped`].
     ///
     /// # Errors
-    /// Those of [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
+    /// Errors of [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
     pub fn start_stoppable(command: EngineCommand, stop: impl Into<StopFlag>) -> Result<Self> {
         let stop = stop.into();
         let failed = |failure| match failure {
@@ -92,12 +90,12 @@ impl UciPlayer {
         Ok(player)
     }
 
-    /// The options that the engine offers, in its order.
+    /// Returns the options that the engine offers, in its order.
     pub fn options(&self) -> &[EngineOption] {
         &self.options
     }
 
-    /// Makes a setting, now and at every later start. Not for use during a game.
+    /// Applies a setting, now and at every later start. Not for use during a game.
     ///
     /// # Errors
     /// [`Error::Usage`] for an option that the engine does not offer or a value out of its range.
@@ -111,11 +109,11 @@ impl UciPlayer {
         Ok(())
     }
 
-    /// Sends `lines` and waits until the engine has digested them.
+    /// Sends `lines` and waits until the engine has processed them.
     fn make_ready(&mut self, lines: Vec<String>) -> std::result::Result<(), Failure> {
         let deadline = self.command.start_deadline;
         let process = self.process.as_mut().ok_or_else(not_running)?;
-        // A 'readyok' that nothing has asked for answers nothing.
+        // An unsolicited 'readyok' must not count as the answer.
         process.forget_lines();
         lines.into_iter().for_each(|line| process.send(line));
         process.send("isready".to_string());
@@ -130,13 +128,12 @@ impl UciPlayer {
         Err(self.fail(failure, deadline))
     }
 
-    /// Ends a process that failed; the next game starts another.
+    /// Ends a failed process; the next game starts another one.
     fn fail(&mut self, error: ReadError, deadline: Duration) -> Failure {
         EngineProcess::into_failure(self.process.take(), error, deadline, &self.stop)
     }
 
-    /// Lets a search end that is wanted no more, so that the engine can be asked to quit; kills it if
-    /// it does not.
+    /// Ends a search whose result is not needed, so that the engine can be told to quit; kills it if it does not end.
     fn end_search(&mut self) -> Failure {
         if let Some(process) = &mut self.process {
             process.send("stop".to_string());
@@ -157,7 +154,7 @@ impl UciPlayer {
     }
 }
 
-/// Starts a process and listens until it has named its options.
+/// Starts a process and reads its options.
 fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<Introduction, Failure> {
     let late =
         |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
@@ -183,7 +180,7 @@ fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<In
     }
 }
 
-/// The `setoption` lines of `settings`.
+/// Returns the `setoption` lines of `settings`.
 fn setting_lines(settings: &[Setting], options: &[EngineOption], engine: &str) -> Result<Vec<String>> {
     let line = |setting: &Setting| {
         let option = options.iter().find(|option| option.name.eq_ignore_ascii_case(&setting.name));
@@ -227,8 +224,8 @@ impl Player for UciPlayer {
         self.make_ready(lines)
     }
 
-    /// By the clock, the engine has the position before its time begins, and has said that it is ready, as
-    /// with fastchess. With fixed nodes and depths that need not be waited for.
+    /// On the clock, the engine gets the position and reports that it is ready before its time begins, as with
+    /// fastchess. With fixed nodes and depths that is not necessary.
     fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> std::result::Result<(), Failure> {
         if limits.clock.is_none() && limits.move_time.is_none() {
             return Ok(());
@@ -245,14 +242,14 @@ impl Player for UciPlayer {
         deadline: Duration,
     ) -> std::result::Result<Choice, Failure> {
         let process = self.process.as_mut().ok_or_else(not_running)?;
-        // What came after the last answer, such as a second one, answers nothing.
+        // Lines after the last answer, such as a second one, are not answers.
         process.forget_lines();
         let go = protocol::go(limits, game.position.turn(), game.clocks);
         let mut dialog = if std::mem::take(&mut self.is_prepared) {
             process.send(go);
             Dialog::default()
         } else {
-            // It may also come only now, but not behind 'readyok'. All lines go at once, so that nothing is waited for.
+            // It may also come only now, but not after 'readyok'. All lines are sent at once, without waiting.
             process.send(format!("isready\n{}\n{go}", protocol::position(game)));
             Dialog::fenced()
         };

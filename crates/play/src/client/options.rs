@@ -1,4 +1,4 @@
-//! The options that an engine offers, and which values they take.
+//! Options that an engine offers, and their ranges.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,32 +9,32 @@ use gputexel_io::escaped;
 pub struct EngineOption {
     /// Its name, which may contain blanks.
     pub name: String,
-    /// What values it takes.
+    /// Type, default and range.
     #[serde(flatten)]
     pub kind: OptionKind,
 }
 
-/// The types of options that UCI knows.
+/// Option types of UCI.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum OptionKind {
     /// True or false.
     Check {
-        /// The value at the start.
+        /// Default value.
         default: bool,
     },
     /// A whole number.
     Spin {
-        /// The value at the start.
+        /// Default value.
         default: i64,
-        /// The least that it may be.
+        /// Minimum value.
         min: i64,
-        /// The most that it may be.
+        /// Maximum value.
         max: i64,
     },
     /// One of several words.
     Combo {
-        /// The value at the start.
+        /// Default value.
         default: String,
         /// All values, in the engine's order.
         vars: Vec<String>,
@@ -43,23 +43,23 @@ pub enum OptionKind {
     Button,
     /// Any text.
     String {
-        /// The value at the start; `<empty>` is read as none.
+        /// Default value; `<empty>` is read as the empty string.
         default: String,
     },
 }
 
 impl EngineOption {
-    /// Reads a line `option name … type …`; `None` where it is none that can be used.
+    /// Parses a line `option name … type …`; `None` if it is not usable.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         (words.next()? == "option" && words.next()? == "name").then_some(())?;
         let words: Vec<&str> = words.collect();
-        // A name may contain the word "type"; the one that counts has a type after it.
+        // A name may contain the word "type"; the relevant one is followed by a type.
         let types = ["check", "spin", "combo", "button", "string"];
         let at = (1..words.len().saturating_sub(1))
             .find(|&i| words[i] == "type" && types.contains(&words[i + 1]))?;
-        // As the engine has it, blanks and all: that is how it will look for it. What is no text would
-        // reach terminals and files.
+        // The exact name, including blanks: the engine compares with it. Names that are not text would reach terminals
+        // and files.
         let name = name_of(line, &words[..at])?;
         let rest = &words[at + 2..];
         let kind = match words[at + 1] {
@@ -71,7 +71,7 @@ impl EngineOption {
             }
             "combo" => OptionKind::Combo { default: value_of("default", rest), vars: values_of("var", rest) },
             "button" => OptionKind::Button,
-            // Whatever follows is the text, keywords too.
+            // The rest is text, including keywords.
             _ => OptionKind::String {
                 default: match rest {
                     ["default", "<empty>"] => String::new(),
@@ -83,7 +83,7 @@ impl EngineOption {
         Some(Self { name, kind })
     }
 
-    /// The line that sets the option, or why the value cannot be taken.
+    /// Returns the command that sets the option, or the reason why the value is refused.
     pub(super) fn setting(&self, value: &str) -> Result<String, String> {
         let name = &self.name;
         let value = match &self.kind {
@@ -113,8 +113,7 @@ impl EngineOption {
     }
 }
 
-/// The text of an `option` line from the first of the name's words to the last; `None` where it cannot
-/// be shown.
+/// Returns the text of an `option` line from the first of the name's words to the last; `None` if it is not printable.
 fn name_of(line: &str, words: &[&str]) -> Option<String> {
     // Words are parts of the line.
     let offset = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
@@ -123,7 +122,7 @@ fn name_of(line: &str, words: &[&str]) -> Option<String> {
     (escaped(name) == name).then(|| name.to_string())
 }
 
-/// The words that follow each `keyword`, up to the next keyword.
+/// Returns the words that follow each `keyword`, up to the next keyword.
 fn values_of(keyword: &str, words: &[&str]) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     let mut inside = false;
@@ -143,7 +142,7 @@ fn values_of(keyword: &str, words: &[&str]) -> Vec<String> {
     values
 }
 
-/// The words that follow the first `keyword`; empty without.
+/// Returns the words that follow the first `keyword`; empty if there is none.
 fn value_of(keyword: &str, words: &[&str]) -> String {
     values_of(keyword, words).into_iter().next().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! The process of an engine, and lines to and from it with deadlines.
 //!
-//! Threads stand at both ends of its pipes, so that neither an engine that does not read, nor one
-//! that writes without end, can stop the caller. Knows nothing of UCI but the word `quit`.
+//! Threads serve both of its pipes, so that neither an engine that does not read, nor one that writes endlessly, can
+//! block the caller. Knows nothing of UCI but the word `quit`.
 
 use std::io::{self, BufReader, Read, Write};
 use std::process::ChildStdin;
@@ -16,42 +16,42 @@ use crate::player::Failure;
 use gputexel_io::StopFlag;
 use gputexel_io::processes::{Contained, KILL_TIMEOUT, LastLine, read_line};
 
-/// Lines that wait to be read; an engine that writes more has to wait itself.
+/// Maximum number of unread lines; an engine that writes more is blocked.
 const LINES_AHEAD: usize = 256;
 
-/// How long an engine may take to follow `quit`.
+/// Time that an engine may take to obey `quit`.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The same where somebody waits for the program to end.
+/// The same when the user is waiting for the program to end.
 const QUIT_TIMEOUT_STOPPED: Duration = Duration::from_millis(400);
 
-/// How often it is looked whether a silent process has ended without closing its pipes (a child of
-/// its own may hold them), and whether all is to stop.
+/// Interval of checks whether a silent process has ended without closing its pipes (its children may hold them), and
+/// for requests to stop.
 const PULSE: Duration = Duration::from_millis(100);
 
-/// Why there was no line.
+/// Reason why there was no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadError {
     /// The deadline passed.
     Deadline,
     /// The process ended or closed its output.
     Ended,
-    /// The user has asked to stop.
+    /// The user has requested to stop.
     Stopped,
 }
 
-/// What a player without a process says.
+/// Returns the failure of a player without a process.
 pub(super) fn not_running() -> Failure {
     Failure::NotStarted("it failed and no new game was begun".to_string())
 }
 
-/// A running process; dropping it asks it to quit and, failing that, kills it.
+/// A running process; when dropped, it is told to quit and, failing that, killed.
 pub(super) struct EngineProcess {
     contained: Arc<dyn Contained>,
     killed: bool,
-    /// Set when the user wants all to stop.
+    /// Set when the user requests to stop.
     stop: StopFlag,
-    /// To the thread that writes; `None` once the input is closed.
+    /// Channel to the writing thread; `None` once the input is closed.
     commands: Option<Sender<String>>,
     lines: Receiver<String>,
     complaints: Option<LastLine>,
@@ -61,7 +61,7 @@ impl EngineProcess {
     /// Starts the program; `stop` ends all waiting for it.
     ///
     /// # Errors
-    /// Those of starting programs and threads; [`io::ErrorKind::TimedOut`] behind the command's deadline.
+    /// Errors of starting programs and threads; [`io::ErrorKind::TimedOut`] after the command's deadline.
     pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
         let (contained, pipes) = gputexel_io::processes::start(&command.call(), &stop)?;
         let (commands, to_write) = channel();
@@ -94,21 +94,21 @@ impl EngineProcess {
         })
     }
 
-    /// What it means that there was no line within the deadline; ends the process.
+    /// Converts the lack of a line to a failure; ends the process.
     pub(super) fn into_failure(
         process: Option<Self>,
         error: ReadError,
         deadline: Duration,
         stop: &StopFlag,
     ) -> Failure {
-        // An engine that was killed because all is to stop has not failed.
+        // An engine that was killed because of a request to stop has not failed.
         if error == ReadError::Stopped || stop.load(Ordering::Relaxed) {
             return Failure::Stopped;
         }
         match (error, process) {
             (ReadError::Ended, Some(process)) => Failure::Died(process.exit_report()),
             (ReadError::Ended, None) => not_running(),
-            // Dropping would ask it to quit first, and it had its time.
+            // Dropping would tell it to quit first, but its time is over.
             (ReadError::Deadline | ReadError::Stopped, process) => {
                 if let Some(mut process) = process {
                     process.kill();
@@ -118,19 +118,19 @@ impl EngineProcess {
         }
     }
 
-    /// Sends a line; never waits. That the process is gone shows when an answer is read.
+    /// Sends a line; never blocks. A dead process is noticed when an answer is read.
     pub(super) fn send(&self, line: String) {
         if let Some(commands) = &self.commands {
             let _ = commands.send(line);
         }
     }
 
-    /// The next line, as soon as there is one.
+    /// Returns the next line, as soon as there is one.
     pub(super) fn next_line(&mut self, until: Instant) -> Result<String, ReadError> {
         self.wait_for_line(until, true)
     }
 
-    /// The next line, also when all is to stop.
+    /// Returns the next line, even after a request to stop.
     pub(super) fn next_line_stopping(&mut self, until: Instant) -> Result<String, ReadError> {
         self.wait_for_line(until, false)
     }
@@ -155,18 +155,18 @@ impl EngineProcess {
         }
     }
 
-    /// Whether the user has asked to stop.
+    /// Returns true if the user has requested to stop.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Drops the lines that have come.
+    /// Drops the unread lines.
     pub(super) fn forget_lines(&mut self) {
-        // No more than can wait: an engine that floods its output would keep this busy for ever.
+        // At most the lines that fit: an engine that floods its output would keep this busy for ever.
         for _ in self.lines.try_iter().take(LINES_AHEAD) {}
     }
 
-    /// Whether the process has ended. Its children may live on.
+    /// Returns true if the process has ended. Its children may still run.
     pub(super) fn has_exited(&mut self) -> bool {
         self.killed || self.contained.has_exited()
     }
@@ -180,7 +180,7 @@ impl EngineProcess {
         }
     }
 
-    /// How a process that fell silent ended, with its last line on standard error.
+    /// Describes how a silent process ended, with its last line on standard error.
     pub(super) fn exit_report(mut self) -> String {
         let exited = self.wait_for(Duration::from_millis(500), Self::has_exited);
         self.kill();
@@ -198,7 +198,7 @@ impl EngineProcess {
         words
     }
 
-    /// Waits until `happened`, at most for `time`; says whether it has.
+    /// Waits until `happened`, at most for `time`; returns true if it has.
     fn wait_for(&mut self, time: Duration, happened: impl Fn(&mut Self) -> bool) -> bool {
         let until = Instant::now() + time;
         let mut pause = Duration::from_micros(200);

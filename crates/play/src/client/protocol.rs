@@ -1,4 +1,4 @@
-//! The lines of UCI that are written to engines during a game, and those that are read.
+//! UCI lines that are written to engines during a game, and those that are read.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::{Choice, Failure, GameSoFar};
 use crate::engine::{Clock, Limits, Score};
 use gputexel_io::shown;
 
-/// The `position` line of a game so far.
+/// Returns the `position` line of a game so far.
 pub(super) fn position(game: &GameSoFar) -> String {
     let mode = if game.chess960 { CastlingMode::Chess960 } else { CastlingMode::Standard };
     let mut line = if game.start == Chess::default() {
@@ -28,7 +28,7 @@ pub(super) fn position(game: &GameSoFar) -> String {
     line
 }
 
-/// The `go` line of a search by the side `turn`; `clocks` are both sides', White's first.
+/// Returns the `go` line of a search by the side `turn`; `clocks` are both sides', White's first.
 pub(super) fn go(limits: &Limits, turn: Color, clocks: Option<[(Duration, Duration); 2]>) -> String {
     let mut line = "go".to_string();
     let mut limit = |name: &str, value: u128| {
@@ -38,7 +38,7 @@ pub(super) fn go(limits: &Limits, turn: Color, clocks: Option<[(Duration, Durati
         let own = (remaining, increment);
         let mut both = clocks.unwrap_or([own; 2]);
         both[if turn.is_white() { 0 } else { 1 }] = own;
-        // Engines take 0 ms left for no clock at all.
+        // Engines treat 0 ms as no clock at all.
         let milliseconds = |time: Duration| time.as_millis().max(1);
         limit("wtime", milliseconds(both[0].0));
         limit("btime", milliseconds(both[1].0));
@@ -63,7 +63,7 @@ pub(super) fn go(limits: &Limits, turn: Color, clocks: Option<[(Duration, Durati
     line
 }
 
-/// The name in a line `id name …`.
+/// Returns the name in a line `id name …`.
 pub(super) fn engine_name(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     (words.next()? == "id" && words.next()? == "name").then_some(())?;
@@ -75,17 +75,17 @@ pub(super) fn engine_name(line: &str) -> Option<String> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dialog {
     report: Report,
-    /// Whether `readyok` is still to come, so that all before it belongs to a search before.
+    /// True while `readyok` has not arrived, so that all lines before it belong to an earlier search.
     is_fenced: bool,
 }
 
 impl Dialog {
-    /// Of a `go` that was sent behind an `isready` whose answer was not waited for.
+    /// Creates the dialog of a `go` that was sent after an `isready` without waiting for its answer.
     pub(super) fn fenced() -> Self {
         Self { is_fenced: true, ..Self::default() }
     }
 
-    /// Takes in a line; the answer, if it is one.
+    /// Reads a line; returns the answer, if it is one.
     pub(super) fn read(&mut self, line: &str, position: &Chess) -> Option<Result<Choice, Failure>> {
         match line.split_whitespace().next()? {
             "readyok" => self.is_fenced = false,
@@ -98,7 +98,7 @@ impl Dialog {
     }
 }
 
-/// What a search has said of itself so far.
+/// Information about a search so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Report {
     score: Option<Score>,
@@ -107,9 +107,9 @@ struct Report {
 }
 
 impl Report {
-    /// Takes in an `info` line, whose tokens may come in any order.
+    /// Reads an `info` line, whose tokens may come in any order.
     ///
-    /// Scores that are only bounds are left out, and so are lines other than the first of several.
+    /// Scores that are only bounds are ignored, and so are lines other than the first of a MultiPV search.
     fn read(&mut self, line: &str) {
         let mut read = Self::default();
         let mut bound = false;
@@ -123,7 +123,7 @@ impl Report {
                 "mate" => read.score = number().and_then(|n| n.try_into().ok()).map(Score::Mate),
                 "multipv" if number() != Some(1) => return,
                 "lowerbound" | "upperbound" => bound = true,
-                // The rest is meant for people.
+                // The rest is free text.
                 "string" => break,
                 _ => {}
             }
@@ -135,7 +135,7 @@ impl Report {
         }
     }
 
-    /// The choice that a `bestmove` line makes in `position`.
+    /// Returns the choice that a `bestmove` line makes in `position`.
     pub(super) fn choose(self, line: &str, position: &Chess) -> Result<Choice, Failure> {
         let word = line.split_whitespace().nth(1).unwrap_or_default();
         if ["", "(none)", "none", "0000", "null", "NULL"].contains(&word) {

@@ -1,4 +1,4 @@
-//! The lines that an xboard engine writes while it chooses a move, and the moves that it is told.
+//! Output of an xboard engine while it chooses a move, and the notation of moves sent to it.
 
 use shakmaty::san::San;
 use shakmaty::uci::UciMove;
@@ -8,10 +8,10 @@ use crate::engine::Score;
 use crate::player::{Choice, Failure};
 use gputexel_io::shown;
 
-/// Scores from here on are mates, one point for each move.
+/// Scores from here on are mates, one point per move.
 const MATE: i32 = 100_000;
 
-/// What an engine has said of its search so far.
+/// Information about a search so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Thinking {
     score: Option<Score>,
@@ -20,7 +20,7 @@ pub(super) struct Thinking {
 }
 
 impl Thinking {
-    /// Takes in a line; the answer to `go`, if it is that.
+    /// Reads a line; returns the answer to `go`, if it is one.
     pub fn read(&mut self, line: &str, position: &Chess) -> Option<Result<Choice, Failure>> {
         let line = line.trim();
         let mut words = line.split_whitespace();
@@ -36,7 +36,7 @@ impl Thinking {
             "resign" => Some(Err(Failure::Resigned(told()))),
             "tellics" if words.next() == Some("resign") => Some(Err(Failure::Resigned(told()))),
             claim @ ("1-0" | "0-1") if loses(claim) => Some(Err(Failure::Resigned(told()))),
-            // The game would have ended without the claim if it were right.
+            // If the claim were correct, the game would have ended without it.
             "1-0" | "0-1" | "1/2-1/2" => Some(Err(Failure::NoMove(told()))),
             _ if is_refusal(line) => Some(Err(Failure::NoMove(told()))),
             first => {
@@ -46,7 +46,7 @@ impl Thinking {
         }
     }
 
-    /// `ply score time nodes ...`; the ply may have a sign behind it.
+    /// Reads `ply score time nodes ...`; a sign may follow the ply.
     fn take<'a>(&mut self, ply: &str, mut words: impl Iterator<Item = &'a str>) {
         let digits = ply.trim_end_matches(|c: char| !c.is_ascii_digit());
         let mut number = || words.next().and_then(|word| word.parse::<i64>().ok());
@@ -64,13 +64,13 @@ impl Thinking {
     }
 }
 
-/// Whether an engine says that what it was told cannot be.
+/// Returns true if an engine reports that a command was invalid.
 pub(super) fn is_refusal(line: &str) -> bool {
     let lower = line.trim().to_ascii_lowercase();
     lower.starts_with("illegal move") || lower.starts_with("tellusererror illegal")
 }
 
-/// A move as engines write it: from and to squares, or standard notation.
+/// Parses a move as engines write it: from and to squares, or standard notation.
 fn parsed(word: &str, position: &Chess) -> Option<Move> {
     let uci = UciMove::from_ascii(word.to_ascii_lowercase().as_bytes()).ok();
     if let Some(m) = uci.and_then(|uci| uci.to_move(position).ok()) {
@@ -81,7 +81,7 @@ fn parsed(word: &str, position: &Chess) -> Option<Move> {
     san.and_then(|san| san.to_move(position).ok())
 }
 
-/// A move as an engine is told it.
+/// Formats a move for an engine.
 pub(super) fn written(position: &Chess, m: Move, san: bool, chess960: bool) -> String {
     if san || (chess960 && m.is_castle()) {
         return San::from_move(position, m).to_string();

@@ -1,8 +1,8 @@
 //! Players that are other programs and speak xboard's protocol, version 2 (T. Mann and H. G. Muller, "Chess Engine
 //! Communication Protocol").
 //!
-//! Owns the dialog: features, settings, positions and moves, clocks, claims. Between its moves an engine is in force mode, so that moves
-//! can be told, and an answer to `ping` waited for, before its clock starts.
+//! Owns the dialog: features, settings, positions and moves, clocks, claims. Between its moves an engine is in force
+//! mode, so that moves can be sent and `ping` answered before its clock starts.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ use crate::engine::{Clock, Limits};
 use crate::player::{Choice, Failure, GameSoFar, Player};
 use gputexel_io::{Error, Result, StopFlag, shown};
 
-/// How long an engine that has named features, but not said that these are all, is listened to.
+/// Time to wait for further features if an engine has announced some, but no `done`.
 const FEATURES_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An external engine that speaks xboard, restarted whenever it has failed.
+/// An external xboard engine, restarted whenever it has failed.
 pub struct XboardPlayer {
     command: EngineCommand,
     name: String,
@@ -29,21 +29,21 @@ pub struct XboardPlayer {
     stop: StopFlag,
     features: Features,
     pings: u32,
-    /// Games that the process has played.
+    /// Number of games that the process has played.
     games: u64,
-    /// Moves of the game that the process knows of; `None` before it knows where the game begins.
+    /// Number of moves of the game known to the process; `None` before it knows the start of the game.
     told: Option<usize>,
-    /// Whether it knows all but the clocks of the position in which it is to choose.
+    /// True if it knows everything but the clocks of the position in which it is to choose.
     is_prepared: bool,
 }
 
 impl XboardPlayer {
-    /// Starts the engine, learns its features and makes the settings of `command`.
+    /// Starts the engine, reads its features and applies the settings of `command`.
     ///
     /// # Errors
-    /// [`Error::Engine`] when it cannot be started or does not name features within
-    /// [`EngineCommand::start_deadline`]; [`Error::Usage`] for a setting that it does not offer;
-    /// [`Error::Interrupted`] when `stop` is set.
+    /// [`Error::Engine`] when it cannot be started or does not announce features within
+    /// [`EngineCommand::start_deadline`]; [`Error::Usage`] for a setting that it does not offer; [`Error::Interrupted`]
+    /// when `stop` is set.
     pub fn start_stoppable(command: EngineCommand, stop: impl Into<StopFlag>) -> Result<Self> {
         let mut player = Self {
             name: command.name.clone().unwrap_or_default(),
@@ -69,7 +69,7 @@ impl XboardPlayer {
         Ok(player)
     }
 
-    /// Starts a process and listens until it has named its features.
+    /// Starts a process and reads its features.
     fn introduce(&mut self) -> std::result::Result<(), Failure> {
         let mut process = EngineProcess::start(&self.command, &self.stop)?;
         process.send("xboard".to_string());
@@ -111,7 +111,7 @@ impl XboardPlayer {
         Ok(())
     }
 
-    /// The lines that make the settings of the command.
+    /// Returns the lines that apply the settings of the command.
     fn setting_lines(&self) -> Result<Vec<String>> {
         let line = |setting: &super::Setting| {
             let refused = || {
@@ -123,7 +123,7 @@ impl XboardPlayer {
         self.command.settings.iter().map(line).collect()
     }
 
-    /// Sends `lines` and waits until the engine has digested them, if it can tell.
+    /// Sends `lines` and waits until the engine has processed them, if it supports `ping`.
     fn make_ready(&mut self, lines: Vec<String>) -> std::result::Result<(), Failure> {
         let process = self.process.as_mut().ok_or_else(not_running)?;
         lines.into_iter().for_each(|line| process.send(line));
@@ -153,12 +153,12 @@ impl XboardPlayer {
         Err(self.fail(error, deadline))
     }
 
-    /// Ends a process that failed; the next game starts another.
+    /// Ends a failed process; the next game starts another one.
     fn fail(&mut self, error: ReadError, deadline: Duration) -> Failure {
         EngineProcess::into_failure(self.process.take(), error, deadline, &self.stop)
     }
 
-    /// The moves that the engine does not know of.
+    /// Returns the moves that the engine does not know yet.
     fn news(&self, game: &GameSoFar, from: usize) -> Vec<String> {
         let mut position: Chess = game.start.clone();
         let mut lines = Vec::new();
@@ -173,11 +173,11 @@ impl XboardPlayer {
     }
 }
 
-/// The lines that set a limit for a game, whose clocks are full.
+/// Returns the lines that set a limit for a game, whose clocks are full.
 fn limit_lines(limits: &Limits) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(Clock { remaining, increment, moves_to_go }) = limits.clock {
-        // The clock has the first increment already.
+        // The clock already includes the first increment.
         let base = remaining.saturating_sub(increment);
         let seconds = base.as_millis().div_ceil(1000);
         let mut line = format!("level {} {}", moves_to_go.unwrap_or(0), seconds / 60);
@@ -227,11 +227,11 @@ impl Player for XboardPlayer {
 
     fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> std::result::Result<(), Failure> {
         let Some(process) = &mut self.process else { return Err(not_running()) };
-        // What came since its last move, such as a claim of what is known, answers nothing.
+        // Lines since its last move, such as a claim, are not answers.
         process.forget_lines();
         let mut lines = Vec::new();
         match self.told {
-            // It takes itself for one of the players since its last move.
+            // Since its last move it considers itself one of the players.
             Some(_) => lines.push("force".to_string()),
             None => {
                 if limits.nodes.is_some() {

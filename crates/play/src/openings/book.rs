@@ -1,4 +1,4 @@
-//! Books: EPD or FEN, a position a line, or PGN, of which the first moves are taken.
+//! Books: EPD or FEN, a position per line, or PGN, of which the first moves are used.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read};
@@ -19,27 +19,27 @@ use gputexel_chess::sample::position_key;
 use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
-/// Complaints that are kept in words.
+/// Maximum number of stored complaints.
 const COMPLAINTS: usize = 5;
 
-/// Longer lines are no positions; they are passed over without being held in memory.
+/// Longer lines are not positions; they are skipped without being stored.
 const MAX_LINE: usize = 4096;
 
-/// The openings of a file, each position once.
+/// The openings of a file, without duplicates.
 #[derive(Clone, Debug)]
 pub struct Book {
     entries: Vec<BookEntry>,
-    /// Lines or games that cannot be used.
+    /// Number of unusable lines or games.
     pub bad: u64,
     /// The first of them, with file, line or game, and reason.
     pub complaints: Vec<String>,
-    /// Openings that lead to a position which came before.
+    /// Openings that lead to an earlier position.
     pub duplicates: u64,
     /// xxh3 of the decompressed text, hexadecimal.
     pub checksum: String,
 }
 
-/// Kept small: books have up to millions of lines.
+/// Compact, because books have up to millions of lines.
 #[derive(Clone, Debug)]
 struct BookEntry {
     /// FEN or EPD; `None` for the usual position.
@@ -49,13 +49,13 @@ struct BookEntry {
 }
 
 impl Book {
-    /// Reads a book, plain, compressed or in an archive. Of games, the first `plies` are taken.
+    /// Reads a book, plain, compressed or in an archive. Of each game, the first `plies` are used.
     ///
-    /// In lines, everything behind the four or six fields but the counters `hmvc` and `fmvn` is passed over; empty
-    /// lines and those that begin with `#` are none. Positions whose castling needs it are Chess960.
+    /// In lines, everything after the four or six fields except the counters `hmvc` and `fmvn` is ignored, and so are
+    /// empty lines and those that begin with `#`. Positions whose castling rights require it are Chess960.
     ///
     /// # Errors
-    /// [`Error::Io`], and [`Error::Input`] when nothing in it can be used.
+    /// [`Error::Io`], and [`Error::Input`] when it contains no usable opening.
     pub fn read(path: &Path, plies: u32) -> Result<Self> {
         let input = Input::open(path, Arc::default())?;
         input.require_text()?;
@@ -78,7 +78,7 @@ impl Book {
             InputKind::Text => reading.lines(&mut stream),
         };
         read.map_err(|e| match e.get_ref().is_some_and(|inner| inner.is::<Error>()) {
-            // An error of ours that went through a reader of the standard library.
+            // One of our errors, passed through a reader of the standard library.
             true => e
                 .into_inner()
                 .and_then(|e| e.downcast::<Error>().ok())
@@ -99,25 +99,25 @@ impl Book {
         Ok(book)
     }
 
-    /// Openings.
+    /// Returns the number of openings.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Never: such books are not made.
+    /// Always returns false: empty books are refused.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether there are openings of Chess960 in it.
+    /// Returns true if it contains Chess960 openings.
     pub fn has_chess960(&self) -> bool {
         self.entries.iter().any(|entry| entry.chess960)
     }
 
-    /// An opening by its place in the file.
+    /// Returns an opening by its index in the file.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the index is out of range.
     pub fn opening(&self, index: usize) -> Opening {
         let entry = &self.entries[index];
         let start = match &entry.start {
@@ -131,7 +131,7 @@ impl Book {
     }
 }
 
-/// A position, whether it is one of Chess960, and the bytes it took.
+/// Parses a position; returns it, true if it is a Chess960 position, and its length in bytes.
 fn parse_at(text: &[u8]) -> std::result::Result<(Chess, bool, usize), &'static str> {
     let (setup, used) = parse_epd(text).map_err(|e| e.reason())?;
     let mode = CastlingMode::detect(&setup);
@@ -143,7 +143,7 @@ fn parse(text: &[u8]) -> std::result::Result<(Chess, bool), &'static str> {
     parse_at(text).map(|(position, chess960, _)| (position, chess960))
 }
 
-/// What is kept of a text whose position took `used` bytes: all of it where its counters may be operations.
+/// Returns the part to store of a text whose position took `used` bytes: all of it if its counters may be operations.
 fn kept(text: &[u8], used: usize, position: &Chess) -> Box<str> {
     let counted = position.halfmoves() > 0 || position.fullmoves().get() > 1;
     let end = if counted { text.len() } else { used };
@@ -238,7 +238,7 @@ impl Reading {
     }
 }
 
-/// Passes over the rest of a line; returns whether it ends within [`MAX_LINE_BYTES`].
+/// Skips the rest of a line; returns true if it ends within [`MAX_LINE_BYTES`].
 fn skip_line(reader: &mut impl BufRead) -> std::io::Result<bool> {
     let mut skipped = 0;
     while skipped < MAX_LINE_BYTES {
@@ -317,7 +317,7 @@ impl Visitor for FirstMoves {
     }
 }
 
-/// An input as a reader of the standard library, hashed as it passes.
+/// Adapts an input to a reader of the standard library, and hashes it.
 struct Stream {
     input: Input,
     buffer: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Random openings: legal moves drawn blindly, kept when nothing hangs.
+//! Random openings: random legal moves, accepted if nothing hangs.
 
 use std::sync::LazyLock;
 
@@ -14,27 +14,27 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 
-/// How many moves are drawn, and what is kept of that.
+/// Number of random moves, and the condition for accepting them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RandomPlies {
-    /// Legal moves, drawn uniformly.
+    /// Number of legal moves, drawn uniformly.
     pub plies: u32,
     /// Largest advantage of either side afterwards, centipawns: by a search of one ply and captures
     /// that counts material.
     pub limit_cp: u32,
 }
 
-/// Those of matches.
+/// Settings of matches.
 const OF_MATCHES: RandomPlies = RandomPlies { plies: 8, limit_cp: 100 };
 
-/// Plain piece values, whatever the engines play with.
+/// Plain piece values, regardless of the engines' evaluations.
 static MATERIAL: LazyLock<TableEvaluation> = LazyLock::new(|| {
     let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
     let theta = Prior::default().theta(&set).expect("the default names no file");
     TableEvaluation::try_new(&set, &theta).expect("the default values are in range")
 });
 
-/// The opening of a pair under a seed.
+/// Returns the opening of a pair for a seed.
 pub fn opening(seed: u64, pair: u64) -> Opening {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&pair.to_le_bytes(), seed));
     let start = Opening::at(Chess::default(), false);
@@ -46,7 +46,7 @@ pub fn opening(seed: u64, pair: u64) -> Opening {
 }
 
 impl RandomPlies {
-    /// Goes on from an opening, once: what is drawn may lose, or end the game.
+    /// Continues an opening, in one attempt: the drawn moves may lose, or end the game.
     pub(super) fn draw(&self, from: &Opening, random: &mut Xoshiro256PlusPlus) -> Option<Opening> {
         let mut opening = from.clone();
         let mut position = from.position();
@@ -59,8 +59,8 @@ impl RandomPlies {
     }
 }
 
-/// Whether neither side has a larger advantage after its best move and all captures behind it. Positions
-/// in check are not taken: half their moves would not be the engines' own.
+/// Returns true if neither side has a larger advantage after its best move and all subsequent captures. Positions in
+/// check are rejected: half their moves would not be the engines' own.
 fn is_balanced(position: &Chess, limit_cp: u32) -> bool {
     !position.is_check()
         && playable(position).is_ok()
@@ -88,7 +88,7 @@ mod tests {
             all.iter().map(|o| gputexel_chess::sample::position_key(&o.position())).collect();
         assert_eq!(keys.len(), all.len());
         assert!(all.iter().all(|o| o.moves.len() == 8));
-        // An advantage that a plain count of material shows would be unbalanced.
+        // An advantage in plain material would be unbalanced.
         for o in &all {
             let balance = gputexel_chess::sample::material_balance(o.position().board());
             assert!(balance.abs() <= 4, "{balance}");
@@ -99,13 +99,13 @@ mod tests {
     fn hanging_pieces_and_mates_are_seen() {
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
         assert!(is_balanced(&position(start), 100));
-        // A queen can be taken; a knight hangs but it is its owner's turn; both queens can be taken.
+        // A queen can be captured; a knight hangs but its owner is to move; both queens can be captured.
         assert!(!is_balanced(
             &position("rnb1kbnr/pppp1ppp/8/4p1q1/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 3"),
             100
         ));
         assert!(is_balanced(&position("rnbqkbnr/ppp1pppp/8/3p4/4N3/8/PPPPPPPP/R1BQKBNR w KQkq - 0 3"), 100));
-        // Fool's mate is on the board next.
+        // Fool's mate is possible.
         assert!(!is_balanced(
             &position("rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2"),
             100

@@ -1,7 +1,7 @@
-//! Where games begin: books of positions or games, and a supply of random openings.
+//! Openings of games: books of positions or games, and random openings.
 //!
-//! Owns which pair begins where. That depends on the seed and the number of the pair alone, so
-//! that it is the same however many games are played at a time and wherever a match goes on.
+//! Owns the assignment of openings to pairs. It depends only on the seed and the number of the pair, not on the
+//! concurrency or on where a match was resumed.
 
 mod book;
 mod generated;
@@ -19,29 +19,29 @@ pub use book::Book;
 pub use generated::RandomPlies;
 use gputexel_io::{Error, Result};
 
-/// Where a pair of games begins.
+/// Start of a pair of games.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
     /// The position on the board.
     pub start: Chess,
-    /// Moves that are played before the engines are asked, all legal.
+    /// Moves that are played before the engines take over, all legal.
     pub moves: Vec<Move>,
-    /// Whether castling is that of Chess960.
+    /// True if castling follows Chess960.
     pub chess960: bool,
 }
 
 impl Opening {
-    /// A position to begin with.
+    /// Starts with a position.
     pub fn at(start: Chess, chess960: bool) -> Self {
         Self { start, moves: Vec::new(), chess960 }
     }
 
-    /// Who is to move after its moves.
+    /// Returns the side to move after its moves.
     pub fn first_turn(&self) -> Color {
         if self.moves.len().is_multiple_of(2) { self.start.turn() } else { !self.start.turn() }
     }
 
-    /// The position after its moves.
+    /// Returns the position after its moves.
     pub fn position(&self) -> Chess {
         let mut position = self.start.clone();
         for &m in &self.moves {
@@ -51,13 +51,13 @@ impl Opening {
     }
 }
 
-/// Draws from one opening of a book before the next is tried.
+/// Maximum number of attempts with one opening of a book before the next is tried.
 const DRAWS_OF_ONE: u64 = 1000;
 
-/// In which order the openings of a book are played.
+/// Order in which the openings of a book are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Shuffled by the seed; none comes again before all have come.
+    /// Shuffled by the seed; none recurs before all have been played.
     #[default]
     Random,
     /// As in the file.
@@ -65,7 +65,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// As on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -93,14 +93,13 @@ pub struct Openings {
 }
 
 impl Openings {
-    /// Eight random plies from the usual position, a different sequence for every pair, kept when
-    /// neither side has won anything: a search of one ply and captures, counting material, stays
-    /// within a pawn.
+    /// Creates openings of eight random plies from the usual position, a different sequence for every pair, accepted if
+    /// neither side has won anything: a search of one ply and captures, counting material, stays within a pawn.
     pub fn generated(seed: u64) -> Self {
         Self { book: None, seed }
     }
 
-    /// The openings of a book.
+    /// Uses the openings of a book.
     pub fn of_book(book: Book, order: Order, seed: u64) -> Self {
         let mut indices: Vec<u32> = (0..book.len() as u32).collect();
         if order == Order::Random {
@@ -110,21 +109,18 @@ impl Openings {
     }
 
     /// Reads a book, see [`Book::read`].
-    ///
-    /// # Errors
-    /// Those of [`Book::read`].
     pub fn read(path: &Path, book_plies: u32, order: Order, seed: u64) -> Result<Self> {
         Ok(Self::of_book(Book::read(path, book_plies)?, order, seed))
     }
 
-    /// The book, unless openings are generated.
+    /// Returns the book, unless openings are generated.
     pub fn book(&self) -> Option<&Book> {
         self.book.as_ref().map(|(book, _)| book)
     }
 
-    /// Openings for one game, counted from 0, each drawn anew from the seed and the game's number: random
-    /// plies behind the usual position or an opening of the book. Where none is within the limit, that
-    /// of the next openings of the book; it ends when too many draws were in vain.
+    /// Returns openings for one game, counted from 0, each drawn from the seed and the game's number: random plies
+    /// after the usual position or an opening of the book. If none is within the limit, the next openings of the book
+    /// are tried; the iterator ends after too many failed attempts.
     pub fn drawn(&self, game: u64, random: RandomPlies) -> impl Iterator<Item = Opening> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&game.to_le_bytes(), self.seed));
         let book = self.book.as_ref().map_or(1, |(book, _)| book.len() as u64);
@@ -137,7 +133,7 @@ impl Openings {
         (0..draws).filter_map(move |draw| random.draw(&from(draw), &mut rng))
     }
 
-    /// The opening of a pair, counted from 0; a book that is through begins again.
+    /// Returns the opening of a pair, counted from 0; a book restarts when all of it has been played.
     pub fn get(&self, pair: u64) -> Opening {
         match &self.book {
             None => generated::opening(self.seed, pair),

@@ -2,19 +2,19 @@
 //!
 //! Owns the maximum likelihood under a given mean; Elo intervals and SPRT are built on it.
 
-/// 97.5 % of a standard normal distribution lie below.
+/// 97.5 % quantile of the standard normal distribution.
 pub(super) const UPPER_QUANTILE: f64 = 1.959_963_984_540_054;
 
-/// What a score that never occurred counts, as in fishtest: without it, a mean that needs such a
-/// score would have likelihood 0.
+/// Count assigned to scores that never occurred, as in fishtest: without it, a mean that needs such a score would have
+/// likelihood 0.
 const UNSEEN: f64 = 1e-3;
 
-/// The counts, those of 0 replaced by a small one.
+/// Returns the counts, with zeros replaced by a small number.
 pub(super) fn regularized<const N: usize>(counts: &[f64; N]) -> [f64; N] {
     counts.map(|n| if n == 0.0 { UNSEEN } else { n })
 }
 
-/// Log-likelihood of `counts` where the mean score is `score`, less that at their own mean; at most 0.
+/// Returns the log-likelihood of `counts` where the mean score is `score`, minus that at their own mean; at most 0.
 ///
 /// `counts[i]`, all positive, counts the score aᵢ = i / (N − 1); `score` lies in (0, 1). Among the
 /// distributions with that mean, the likelihood is greatest at pᵢ = p̂ᵢ / (1 + t (aᵢ − score)), p̂
@@ -30,11 +30,10 @@ pub(super) fn profile<const N: usize>(counts: &[f64; N], score: f64) -> f64 {
     -counts.iter().zip(&distances).map(|(n, d)| n * (t * d).ln_1p()).sum::<f64>()
 }
 
-/// The root t of Σ nᵢ dᵢ / (1 + t dᵢ): Newton's method kept inside a shrinking bracket.
+/// Finds the root t of Σ nᵢ dᵢ / (1 + t dᵢ): Newton's method kept inside a shrinking bracket.
 ///
-/// The sum falls from +∞ to −∞ between the poles of the greatest and the least distance, so there
-/// is one root. It may lie close to a pole (scores never seen), where Newton leaves the bracket:
-/// then the bracket is halved.
+/// The sum falls from +∞ to −∞ between the poles of the greatest and the least distance, so there is one root. It may
+/// lie close to a pole (scores never seen), where Newton's method leaves the bracket; then the bracket is halved.
 fn multiplier<const N: usize>(counts: &[f64; N], distances: &[f64; N]) -> f64 {
     let (least, greatest) = distances.iter().fold((0f64, 0f64), |(l, g), d| (l.min(*d), g.max(*d)));
     let (mut low, mut high) = (-1.0 / greatest, -1.0 / least);
@@ -63,12 +62,14 @@ fn multiplier<const N: usize>(counts: &[f64; N], distances: &[f64; N]) -> f64 {
     t
 }
 
-/// Log-likelihood of `counts`, all positive, where (mean − ½) / deviation is `t`, less that at their own; at most 0.
+/// Returns the log-likelihood of `counts`, all positive, where (mean − ½) / deviation is `t`, minus that at their own
+/// value; at most 0.
 ///
-/// With a deviation σ, and so the mean ½ + t σ, and uᵢ = (aᵢ − mean) / σ, the constraint's slope in pᵢ is gᵢ = uᵢ − t (uᵢ² − 1) / 2 plus a
-/// constant; so at a maximum pᵢ = p̂ᵢ / (1 + x gᵢ), x as in [`profile`], and Σ pᵢ uᵢ² = 1 (after M. Van den Bergh, "Normalized Elo").
-/// fishtest's `LLR_normalized` looks for one such σ by taking that of the shares it has found. There may be several, since for large t, or
-/// where scores are lacking, distributions in question lie close to one score each; so all are found, and the greatest
+/// With a deviation σ, and thus the mean ½ + t σ, and uᵢ = (aᵢ − mean) / σ, the derivative of the constraint by pᵢ is
+/// gᵢ = uᵢ − t (uᵢ² − 1) / 2 plus a constant; so at a maximum pᵢ = p̂ᵢ / (1 + x gᵢ), x as in [`profile`], and Σ pᵢ uᵢ²
+/// = 1 (after M. Van den Bergh, "Normalized Elo"). fishtest's `LLR_normalized` finds one such σ by fixed-point
+/// iteration, with the deviation of the shares it has found. There may be several, since for large t, or if scores
+/// never occurred, the feasible distributions lie close to one score each; so all are found, and the greatest
 /// likelihood counts.
 pub(super) fn normalized_profile<const N: usize>(counts: &[f64; N], t: f64) -> f64 {
     if t == 0.0 {
@@ -104,18 +105,19 @@ pub(super) fn normalized_profile<const N: usize>(counts: &[f64; N], t: f64) -> f
             before = here;
         }
     }
-    // Of billions of results, one may be closer to an end than numbers resolve.
+    // With billions of results, a root may be too close to an end to be resolved.
     if best.is_finite() { best } else { closest[1] }
 }
 
-/// Points on either side of the middle of an interval of deviations, and how far they are apart on its logistic scale.
+/// Number of points on either side of the middle of an interval of deviations, and their distance on its logistic
+/// scale.
 const GRID: i32 = 60;
 const GRID_STEP: f64 = 0.5;
 
-/// The likelihood where the excess changes its sign, which is that of `first` at the first of two places.
+/// Returns the likelihood at the root of the excess, whose sign at the first of two places is that of `first`.
 fn at_root(at: &impl Fn(f64) -> Option<[f64; 2]>, [mut low, mut high]: [f64; 2], first: f64) -> f64 {
     let mut likelihood = f64::NEG_INFINITY;
-    // Halving: excesses differ by powers of ten. At a maximum half of the digits of the place are enough.
+    // Bisection, because excesses differ by powers of ten. At a maximum, half of the digits of the location are enough.
     while high - low > 1e-9 {
         let middle = 0.5 * (low + high);
         let Some([excess, found]) = at(middle) else { break };
@@ -125,8 +127,8 @@ fn at_root(at: &impl Fn(f64) -> Option<[f64; 2]>, [mut low, mut high]: [f64; 2],
     likelihood
 }
 
-/// For a deviation, by how much Σ pᵢ uᵢ² exceeds 1, and the log-likelihood, as [`normalized_profile`] has them; `None` where no x makes
-/// Σ pᵢ gᵢ = 0.
+/// Returns, for a deviation, by how much Σ pᵢ uᵢ² exceeds 1, and the log-likelihood, as in [`normalized_profile`];
+/// `None` if no x satisfies Σ pᵢ gᵢ = 0.
 fn stationary<const N: usize>(counts: &[f64; N], t: f64, deviation: f64) -> Option<[f64; 2]> {
     let u: [f64; N] = std::array::from_fn(|i| (i as f64 / (N - 1) as f64 - 0.5) / deviation - t);
     let slopes = u.map(|u| u - 0.5 * t * (u * u - 1.0));
@@ -143,9 +145,11 @@ fn stationary<const N: usize>(counts: &[f64; N], t: f64, deviation: f64) -> Opti
     Some([excess, likelihood])
 }
 
-/// The open intervals of the deviations that a distribution of scores may have whose mean is ½ + `t` of them, t ≥ 0.
+/// Returns the open intervals of deviations that are possible for a distribution of scores whose mean is ½ + `t`
+/// deviations, t ≥ 0.
 ///
-/// The variance is at most μ (1 − μ), and between two neighboring scores at least (μ − a)(b − μ): two quadratic inequalities of σ.
+/// The variance is at most μ (1 − μ), and between two neighboring scores at least (μ − a)(b − μ): two quadratic
+/// inequalities of σ.
 fn deviations<const N: usize>(t: f64) -> Vec<[f64; 2]> {
     let square = 1.0 + t * t;
     let between = 1.0 / (N - 1) as f64;
@@ -165,8 +169,8 @@ fn deviations<const N: usize>(t: f64) -> Vec<[f64; 2]> {
     intervals
 }
 
-/// The scores at which twice the log-likelihood falls short of its maximum by the 95 % quantile of
-/// χ² with one degree of freedom: a confidence interval that stays inside (0, 1).
+/// Returns the scores at which twice the log-likelihood falls short of its maximum by the 95 % quantile of χ² with one
+/// degree of freedom: a confidence interval that stays inside (0, 1).
 pub(super) fn interval<const N: usize>(counts: &[f64; N]) -> [f64; 2] {
     const LEAST: f64 = 1e-6;
     let total: f64 = counts.iter().sum();
@@ -194,7 +198,7 @@ pub(super) fn interval<const N: usize>(counts: &[f64; N]) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// (mean − ½) / deviation.
+    /// Returns (mean − ½) / deviation.
     fn normalized<const N: usize>(shares: &[f64; N]) -> f64 {
         let score = |i: usize| i as f64 / (N - 1) as f64;
         let mean: f64 = shares.iter().enumerate().map(|(i, p)| p * score(i)).sum();
@@ -202,8 +206,8 @@ mod tests {
         (mean - 0.5) / variance.sqrt()
     }
 
-    /// The maximum by trial and error: shares with more of one good score until `t` fits, changed at random as long as that
-    /// makes the counts more likely, from many beginnings.
+    /// Finds the maximum by trial and error: adds to the share of one good score until `t` fits, then makes random
+    /// changes that increase the likelihood, from many starting points.
     fn by_trial<const N: usize>(counts: &[f64; N], t: f64) -> f64 {
         let total: f64 = counts.iter().sum();
         let mut state = 7u64;
@@ -265,7 +269,7 @@ mod tests {
             [30.0, 0.0, 1.0, 0.0, 30.0],
             [8.0, 0.0, 137.0, 0.0, 0.0],
         ];
-        // 9.8 is √2 times 2,400 Elo; beyond √8, those close to 3/4 and those close to 1 are apart.
+        // 9.8 is √2 times 2,400 Elo; beyond √8, those close to 3/4 and those close to 1 are separate.
         for t in [0.0, 0.02, -0.3, 0.3, 1.0, 2.9, -4.0, 9.7] {
             for counts in pairs.map(|counts| regularized(&counts)) {
                 let (ours, found) = (normalized_profile(&counts, t), by_trial(&counts, t));

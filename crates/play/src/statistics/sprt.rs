@@ -9,22 +9,22 @@ use super::likelihood::{normalized_profile, profile, regularized};
 use super::{MAX_ELO, NORMALIZED_ELO, Pentanomial, Trinomial, as_f64, expected_score};
 use gputexel_io::{Error, Result};
 
-/// In which Elo the hypotheses of a test are.
+/// Kind of Elo in which the hypotheses of a test are expressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EloModel {
     /// By the mean score alone.
     #[default]
     Logistic,
-    /// By the mean score in standard deviations of a game, see [`Pentanomial::normalized_elo`]. How many games a test
-    /// takes depends on this difference alone, whatever the share of draws.
+    /// By the mean score in standard deviations of a game, see [`Pentanomial::normalized_elo`]. The number of games
+    /// that a test takes depends only on this difference, regardless of the share of draws.
     Normalized,
 }
 
 /// A generalized sequential probability ratio test of Elo `elo0` (H0) against `elo1` (H1).
 ///
-/// Written as `elo0=0,elo1=5,alpha=0.05,beta=0.05`; `alpha` and `beta` may be left out and are 0.05
-/// then. `model=normalized` behind that makes it normalized Elo instead of logistic.
+/// Written as `elo0=0,elo1=5,alpha=0.05,beta=0.05`; `alpha` and `beta` default to 0.05. A final `model=normalized`
+/// selects normalized Elo instead of logistic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Sprt {
@@ -35,7 +35,7 @@ pub struct Sprt {
     model: EloModel,
 }
 
-/// What the results so far say of the two hypotheses.
+/// Conclusion from the results so far about the two hypotheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SprtState {
@@ -58,8 +58,8 @@ impl fmt::Display for SprtState {
 }
 
 impl Sprt {
-    /// A test that accepts H1 wrongly (true difference `elo0`) with probability `alpha` and H0 wrongly
-    /// (true difference `elo1`) with probability `beta`.
+    /// Creates a test that accepts H1 wrongly (true difference `elo0`) with probability `alpha` and H0 wrongly (true
+    /// difference `elo1`) with probability `beta`.
     ///
     /// # Errors
     /// [`Error::Usage`] unless −[`MAX_ELO`] < `elo0` < `elo1` < [`MAX_ELO`], and both errors are
@@ -83,45 +83,45 @@ impl Sprt {
         Ok(Self { elo0, elo1, alpha, beta, model: EloModel::Logistic })
     }
 
-    /// The same test in another Elo.
+    /// Returns the same test in another kind of Elo.
     #[must_use]
     pub fn with_model(self, model: EloModel) -> Self {
         Self { model, ..self }
     }
 
-    /// In which Elo its hypotheses are.
+    /// Returns the kind of Elo of its hypotheses.
     pub fn model(&self) -> EloModel {
         self.model
     }
 
-    /// The difference that H0 claims.
+    /// Returns the difference under H0.
     pub fn elo0(&self) -> f64 {
         self.elo0
     }
 
-    /// The difference that H1 claims.
+    /// Returns the difference under H1.
     pub fn elo1(&self) -> f64 {
         self.elo1
     }
 
-    /// Wald's bounds of the log-likelihood ratio, ln(β / (1 − α)) and ln((1 − β) / α): at or below
-    /// the first H0 is accepted, at or above the second H1.
+    /// Returns Wald's bounds of the log-likelihood ratio, ln(β / (1 − α)) and ln((1 − β) / α): at or below the first H0
+    /// is accepted, at or above the second H1.
     pub fn bounds(&self) -> [f64; 2] {
         [(self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln()]
     }
 
-    /// The generalized log-likelihood ratio of H1 to H0 for pairs of games; 0 without any.
+    /// Returns the generalized log-likelihood ratio of H1 to H0 for pairs of games; 0 without any.
     ///
-    /// The multinomial likelihoods, each at its maximum among the distributions with the mean score that
-    /// the hypothesis claims; scores never seen count 10⁻³. The same as fishtest's `LLR_logistic`,
-    /// after M. Van den Bergh, "A practical introduction to the GSPRT". In normalized Elo, among those whose
-    /// (mean − ½) / deviation is √2 elo ln 10 / 800, the deviation being that of a pair's mean score: fishtest's `LLR_normalized`, but
-    /// the greatest of several maxima where hypotheses are hundreds of Elo away.
+    /// Uses the multinomial likelihoods, each maximized over the distributions with the mean score of the hypothesis;
+    /// scores that never occurred count 10⁻³. The same as fishtest's `LLR_logistic`, after M. Van den Bergh, "A
+    /// practical introduction to the GSPRT". In normalized Elo, it maximizes over those whose (mean − ½) / deviation is
+    /// √2 elo ln 10 / 800, the deviation being that of a pair's mean score: fishtest's `LLR_normalized`, but with the
+    /// greatest of several maxima if hypotheses are hundreds of Elo away.
     pub fn llr(&self, pairs: &Pentanomial) -> f64 {
         self.ratio(&pairs.counts, 2.0)
     }
 
-    /// The same ratio for single games that are independent of each other.
+    /// As [`llr`](Self::llr), for single games that are independent of each other.
     pub fn llr_of_games(&self, games: &Trinomial) -> f64 {
         self.ratio(&games.counts(), 1.0)
     }
@@ -138,9 +138,9 @@ impl Sprt {
         likelihood(self.elo1) - likelihood(self.elo0)
     }
 
-    /// Whether a bound is reached.
+    /// Returns whether a bound is reached.
     ///
-    /// Ask after each pair and stop at the first answer: of more games, the answer may be another.
+    /// Call it after each pair and stop at the first decision: with more games, the result may change.
     pub fn state(&self, pairs: &Pentanomial) -> SprtState {
         let [lower, upper] = self.bounds();
         match self.llr(pairs) {
@@ -236,13 +236,13 @@ mod tests {
         let test = |elo0: f64, elo1: f64| {
             format!("elo0={elo0},elo1={elo1},model=normalized").parse::<Sprt>().unwrap()
         };
-        // By a maximization of another kind: over the mean, and Newton's method for shares of a given mean and variance.
+        // By a different maximization: over the mean, and Newton's method for shares of a given mean and variance.
         for (counts, elo0, elo1, expected) in [
             ([100, 800, 2000, 950, 150], 0.0, 5.0, 5.313195610570801),
             ([100, 800, 2000, 950, 150], -2.0, 3.0, 5.974034061583552),
             ([5, 60, 200, 75, 10], 0.0, 10.0, 1.0781582808025405),
             ([0, 3, 40, 9, 1], 0.0, 20.0, 1.0533447920128225),
-            // fastchess's tests say 2.25 and 3.01.
+            // fastchess's tests give 2.25 and 3.01.
             ([365, 16618, 36229, 16974, 390], 0.0, 2.0, 2.25),
             ([127, 4883, 10712, 5150, 104], -1.75, 0.25, 3.01),
         ] {

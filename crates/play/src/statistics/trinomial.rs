@@ -19,7 +19,7 @@ impl Trinomial {
     /// Counts one more game in which A scored `half_points`, 0 to 2.
     ///
     /// # Panics
-    /// If a game cannot give that many.
+    /// If `half_points` is above 2.
     pub fn add(&mut self, half_points: usize) {
         match half_points {
             0 => self.losses += 1,
@@ -36,34 +36,34 @@ impl Trinomial {
         self.losses += other.losses;
     }
 
-    /// Games counted.
+    /// Returns the number of games.
     pub fn games(&self) -> u64 {
         self.wins + self.draws + self.losses
     }
 
-    /// A's mean score per game, 0 to 1; ½ without games.
+    /// Returns A's mean score per game, 0 to 1; ½ without games.
     pub fn score(&self) -> f64 {
         if self.games() == 0 { 0.5 } else { Moments::of(&as_f64(&self.counts())).mean }
     }
 
-    /// A's logistic Elo over B with its 95 % interval, were all games independent.
+    /// Returns A's logistic Elo over B with its 95 % interval, as if all games were independent.
     ///
-    /// For games in pairs use [`Pentanomial::elo`](super::Pentanomial::elo), whose error is the true one.
+    /// For games in pairs use [`Pentanomial::elo`](super::Pentanomial::elo), which has the correct error.
     pub fn elo(&self) -> Estimate {
         logistic_elo(&self.counts(), 1.0)
     }
 
-    /// A's normalized Elo over B with its 95 % interval, were all games independent.
+    /// Returns A's normalized Elo over B with its 95 % interval, as if all games were independent.
     pub fn normalized_elo(&self) -> Estimate {
         normalized_elo(&self.counts(), 1.0)
     }
 
-    /// Likelihood of superiority, 0 to 1, were all games independent; ½ without games.
+    /// Returns the likelihood of superiority, 0 to 1, as if all games were independent; ½ without games.
     pub fn los(&self) -> f64 {
         superiority(&self.counts())
     }
 
-    /// Losses, draws, wins: by rising score.
+    /// Returns losses, draws, wins: in order of increasing score.
     pub(super) fn counts(&self) -> [u64; 3] {
         [self.losses, self.draws, self.wins]
     }
