@@ -17,10 +17,10 @@ use crate::{
 /// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
 pub type StatsObserver = fn(&str, Option<Stats>);
 
-/// Makes an evaluator for a layout.
+/// Creates an evaluator for a layout.
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;
 
-/// An open backend, and why it was chosen. Creates evaluators.
+/// An open backend, and the reason for its choice. Creates evaluators.
 ///
 /// ```
 /// use gputexel_eval::Backend;
@@ -30,7 +30,7 @@ type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l
 /// # Ok::<(), gputexel_io::Error>(())
 /// ```
 ///
-/// One of the caller's own evaluates wherever a backend is taken:
+/// A custom evaluator can be used wherever a backend is accepted:
 ///
 /// ```
 /// use gputexel_eval::Backend;
@@ -45,7 +45,7 @@ pub struct Backend {
     memory: Option<u64>,
     stats: Option<StatsObserver>,
     why: String,
-    /// Several devices that divide the work.
+    /// Several devices that share the work.
     devices: Vec<ListedDevice>,
     speeds: Speeds,
     team: Option<Arc<dyn Team>>,
@@ -61,10 +61,10 @@ impl Backend {
         Self::open_vetted(choice, |_| Ok(()))
     }
 
-    /// As [`open`](Self::open), but a GPU that `vet` refuses counts as one that cannot be opened.
+    /// As [`open`](Self::open), but a GPU that `vet` refuses is treated as one that cannot be opened.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and those of `vet` when a GPU was requested.
+    /// Errors of [`open`](Self::open), and of `vet` when a GPU was requested.
     pub fn open_vetted(choice: BackendChoice, vet: impl Fn(&GpuContext) -> Result<()>) -> Result<Self> {
         let backend = |gpu, why| Ok(Self::new(choice, gpu, why));
         if choice == BackendChoice::Cpu {
@@ -81,11 +81,7 @@ impl Backend {
         }
     }
 
-    /// The backend that is given, or else one that is opened into `opened`: a real GPU if there is one, else the
-    /// CPU.
-    ///
-    /// # Errors
-    /// Those of [`open`](Self::open).
+    /// Returns the given backend, or else one that is opened into `opened`: a real GPU if there is one, else the CPU.
     pub fn given_or_auto<'a>(given: Option<&'a Self>, opened: &'a mut Option<Self>) -> Result<&'a Self> {
         match given {
             Some(backend) => Ok(backend),
@@ -93,8 +89,8 @@ impl Backend {
         }
     }
 
-    /// A backend with evaluators of the caller's; `why` is what is said of it beside what they
-    /// [describe](Evaluator::describe).
+    /// Creates a backend with custom evaluators; `why` is shown in addition to their
+    /// [description](Evaluator::describe).
     pub fn custom(
         why: impl Into<String>,
         make: impl for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync + 'static,
@@ -109,9 +105,9 @@ impl Backend {
         Self { choice, gpu, custom, memory, stats, why, devices, speeds, team }
     }
 
-    /// A backend of several devices, which divide the [sections](Layout::sections) of a layout among them: in proportion
-    /// to the shares that are given, or to their speed. Results depend neither on their number nor on who has
-    /// which section, as long as all are of one kind.
+    /// Creates a backend of several devices, which share the [sections](Layout::sections) of a layout in proportion to
+    /// the given shares, or to their speed. Results depend neither on their number nor on the assignment of sections,
+    /// as long as all devices are of one kind.
     ///
     /// # Errors
     /// [`Error::Usage`](gputexel_io::Error::Usage) for no devices.
@@ -129,16 +125,16 @@ impl Backend {
         self
     }
 
-    /// An evaluator for some or all sections of a layout, by itself without its [team](Self::with_team), that can be asked
-    /// for their sums.
+    /// Creates an evaluator for some or all sections of a layout, without its [team](Self::with_team), that can return
+    /// their sums.
     ///
     /// # Errors
-    /// Those of [`evaluator`](Self::evaluator).
+    /// Errors of [`evaluator`](Self::evaluator).
     pub fn of_sections<'a>(&self, layout: &'a Layout) -> Result<Divided<'a>> {
         self.divided(layout, Division { own: layout.sections(), helpers: Vec::new(), idle: 0 })
     }
 
-    /// Divides what a division among processes leaves to this one among its devices.
+    /// Divides the sections that a division among processes leaves to this one among its devices.
     fn divided<'a>(&self, layout: &'a Layout, division: Division) -> Result<Divided<'a>> {
         let single = [ListedDevice { context: self.gpu.clone(), share: None }];
         let devices = if self.devices.is_empty() { &single[..] } else { &self.devices };
@@ -156,7 +152,7 @@ impl Backend {
         self
     }
 
-    /// The adapter that computes; `None` for the CPU and for evaluators of the caller's.
+    /// Returns the adapter that computes; `None` for the CPU and for custom evaluators.
     pub fn adapter(&self) -> Option<&AdapterSummary> {
         self.gpu.as_ref().map(GpuContext::summary)
     }
@@ -168,11 +164,11 @@ impl Backend {
         self
     }
 
-    /// Creates an evaluator for the layout, and a line that says which one and why.
+    /// Creates an evaluator for the layout, and a line that describes it and the reason for its choice.
     ///
     /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the GPU was requested and fails; with `auto` the CPU
-    /// takes over, now or later. Those of evaluators of the caller's.
+    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the GPU was requested and fails; with `auto` the CPU takes over,
+    /// now or later. Errors of custom evaluators.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
         if self.team.is_some() || !self.devices.is_empty() {
             let division = match &self.team {
@@ -215,7 +211,7 @@ impl Backend {
     }
 }
 
-/// What computes and why, in no more than one pair of parentheses.
+/// Returns the description and the reason, in at most one pair of parentheses.
 fn with_reason(description: &str, why: &str) -> String {
     match description.strip_suffix(')') {
         Some(open) => format!("{open}; {why})"),

@@ -1,5 +1,4 @@
-//! Optimizer steps that a device takes on its own, so that small problems do not wait for the host between
-//! steps.
+//! Optimizer steps that a device takes on its own, so that small problems do not wait for the host between steps.
 
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
@@ -8,8 +7,8 @@ use super::{Evaluations, Population, Request};
 
 /// An evaluator whose device can take optimizer steps between evaluations.
 pub trait DeviceSteps {
-    /// Takes the first few of the batch's Adam steps, as many as it likes; `None` if it cannot take them. The
-    /// results do not depend on how many are taken at a time.
+    /// Takes the first few of the batch's Adam steps, as many as it chooses; `None` if it cannot take them. The results
+    /// do not depend on how many are taken at a time.
     ///
     /// # Errors
     /// As [`Evaluator::evaluate`](crate::Evaluator::evaluate); [`Error::Usage`] also if the lists of the
@@ -26,7 +25,7 @@ pub trait DeviceSteps {
 pub struct AdamBatch {
     /// Parameters before the first step; every member has its own.
     pub population: Population,
-    /// Positions and loss; gradients are always computed, whatever it says.
+    /// Positions and loss; gradients are always computed, even if not requested.
     pub request: Request,
     /// θ₀ toward which parameters are pulled, 2 F values.
     pub prior: Vec<f64>,
@@ -103,7 +102,7 @@ impl AdamBatch {
 }
 
 impl AdamStep {
-    /// The evaluation of the parameters before the step.
+    /// Returns the evaluation of the parameters before the step.
     pub fn evaluations(&self) -> Evaluations {
         Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
     }

@@ -18,14 +18,14 @@ pub struct Fallback {
 
 /// An evaluator that, on its first [`Error::Gpu`], is permanently replaced by another one.
 ///
-/// The failed request is repeated, so callers see no failure but an answer. Evaluators keep no state between
-/// requests (a batch of Adam steps contains its moments), so nothing else has to be carried over: an
-/// evaluator without Adam steps declines the batch, and its steps are evaluated one by one.
+/// The failed request is repeated, so callers get an answer instead of an error. Evaluators keep no state between
+/// requests (a batch of Adam steps contains its moments), so nothing else has to be carried over: an evaluator without
+/// Adam steps declines the batch, and its steps are evaluated one by one.
 pub struct FallbackEvaluator<'a> {
     active: Box<dyn Evaluator + 'a>,
     /// Creates the other evaluator; `None` after it was used.
     fallback: Option<Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>>,
-    /// The fallback that has happened, until it is queried.
+    /// A fallback that has happened, until it is queried.
     news: Option<Fallback>,
 }
 
@@ -178,7 +178,7 @@ mod tests {
             rates: Vec::new(),
         };
         assert_eq!(pair(1, 1, lost).adam_steps(&batch).unwrap(), Some(Vec::new()));
-        // The other evaluator cannot take such steps, and says so.
+        // The other evaluator cannot take such steps, and returns `None`.
         let mut evaluator = pair(0, 1, lost);
         assert_eq!(evaluator.adam_steps(&batch).unwrap(), None);
         assert_eq!(evaluator.describe(), "second");

@@ -1,8 +1,8 @@
 //! Evaluators: losses and gradients of a whole population of parameter vectors in one call.
 //!
-//! Owns the trait, its requests and answers, and the backends. Knows no optimizer and adds no regularization,
-//! which does not depend on positions and is added by the caller. Steps that a device may take on behalf of
-//! an optimizer are an extension of their own, [`DeviceSteps`].
+//! Owns the trait, its requests and answers, and the backends. Knows no optimizer and adds no regularization, which
+//! does not depend on positions and is added by the caller. Steps that a device may take on behalf of an optimizer are
+//! a separate extension, [`DeviceSteps`].
 
 mod backend;
 pub mod cpu;
@@ -32,8 +32,8 @@ use serde::{Deserialize, Serialize};
 
 /// Parameter vectors to be evaluated together, and the weight of positions for each.
 ///
-/// Covers what folds, bootstraps, mixtures of sources and blended targets need, so that any combination of
-/// them is one population. Optional lists are empty if no member uses them.
+/// Supports folds, bootstraps, mixtures of sources and blended targets, so that any combination of them is one
+/// population. Optional lists are empty if no member uses them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Population {
     /// Number of features F.
@@ -57,29 +57,29 @@ pub struct Population {
 }
 
 impl Population {
-    /// Parameter vectors that all use every position once.
+    /// Creates parameter vectors that all use every position once.
     pub fn new(features: usize, parameters: Vec<f64>, k: Vec<f64>) -> Self {
         Self { features, parameters, k, ..Self::default() }
     }
 
-    /// One parameter vector.
+    /// Creates a population of one parameter vector.
     pub fn single(theta: &[f64], k: f64) -> Self {
         Self::new(theta.len() / 2, theta.to_vec(), vec![k])
     }
 
-    /// Number of members.
+    /// Returns the number of members.
     #[inline]
     pub fn members(&self) -> usize {
         self.k.len()
     }
 
-    /// Whether all members share one θ.
+    /// Returns true if all members share one θ.
     #[inline]
     pub fn is_shared(&self) -> bool {
         self.parameters.len() == 2 * self.features
     }
 
-    /// θ of one member.
+    /// Returns θ of one member.
     #[inline]
     pub fn member(&self, member: usize) -> &[f64] {
         match self.is_shared() {
@@ -88,7 +88,7 @@ impl Population {
         }
     }
 
-    /// A member's factor on the weights of a part of the layout, which has `parts` parts.
+    /// Returns a member's factor on the weights of a part of the layout, which has `parts` parts.
     #[inline]
     pub fn part_weight(&self, member: usize, part: usize, parts: usize) -> f32 {
         self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
@@ -140,16 +140,16 @@ impl Population {
     }
 }
 
-/// What to compute for a population.
+/// Computation to perform for a population.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,
     /// Loss function.
     pub loss: LossKind,
-    /// Whether to compute gradients.
+    /// True to compute gradients.
     pub gradients: bool,
-    /// Whether to compute Gauss–Newton matrices; each has 2 F × 2 F values per member.
+    /// True to compute Gauss–Newton matrices; each has 2 F × 2 F values per member.
     pub curvature: bool,
 }
 
@@ -173,8 +173,8 @@ impl Request {
 pub struct Evaluations {
     /// Mean weighted loss over the parts of the request.
     pub losses: Vec<f64>,
-    /// Mean weighted loss of each part of the request by itself, whatever its part weight: by member and
-    /// part, member-major. Used to judge a fold that was left out.
+    /// Mean weighted loss of each part of the request by itself, regardless of its part weight: by member and part,
+    /// member-major. Used to judge a fold that was left out.
     pub part_losses: Vec<f64>,
     /// dL/dθ per centipawn, 2 F values per member; empty unless requested.
     pub gradients: Vec<f64>,
@@ -186,11 +186,11 @@ pub struct Evaluations {
 }
 
 impl Evaluations {
-    /// Checks an answer against its question. A member whose gradient is not finite has no finite loss
-    /// afterwards: a slope that is not known must not be taken for one that is 0.
+    /// Checks an answer against its request. The loss of a member whose gradient is not finite is set to NaN: an
+    /// unknown slope must not be mistaken for 0.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an answer of another size than asked for.
+    /// [`Error::Usage`] for an answer of a different size than requested.
     pub fn check(&mut self, population: &Population, request: &Request) -> Result<()> {
         let (members, size) = (population.members(), 2 * population.features);
         let asked = |asked: bool, length: usize| if asked { members * length } else { 0 };
@@ -200,7 +200,7 @@ impl Evaluations {
             ("values of matrices", self.curvatures.len(), asked(request.curvature, size * size)),
         ];
         for (what, length, expected) in lengths {
-            // What was not asked for does no harm.
+            // Unrequested results do no harm.
             if length != expected && expected > 0 {
                 let reason = format!("the evaluator answers with {length} {what}; {expected} were asked for");
                 return Err(Error::Usage(reason));
@@ -228,7 +228,7 @@ impl Evaluations {
 
 /// Evaluates populations on the dataset it was created for.
 pub trait Evaluator {
-    /// Computes losses, and whatever else the request asks for.
+    /// Computes losses, and everything else that the request asks for.
     ///
     /// # Errors
     /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or
@@ -238,27 +238,27 @@ pub trait Evaluator {
     /// Computes products of Gauss–Newton matrices with vectors, without the matrices.
     ///
     /// # Errors
-    /// Those of [`evaluate`](Self::evaluate) and of [`ProductRequest::validate`]; [`Error::Usage`] from an evaluator
-    /// that has no products, as those of callers need not.
+    /// Errors of [`evaluate`](Self::evaluate) and of [`ProductRequest::validate`]; [`Error::Usage`] from an evaluator
+    /// without products, which are optional for custom ones.
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
         let _ = (population, request);
         Err(Error::Usage(format!("{}: no products with Gauss-Newton matrices", self.describe())))
     }
 
-    /// The backend, device, instruction set and threads. One short line for display.
+    /// Describes the backend, device, instruction set and threads on one short line for display.
     fn describe(&self) -> String;
 
-    /// The interface for optimizer steps on its device, if it supports them.
+    /// Returns the interface for optimizer steps on its device, if it supports them.
     fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
         None
     }
 
-    /// Statistics so far, if they are kept.
+    /// Returns the statistics so far, if they are kept.
     fn stats(&self) -> Option<Stats> {
         None
     }
 
-    /// The fallback to another evaluator since the last call of this function: for loops that report it, see
+    /// Returns the fallback to another evaluator since the last call of this function, for loops that report it, see
     /// [`FallbackEvaluator`].
     fn take_fallback(&mut self) -> Option<Fallback> {
         None

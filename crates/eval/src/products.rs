@@ -1,4 +1,4 @@
-//! Products of Gauss–Newton matrices with vectors: what a method needs that solves with matrices too large to be made.
+//! Products of Gauss–Newton matrices with vectors, for methods that solve with matrices too large to compute.
 
 use std::ops::Range;
 
@@ -9,18 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Population, Request};
 
-/// What to compute of the matrices H = Σ w h x xᵀ / Σ w of a population, per centipawn squared.
+/// Computation to perform with the matrices H = Σ w h x xᵀ / Σ w of a population, per centipawn squared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProductRequest {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,
     /// Loss function.
     pub loss: LossKind,
-    /// A vector v for each member, concatenated (2 F values each), of which H v is computed; empty if no product is
-    /// wanted.
+    /// A vector v for each member, concatenated (2 F values each), to compute H v; empty if no product is requested.
     pub vectors: Vec<f64>,
-    /// Number of features whose values make a block of the matrix each, in the order of their ids; `None` if blocks are
-    /// not wanted.
+    /// Number of features whose values make up each block of the matrix, in the order of their ids; `None` if blocks
+    /// are not requested.
     pub block: Option<usize>,
 }
 
@@ -28,8 +27,8 @@ impl ProductRequest {
     /// Checks the request against a layout and a population.
     ///
     /// # Errors
-    /// [`Error::Usage`] for vectors of another size than the population's, for parts that the layout does not have, and
-    /// for layouts with a program: the slopes of its scores depend on the position.
+    /// [`Error::Usage`] for vectors of a different size than the population's, for parts that the layout does not have,
+    /// and for layouts with a program: the slopes of its scores depend on the position.
     pub fn validate(&self, layout: &Layout, population: &Population) -> Result<()> {
         let (parts, loss) = (self.parts.clone(), self.loss);
         Request { parts, loss, gradients: false, curvature: false }.validate(layout)?;
@@ -58,15 +57,15 @@ impl ProductRequest {
 pub struct Products {
     /// H v, 2 F values for each member; empty unless requested.
     pub products: Vec<f64>,
-    /// For each member the [blocks](ProductRequest::blocks) of H on its diagonal, one after the other: that of n features
-    /// is a symmetric matrix of 2 n values a row, middlegame values before endgame values. Empty unless requested.
+    /// For each member, the [blocks](ProductRequest::blocks) of H on its diagonal, concatenated: that of n features is
+    /// a symmetric matrix of 2 n values per row, middlegame values before endgame values. Empty unless requested.
     pub blocks: Vec<f64>,
     /// Positions evaluated per member.
     pub positions: usize,
 }
 
 impl ProductRequest {
-    /// The features of each block that was requested.
+    /// Returns the features of each requested block.
     pub fn blocks(&self, features: usize) -> Vec<Range<usize>> {
         let block = |size: usize| (0..features).step_by(size.max(1)).map(move |i| i..features.min(i + size));
         self.block.map_or_else(Vec::new, |size| block(size).collect())
@@ -74,10 +73,10 @@ impl ProductRequest {
 }
 
 impl Products {
-    /// Checks an answer against its question.
+    /// Checks an answer against its request.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an answer of another size than asked for.
+    /// [`Error::Usage`] for an answer of a different size than requested.
     pub fn check(&self, population: &Population, request: &ProductRequest) -> Result<()> {
         let squares =
             request.blocks(population.features).into_iter().map(|block| 4 * block.len() * block.len());

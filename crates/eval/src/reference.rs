@@ -1,4 +1,4 @@
-//! What populations are defined to give, term by term, position by position, in f64.
+//! Definition of the results for populations, term by term, position by position, in f64.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::{Evaluations, Population, Request};
 
-/// Losses, and the gradients and matrices that are asked for, of a population on a layout of `data`. No backend's
-/// tricks: scores, slopes and weights are those of the population's documentation. Slow, and meant for some
+/// Computes losses, and the requested gradients and matrices, of a population on a layout of `data`. Without
+/// optimizations: scores, slopes and weights are those of the population's documentation. Slow, and meant for a few
 /// thousand positions.
 pub fn reference(data: &Dataset, layout: &Layout, population: &Population, request: &Request) -> Evaluations {
     let members = (0..population.members()).into_par_iter();
@@ -32,7 +32,7 @@ pub struct Seen<'a> {
     pub factor: f64,
     /// The weight of the position without it.
     pub weight: f64,
-    /// What the sigmoid is taken of: the score, scaled by the member's K.
+    /// Argument of the sigmoid: the score, scaled by the member's K.
     pub x: f64,
     /// The target, 0 to 1.
     pub y: f64,

@@ -1,7 +1,7 @@
-//! Sums over the positions of sections, the order in which they are added, and what they mean.
+//! Sums over the positions of sections, the order in which they are added, and their meaning.
 //!
-//! An evaluation is a quotient of sums. Those of each [section](Layout::sections) are computed by themselves and added
-//! in a fixed binary tree, so that threads, devices and machines can share the sections in any way.
+//! An evaluation is a quotient of sums. Those of each [section](Layout::sections) are computed separately and added in
+//! a fixed binary tree, so that threads, devices and machines can share the sections in any way.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub trait Summand {
     fn add(&mut self, next: &Self);
 }
 
-/// Sums that an answer to a [`Request`] is made of, over some positions.
+/// Sums for an answer to a [`Request`], over some positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// Σ w r ℓ without part weights, by member and part of the request, member-major.
@@ -27,17 +27,17 @@ pub struct Sums {
     pub weights: Vec<f64>,
     /// Σ v w r dℓ/dx · c · φ with part weights v: 2 F values for each member, mg before eg; empty unless requested.
     pub gradients: Vec<f64>,
-    /// Σ v w r h ∇s ∇sᵀ per unit of the sigmoid's argument, for each member as [`TRIANGLE`] says; empty unless requested.
+    /// Σ v w r h ∇s ∇sᵀ per unit of the sigmoid's argument, for each member as in [`TRIANGLE`]; empty unless requested.
     pub curvatures: Vec<f64>,
     /// Number of positions.
     pub positions: usize,
 }
 
-/// Values for a pair of features i ≥ j in the lower triangle of a matrix: mg mg, mg eg and eg eg where the slopes of a
-/// feature's two values are in proportion, in every position; mg mg, mg eg, eg mg and eg eg otherwise, under a program.
+/// Values for a pair of features i ≥ j in the lower triangle of a matrix: mg mg, mg eg and eg eg if the slopes of a
+/// feature's two values are proportional in every position; mg mg, mg eg, eg mg and eg eg otherwise, under a program.
 pub const TRIANGLE: [usize; 2] = [3, 4];
 
-/// Sums that an answer to a [`ProductRequest`] is made of, over some positions.
+/// Sums for an answer to a [`ProductRequest`], over some positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProductSums {
     /// Σ v w r h (x·v) x: 2 F values for each member; empty unless requested.
@@ -74,7 +74,7 @@ impl Summand for ProductSums {
     }
 }
 
-/// The sum of consecutive sections, as many as a power of two, of which the first is a multiple.
+/// The sum of consecutive sections; their number is a power of two, and the first is a multiple of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node<T> {
     /// The first section.
@@ -85,8 +85,8 @@ pub struct Node<T> {
     pub sum: T,
 }
 
-/// Adds sections up in a binary tree: two neighbors of a level become one of the next where the first is even. What
-/// has been added does not depend on where the sums of a run of sections come from.
+/// Adds sections up in a binary tree: two neighbors of a level become one of the next if the first is even. The result
+/// does not depend on where the sums of a run of sections come from.
 #[derive(Clone, Debug)]
 pub struct Tree<T> {
     nodes: Vec<Node<T>>,
@@ -99,10 +99,10 @@ impl<T> Default for Tree<T> {
 }
 
 impl<T: Summand> Tree<T> {
-    /// Adds the sum of sections behind all others.
+    /// Adds the sum of sections after all others.
     ///
     /// # Errors
-    /// [`Error::Usage`] for sections that do not follow.
+    /// [`Error::Usage`] for sections that are not consecutive.
     pub fn push(&mut self, mut node: Node<T>) -> Result<()> {
         let next = self.nodes.last().map_or(node.first, |last| last.first + (1 << last.level));
         if node.first != next || !node.first.is_multiple_of(1 << node.level) {
@@ -119,12 +119,12 @@ impl<T: Summand> Tree<T> {
         Ok(())
     }
 
-    /// The sums that are left, which follow each other.
+    /// Returns the remaining sums, which are consecutive.
     pub fn into_nodes(self) -> Vec<Node<T>> {
         self.nodes
     }
 
-    /// The sum of consecutive sections.
+    /// Returns the sum of consecutive sections.
     ///
     /// # Errors
     /// [`Error::Usage`] unless these are the sections that were added.
@@ -174,7 +174,7 @@ pub(crate) fn push_means(
     weight
 }
 
-/// A member's factors on the weights of the parts of a request; empty: 1.
+/// Returns a member's factors on the weights of the parts of a request; empty: 1.
 pub(crate) fn part_weights<'p>(
     population: &'p Population,
     member: usize,
@@ -188,7 +188,7 @@ pub(crate) fn part_weights<'p>(
 }
 
 impl Sums {
-    /// No positions.
+    /// Creates the sums of no positions.
     pub fn zero(layout: &Layout, population: &Population, request: &Request) -> Self {
         let (members, features) = (population.members(), layout.features());
         let asked = |asked: bool, length: usize| vec![0.0; if asked { members * length } else { 0 }];
@@ -202,12 +202,13 @@ impl Sums {
         }
     }
 
-    /// Whether weights are summed up: where they are not those of the layout, and under programs, whose kernels do so.
+    /// Returns true if weights are summed up: if they are not those of the layout, and under programs, whose kernels do
+    /// so.
     pub(crate) fn has_weights(layout: &Layout, population: &Population) -> bool {
         layout.program().is_some() || !population.resamples.is_empty()
     }
 
-    /// The answer, given the sums of all positions of the layout.
+    /// Returns the answer, given the sums of all positions of the layout.
     pub fn means(self, layout: &Layout, population: &Population, request: &Request) -> Evaluations {
         let (features, parts) = (layout.features(), request.parts.len());
         let size = 2 * features;
@@ -260,8 +261,8 @@ fn push_matrix(triangle: &[f64], features: usize, program: bool, scale: f64, out
 }
 
 impl Sums {
-    /// The sums that an answer was made of, given those of the resampled weights of parts, by member and part, where
-    /// members are resampled.
+    /// Reconstructs the sums of an answer, given the resampled weights of parts, by member and part, if members are
+    /// resampled.
     pub(crate) fn of_means(
         means: Evaluations,
         layout: &Layout,
@@ -282,7 +283,7 @@ impl Sums {
             let factors = part_weights(population, member, request, layout);
             let mut total = 0.0;
             for (part, &weight) in weights.iter().enumerate() {
-                // The mean over no positions is no number.
+                // The mean over no positions is NaN.
                 let known = weight > 0.0;
                 out.losses[own.start + part] =
                     if known { means.part_losses[own.start + part] * weight } else { 0.0 };
@@ -329,7 +330,7 @@ fn pull_matrix(matrix: &[f64], features: usize, program: bool, scale: f64, trian
 }
 
 impl ProductSums {
-    /// No positions.
+    /// Creates the sums of no positions.
     pub fn zero(layout: &Layout, population: &Population, request: &ProductRequest) -> Self {
         let pairs = |count: usize| count * (count + 1) / 2;
         let blocks: usize =
@@ -343,7 +344,7 @@ impl ProductSums {
         }
     }
 
-    /// The answer, given the sums of all positions of the layout.
+    /// Returns the answer, given the sums of all positions of the layout.
     pub fn means(self, layout: &Layout, population: &Population, request: &ProductRequest) -> Products {
         let (members, parts) = (population.members(), layout.parts());
         let Self { mut products, blocks, weights, positions } = self;

@@ -1,4 +1,4 @@
-//! Blocks on the diagonal of a member's Gauss–Newton matrix: what a preconditioner needs of a matrix that is too large.
+//! Blocks on the diagonal of a member's Gauss–Newton matrix, for preconditioning if the whole matrix is too large.
 //!
 //! As for the [whole matrix](super::curvature), one accumulation in f32 serves the middlegame and the endgame within a
 //! phase bucket.
@@ -38,7 +38,7 @@ impl CpuEvaluator<'_> {
         }
     }
 
-    /// Three values for each pair of features of a block, and the weight of the resampled positions.
+    /// Computes three values for each pair of features of a block, and the weight of the resampled positions.
     fn blocks_of(
         &self,
         population: &Population,

@@ -18,8 +18,9 @@ const STRIPES: usize = 8;
 const BLOCK: usize = 1 << 9;
 
 impl CpuEvaluator<'_> {
-    /// Computes Σ v w r h c_i c_j φ_i φ_j of a member over some positions, with part weights v and resampling counts r, per
-    /// unit of the sigmoid's argument: three values for each pair of features, see [`TRIANGLE`](crate::sums::TRIANGLE).
+    /// Computes Σ v w r h c_i c_j φ_i φ_j of a member over some positions, with part weights v and resampling counts r,
+    /// per unit of the sigmoid's argument: three values for each pair of features, see
+    /// [`TRIANGLE`](crate::sums::TRIANGLE).
     pub(super) fn sum_curvature(&self, work: &Work<'_>, member: usize, out: &mut [f64]) {
         let Work { population, request, ranges, .. } = work;
         let features = self.layout.features();
@@ -80,7 +81,7 @@ pub(super) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Those of a member of a population.
+    /// Creates them for a member of a population.
     pub(super) fn new(layout: &'a Layout, population: &Population, member: usize, loss: LossKind) -> Self {
         Self {
             layout,
@@ -139,16 +140,16 @@ impl<'a> BucketMatrix<'a> {
         Self { layout, pairs: vec![0.0; features * features], squares: vec![0.0; features] }
     }
 
-    /// Adds positions of one shape with their curvatures: the first entry of all rows, then the second, and so on.
-    /// Ids ascend, so entries at the same place of rows are of few features, whose rows of the matrix stay in fast
-    /// memory; and all loops are of the same length.
+    /// Adds positions of one shape with their curvatures: the first entry of all rows, then the second, and so on. Ids
+    /// ascend, so entries at the same index of rows are of few features, whose rows of the matrix stay in fast memory,
+    /// and all loops have the same length.
     fn add(&mut self, shape: &Shape, curvatures: &[f32]) {
         let (features, length) = (self.layout.features(), shape.row_length());
         let entries = shape.first_entry..shape.first_entry + shape.positions.len() * length;
         let ids = &self.layout.ids()[entries.clone()];
         let coefficients = if self.layout.unit_rows() { &[] } else { &self.layout.coefficients()[entries] };
         for own in 0..length {
-            // Entries before this one with the same coefficient, and with the opposite.
+            // Entries before this one with the same coefficient, and with the opposite one.
             let (alike, other) =
                 if own < shape.plus { (0..own, 0..0) } else { (shape.plus..own, 0..shape.plus) };
             for (n, &h) in curvatures.iter().enumerate() {
@@ -185,7 +186,7 @@ impl<'a> BucketMatrix<'a> {
                 let (own, other) = (self.pairs[row + j], self.pairs[j * features + i]);
                 add(first + j, f64::from(own) + f64::from(other));
             }
-            // Several entries of one feature in a row meet once as a pair, and are twice in the square of their sum.
+            // Consecutive entries of one feature occur once as a pair, but count twice in the square of their sum.
             add(first + i, f64::from(self.squares[i]) + 2.0 * f64::from(self.pairs[row + i]));
         }
         self.pairs.fill(0.0);

@@ -1,4 +1,4 @@
-//! Which SIMD implementation runs: chosen at run time, or specified by tests and benchmarks.
+//! Selection of the SIMD implementation: at run time, or by tests and benchmarks.
 
 use pulp::{Scalar256b, Simd, WithSimd};
 
@@ -7,12 +7,12 @@ use pulp::{Scalar256b, Simd, WithSimd};
 pub enum InstructionSet {
     /// Plain Rust on arrays of eight, for processors without any of the others.
     Portable,
-    /// What `pulp` detected: AVX-512, AVX2 with FMA, or NEON.
+    /// Detected by `pulp`: AVX-512, AVX2 with FMA, or NEON.
     Detected(pulp::Arch),
 }
 
 impl InstructionSet {
-    /// The widest one.
+    /// Returns the widest one.
     pub fn best() -> Self {
         match pulp::Arch::new() {
             pulp::Arch::Scalar => Self::Portable,
@@ -20,7 +20,7 @@ impl InstructionSet {
         }
     }
 
-    /// All of them, widest first.
+    /// Returns all of them, widest first.
     pub fn available() -> Vec<Self> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -39,7 +39,7 @@ impl InstructionSet {
     /// Runs an operation with this implementation.
     #[inline]
     pub fn dispatch<Op: WithSimd>(self, op: Op) -> Op::Output {
-        // Not `Arch::dispatch`: it comes with one more copy of every kernel, for pulp's own scalars, which nothing runs.
+        // Not `Arch::dispatch`, which adds another copy of every kernel, for pulp's own scalars, that never runs.
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Detected(pulp::Arch::V4(simd)) => Simd::vectorize(simd, op),
@@ -51,7 +51,7 @@ impl InstructionSet {
         }
     }
 
-    /// Name for display.
+    /// Returns the name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",

@@ -1,6 +1,6 @@
 //! Compares every CPU kernel with f64 on edge cases: rows that are empty, repeat features or contain the first and the
 //! last one, and stripes of one position and of more than a flush. Small enough to run under a sanitizer
-//! (`scripts/sanitize`), which finds errors that do not show in results.
+//! (`scripts/sanitize`), which finds errors that are not visible in results.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{Evaluator, Population, ProductRequest, Request};
 
 const LOSSES: [LossKind; 3] = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
 
-/// Ids of a row: some at random, often the first and the last feature, sometimes none.
+/// Draws the ids of a row: some at random, often the first and the last feature, sometimes none.
 fn ids(rng: &mut Xoshiro256PlusPlus, features: u16, most: usize) -> Vec<u16> {
     let count = rng.random_range(0..=most);
     let id = |rng: &mut Xoshiro256PlusPlus| match rng.random_range(0..6) {
@@ -37,7 +37,7 @@ fn labels(rng: &mut Xoshiro256PlusPlus, n: usize, weighted: bool) -> PositionLab
     }
 }
 
-/// Rows without coefficients.
+/// Creates rows without coefficients.
 fn unit(folder: &Path, positions: usize, weighted: bool) -> Dataset {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(positions as u64);
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
@@ -57,8 +57,8 @@ fn unit(folder: &Path, positions: usize, weighted: bool) -> Dataset {
     gputexel_dataset::read(&path).unwrap()
 }
 
-/// Rows with coefficients, offsets and endgame scale factors. Half of them share a phase and a factor, so that there
-/// are many of the same length in a bucket.
+/// Creates rows with coefficients, offsets and endgame scale factors. Half of them share a phase and a factor, so that
+/// there are many of the same length in a bucket.
 fn imported(folder: &Path, positions: usize, features: u16) -> Dataset {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(positions as u64 + 1);
     let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
@@ -97,7 +97,7 @@ fn population(features: usize, members: usize) -> Population {
     Population::new(features, theta, (0..members).map(|m| 0.6 + 0.01 * m as f64).collect())
 }
 
-/// The optional properties of populations, in every combination that kernels distinguish.
+/// Returns the optional properties of populations, in every combination that kernels distinguish.
 fn variants(plain: &Population, parts: usize) -> Vec<Population> {
     let members = plain.members();
     let weighted = Population {
@@ -111,8 +111,8 @@ fn variants(plain: &Population, parts: usize) -> Vec<Population> {
     vec![plain.clone(), weighted, blended, resampled, shared]
 }
 
-/// The mean loss of a member over the parts of a request, and its gradient, position by position in f64; `None` if no
-/// position counts.
+/// Computes the mean loss of a member over the parts of a request, and its gradient, position by position in f64;
+/// `None` if no position counts.
 fn wanted(
     data: &Dataset,
     layout: &Layout,
@@ -193,7 +193,7 @@ fn rows_with_coefficients() {
     }
 }
 
-/// More features than the offsets of groups can name with wide rows, or with any.
+/// More features than the offsets of groups can address with wide rows, or with any.
 #[test]
 fn rows_of_many_features() {
     let folder = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn rows_of_many_features() {
     }
 }
 
-/// Shared scores, few of them distinct or nearly all, by part and with parts weighed.
+/// Shared scores, few of them distinct or nearly all, by part and with weighted parts.
 #[test]
 fn scores_that_all_members_share() {
     let folder = tempfile::tempdir().unwrap();
@@ -237,7 +237,7 @@ fn scores_that_all_members_share() {
     }
 }
 
-/// H v of a member over the parts of a request, position by position in f64; `None` if no position counts.
+/// Computes H v of a member over the parts of a request, position by position in f64; `None` if no position counts.
 fn wanted_product(
     data: &Dataset,
     layout: &Layout,
@@ -260,8 +260,8 @@ fn wanted_product(
     (weights > 0.0).then_some(product)
 }
 
-/// Products of members with every property, and the blocks, whose products with vectors within a block are those of the
-/// whole matrix.
+/// Checks products of members with every property, and the blocks, whose products with vectors within a block are those
+/// of the whole matrix.
 fn check_products(data: &Dataset, parts: usize, members: usize, block: usize) {
     let layout = Layout::try_new(data, parts, |n| n % parts).unwrap();
     let layout = layout.with_search_scores(data, 1.0).unwrap();

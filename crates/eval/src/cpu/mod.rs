@@ -44,7 +44,7 @@ const TRANSPOSED: usize = 32;
 /// Maximum number of members for which the one-member kernel is called for each, instead of padding a tile;
 /// measured, see `docs/performance.md`.
 const MAX_SINGLES: usize = 2;
-/// Tiles from which on shared scores are tallied, which costs about as much as judging them for one tile or two.
+/// Minimum number of tiles for tallying shared scores, which costs about as much as evaluating one or two tiles.
 const TALLIED_TILES: usize = 4;
 
 /// Evaluates on the CPU. Needs no preparation beyond the layout.
@@ -53,25 +53,25 @@ pub struct CpuEvaluator<'a> {
     layout: &'a Layout,
     instruction_set: InstructionSet,
     tile_width: usize,
-    /// Made when a population first needs them; none if the layout does not allow it.
+    /// Created when a population first needs them; `None` if the layout does not allow it.
     groups: OnceLock<Option<Groups>>,
     columns: OnceLock<Columns>,
 }
 
 impl<'a> CpuEvaluator<'a> {
-    /// An evaluator with the widest SIMD implementation of this processor.
+    /// Creates an evaluator with the widest SIMD implementation of this processor.
     pub fn new(layout: &'a Layout) -> Self {
         Self::with_instruction_set(layout, InstructionSet::best())
     }
 
-    /// An evaluator with the given SIMD implementation.
+    /// Creates an evaluator with the given SIMD implementation.
     pub fn with_instruction_set(layout: &'a Layout, instruction_set: InstructionSet) -> Self {
         let tile_width = instruction_set.dispatch(TileWidth);
         Self { layout, instruction_set, tile_width, groups: OnceLock::new(), columns: OnceLock::new() }
     }
 
-    /// Scores of all positions under one θ (2 F values), in layout order: centipawns, White's view, in single
-    /// precision as computed by the kernels.
+    /// Returns the scores of all positions under one θ (2 F values), in layout order: centipawns, White's view, in
+    /// single precision as computed by the kernels.
     ///
     /// # Errors
     /// [`Error::Usage`](gputexel_io::Error::Usage) when θ has the wrong length.
@@ -80,13 +80,13 @@ impl<'a> CpuEvaluator<'a> {
         Ok(self.scores_in(theta, 0..self.layout.positions()))
     }
 
-    /// Positions of consecutive parts.
+    /// Returns the positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         let parts = &self.layout.parts()[parts.clone()];
         parts[0].positions.start..parts[parts.len() - 1].positions.end
     }
 
-    /// Scores of the given positions under one θ, centipawns.
+    /// Computes scores of the given positions under one θ, centipawns.
     fn scores_in(&self, theta: &[f64], positions: Range<usize>) -> Vec<f32> {
         if let Some(program) = self.layout.program() {
             let scores = ProgramEvaluation { evaluator: self, program }.scores(theta, positions);
@@ -112,19 +112,19 @@ impl<'a> CpuEvaluator<'a> {
         stripes.concat()
     }
 
-    /// The layout in groups, if it has a form that the kernel of groups can take.
+    /// Returns the layout in groups, if it is suitable for the kernel of groups.
     fn groups(&self) -> Option<&Groups> {
         let make = || Groups::try_new(self.layout, self.tile_width * size_of::<f32>());
         self.groups.get_or_init(make).as_ref()
     }
 
-    /// Scores of positions that all members share.
+    /// Computes scores of positions that all members share.
     fn shared_scores(&self, population: &Population, parts: &Range<usize>) -> SharedScores {
         let positions = self.positions(parts);
         SharedScores { first: positions.start, scores: self.scores_in(population.member(0), positions) }
     }
 
-    /// Sums of complete tiles over some positions, in tile order.
+    /// Computes the sums of complete tiles over some positions, in tile order.
     fn tiles(&self, work: &Work<'_>, tiles: usize) -> Vec<TileSums> {
         if tiles == 0 {
             return Vec::new();
@@ -172,7 +172,7 @@ impl<'a> CpuEvaluator<'a> {
         })
     }
 
-    /// [`tiles`](Self::tiles) by the kernel of groups.
+    /// As [`tiles`](Self::tiles), with the kernel of groups.
     fn woven_tiles(&self, groups: &Groups, work: &Work<'_>, tiles: usize, plain: bool) -> Vec<TileSums> {
         let Work { population, request, ranges, .. } = work;
         let columns =
@@ -227,7 +227,7 @@ impl<'a> CpuEvaluator<'a> {
             .collect()
     }
 
-    /// The parameters and settings of a tile's members, transposed; the last member is repeated to pad an
+    /// Returns the parameters and settings of a tile's members, transposed; the last member is repeated to pad an
     /// incomplete tile.
     fn tile_parameters(&self, population: &Population, tile: usize, parts: &Range<usize>) -> TileParameters {
         let (width, features) = (self.tile_width, self.layout.features());
@@ -299,7 +299,7 @@ impl<'a> CpuEvaluator<'a> {
             .expect("there is at least one stripe")
     }
 
-    /// Sums over some sections of the layout, for a population and a request that have been validated.
+    /// Computes sums over some sections of the layout, for a validated population and request.
     pub(crate) fn sums(
         &self,
         population: &Population,
@@ -323,7 +323,7 @@ impl<'a> CpuEvaluator<'a> {
         })
     }
 
-    /// Sums over some sections of the layout, for a population and a request that have been validated.
+    /// Computes sums over some sections of the layout, for a validated population and request.
     pub(crate) fn product_sums(
         &self,
         population: &Population,
@@ -341,7 +341,7 @@ impl<'a> CpuEvaluator<'a> {
         })
     }
 
-    /// What is computed of each section, in order.
+    /// Returns the result for each section, in order.
     fn by_section<T: super::sums::Summand>(
         &self,
         parts: &Range<usize>,
@@ -355,7 +355,7 @@ impl<'a> CpuEvaluator<'a> {
         Ok(tree)
     }
 
-    /// Computes the sums of some positions, of a layout without a program.
+    /// Computes the sums of some positions of a layout without a program.
     fn sum_up(&self, work: &Work<'_>, sums: &mut Sums) {
         let Work { population, request, .. } = work;
         let (members, size, parts) = (population.members(), 2 * self.layout.features(), request.parts.len());
@@ -396,22 +396,22 @@ impl<'a> CpuEvaluator<'a> {
     }
 }
 
-/// What is summed up together.
+/// A unit of summation.
 struct Work<'a> {
     population: &'a Population,
     request: &'a Request,
     /// Scores, if members share them.
     shared: Option<&'a SharedScores>,
-    /// Positions; some.
+    /// Positions; not empty.
     ranges: &'a [Range<usize>],
 }
 
-/// Divides ranges of positions into about `count` stripes together, none of which is of two ranges.
+/// Divides ranges of positions into about `count` stripes in total, none of which spans two ranges.
 fn stripes(ranges: &[Range<usize>], count: usize) -> Vec<Range<usize>> {
     counts(ranges, count).flat_map(|(range, count)| split(range, count)).collect()
 }
 
-/// Ranges of positions, and the number of stripes to divide each into so that there are about `count`.
+/// Returns the ranges of positions, and the number of stripes to divide each into so that there are about `count`.
 fn counts(ranges: &[Range<usize>], count: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
     let all: usize = ranges.iter().map(Range::len).sum();
     ranges.iter().map(move |range| {
@@ -426,7 +426,7 @@ fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>
     split(positions, count)
 }
 
-/// So many stripes, or fewer if they would be short.
+/// Returns `most` stripes, or fewer if they would be short.
 fn stripe_count(positions: usize, most: usize) -> usize {
     most.clamp(1, (positions / MIN_STRIPE).max(1))
 }

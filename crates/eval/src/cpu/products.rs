@@ -1,7 +1,7 @@
 //! Products of Gauss–Newton matrices with vectors: J v, and then Jᵀ (h · J v).
 //!
-//! Members that are asked for together go through the positions together: the rows of a block of positions are read
-//! from memory once. Sums are in f32 within a block, in f64 beyond it.
+//! Members of one request pass through the positions together: the rows of a block of positions are read from memory
+//! once. Sums are in f32 within a block, in f64 beyond it.
 
 use std::ops::Range;
 
@@ -14,9 +14,9 @@ use crate::sums::ProductSums;
 use crate::{Population, ProductRequest};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
-/// Number of positions after which sums are added up in f64, and the next member has its turn.
+/// Number of positions after which sums are added up in f64, and the next member is processed.
 const BLOCK: usize = 1 << 13;
-/// Maximum number of members that go through the positions together, to bound the memory for sums.
+/// Maximum number of members that pass through the positions together, to bound the memory for sums.
 const TOGETHER: usize = 8;
 
 impl CpuEvaluator<'_> {
@@ -76,7 +76,7 @@ impl CpuEvaluator<'_> {
     }
 }
 
-/// What a member's sums depend on.
+/// Inputs of a member's sums.
 struct Member<'a> {
     parameters: MemberParameters,
     /// The vector to be multiplied, as if it were parameters.

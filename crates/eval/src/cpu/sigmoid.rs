@@ -9,8 +9,8 @@
 use gputexel_dataset::objective::LossKind;
 use pulp::Simd;
 
-/// Largest |x log₂ e| that is distinguished: there the sigmoid is within 5e-10 of 0 and 1, and the product of
-/// four denominators below 2^125.
+/// Largest |x log₂ e| that is distinguished: there the sigmoid is within 5e-10 of 0 and 1, and the product of four
+/// denominators is below 2^125.
 const LIMIT: f32 = 31.0;
 
 /// log₂ of the smallest |p − y|^q that is distinguished.
@@ -32,13 +32,13 @@ pub(super) struct ArgumentScale<V> {
     x2: V,
     /// Its negative.
     negative: V,
-    /// The sum at which |x log₂ e| reaches its limit: clamping sums allows the scaling to be fused with what
-    /// follows.
+    /// The sum at which |x log₂ e| reaches its limit: clamping sums allows the scaling to be fused with the next
+    /// operation.
     limit: V,
 }
 
 impl<V: Copy> ArgumentScale<V> {
-    /// A scaling with x log₂ e per unit.
+    /// Creates a scaling with x log₂ e per unit.
     #[inline(always)]
     pub(super) fn new<S: Simd<f32s = V>>(simd: S, x2: V) -> Self {
         let limit = simd.div_f32s(simd.splat_f32s(LIMIT), simd.abs_f32s(x2));
@@ -51,7 +51,7 @@ impl<V: Copy> ArgumentScale<V> {
 pub(super) struct Prediction<V> {
     /// σ(x).
     pub p: V,
-    /// Two factors whose product is σ(x), to be fused with what follows.
+    /// Two factors whose product is σ(x), to be fused with the next operation.
     factors: [V; 2],
     /// 1 − σ(x), with small relative error within the limit.
     pub q: V,
@@ -60,14 +60,14 @@ pub(super) struct Prediction<V> {
 }
 
 impl<V: Copy> Prediction<V> {
-    /// σ(x) − y.
+    /// Computes σ(x) − y.
     #[inline(always)]
     fn minus<S: Simd<f32s = V>>(&self, simd: S, y: V) -> V {
         simd.mul_add_e_f32s(self.factors[0], self.factors[1], simd.neg_f32s(y))
     }
 }
 
-/// 2^(x · scale) of several vectors, |x · scale| ≤ 126.
+/// Computes 2^(x · scale) of several vectors, |x · scale| ≤ 126.
 // Loops over the vectors are inside each step, so that instructions of independent chains alternate and the
 // processor's scheduler does not fill up with waiting ones. Closures and array methods would be compiled
 // without the implementation's instruction set and called: a factor of twenty.
@@ -98,7 +98,7 @@ fn exp2<S: Simd, const N: usize>(simd: S, x: [S::f32s; N], scale: S::f32s) -> [S
     poly
 }
 
-/// ln(v) for finite v ≥ the smallest normal number.
+/// Computes ln(v) for finite v ≥ the smallest normal number.
 #[inline(always)]
 fn ln<S: Simd>(simd: S, v: S::f32s) -> S::f32s {
     let bits = simd.transmute_u32s_f32s(v);
@@ -125,7 +125,7 @@ fn ln<S: Simd>(simd: S, v: S::f32s) -> S::f32s {
     simd.mul_add_e_f32s(e, simd.splat_f32s(std::f32::consts::LN_2), simd.mul_f32s(t, poly))
 }
 
-/// σ(x) of several vectors of sums; `N` is a multiple of four.
+/// Computes σ(x) of several vectors of sums; `N` is a multiple of four.
 #[inline(always)]
 pub(super) fn sigmoid<S: Simd, const N: usize>(
     simd: S,
@@ -174,9 +174,9 @@ pub(super) fn sigmoid<S: Simd, const N: usize>(
 
 /// A loss function on SIMD lanes.
 pub(super) trait LaneLoss: Copy + Send + Sync {
-    /// ℓ(p, y).
+    /// Computes ℓ(p, y).
     fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
-    /// sum + ℓ(p, y).
+    /// Computes sum + ℓ(p, y).
     fn add_value<S: Simd>(
         self,
         simd: S,
@@ -185,7 +185,7 @@ pub(super) trait LaneLoss: Copy + Send + Sync {
         sum: S::f32s,
     ) -> S::f32s;
 
-    /// dℓ/dx, see `LossKind::slope`.
+    /// Computes dℓ/dx, see `LossKind::slope`.
     fn slope<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
 }
 
@@ -281,7 +281,7 @@ impl LaneLoss for AnyLoss {
     }
 }
 
-/// |d|^exponent; 0 where d is 0 and the exponent is not.
+/// Computes |d|^exponent; 0 where d is 0 and the exponent is not.
 #[inline(always)]
 fn power<S: Simd>(simd: S, d: S::f32s, exponent: f32) -> S::f32s {
     let magnitude = simd.max_f32s(simd.abs_f32s(d), simd.splat_f32s(f32::MIN_POSITIVE));
@@ -292,7 +292,8 @@ fn power<S: Simd>(simd: S, d: S::f32s, exponent: f32) -> S::f32s {
     power
 }
 
-/// Calls `$body` with `$loss` bound to the lane form of a `LossKind`, once for the squared error and once for the others.
+/// Calls `$body` with `$loss` bound to the lane form of a `LossKind`, once for the squared error and once for the
+/// others.
 macro_rules! with_lane_loss {
     ($kind:expr, $loss:ident => $body:expr) => {
         match $kind {

@@ -27,7 +27,7 @@ impl MemberParameters {
         Self { mg: round(mg), eg: round(eg), x2_per_cp: (x_per_cp(k) * std::f64::consts::LOG2_E) as f32 }
     }
 
-    /// The interpolated table of a bucket in phase units: mg_units · mg + eg_units · eg, exact for whole
+    /// Computes the interpolated table of a bucket in phase units: mg_units · mg + eg_units · eg, exact for whole
     /// numbers.
     pub(super) fn blend(&self, bucket: &Bucket, table: &mut [f32]) {
         let (mg_units, eg_units) = (f32::from(bucket.mg_units), f32::from(bucket.eg_units));
@@ -67,7 +67,7 @@ const ROWS: usize = 4;
 /// Weights if all are 1.
 const ONES: [f32; TURN] = [1.0; TURN];
 
-/// Scores of the positions of a shape, centipawns: one correctly rounded product of a sum in phase units, so
+/// Computes scores of the positions of a shape, centipawns: one correctly rounded product of a sum in phase units, so
 /// that backends agree bit for bit wherever the sums are exact.
 #[inline(always)]
 pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
@@ -79,7 +79,7 @@ pub(super) fn scores(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f
     }
 }
 
-/// Sums of a table's values over the rows of a shape, divided by the units of phase: scores without what is not tuned.
+/// Sums a table's values over the rows of a shape and divides by the units of phase: scores without the untuned part.
 #[inline(always)]
 pub(super) fn sums(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32]) {
     assert_eq!(
@@ -123,7 +123,7 @@ pub(super) fn sums(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32
     }
 }
 
-/// One value of a table.
+/// Returns a value of a table.
 #[inline(always)]
 fn value(table: &[f32], id: u16) -> f32 {
     debug_assert!(usize::from(id) < table.len());
@@ -134,7 +134,7 @@ fn value(table: &[f32], id: u16) -> f32 {
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
-/// The `count` positions of a shape after the first `done`.
+/// Returns the `count` positions of a shape after the first `done`.
 pub(super) fn piece(shape: &Shape, done: usize, count: usize) -> Shape {
     Shape {
         positions: shape.positions.start + done..shape.positions.start + done + count,
@@ -233,7 +233,7 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
     }
 }
 
-/// Adds slopes to the gradients of their features, by turns to either copy.
+/// Adds slopes to the gradients of their features, alternating between the copies.
 ///
 /// # Panics
 /// If a copy does not have a value for each feature.

@@ -1,4 +1,4 @@
-//! A device that computes some sections in a thread of its own.
+//! A device that computes some sections in a separate thread.
 
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,7 +14,7 @@ use crate::gpu::{GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator};
 use crate::sums::{Node, Sums, Tree};
 use crate::{Evaluator, Population, Request, Stats};
 
-/// A device with an evaluator for each of its sections, so that sums do not depend on which sections it has.
+/// A device with an evaluator for each of its sections, so that sums do not depend on the assignment of sections.
 pub struct DeviceThread {
     sections: Range<usize>,
     name: String,
@@ -25,10 +25,7 @@ pub struct DeviceThread {
 }
 
 impl DeviceThread {
-    /// Gives some sections of a layout to a device. Copies them.
-    ///
-    /// # Errors
-    /// Those of [`GpuEvaluator::with_options`].
+    /// Assigns some sections of a layout to a device. Copies them.
     pub fn try_new(
         context: &GpuContext,
         layout: &Layout,
@@ -108,7 +105,7 @@ impl Drop for DeviceThread {
     fn drop(&mut self) {
         self.tasks = None;
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
     }
@@ -119,7 +116,7 @@ struct Section<'a> {
     first: usize,
     layout: &'a Layout,
     evaluator: Box<dyn Evaluator + 'a>,
-    /// Weights of resampled parts, by member, and what they are those of.
+    /// Weights of resampled parts, by member, with the seeds and parts that they belong to.
     resampled: Option<(Vec<u32>, Range<usize>, Vec<f64>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Devices that a user lists, and how sections are divided among them.
+//! Devices listed by the user, and the division of sections among them.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -13,20 +13,20 @@ use super::{DeviceThread, Divided, Division, Helper, Task};
 use crate::gpu::{GpuContext, GpuOptions};
 use crate::{Population, Request};
 
-/// What a user lists.
+/// A list of devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceList {
-    /// Adapters by their numbers, `None` for the CPU; and the share of each, if it is given.
+    /// Adapters by their numbers, `None` for the CPU; and the share of each, if given.
     pub devices: Vec<(Option<usize>, Option<f64>)>,
 }
 
 impl DeviceList {
-    /// Reads `all`, or adapters and `cpu`, separated by commas, each followed by `=` and its share or none of them: `0,1`,
-    /// `0=3,cpu=1`. Adapters have numbers, and names of which a part will do.
+    /// Parses `all`, or adapters and `cpu`, separated by commas, all or none of them followed by `=` and a share:
+    /// `0,1`, `0=3,cpu=1`. Adapters are specified by number or by part of their name.
     ///
     /// # Errors
-    /// [`Error::Usage`] for other words, adapters that there are not or cannot be used, and shares that are no positive
-    /// numbers or given for some only.
+    /// [`Error::Usage`] for other words, adapters that do not exist or cannot be used, and shares that are not positive
+    /// or only given for some.
     pub fn parse(text: &str, adapters: &[AdapterSummary]) -> Result<Self> {
         let usage = |reason: String| Err(Error::Usage(format!("--device {text}: {reason}")));
         let usable = |index: usize| adapters[index].unusable.is_none();
@@ -91,12 +91,12 @@ impl DeviceList {
     }
 }
 
-/// A device that is open.
+/// An open device.
 #[derive(Clone, Debug)]
 pub struct ListedDevice {
     /// `None` for the CPU.
     pub context: Option<GpuContext>,
-    /// Its share of the sections, in proportion to those of others; by its speed, if it is not given.
+    /// Its share of the sections, relative to those of others; determined by its speed if not given.
     pub share: Option<f64>,
 }
 
@@ -113,15 +113,15 @@ impl ListedDevice {
     }
 }
 
-/// Sections a second of devices, once measured.
+/// Sections per second of devices, once measured.
 #[derive(Debug, Default)]
 pub(crate) struct Speeds(Mutex<Option<Vec<f64>>>);
 
-/// Members of the population that speeds are measured with.
+/// Number of members of the population used to measure speeds.
 const MEMBERS: usize = 64;
 
 impl Speeds {
-    /// The shares of devices: as given, or by the time that each takes for one section.
+    /// Returns the shares of devices: as given, or by the time that each takes for one section.
     fn of(&self, devices: &[ListedDevice], layout: &Layout, memory: Option<u64>) -> Result<Vec<f64>> {
         if let Some(given) = devices.iter().map(|device| device.share).collect::<Option<Vec<f64>>>() {
             return Ok(given);
@@ -153,7 +153,7 @@ impl Speeds {
     }
 }
 
-/// Divides sections in proportion to shares, in order; some may be left without.
+/// Divides sections in proportion to shares, in order; some devices may get none.
 fn by_shares(sections: Range<usize>, shares: &[f64]) -> Vec<Range<usize>> {
     let (all, count) = (shares.iter().sum::<f64>(), sections.len() as f64);
     let mut before = 0.0;

@@ -1,5 +1,6 @@
-//! One evaluation by several: the sections of a layout are divided among this processor, devices and other processes,
-//! whose sums are added in the order of sections. Owns who computes what; the order is that of [`sums`](crate::sums).
+//! Evaluation by several participants: the sections of a layout are divided among this processor, devices and other
+//! processes, whose sums are added in the order of sections. Owns the assignment of work; the order is that of
+//! [`sums`](crate::sums).
 
 mod device;
 mod listed;
@@ -19,7 +20,7 @@ use crate::cpu::CpuEvaluator;
 use crate::sums::{Node, ProductSums, Summand, Sums, Tree};
 use crate::{Evaluations, Evaluator, Fallback, Population, ProductRequest, Products, Request, Stats};
 
-/// What helpers are asked for, for a population and a request that have been validated.
+/// Task for helpers, for a validated population and request.
 #[derive(Clone, Debug)]
 pub enum Task {
     /// Losses, gradients, matrices.
@@ -31,76 +32,67 @@ pub enum Task {
 /// Sums of consecutive sections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// To [`Task::Sums`].
+    /// Answer to [`Task::Sums`].
     Sums(Vec<Node<Sums>>),
-    /// To [`Task::Products`].
+    /// Answer to [`Task::Products`].
     Products(Vec<Node<ProductSums>>),
 }
 
-/// Whoever computes the sums of some sections, while others compute theirs.
+/// Computes the sums of some sections, in parallel with others.
 pub trait Helper {
-    /// Its sections; some.
+    /// Returns its sections; not empty.
     fn sections(&self) -> Range<usize>;
 
-    /// Begins a task, and returns at once.
-    ///
-    /// # Errors
-    /// Those of connections.
+    /// Begins a task, and returns immediately.
     fn begin(&mut self, task: &Task) -> Result<()>;
 
-    /// The answer to the task that was begun, when it is there.
-    ///
-    /// # Errors
-    /// Those of evaluators, and of connections.
+    /// Waits for the answer to the current task.
     fn end(&mut self) -> Result<Answer>;
 
-    /// Who it is, in a short phrase.
+    /// Describes the helper in a short phrase.
     fn describe(&self) -> String;
 
-    /// Statistics, if it keeps any.
+    /// Returns statistics, if it keeps any.
     fn stats(&self) -> Option<Stats> {
         None
     }
 }
 
-/// Who has which sections of a layout.
+/// Assignment of the sections of a layout.
 pub struct Division {
-    /// The sections that are left to this process or processor; none where nothing is.
+    /// The sections that are left to this process or processor; may be empty.
     pub own: Range<usize>,
     /// All others.
     pub helpers: Vec<Box<dyn Helper>>,
-    /// How many could compute, but got no section.
+    /// Number of participants that could compute, but got no section.
     pub idle: usize,
 }
 
 /// Divides the sections of layouts among processes.
 pub trait Team: Send + Sync {
-    /// Gives the other processes their sections.
-    ///
-    /// # Errors
-    /// Those of connections.
+    /// Assigns sections to the other processes.
     fn divide(&self, layout: &Layout) -> Result<Division>;
 }
 
-/// An evaluator whose sums come from several.
+/// An evaluator whose sums come from several participants.
 pub struct Divided<'a> {
     layout: &'a Layout,
     cpu: CpuEvaluator<'a>,
     /// Sections that this processor computes.
     own: Vec<Range<usize>>,
     helpers: Vec<Box<dyn Helper>>,
-    /// Whether this processor takes over from a device that fails.
+    /// True if this processor takes over from a device that fails.
     falls_back: bool,
     news: Option<Fallback>,
-    /// How many got no section, to be told.
+    /// Number of participants without a section, for the description.
     idle: usize,
 }
 
 impl<'a> Divided<'a> {
-    /// An evaluator of `own` sections on this processor, and of the others by helpers.
+    /// Creates an evaluator of `own` sections on this processor, and of the others by helpers.
     ///
     /// # Errors
-    /// [`Error::Usage`] unless each section is somebody's.
+    /// [`Error::Usage`] unless each section is assigned.
     pub fn try_new(
         layout: &'a Layout,
         own: Range<usize>,
@@ -130,17 +122,14 @@ impl<'a> Divided<'a> {
         Ok(Self { layout, cpu: CpuEvaluator::new(layout), own, helpers, falls_back, news: None, idle: 0 })
     }
 
-    /// The same, where so many others got no section.
+    /// Sets the number of participants that got no section.
     #[must_use]
     pub(crate) fn with_idle(mut self, idle: usize) -> Self {
         self.idle = idle;
         self
     }
 
-    /// The sums of all its sections, for a task that has been validated.
-    ///
-    /// # Errors
-    /// Those of helpers.
+    /// Computes the sums of all its sections, for a validated task.
     pub fn nodes(&mut self, task: &Task) -> Result<Answer> {
         let mut begun = Ok(());
         let mut working = Vec::with_capacity(self.helpers.len());
@@ -152,7 +141,7 @@ impl<'a> Divided<'a> {
         for sections in self.own.clone() {
             answers.push((sections.start, self.compute(task, sections)));
         }
-        // All are waited for, whatever happens: an answer that nobody takes would be taken for the next one.
+        // Waits for all of them, even after an error: an unread answer would be mistaken for the next one.
         let mut left = Vec::new();
         for (mut helper, works) in std::mem::take(&mut self.helpers).into_iter().zip(working) {
             if !works {
@@ -208,7 +197,7 @@ impl<'a> Divided<'a> {
     }
 }
 
-/// All sums of answers in the order of their sections.
+/// Joins the sums of all answers in the order of their sections.
 fn join<T: Summand>(
     answers: impl Iterator<Item = Result<Answer>>,
     of: impl Fn(Answer) -> Option<Vec<Node<T>>>,

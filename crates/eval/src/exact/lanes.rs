@@ -1,7 +1,7 @@
 //! Losses of known scores in f64, as loops that the compiler turns into vectors.
 //!
-//! Nothing here fuses a multiplication with an addition, and sums go by lanes of a fixed number, so that every
-//! processor gets the same bits.
+//! Nothing here fuses a multiplication with an addition, and sums use a fixed number of lanes, so that every processor
+//! gets the same bits.
 
 use std::f64::consts::LOG2_E;
 
@@ -9,12 +9,12 @@ use gputexel_dataset::objective::LossKind;
 
 /// Number of positions that are computed together.
 pub(super) const BLOCK: usize = 256;
-/// Number of sums that take turns.
+/// Number of alternating sums.
 const LANES: usize = 8;
 /// Sigmoids of larger arguments are 0 or 1 to the last digit.
 const LIMIT: f64 = 700.0;
 
-/// Positions to be added to a [`LossSum`]. A weight of 0 leaves one out.
+/// Positions to be added to a [`LossSum`]. A weight of 0 excludes one.
 pub(super) struct Block {
     /// Centipawns, White's view.
     pub scores: [f64; BLOCK],
@@ -44,7 +44,7 @@ impl LossSum {
         match self.loss {
             LossKind::Squared => self.add_values(block, squared),
             LossKind::CrossEntropy => self.add_values(block, cross_entropy),
-            // Powers of other functions than exp are not worth vectors of their own.
+            // Powers are not worth a vectorized implementation.
             LossKind::Power(q) => self.add_values(block, |x, y| (sigmoid(x) - y).abs().powf(q)),
         }
     }
@@ -66,21 +66,21 @@ impl LossSum {
     }
 }
 
-/// (σ(x) − y)².
+/// Computes (σ(x) − y)².
 #[inline(always)]
 fn squared(x: f64, y: f64) -> f64 {
     let d = sigmoid(x) - y;
     d * d
 }
 
-/// ln(1 + e^x) − x y, in a form that is stable for large |x|.
+/// Computes ln(1 + e^x) − x y, in a form that is stable for large |x|.
 #[inline(always)]
 fn cross_entropy(x: f64, y: f64) -> f64 {
     let positive = if x < 0.0 { 0.0 } else { x };
     positive + ln_1p(exp(-x.abs())) - x * y
 }
 
-/// p (1 − p) with p = σ(x).
+/// Computes p (1 − p) with p = σ(x).
 #[inline(always)]
 pub(crate) fn openness(x: f64) -> f64 {
     let e = exp(-x.abs());
@@ -92,10 +92,10 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + exp(-x))
 }
 
-/// e^x, to some 1e-16 of its value for |x| up to [`LIMIT`], and that of the limit beyond. NaN stays NaN.
+/// Computes e^x, with a relative error of about 1e-16 for |x| up to [`LIMIT`]; clamped beyond it. NaN stays NaN.
 #[inline(always)]
 fn exp(x: f64) -> f64 {
-    // Adding it rounds to a whole number, which then stands in the lowest bits.
+    // Adding it rounds to a whole number, which is then in the lowest bits.
     const MAGIC: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52
     // ln 2 as the sum of two numbers, the first with so few bits that its multiples are exact.
     const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
@@ -104,7 +104,7 @@ fn exp(x: f64) -> f64 {
     let shifted = x * LOG2_E + MAGIC;
     let whole = shifted - MAGIC;
     let r = (x - whole * LN_2[0]) - whole * LN_2[1];
-    // Taylor's series: with |r| < 0.347 the first term left out is below 5e-18.
+    // Taylor series: with |r| < 0.347 the first omitted term is below 5e-18.
     let mut sum = 1.0 / 6_227_020_800.0;
     for factorial in [
         479_001_600.0,
@@ -126,10 +126,10 @@ fn exp(x: f64) -> f64 {
     f64::from_bits(sum.to_bits().wrapping_add(shifted.to_bits() << 52))
 }
 
-/// ln(1 + e) for e from 0 to 1, to some 1e-16 of its value.
+/// Computes ln(1 + e) for e from 0 to 1, with a relative error of about 1e-16.
 #[inline(always)]
 fn ln_1p(e: f64) -> f64 {
-    // 2 artanh t with t = e / (2 + e) ≤ 1/3: the first term left out is below 1e-17 of the sum.
+    // 2 artanh t with t = e / (2 + e) ≤ 1/3: the first omitted term is below 1e-17 of the sum.
     let t = e / (2.0 + e);
     let square = t * t;
     let mut sum = 0.0;

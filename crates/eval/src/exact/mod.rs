@@ -1,6 +1,6 @@
-//! Scores and losses in f64 on all threads: the reference of [`gputexel_dataset::objective`], in vectors and by
-//! chunks that are added in a fixed order. All reported losses are computed here. They have the same bits on
-//! every processor and with any number of threads.
+//! Scores and losses in f64 on all threads: the reference of [`gputexel_dataset::objective`], vectorized, in chunks
+//! that are added in a fixed order. All reported losses are computed here. They have the same bits on every processor
+//! and with any number of threads.
 
 pub(crate) mod lanes;
 
@@ -13,12 +13,12 @@ use gputexel_dataset::objective::{self, Objective, x_per_cp};
 /// Positions per chunk; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1 << 14;
 
-/// Scores of the positions `which`, centipawns, White's view.
+/// Computes scores of the positions `which`, centipawns, White's view.
 pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64> {
     scores(dataset, theta, which.par_iter().map(|&n| n as usize))
 }
 
-/// Scores of all positions, centipawns, White's view.
+/// Computes scores of all positions, centipawns, White's view.
 pub fn all_scores(dataset: &Dataset, theta: &[f64]) -> Vec<f64> {
     scores(dataset, theta, (0..dataset.len()).into_par_iter())
 }
@@ -28,7 +28,7 @@ fn scores(dataset: &Dataset, theta: &[f64], which: impl IndexedParallelIterator<
     if dataset.program().is_some() || !dataset.unit_rows() {
         return chunks.map(|n| objective::score(dataset, theta, n)).collect();
     }
-    // Both values of a feature side by side, and the taper applied to their sums: one load for each entry.
+    // Both values of a feature are stored together, and the taper is applied to their sums: one load for each entry.
     let (mg, eg) = theta.split_at(dataset.feature_count());
     let values: Vec<[f64; 2]> = mg.iter().zip(eg).map(|(&mg, &eg)| [mg, eg]).collect();
     let sum = |ids: &[u16]| {
@@ -47,29 +47,29 @@ fn scores(dataset: &Dataset, theta: &[f64], which: impl IndexedParallelIterator<
     chunks.map(score).collect()
 }
 
-/// Mean loss over the positions `which`; NaN if there are none.
+/// Computes the mean loss over the positions `which`; NaN if there are none.
 pub fn exact_loss(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
     loss_of_scores(dataset, objective, &exact_scores(dataset, theta, which), which)
 }
 
-/// Mean loss over the positions `which` against the results of the games, where targets may be
+/// Computes the mean loss over the positions `which` against the results of the games, where targets may be
 /// [blended](Dataset::blend); NaN if there are none.
 pub fn loss_against_results(dataset: &Dataset, objective: Objective, theta: &[f64], which: &[u32]) -> f64 {
     let scores = exact_scores(dataset, theta, which);
     mean_loss(dataset, objective, |place, _| scores[place], which, dataset.game_results())
 }
 
-/// Mean loss over the positions `which` with known scores; NaN if there are none.
+/// Computes the mean loss over the positions `which` with known scores; NaN if there are none.
 pub fn loss_of_scores(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
     mean_loss(dataset, objective, |place, _| scores[place], which, dataset.results())
 }
 
-/// Mean loss over the positions `which` with the known scores of all positions; NaN if there are none.
+/// Computes the mean loss over the positions `which` with the known scores of all positions; NaN if there are none.
 pub fn loss_at(dataset: &Dataset, objective: Objective, scores: &[f64], which: &[u32]) -> f64 {
     mean_loss(dataset, objective, |_, n| scores[n as usize], which, dataset.results())
 }
 
-/// The score of a position is a function of its place in `which` and its number.
+/// Returns the mean loss, where the score of a position is a function of its index in `which` and its number.
 fn mean_loss(
     dataset: &Dataset,
     objective: Objective,

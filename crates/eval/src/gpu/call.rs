@@ -85,17 +85,17 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Bytes per row of all members.
+    /// Returns the bytes per row of all members.
     pub(super) fn row(&self) -> u64 {
         4 * self.tiling.padded() as u64
     }
 
-    /// Reals per row of all members.
+    /// Returns the Reals per row of all members.
     pub(super) fn stride(&self) -> usize {
         self.sizes.stride as usize
     }
 
-    /// The uniforms of a slice, in a request of `total` segments.
+    /// Returns the uniforms of a slice, in a request of `total` segments.
     pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
         Uniforms {
             first_segment: slice.first as u32,
@@ -106,22 +106,22 @@ impl Call {
         }
     }
 
-    /// The binding of a slice's uniforms.
+    /// Returns the binding of a slice's uniforms.
     fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
         wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
     }
 
-    /// Whether the host's order of parameters differs from that of the kernels.
+    /// Returns true if the host's order of parameters differs from that of the kernels.
     fn is_transposed(&self) -> bool {
         self.tiling.padded() > 1
     }
 
-    /// Bytes of a value for each parameter and member, without padding.
+    /// Returns the bytes of a value for each parameter and member, without padding.
     fn by_member_bytes(&self) -> u64 {
         8 * self.members as u64 * u64::from(self.sizes.features)
     }
 
-    /// From the host's order of parameters to that of the kernels.
+    /// Returns the transposition from the host's order of parameters to that of the kernels.
     fn transposition(&self) -> Transposition {
         Transposition {
             rows: self.members as u32,
@@ -131,7 +131,7 @@ impl Call {
         }
     }
 
-    /// And back, of gradients, without padding.
+    /// Returns the transposition of gradients back to the host's order, without padding.
     fn transposition_back(&self) -> Transposition {
         Transposition {
             rows: 2 * self.sizes.features,
@@ -141,7 +141,7 @@ impl Call {
         }
     }
 
-    /// Sums losses by part, in the order of segments; gradients come by member.
+    /// Sums losses by part, in the order of segments; gradients are by member.
     pub(super) fn sums(
         &self,
         plan: &SegmentPlan,
@@ -165,7 +165,7 @@ impl Call {
         Sums { losses, weights, gradients: gradients.to_vec() }
     }
 
-    /// Number of rows of losses and, if games are resampled, of weights.
+    /// Returns the number of rows of losses and, if games are resampled, of weights.
     pub(super) fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
         (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
     }
@@ -191,11 +191,12 @@ impl GpuEvaluator<'_> {
         self.pipelines.get(&self.gpu, variant)
     }
 
-    /// The pipeline that walks the positions of a plan, with its table in workgroup memory where that is faster.
+    /// Returns the pipeline that walks the positions of a plan, with its table in workgroup memory where that is
+    /// faster.
     fn walk(&mut self, kernel: Kernel, call: &Call, plan: &SegmentPlan) -> Result<wgpu::ComputePipeline> {
         let (features, tile) = (self.layout.features(), call.tiling.tile);
         let positions: u64 = plan.segments().map(|segment| u64::from(segment.end - segment.first)).sum();
-        // Every workgroup copies the table; a position takes some ten rows of it.
+        // Every workgroup copies the table; a position takes about ten rows of it.
         let pays = positions * 2 >= (features * plan.total()) as u64 && !call.shape.shared;
         let staged = pays && self.options.device.stages(self.options.choice, tile, features, call.gradients);
         let variant = Variant::new(kernel, tile, call.loss, call.shape);
@@ -295,7 +296,7 @@ impl GpuEvaluator<'_> {
         Ok(call)
     }
 
-    /// Encodes the way of the parameters from the host's order to that of the kernels; once for each call.
+    /// Encodes the transposition of the parameters from the host's order to that of the kernels; once per call.
     pub(super) fn encode_parameters(
         &mut self,
         call: &Call,
@@ -309,13 +310,13 @@ impl GpuEvaluator<'_> {
         self.encode_transposition(call, 0, call.transposition(), [&inputs, &outputs], encoder)
     }
 
-    /// Encodes the way of the gradients back; returns where they are then.
+    /// Encodes the transposition of the gradients back; returns the buffer of the result.
     fn encode_gradients(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<wgpu::Buffer> {
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         if !call.is_transposed() {
             return Ok(totals);
         }
-        // The parameters that were there have reached their place.
+        // The previous parameters are no longer needed.
         let outputs = self.buffers.by_member.reserve(&self.gpu, call.by_member_bytes())?;
         self.encode_transposition(call, ALIGNMENT, call.transposition_back(), [&totals, &outputs], encoder)?;
         Ok(outputs)
@@ -419,7 +420,7 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
-    /// Number of segments whose slabs fit in the memory for slabs.
+    /// Returns the number of segments whose slabs fit in the memory for slabs.
     pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
         // A sixteenth of each slab, and four slabs, are reserved for partial sums.
         let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
@@ -427,7 +428,7 @@ impl GpuEvaluator<'_> {
         (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
     }
 
-    /// How many of the given segments the next slice takes, and their number of padded pairs.
+    /// Returns how many of the given segments the next slice takes, and their number of padded pairs.
     pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
         let padded = call.tiling.padded() as u64;
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
@@ -534,7 +535,7 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// What differs by member besides parameters: K, the share of the search score, and both halves of the seed.
+/// Returns the per-member values besides parameters: K, the share of the search score, and both halves of the seed.
 fn of_members(population: &Population, members: &Range<usize>, padded: usize) -> Vec<f32> {
     let mut rows = vec![0f32; 4 * padded];
     for (column, member) in members.clone().enumerate() {
@@ -558,7 +559,7 @@ fn add(sums: &mut [f64], row: &[f32]) {
 }
 
 impl SegmentPlan {
-    /// A range of segments of one shard.
+    /// Returns a range of segments of one shard.
     pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
         let planned = &self.shards[shard];
         Slice {

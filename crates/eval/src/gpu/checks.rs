@@ -1,20 +1,20 @@
-//! Checks of everything by which kernels look something up: ids, records, runs, entries, segments. They run where data
-//! are packed or planned, so that kernels need no checks of their own: see [`super::kernels::pipeline`].
+//! Checks of all indices that kernels use for lookups: ids, records, runs, entries, segments. They run where data are
+//! packed or planned, so that kernels need no checks of their own: see [`super::kernels::pipeline`].
 
 use super::kernels::Segment;
 use super::shard::{Gather, Span, positions};
 use gputexel_io::{Error, Result};
 
-/// What a shard contains, by which its arrays are checked.
+/// Sizes of a shard, against which its arrays are checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     /// Number of features.
     pub features: usize,
-    /// Whether rows have no coefficients.
+    /// True if rows have no coefficients.
     pub unit: bool,
     /// Number of positions.
     pub positions: usize,
-    /// Elements of the rows.
+    /// Number of elements of the rows.
     pub row_elements: usize,
 }
 
@@ -26,10 +26,10 @@ fn require(holds: bool, what: impl FnOnce() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(damaged(what())) }
 }
 
-/// Position records: as many as there are positions, their rows inside of the rows.
+/// Checks position records: as many as there are positions, their rows inside the rows.
 ///
 /// # Errors
-/// [`Error::Gpu`] with the first record that is wrong.
+/// [`Error::Gpu`] with the first invalid record.
 pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Result<()> {
     let record = if extended { 8 } else { 4 };
     require(places.len() == record * extent.positions, || {
@@ -49,11 +49,10 @@ pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Re
     Ok(())
 }
 
-/// Rows, given how many there are of which length: ids are features, and behind them, where rows are padded, the row of
-/// zeros.
+/// Checks rows, given the numbers of rows by length: ids are features, followed by the row of zeros if rows are padded.
 ///
 /// # Errors
-/// [`Error::Gpu`] with the first id that is wrong.
+/// [`Error::Gpu`] with the first invalid id.
 pub(super) fn check_rows(
     rows: &[u32],
     extent: Extent,
@@ -90,16 +89,16 @@ pub(super) fn check_rows(
     require(missing == 0 && left == 0, || format!("{missing} elements of rows lacking, {left} left"))
 }
 
-/// Number of transposed blocks of a shard, as its segments count them.
+/// Returns the number of transposed blocks of a shard, as its segments count them.
 pub(super) fn block_count(spans: &[Span], block: usize) -> usize {
     spans.iter().map(|span| span.positions.len().div_ceil(block)).sum()
 }
 
-/// Transposed blocks: as many as segments count, runs inside of the list, their features and entries inside of theirs;
-/// a block is as long as `lengths` says.
+/// Checks transposed blocks: as many as segments count, runs inside the list, their features and entries inside theirs;
+/// the length of a block is that in `lengths`.
 ///
 /// # Errors
-/// [`Error::Gpu`] with the first run that is wrong.
+/// [`Error::Gpu`] with the first invalid run.
 pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, extent: Extent) -> Result<()> {
     let all = gather.runs.len() / 2;
     let pair = |i: usize| [gather.runs[2 * i] as usize, gather.runs[2 * i + 1] as usize];
@@ -137,11 +136,11 @@ pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, ex
     Ok(())
 }
 
-/// Segments of a shard: positions, tapers and parts that there are, and blocks of `block` positions, if they are used,
-/// that begin where the kernels take them to.
+/// Checks segments of a shard: positions, tapers and parts exist, and blocks of `block` positions, if used, begin where
+/// the kernels expect them.
 ///
 /// # Errors
-/// [`Error::Gpu`] with the first segment that is wrong.
+/// [`Error::Gpu`] with the first invalid segment.
 pub(super) fn check_segments(
     segments: &[Segment],
     spans: &[Span],
@@ -177,7 +176,7 @@ mod tests {
     use gputexel_dataset::{DatasetWriter, Layout, Metadata, PositionLabels, Transpose};
     use gputexel_model::{FeatureKind, FeatureRow, FeatureSet};
 
-    /// A change of one word of an array, and a word of the complaint.
+    /// A change of one word of an array, and a word of the expected message.
     type Damage<'a> = (&'a dyn Fn(&mut Vec<u32>), &'a str);
 
     fn refused(good: &[u32], damages: &[Damage<'_>], check: impl Fn(&[u32]) -> Result<()>) {
@@ -190,7 +189,7 @@ mod tests {
         }
     }
 
-    /// Two parts of 700 and 1,300 positions; each has five of the 384 features, on both sides together.
+    /// Creates two parts of 700 and 1,300 positions; each has five of the 384 features, both sides included.
     fn layout() -> Layout {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("d.bin");

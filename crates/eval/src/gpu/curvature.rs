@@ -26,7 +26,7 @@ const WORKGROUPS_PER_SEGMENT: u32 = 16;
 const PAIRS_PER_POSITION: u64 = 64;
 
 impl GpuEvaluator<'_> {
-    /// Σ w h x xᵀ / `weight` of one member, per centipawn squared: symmetric, row-major, 2F × 2F.
+    /// Computes Σ w h x xᵀ / `weight` of one member, per centipawn squared: symmetric, row-major, 2F × 2F.
     ///
     /// # Errors
     /// [`Error::Usage`] for more than 4,096 features, [`Error::Gpu`] when the device fails.
@@ -90,7 +90,7 @@ impl GpuEvaluator<'_> {
         self.buffers.readback.finish(&self.gpu, |blocks| assemble(blocks, features, scale))
     }
 
-    /// Number of segments of matrices whose slabs fit in the memory for slabs.
+    /// Returns the number of segments of matrices whose slabs fit in the memory for slabs.
     fn matrix_segments(&self) -> Result<usize> {
         let slab = 4 * (self.layout.features() * self.layout.features()).max(1) as u64;
         // One slab per segment, and three blocks of partial sums per chunk, with two chunks to spare.
@@ -183,7 +183,7 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// The whole matrix, scaled, from the lower triangles of its blocks mg-mg, mg-eg and eg-eg.
+/// Returns the whole matrix, scaled, from the lower triangles of its blocks mg-mg, mg-eg and eg-eg.
 fn assemble(blocks: &[f32], features: usize, scale: f64) -> Vec<f64> {
     let size = 2 * features;
     let mut matrix = vec![0.0; size * size];

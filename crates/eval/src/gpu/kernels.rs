@@ -1,7 +1,7 @@
 //! The kernels: their sources, the structs shared with the host, and their pipelines.
 //!
-//! Owns which WGSL files make up a kernel and which constants specialize it. Knows nothing of datasets;
-//! callers bind the buffers.
+//! Owns the WGSL files of each kernel and the constants that specialize it. Knows nothing of datasets; callers bind the
+//! buffers.
 
 use std::collections::HashMap;
 
@@ -79,7 +79,7 @@ pub struct Transposition {
     pub columns: u32,
     /// Floats per row of the inputs.
     pub input_stride: u32,
-    /// Floats per row of the outputs: at least `rows`; what is more becomes 0.
+    /// Floats per row of the outputs: at least `rows`; the excess becomes 0.
     pub output_stride: u32,
 }
 
@@ -87,7 +87,7 @@ impl Transposition {
     /// Edge of the squares, each of which a workgroup transposes.
     const EDGE: u32 = 32;
 
-    /// Workgroups of its dispatch.
+    /// Returns the workgroups of its dispatch.
     pub(super) fn groups(&self) -> [u32; 2] {
         [self.columns.div_ceil(Self::EDGE), self.output_stride.div_ceil(Self::EDGE)]
     }
@@ -112,7 +112,7 @@ pub enum Kernel {
     HessianSlab,
     /// Expands slabs to the blocks of the matrix.
     HessianExpand,
-    /// Exchanges rows and columns: what the host has member by member, kernels have side by side.
+    /// Exchanges rows and columns: values stored member by member on the host are side by side for kernels.
     Transpose,
     /// An Adam step.
     Adam,
@@ -133,7 +133,7 @@ impl Kernel {
         Self::Adam,
     ];
 
-    /// Name of its file, without the extension.
+    /// Returns the name of its file, without the extension.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blend => "blend",
@@ -164,7 +164,7 @@ impl Kernel {
         }
     }
 
-    /// Its WGSL source.
+    /// Returns its WGSL source.
     pub fn source(self, shape: Shape) -> String {
         let (real, word) = if shape.vector { ("vec4<f32>", "vec4<u32>") } else { ("f32", "u32") };
         let Shape { unit, blends, resamples, shared, weighted, .. } = shape;
@@ -175,7 +175,7 @@ impl Kernel {
         )
     }
 
-    /// Whether it iterates over positions.
+    /// Returns true if it iterates over positions.
     fn walks(self) -> bool {
         matches!(self, Self::Loss | Self::Gradient | Self::LossCurvature)
     }
@@ -214,7 +214,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The variant of a kernel, without properties that do not affect it.
+    /// Returns the variant of a kernel, without properties that do not affect it.
     pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
         let vector = tile > 1;
         let shape = match kernel {
@@ -238,12 +238,12 @@ impl Variant {
         }
     }
 
-    /// The variant for a number of features, which determines the size of workgroup memory.
+    /// Returns the variant for a number of features, which determines the size of workgroup memory.
     pub fn for_features(self, features: usize) -> Self {
         Self { features, ..self }
     }
 
-    /// Values of the `override` declarations of its source.
+    /// Returns the values of the `override` declarations of its source.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
         if self.kernel == Kernel::HessianSlab {
@@ -271,17 +271,17 @@ impl Variant {
     }
 }
 
-/// Reals per row of a tile: four members each, or one alone.
+/// Returns the Reals per row of a tile: four members each, or a single one.
 pub(super) fn lanes(tile: usize) -> usize {
     tile.div_ceil(4)
 }
 
-/// Reals of workgroup memory that the table of a tile takes: at least those of the sums that take its place.
+/// Returns the Reals of workgroup memory that the table of a tile takes: at least those of the sums that replace it.
 pub(super) fn stage_length(tile: usize, features: usize) -> usize {
     (features * lanes(tile)).max(WORKGROUP)
 }
 
-/// Positions per block of the transposed dataset, for a tile of members.
+/// Returns the positions per block of the transposed dataset, for a tile of members.
 pub fn block_length(tile: usize) -> usize {
     (RESIDUALS / tile).min(MAX_BLOCK)
 }
@@ -289,12 +289,12 @@ pub fn block_length(tile: usize) -> usize {
 /// Threads per position in the kernel of Gauss–Newton slabs: most rows have fewer entries.
 const HESSIAN_LANES: usize = 16;
 
-/// Positions processed at a time by the kernel of Gauss–Newton slabs: each has a row of sums.
+/// Returns the number of positions processed at a time by the kernel of Gauss–Newton slabs: each has a row of sums.
 fn hessian_groups(features: usize) -> usize {
     1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
 }
 
-/// The pipeline of a kernel of this crate, without run-time checks in release builds.
+/// Returns the pipeline of a kernel of this crate, without run-time checks in release builds.
 ///
 /// # Errors
 /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.
@@ -304,18 +304,19 @@ pub(super) fn pipeline(
     source: &str,
     constants: &[(&str, f64)],
 ) -> Result<wgpu::ComputePipeline> {
-    // SAFETY: that indices stay inside of their buffers, and that loops end, rests on this:
+    // SAFETY: indices stay inside their buffers, and loops end, because:
     // - Ids of features and columns, rows, position records, runs, entries, segments, tapers and parts are checked
-    //   where they are packed or planned for the device: `checks`, and `program::slabs` for programs. Heads are made of
+    //   where they are packed or planned for the device: `checks`, and `program::slabs` for programs. Heads consist of
     //   runs that were checked. Nothing else writes to those buffers.
-    // - Tables, parameters, factors, losses, slabs, partial sums and totals are made by `call`, `curvature`, `steps`
+    // - Tables, parameters, factors, losses, slabs, partial sums and totals are created by `call`, `curvature`, `steps`
     //   and `program` for the sizes in the uniforms, features, members with padding, tapers, parts and segments, and
-    //   kernels compare every other index with those or with `arrayLength`. Workgroups beyond them return or do nothing.
+    //   kernels compare every other index with those or with `arrayLength`. Workgroups beyond them return or do
+    //   nothing.
     // - Workgroup memory has an element for each thread, or the length that `Variant::constants` gives to both the
     //   array and the kernel; positions in a block are checked to be below its length.
     // - Loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
     //   halve a number until it is below `LANES`, which is at least 1. Slots of a program end with the last column.
-    // - Buffers have less than 2^32 bytes a binding, and elements of at least 4, so that no index overflows.
+    // - Buffers have less than 2^32 bytes per binding, and elements of at least 4, so that no index overflows.
     unsafe { gpu.trusted_pipeline(&KernelSource { name, source, constants }) }
 }
 
@@ -326,7 +327,7 @@ pub(super) struct Pipelines {
 }
 
 impl Pipelines {
-    /// The pipeline of a variant.
+    /// Returns the pipeline of a variant.
     ///
     /// # Errors
     /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.

@@ -1,14 +1,14 @@
-//! Plans for sizes that no test could allocate: nothing overflows, and no dispatch exceeds what WebGPU promises.
+//! Plans for sizes that no test could allocate: nothing overflows, and no dispatch exceeds WebGPU's guaranteed limits.
 
 use super::kernels::MAX_BLOCK;
 use super::plan::{self, Budget, GpuOptions, Sizes, Tiling};
 use super::shard::Span;
 use super::tiles::{DeviceTraits, Hardware};
 
-/// Most workgroups in one direction that WebGPU promises.
+/// Maximum number of workgroups in one direction that WebGPU guarantees.
 const MAX_GROUPS: u32 = 65_535;
 
-/// A discrete GPU with the largest bindings that drivers report.
+/// Returns options for a discrete GPU with the largest bindings that drivers report.
 fn options() -> GpuOptions {
     GpuOptions {
         memory_bytes: None,
@@ -38,7 +38,7 @@ fn two_billion_positions_are_cut_without_overflow() {
                 next = segment.end;
             }
             assert_eq!(next as usize, count);
-            // Few enough segments that the losses of a tile fit a binding.
+            // Few enough segments for the losses of a tile to fit a binding.
             let sizes = Sizes { features: 384, tapers: 1, parts: 0, segments: cut[0].len(), gradients };
             let room = plan::max_members(&options(), &Budget::new(&options(), None), sizes);
             assert!(room >= tiling.tile, "{} segments leave room for {room} members", cut[0].len());

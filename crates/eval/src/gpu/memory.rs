@@ -23,7 +23,7 @@ const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
 /// Partitions the dataset for the given memory.
 ///
 /// # Errors
-/// [`Error::Gpu`] when there is too little memory; says how much would be enough.
+/// [`Error::Gpu`] when there is too little memory; the message contains the required amount.
 pub(super) fn open<'a>(
     layout: &'a Layout,
     options: &GpuOptions,
@@ -50,7 +50,7 @@ pub(super) fn memory_error(error: &Error, memory: u64, more: Option<u64>) -> Err
     Error::Gpu(format!("{} of memory is too little{enough}: {reason}", bytes_name(memory)))
 }
 
-/// Bytes in the largest unit that leaves at least one, rounded up.
+/// Formats bytes in the largest unit that leaves at least one, rounded up.
 fn bytes_name(bytes: u64) -> String {
     match bytes {
         0..0x0010_0000 => format!("{} KiB", bytes.div_ceil(1 << 10)),
@@ -60,8 +60,8 @@ fn bytes_name(bytes: u64) -> String {
 }
 
 impl GpuEvaluator<'_> {
-    /// Repeats a call with less and less memory until no allocation is refused, or until there is nothing
-    /// left to save.
+    /// Repeats a call with less and less memory until no allocation is refused, or until memory cannot be reduced
+    /// further.
     pub(super) fn retry_with_less_memory<T>(
         &mut self,
         mut call: impl FnMut(&mut Self) -> Result<T>,
@@ -96,7 +96,7 @@ impl GpuEvaluator<'_> {
     /// Divides the members of a population into chunks that fit.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when not even one member fits; says how much memory would be enough.
+    /// [`Error::Gpu`] when not even one member fits; the message contains the required amount.
     pub(super) fn chunks(&self, population: &Population, request: &Request) -> Result<Chunks> {
         let members = population.members();
         let mut tiling =
@@ -137,12 +137,12 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// The key of a request's plan, given the tiling of the whole population.
+    /// Returns the key of a request's plan, given the tiling of the whole population.
     pub(super) fn key(&self, request: &Request, tiling: Tiling, walk: Walk) -> PlanKey {
         PlanKey { positions: self.positions(&request.parts), tiling, walk }
     }
 
-    /// The segments of a request, by shard.
+    /// Returns the segments of a request, by shard.
     pub(super) fn segments(&self, key: &PlanKey) -> Vec<Vec<Segment>> {
         let options = GpuOptions { cell: self.store.cell(), ..self.options };
         let (shards, positions) = (self.store.shards(), key.positions.clone());
@@ -154,7 +154,7 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// The segments of a request, uploaded.
+    /// Returns the segments of a request, uploaded.
     pub(super) fn plan(&mut self, key: &PlanKey) -> Result<std::sync::Arc<SegmentPlan>> {
         if let Some(plan) = self.plans.get(key) {
             return Ok(std::sync::Arc::clone(plan));
@@ -201,13 +201,13 @@ mod tests {
         evaluator.evaluate(&population, &request(false)).unwrap();
         let used = evaluator.gpu.used();
         assert!(evaluator.planned.is_none() && !evaluator.is_streamed());
-        // What gradients need in addition does not fit.
+        // The additional memory for gradients does not fit.
         evaluator.gpu.set_limit(Some(used + used / 8));
         let got = evaluator.evaluate(&population, &request(true)).unwrap();
         assert_eq!(got.gradients.len(), 16 * 600);
         let planned = evaluator.planned.expect("memory was refused");
         assert!(planned < used + used / 8 && evaluator.gpu.used() <= used + used / 8);
-        // What fits is evaluated without another refusal.
+        // A smaller request is evaluated without another refusal.
         evaluator.evaluate(&population, &request(true)).unwrap();
         assert_eq!(evaluator.planned, Some(planned));
         evaluator.gpu.set_limit(Some(1000));

@@ -77,15 +77,14 @@ pub struct GpuEvaluator<'a> {
     plans: HashMap<PlanKey, Arc<SegmentPlan>>,
     buffers: Buffers,
     steps: StepBuffers,
-    /// Whether position records contain more than targets and weights.
+    /// True if position records contain more than targets and weights.
     extended: bool,
     /// By kind of walk.
     paces: [Pace; 3],
 }
 
 impl<'a> GpuEvaluator<'a> {
-    /// Prepares a dataset. The data for the kernels are uploaded when first needed, which is why the layout
-    /// is borrowed.
+    /// Prepares a dataset. The data for the kernels are uploaded when first needed, so the layout is borrowed.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails, [`Error::Usage`] for more than 65,535 features.
@@ -133,12 +132,12 @@ impl<'a> GpuEvaluator<'a> {
         })
     }
 
-    /// The device that computes.
+    /// Returns the device that computes.
     pub fn context(&self) -> &GpuContext {
         self.gpu.context()
     }
 
-    /// Whether the dataset is streamed through the device at every call.
+    /// Returns true if the dataset is streamed through the device at every call.
     pub fn is_streamed(&self) -> bool {
         self.store.is_streamed()
     }
@@ -165,7 +164,7 @@ impl<'a> GpuEvaluator<'a> {
         request.validate(self.layout)
     }
 
-    /// Positions of consecutive parts.
+    /// Returns the positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
     }
@@ -195,7 +194,7 @@ impl<'a> GpuEvaluator<'a> {
                 let s = sums.losses[i * count + column];
                 let factor = f64::from(population.part_weight(member, part, all));
                 out.part_losses.push(if finite { s / w } else { f64::NAN });
-                // A part with weight 0 must not affect the mean, whatever its loss.
+                // A part with weight 0 must not affect the mean, even if its loss is NaN.
                 if factor > 0.0 {
                     loss += factor * s;
                     weight += factor * w;
@@ -206,7 +205,7 @@ impl<'a> GpuEvaluator<'a> {
                 let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max()) * weight);
                 let scale = if finite { scale } else { f64::NAN };
                 let size = 2 * self.layout.features();
-                // Beginning with 0, which has no sign then.
+                // Starts with 0, so that zeros have no sign.
                 let value = |&sum: &f32| scale * (0.0 + f64::from(sum));
                 out.gradients.extend(sums.gradients[column * size..][..size].iter().map(value));
             }
@@ -216,8 +215,8 @@ impl<'a> GpuEvaluator<'a> {
     }
 }
 
-/// Whether all of a member's numbers are finite. Shaders may assume that infinity and NaN do not occur, so
-/// their results are undefined then; this check on the host makes up for that.
+/// Returns true if all of a member's numbers are finite. Shaders may assume that infinity and NaN do not occur, so
+/// their results are undefined in that case; this check on the host makes up for that.
 fn is_finite(population: &Population, member: usize) -> bool {
     population.k[member].is_finite()
         && population.member(member).iter().all(|&value| (value as f32).is_finite())

@@ -1,5 +1,5 @@
-//! Plans: how a request is divided into tiles of members and segments of positions, and how much memory is
-//! used for what. Pure arithmetic; nothing here touches the device.
+//! Plans: how a request is divided into tiles of members and segments of positions, and how memory is allocated. Pure
+//! arithmetic; nothing here touches the device.
 
 use std::ops::Range;
 
@@ -9,13 +9,11 @@ use super::tiles::{DeviceTraits, TileChoice};
 use crate::device::GpuContext;
 use gputexel_io::{Error, Result};
 
-/// Sizes that control the division of work. With equal options, results are bit-identical, whatever the
-/// memory and the speed of the device, unless [`memory_bytes`](Self::memory_bytes) is so small that not even
-/// a cell fits.
+/// Sizes that control the division of work. With equal options, results are bit-identical regardless of the memory and
+/// the speed of the device, unless [`memory_bytes`](Self::memory_bytes) is so small that not even a cell fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuOptions {
-    /// Maximum bytes of buffers on the device; `None`: as much as there is. A dataset that takes more than
-    /// half of it is streamed.
+    /// Maximum bytes of buffers on the device; `None`: no limit. A dataset that takes more than half of it is streamed.
     pub memory_bytes: Option<u64>,
     /// Maximum bytes per binding.
     pub binding_bytes: u64,
@@ -26,24 +24,24 @@ pub struct GpuOptions {
     pub pairs_per_dispatch: u64,
     /// Number of workgroups that fill the device.
     pub workgroups: usize,
-    /// Members per tile: 1, 4, 8, 16 or 32; chosen by the population's size if `None`.
+    /// Members per tile: 1, 4, 8, 16 or 32; `None` to choose by the population's size.
     pub tile: Option<usize>,
     /// Tiles of large populations and whether tables are staged, for tests and benchmarks; estimated by the kind of
     /// device if `None`. Tiles determine the order of sums, so results differ in their last digits.
     pub choice: Option<TileChoice>,
-    /// Traits that tiles are estimated by.
+    /// Traits used to estimate tiles.
     pub device: DeviceTraits,
-    /// Positions of a bucket that shards never split; a multiple of 1,024.
+    /// Number of positions of a bucket that shards never split; a multiple of 1,024.
     pub cell: usize,
 }
 
 impl GpuOptions {
-    /// Suitable options for a device.
+    /// Returns suitable options for a device.
     pub fn new(context: &GpuContext) -> Self {
         let summary = context.summary();
         let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes);
-        // Estimates, except that of software, which takes 2 · 10^7 (gradients) to 9 · 10^7 (losses) pairs per second
-        // on two cores.
+        // Estimates, except for software, which reaches 2 · 10^7 (gradients) to 9 · 10^7 (losses) pairs per second on
+        // two cores.
         let (pairs, workgroups, slabs) = match (summary.software, summary.kind.as_str()) {
             (true, _) => (1 << 22, 64, 128 << 20),
             (false, "discrete GPU") => (1 << 31, 4096, 1 << 30),
@@ -80,7 +78,7 @@ impl GpuOptions {
     }
 }
 
-/// How the memory of a device is divided.
+/// Division of a device's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Budget {
     /// The dataset, if it stays on the device.
@@ -116,7 +114,7 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// The tiling of a population: see [`tiles`](super::tiles).
+    /// Chooses the tiling of a population: see [`tiles`](super::tiles).
     pub(super) fn new(options: &GpuOptions, members: usize, features: usize, gradients: bool) -> Self {
         let tile = match options.tile {
             Some(tile) => tile,
@@ -126,7 +124,7 @@ impl Tiling {
         Self { tile, tiles: members.div_ceil(tile) }
     }
 
-    /// Members including padding: floats per row of members.
+    /// Returns the number of members including padding: floats per row of members.
     pub(super) fn padded(self) -> usize {
         self.tile * self.tiles
     }
@@ -151,7 +149,7 @@ pub(super) struct Sizes {
     pub gradients: bool,
 }
 
-/// Number of members that can be evaluated together; 0 if not even one fits.
+/// Returns the number of members that can be evaluated together; 0 if not even one fits.
 pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -> usize {
     let Sizes { features, tapers, parts, segments, gradients } = sizes;
     let sides = if gradients { 2 * features } else { 0 };
@@ -228,7 +226,7 @@ pub(super) fn split_into_segments(
     all
 }
 
-/// Number of workgroups in x that gives each element a thread, up to the limit; kernels stride.
+/// Returns the number of workgroups in x that gives each element a thread, up to the limit; kernels stride.
 pub(super) fn groups_for(elements: usize) -> u32 {
     elements.div_ceil(WORKGROUP).clamp(1, 65_535) as u32
 }

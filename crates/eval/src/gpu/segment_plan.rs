@@ -57,12 +57,12 @@ impl SegmentPlan {
         Ok(Self { shards })
     }
 
-    /// All segments, in order.
+    /// Returns all segments, in order.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.shards.iter().flat_map(|shard| &shard.segments)
     }
 
-    /// Number of segments.
+    /// Returns the number of segments.
     pub(super) fn total(&self) -> usize {
         self.shards.last().map_or(0, |shard| shard.ordinal + shard.segments.len())
     }

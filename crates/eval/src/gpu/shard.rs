@@ -20,12 +20,12 @@ pub(super) struct Span {
     pub part: u32,
 }
 
-/// Positions of a shard, in layout order.
+/// Returns the positions of a shard, in layout order.
 pub(super) fn positions(spans: &[Span]) -> Range<usize> {
     spans.first().map_or(0, |span| span.positions.start)..spans.last().map_or(0, |span| span.positions.end)
 }
 
-/// Distinct (mg, eg) units of a layout, and the taper of each of its buckets.
+/// Returns the distinct (mg, eg) units of a layout, and the taper of each of its buckets.
 pub(super) fn tapers(layout: &Layout) -> (Vec<[f32; 2]>, Vec<u32>) {
     let mut tapers: Vec<[f32; 2]> = Vec::new();
     let mut index = HashMap::new();
@@ -125,7 +125,7 @@ pub(super) fn split_into_shards(
     Ok((shards, total))
 }
 
-/// Position records: binding 2 of the kernels. Extended ones also contain offsets, search scores and games.
+/// Packs position records: binding 2 of the kernels. Extended ones also contain offsets, search scores and games.
 pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bool) -> Vec<u32> {
     let mut places: Vec<u32> = Vec::with_capacity(positions.len() * if extended { 8 } else { 4 });
     let mut row = 0;
@@ -149,12 +149,12 @@ pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bo
     places
 }
 
-/// Elements of a row in the kernels' format.
+/// Returns the number of elements of a row in the kernels' format.
 fn elements(layout: &Layout, row_length: usize) -> usize {
     if layout.unit_rows() { row_length.div_ceil(4) } else { row_length }
 }
 
-/// Elements of the rows of some positions.
+/// Returns the number of elements of the rows of some positions.
 pub(super) fn row_elements(layout: &Layout, positions: Range<usize>) -> usize {
     layout
         .shapes_in(positions)
@@ -162,7 +162,7 @@ pub(super) fn row_elements(layout: &Layout, positions: Range<usize>) -> usize {
         .sum()
 }
 
-/// Rows: binding 3 of the kernels.
+/// Packs rows: binding 3 of the kernels.
 pub(super) fn pack_rows(layout: &Layout, positions: Range<usize>) -> Vec<u32> {
     let padding = layout.features() as u16;
     let mut rows: Vec<u32> = Vec::new();
@@ -193,7 +193,7 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// The blocks of a transpose that lie in a shard.
+    /// Packs the blocks of a transpose that lie in a shard.
     ///
     /// # Errors
     /// [`Error::Gpu`] when a feature has more than 65,535 entries per block.
@@ -243,7 +243,7 @@ impl Gather {
         Ok(Self { runs: runs.into_flattened(), entries })
     }
 
-    /// The index of each feature's run in each block, or 0 if there is none, since index 0 cannot be a run.
+    /// Returns the index of each feature's run in each block, or 0 if there is none, since index 0 cannot be a run.
     pub(super) fn heads(&self, features: usize) -> Vec<u32> {
         let runs = |i: usize| [self.runs[2 * i], self.runs[2 * i + 1]];
         let blocks = if self.runs.is_empty() { 0 } else { self.runs[0] as usize };
@@ -267,7 +267,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A layout with one bucket per part, of the given sizes; each row has all of the `features`.
+    /// Creates a layout with one bucket per part, of the given sizes; each row has all of the `features`.
     pub(in crate::gpu) fn layout_of(sizes: &[usize], features: usize) -> Layout {
         let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "g".to_string() });
         let imported = Imported::new(1, vec![ImportedParameter::default(); features]);

@@ -45,8 +45,8 @@ impl StepBuffers {
 }
 
 impl GpuEvaluator<'_> {
-    /// The first steps of a batch, as many as fit in a submission; `None` if members or positions do not fit
-    /// on the device together. Whether they fit depends only on sizes, and so do the results.
+    /// Takes the first steps of a batch, as many as fit in a submission; `None` if members or positions do not fit on
+    /// the device together. Whether they fit depends only on sizes, and so do the results.
     pub(super) fn take_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
         let (population, members) = (&batch.population, batch.population.members());
         let request = Request { gradients: true, curvature: false, ..batch.request.clone() };

@@ -1,4 +1,4 @@
-//! Where the dataset is: resident on the device, or streamed through two slots.
+//! Location of the dataset: resident on the device, or streamed through two slots.
 //!
 //! A resident array is uploaded when first used and stays. If all shards together exceed the memory, each
 //! call writes them alternately into two slots, from packed copies on the host: while the device works on one
@@ -31,7 +31,7 @@ pub(super) enum Array {
 }
 
 impl Array {
-    /// The length of the transposed blocks, if it is one of their arrays.
+    /// Returns the length of the transposed blocks, if it is one of their arrays.
     fn block(self) -> Option<usize> {
         match self {
             Self::Runs(length) | Self::Entries(length) => Some(length),
@@ -93,22 +93,22 @@ impl<'a> Store<'a> {
         Ok(Self { layout, shards, cell, streamed, resident, packed, slots })
     }
 
-    /// The shards' spans.
+    /// Returns the shards' spans.
     pub(super) fn shards(&self) -> Vec<&[Span]> {
         self.shards.iter().map(Vec::as_slice).collect()
     }
 
-    /// Number of positions that shards never split.
+    /// Returns the number of positions that shards never split.
     pub(super) fn cell(&self) -> usize {
         self.cell
     }
 
-    /// Whether shards are streamed.
+    /// Returns true if shards are streamed.
     pub(super) fn is_streamed(&self) -> bool {
         self.streamed
     }
 
-    /// An array of a shard, on the device or uploaded ahead of the next submission. With streaming, two
+    /// Returns an array of a shard, on the device or uploaded ahead of the next submission. With streaming, two
     /// consecutive shards are present at a time.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ impl<'a> Store<'a> {
         Ok(vec![((index, array), data)])
     }
 
-    /// What a shard contains.
+    /// Returns the sizes of a shard.
     fn extent(&self, index: usize) -> Extent {
         let (layout, positions) = (self.layout, shard::positions(&self.shards[index]));
         Extent {
@@ -203,14 +203,14 @@ impl<'a> Store<'a> {
 }
 
 impl Slot {
-    /// The buffer of an array, written unless it already contains the array.
+    /// Returns the buffer of an array, written unless it already contains the array.
     fn fill(&mut self, gpu: &Gpu, index: usize, array: Array, data: &[u32]) -> Result<wgpu::Buffer> {
         if self.shard != Some(index) {
             self.shard = Some(index);
             self.held.clear();
         }
         if !self.held.contains(&array) && !gpu.has_room(4 * data.len() as u64) {
-            // Buffers of earlier calls that make room for this one.
+            // Reuses buffers of earlier calls.
             let held = &self.held;
             self.buffers.retain(|kept, _| *kept == array || held.contains(kept));
         }

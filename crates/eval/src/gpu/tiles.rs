@@ -1,15 +1,14 @@
-//! Tiles: how many members share a workgroup, and whether it keeps its table in workgroup memory. All that is assumed
-//! about devices for this is here; none of it changes a result but for the order of sums, which the tile determines.
+//! Tiles: how many members share a workgroup, and whether it keeps its table in workgroup memory. All assumptions about
+//! devices are here; they do not affect results except for the order of sums, which the tile determines.
 //!
-//! Costs are counted in loads of 128 bytes that nothing gets in the way of, for an entry of 32 members. They are not
-//! measured by the clock while a program runs, because results would then depend on timing; tests and benchmarks pass a
-//! [`TileChoice`].
+//! Costs are counted in unobstructed loads of 128 bytes, for an entry of 32 members. They are not measured while a
+//! program runs, because results would then depend on timing; tests and benchmarks pass a [`TileChoice`].
 
 use crate::device::AdapterSummary;
 
 use super::kernels::{RESIDUALS, stage_length};
 
-/// Tiles that there are kernels for, apart from that of one member.
+/// Tile sizes with kernels, apart from that of one member.
 pub(super) const TILES: [usize; 4] = [4, 8, 16, 32];
 
 /// Tiles to use instead of the estimated ones.
@@ -19,12 +18,12 @@ pub struct TileChoice {
     pub loss: usize,
     /// Members per tile for gradients.
     pub gradient: usize,
-    /// Whether tables are kept in workgroup memory where they fit.
+    /// True to keep tables in workgroup memory if they fit.
     pub staged: bool,
 }
 
 impl TileChoice {
-    /// True if there are kernels for it.
+    /// Returns true if there are kernels for it.
     pub fn has_kernels(self) -> bool {
         TILES.contains(&self.loss) && TILES.contains(&self.gradient)
     }
@@ -33,13 +32,13 @@ impl TileChoice {
 /// Costs on a kind of device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hardware {
-    /// Loads that a gather of rows of a tile takes, by tile: rows of random features meet in banks of memory.
+    /// Loads that a gather of rows of a tile takes, by tile: rows of random features conflict in banks of memory.
     gathers: [f64; 4],
-    /// How much more a gather costs where tables are not in workgroup memory.
+    /// Factor on the cost of a gather if tables are not in workgroup memory.
     unstaged: f64,
 }
 
-/// Wavefronts for 128 bytes of rows at random, 32 banks of four bytes, simulated: a row of a tile of 4 has 16 bytes.
+/// Wavefronts for 128 bytes of random rows, 32 banks of four bytes, simulated: a row of a tile of 4 has 16 bytes.
 const BANKS: [f64; 4] = [2.60, 2.13, 1.49, 1.00];
 
 impl Hardware {
@@ -49,9 +48,9 @@ impl Hardware {
     const APPLE: Self = Self { gathers: BANKS, unstaged: 3.0 };
     /// Caches of 16 to 64 KiB.
     const OTHER: Self = Self { gathers: BANKS, unstaged: 1.5 };
-    /// Workgroup memory is memory like any other, but small enough to stay in a processor's first cache. Fitted to
-    /// llvmpipe on two cores, 128 members: losses 90, 80 and 66 million pairs per second with tiles of 32, 16 and 8 (70
-    /// with tables staged), gradients 21, 21 and 20 (25 staged).
+    /// Workgroup memory is ordinary memory, but small enough to stay in a processor's first cache. Fitted to llvmpipe
+    /// on two cores, 128 members: losses 90, 80 and 66 million pairs per second with tiles of 32, 16 and 8 (70 with
+    /// tables staged), gradients 21, 21 and 20 (25 staged).
     pub(super) const SOFTWARE: Self = Self { gathers: [1.0; 4], unstaged: 1.07 };
 
     fn of(summary: &AdapterSummary) -> Self {
@@ -65,7 +64,7 @@ impl Hardware {
     }
 }
 
-/// Assumptions about a device, on which the choice of a tile depends besides the population.
+/// Assumptions about a device, on which the choice of a tile depends in addition to the population.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceTraits {
     pub(super) hardware: Hardware,
@@ -74,20 +73,20 @@ pub struct DeviceTraits {
 }
 
 impl DeviceTraits {
-    /// Traits of an open device.
+    /// Returns the traits of an open device.
     pub fn new(summary: &AdapterSummary) -> Self {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
     }
 
-    /// True if the table of a tile fits workgroup memory beside what the kernel has there anyway.
+    /// Returns true if the table of a tile fits workgroup memory in addition to the kernel's other data.
     fn fits(self, tile: usize, features: usize, gradients: bool) -> bool {
         let table = stage_length(tile, features);
-        // In the loss kernel, sums take the table's place.
+        // In the loss kernel, sums replace the table.
         let reals = if gradients { table + RESIDUALS / 4 } else { table };
         tile > 1 && 16 * reals <= self.memory as usize
     }
 
-    /// True if a kernel keeps its table in workgroup memory.
+    /// Returns true if a kernel keeps its table in workgroup memory.
     pub(super) fn stages(
         self,
         choice: Option<TileChoice>,
@@ -98,8 +97,8 @@ impl DeviceTraits {
         choice.is_none_or(|choice| choice.staged) && self.fits(tile, features, gradients)
     }
 
-    /// The tile of a population of several members: little padding, and cheap. Larger tiles share the loading of ids
-    /// among more members; smaller ones have longer transposed blocks, so fewer slab updates.
+    /// Chooses the tile of a population of several members: little padding, and low cost. Larger tiles share the
+    /// loading of ids among more members; smaller ones have longer transposed blocks, so fewer slab updates.
     pub(super) fn tile(
         self,
         choice: Option<TileChoice>,
@@ -117,7 +116,7 @@ impl DeviceTraits {
         TILES.into_iter().rev().min_by(|a, b| of_all(a).total_cmp(&of_all(b))).unwrap_or(TILES[0])
     }
 
-    /// Cost for an entry of 32 members.
+    /// Estimates the cost for an entry of 32 members.
     fn cost(self, tile: usize, gradients: bool, staged: bool) -> f64 {
         let index = TILES.iter().position(|&t| t == tile).unwrap_or(0);
         let gather = self.hardware.gathers[index];
@@ -126,7 +125,7 @@ impl DeviceTraits {
         if !gradients {
             return table + ids;
         }
-        // Residuals are gathered as well, but in the order of runs. A run ends with a slab update, and has an entry for
+        // Residuals are also gathered, but in the order of runs. A run ends with a slab update, and has an entry for
         // every 28th position of a block with piece-square features.
         let run = (RESIDUALS / tile) as f64 / 28.0;
         table + ids + gather + 2.0 / run
@@ -178,7 +177,7 @@ mod tests {
             let choice = TileChoice { loss: tile, gradient: tile, staged: true };
             let device = device(Hardware::OTHER, 32 * KIB);
             assert_eq!(device.tile(Some(choice), 4096, 384, false), tile);
-            // Few members are not padded to many.
+            // Small populations are not padded to large tiles.
             assert!(device.tile(Some(choice), 3, 384, false) <= 8);
         }
         // Ties go to larger tiles, padding to smaller ones.

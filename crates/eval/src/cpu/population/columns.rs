@@ -1,8 +1,8 @@
 //! Blocks transposed: the positions that have each feature, so that a feature's slopes are summed in registers and
 //! added to its gradient once.
 //!
-//! Lists are padded to fours with a position behind the block, whose slopes are 0, and sorted by length, so that inner loops have
-//! constant lengths.
+//! Lists are padded to fours with a position after the block, whose slopes are 0, and sorted by length, so that inner
+//! loops have constant lengths.
 
 use rayon::prelude::*;
 
@@ -12,10 +12,10 @@ use gputexel_dataset::Layout;
 /// Positions of a list side by side.
 const QUAD: usize = 4;
 
-/// Features of a block and a sign whose lists are equally long.
+/// Features of a block and a sign whose lists have equal lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
-    /// Whether the coefficient is −1.
+    /// True if the coefficient is −1.
     pub minus: bool,
     /// Length of each list, in fours.
     pub quads: u16,
@@ -106,7 +106,7 @@ impl Columns {
         self.starts.push([self.classes.len(), self.features.len(), self.quads.len()]);
     }
 
-    /// The classes of a block, with their features, lists, and coefficients, if there are any.
+    /// Returns the classes of a block, with their features, lists, and coefficients, if there are any.
     pub(super) fn classes(
         &self,
         block: usize,

@@ -1,8 +1,8 @@
 //! Rows in groups of four positions: the entries of a group lie side by side, so that one load finds the rows of
 //! four positions, and their sums hide each other's latency.
 //!
-//! Positions are in layout order. A group ends with its bucket; where its rows differ in length, the shorter ones
-//! go on with a row of zeros, and with coefficients of 0 if there are any.
+//! Positions are in layout order. A group ends with its bucket; if its rows differ in length, the shorter ones are
+//! padded with a row of zeros, and with coefficients of 0 if there are any.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use rayon::prelude::*;
 use gputexel_dataset::Layout;
 use gputexel_io::paging::keep_limit;
 
-/// Positions of a group.
+/// Number of positions in a group.
 pub(super) const GROUP: usize = 4;
-/// Most positions of a block: slopes of a block and the rows they are added to fit the first-level cache, measured.
+/// Maximum number of positions in a block: slopes of a block and the rows they are added to fit the first-level cache,
+/// measured.
 pub(super) const BLOCK: usize = 384;
 
-/// Blocks that a thread takes at a time when they are made, and how many of these pieces are joined together:
-/// some 100 MB.
+/// Number of blocks that a thread creates at a time, and how many of these pieces are joined together: some 100 MB.
 pub(super) const PIECE: usize = 64;
 pub(super) const JOINED: usize = 64 * PIECE;
 
@@ -59,7 +59,7 @@ pub(in crate::cpu) struct Groups {
 }
 
 impl Groups {
-    /// The groups of a layout for table rows of `row_bytes` bytes; `None` if their offsets would not fit.
+    /// Creates the groups of a layout for table rows of `row_bytes` bytes; `None` if their offsets would not fit.
     pub fn try_new(layout: &Layout, row_bytes: usize) -> Option<Self> {
         let unit = row_bytes / 8;
         if layout.features() * unit > usize::from(u16::MAX) {
@@ -110,7 +110,7 @@ impl Groups {
                 coefficients.extend(layout.coefficients().get(start..start + shape.row_length()));
             }
         }
-        // Rows with coefficients are all plus.
+        // Rows with coefficients only have entries that are added.
         for group in coefficients.chunks(GROUP) {
             let length = group.iter().map(|own| own.len()).max().unwrap_or(0);
             let of = |row: usize, entry: usize| group.get(row).and_then(|own| own.get(entry)).copied();
@@ -136,23 +136,23 @@ impl Groups {
         self.blocks.push(Block { runs: first_run..self.runs.len(), first_entry, ..block });
     }
 
-    /// The blocks of positions that begin and end with buckets.
+    /// Returns the blocks of positions that begin and end with buckets.
     pub fn blocks_of(&self, positions: Range<usize>) -> Range<usize> {
         let at = |position: usize| self.blocks.partition_point(|block| block.positions.start < position);
         at(positions.start)..at(positions.end)
     }
 
-    /// Length of a table row in units of eight bytes.
+    /// Returns the length of a table row in units of eight bytes.
     pub(super) fn unit(&self) -> usize {
         self.unit
     }
 
-    /// Blocks in layout order; no block crosses the border of a bucket.
+    /// Returns the blocks in layout order; no block crosses the boundary of a bucket.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// Some of the blocks, with their numbers. Memory is kept below its limit on the way.
+    /// Returns some of the blocks, with their numbers. Keeps memory below its limit on the way.
     pub(super) fn blocks_in(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
         numbers.map(|number| {
             if number.is_multiple_of(PIECE) {
@@ -162,8 +162,8 @@ impl Groups {
         })
     }
 
-    /// The runs of a block with their entries, all of a group, those that are added first, then the next group; and
-    /// their coefficients, if there are any.
+    /// Returns the runs of a block with their entries: all of a group, those that are added first, then the next group;
+    /// and their coefficients, if there are any.
     pub(super) fn runs(&self, block: &Block) -> impl Iterator<Item = (Run, &[u64], &[[f32; GROUP]])> {
         let mut entries = &self.entries[block.first_entry..];
         let mut coefficients = self.coefficients.get(block.first_entry..).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Kernels for many members: SIMD lanes are members.
 //!
-//! `woven` is the one that most populations get. It has rows in groups of four (`groups`) and, for gradients,
-//! transposed (`columns`). `rows` takes scores that all members share, and more features than groups can name;
-//! `tally` takes shared scores of which few are distinct.
+//! Most populations use `woven`. It has rows in groups of four (`groups`) and, for gradients, transposed (`columns`).
+//! `rows` handles scores that all members share, and more features than groups can address; `tally` handles shared
+//! scores of which few are distinct.
 
 #![allow(
     clippy::needless_range_loop,
@@ -47,7 +47,7 @@ pub(super) struct TileParameters {
 }
 
 impl TileParameters {
-    /// The scaling of sums to arguments of the sigmoid, for each vector of members.
+    /// Returns the scaling of sums to arguments of the sigmoid, for each vector of members.
     #[inline(always)]
     fn scales<S: Simd, const V: usize>(&self, simd: S) -> [ArgumentScale<S::f32s>; V] {
         let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&self.x2_per_unit);
@@ -58,7 +58,7 @@ impl TileParameters {
         scales
     }
 
-    /// The factors of a part of the request, for each member; `None` if all are 1.
+    /// Returns the factors of a part of the request, for each member; `None` if all are 1.
     fn weights_of(&self, part: usize) -> Option<&[f32]> {
         let weights = &self.part_weights;
         (!weights.is_empty()).then(|| &weights[part * self.width..][..self.width])
@@ -76,7 +76,7 @@ pub(super) struct TileSums {
 }
 
 impl TileSums {
-    /// Nothing yet, for so many parts of a request, features and members.
+    /// Creates empty sums for the given numbers of parts, features and members.
     fn new(parts: usize, features: usize, width: usize, resampled: bool, gradients: bool) -> Self {
         Self {
             losses: vec![0.0; parts * width],
@@ -93,8 +93,8 @@ const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
 /// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
 
-/// A table row: one value per member of the tile. Aligned to cache lines, without which every load of a wide
-/// vector would touch two of them.
+/// A table row: one value per member of the tile. Aligned to cache lines; otherwise every load of a wide vector would
+/// touch two of them.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Row<T, const V: usize>([T; V]);
@@ -110,7 +110,7 @@ impl WithSimd for TileWidth {
     }
 }
 
-/// The interpolated table of a bucket, in phase units: mg_units · mg + eg_units · eg, by feature.
+/// Computes the interpolated table of a bucket, in phase units: mg_units · mg + eg_units · eg, by feature.
 #[inline(always)]
 fn blend<S: Simd, const V: usize>(
     simd: S,
@@ -139,7 +139,7 @@ fn add(sums: &mut [f64], lanes: &[f32]) {
     }
 }
 
-/// The vectors of a row of members.
+/// Returns the vectors of a row of members.
 #[inline(always)]
 fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
     // Not `partial_load`, which is a function call in some implementations.

@@ -1,13 +1,13 @@
-//! How often games count for a vector of members: [`poisson_weight`], lane by lane.
+//! Numbers of occurrences of games for a vector of members: [`poisson_weight`], lane by lane.
 //!
-//! AVX-512 finds the octave of a hash by counting leading zeros. No octave contains more than one of the tails
-//! that decide, so one comparison does instead of nine.
+//! AVX-512 finds the octave of a hash by counting leading zeros. No octave contains more than one of the relevant
+//! tails, so one comparison suffices instead of nine.
 
 use pulp::Simd;
 
 use gputexel_dataset::poisson_weight;
 
-/// How often a game counts in the bootstraps of a vector of members, which have one seed each.
+/// Returns how often a game counts in the bootstraps of a vector of members, which have one seed each.
 #[inline(always)]
 pub(super) fn counts<S: Simd>(simd: S, game: u32, seeds: &[u32]) -> S::f32s {
     #[cfg(target_arch = "x86_64")]
@@ -52,7 +52,7 @@ mod octaves {
         counts
     };
 
-    /// The counts for sixteen members.
+    /// Returns the counts for sixteen members.
     #[inline(always)]
     pub(super) fn counts(simd: V4, game: u32, seeds: &[u32; 16]) -> [f32; 16] {
         let mut hashes = [0; 16];
@@ -113,9 +113,9 @@ mod tests {
         assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
     }
 
-    /// Seeds that give a hash: its steps undone.
+    /// Returns the seed that gives a hash, by reversing its steps.
     fn seed_of(hash: u32, game: u32) -> u32 {
-        /// The inverse of an odd factor modulo 2³².
+        /// Returns the inverse of an odd factor modulo 2³².
         fn inverse(factor: u32) -> u32 {
             (0..5).fold(factor, |x, _| x.wrapping_mul(2u32.wrapping_sub(factor.wrapping_mul(x))))
         }

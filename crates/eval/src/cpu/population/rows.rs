@@ -1,5 +1,5 @@
-//! The kernel for many members where groups do not serve: SIMD lanes are members, whose scores are shared, or whose
-//! features are too many for groups to name.
+//! The kernel for many members where groups are not suitable: SIMD lanes are members, whose scores are shared, or whose
+//! features are too many for groups to address.
 //!
 //! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one interpolated table
 //! serves all positions; a position's score is a sum of table rows, one vector addition per feature. Three
@@ -46,7 +46,7 @@ pub(in crate::cpu) struct TileKernel<'a, const V: usize, const PLAIN: bool, cons
     loss: AnyLoss,
 }
 
-/// The kernel for an item and a loss.
+/// Creates the kernel for an item and a loss.
 pub(in crate::cpu) fn tile_kernel<const PLAIN: bool, const GRADIENTS: bool>(
     item: TileItem<'_>,
     loss: AnyLoss,
@@ -69,8 +69,8 @@ struct TileBuffers<T, const V: usize> {
     turn: [Row<T, V>; TURN],
     /// Their rows.
     pieces: Vec<Shape>,
-    /// Whether the part counts for any member: a fold that all of them leave out is judged, but does not
-    /// contribute to gradients.
+    /// True if the part counts for any member: a fold that all of them leave out is judged, but does not contribute to
+    /// gradients.
     counted: bool,
 }
 
@@ -157,7 +157,7 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
 }
 
 impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V, PLAIN, GRADIENTS> {
-    /// Sums of the rows of a piece, in phase units.
+    /// Computes sums of the rows of a piece, in phase units.
     #[inline(always)]
     fn sum_rows<S: Simd>(
         &self,
@@ -197,7 +197,7 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         }
     }
 
-    /// Losses, slopes and gradient of the positions summed in this turn.
+    /// Computes losses, slopes and gradient of the positions summed in this turn.
     #[inline(always)]
     fn finish_turn<S: Simd>(
         &self,
@@ -254,8 +254,8 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         let (mut loss, mut weight) = (zero, zero);
         let mut start = 0;
         while start < turn.len() {
-            // The vectors processed together are positions of the same members, so a shared division only
-            // mixes numbers of one member: a NaN in one member does not spread to others.
+            // The vectors processed together are positions of the same members, so a shared division only mixes numbers
+            // of one member: a NaN in one member does not affect others.
             let mut sums = [zero; N];
             let (mut y, mut w) = (sums, [one; N]);
             for j in 0..N {
@@ -373,7 +373,7 @@ fn sum_group<S: Simd, const V: usize, const R: usize>(
     R
 }
 
-/// One row of a table.
+/// Returns a row of a table.
 #[inline(always)]
 fn row<T: Copy>(table: &[T], id: u16) -> T {
     debug_assert!(usize::from(id) < table.len());
@@ -385,7 +385,7 @@ fn row<T: Copy>(table: &[T], id: u16) -> T {
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
-/// One row of a table, mutable.
+/// Returns a mutable row of a table.
 #[inline(always)]
 fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
     debug_assert!(usize::from(id) < table.len());

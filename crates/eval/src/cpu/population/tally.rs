@@ -1,7 +1,7 @@
 //! The kernel for many members with the same scores, of which few are distinct: a sweep of K over piece values in
 //! whole centipawns, say, where 725,000 positions may have 435 pairs of score and target.
 //!
-//! Lanes are members. Each pair is judged once and counts as often as it occurs.
+//! Lanes are members. Each pair is evaluated once and counts as often as it occurs.
 
 use std::ops::Range;
 
@@ -12,18 +12,18 @@ use super::{SharedScores, TileParameters, TileSums, VECTORS, vectors};
 use crate::cpu::sigmoid::{AnyLoss, ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
-/// Pairs that are judged together.
+/// Number of pairs that are evaluated together.
 const GROUP: usize = 4;
-/// Positions that are looked at to see whether tallying pays.
+/// Number of positions sampled to decide whether tallying pays.
 const SAMPLE: usize = 4096;
-/// It does where no more than one in so many pairs of the sample is distinct.
+/// It pays if at most one in this many pairs of the sample is distinct.
 const FEW: usize = 4;
 
-/// How often pairs of score and target occur in each part.
+/// Number of occurrences of each pair of score and target, by part.
 pub(in crate::cpu) struct Tally {
     /// Score in centipawns, target and number, part by part, in ascending order of their bits.
     pairs: Vec<(f32, f32, u32)>,
-    /// Those of each part of the request.
+    /// Pairs of each part of the request.
     parts: Vec<Range<usize>>,
 }
 
@@ -65,7 +65,7 @@ impl Tally {
         Some(tally)
     }
 
-    /// All pairs, by their places.
+    /// Returns the indices of all pairs.
     pub fn pairs(&self) -> Range<usize> {
         0..self.pairs.len()
     }
@@ -91,7 +91,7 @@ impl WithSimd for TallyKernel<'_> {
         for (part, losses) in self.tally.parts.iter().zip(losses.chunks_exact_mut(width)) {
             let (start, end) = (part.start.max(self.pairs.start), part.end.min(self.pairs.end));
             for group in self.tally.pairs.get(start..end).unwrap_or_default().chunks(GROUP) {
-                // What the last group lacks counts zero times.
+                // Padding of the last group counts zero times.
                 let mut filled = [(0.0, 0.0, 0); GROUP];
                 filled[..group.len()].copy_from_slice(group);
                 for (&x2_per_unit, losses) in x2_per_unit.iter().zip(losses.chunks_exact_mut(S::F32_LANES)) {

@@ -1,9 +1,9 @@
 //! The kernel for many members: SIMD lanes are members.
 //!
-//! Work item: consecutive blocks × a tile of `V` vectors of members. In each bucket one interpolated table serves
-//! all positions; a score is a sum of table rows. Sums are limited by loads, sigmoids by arithmetic: so the
-//! sigmoids of a group of positions are computed between the additions of the next one. Slopes of a block stay in
-//! the first-level cache, and each feature collects its own.
+//! Work item: consecutive blocks × a tile of `V` vectors of members. In each bucket one interpolated table serves all
+//! positions; a score is a sum of table rows. Sums are limited by loads, sigmoids by arithmetic, so the sigmoids of a
+//! group of positions are computed between the additions of the next one. Slopes of a block stay in the first-level
+//! cache, and each feature collects its own.
 
 #![allow(
     clippy::needless_range_loop,
@@ -34,14 +34,14 @@ pub(in crate::cpu) struct WovenItem<'a> {
     pub parameters: &'a TileParameters,
 }
 
-/// The kernel for one [`WovenItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0, and members neither blend targets
-/// nor resample.
+/// The kernel for one [`WovenItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0, and members
+/// neither blend targets nor resample.
 pub(in crate::cpu) struct WovenKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: WovenItem<'a>,
     loss: L,
 }
 
-/// The kernel for an item and a loss.
+/// Creates the kernel for an item and a loss.
 pub(in crate::cpu) fn woven_kernel<L: LaneLoss, const PLAIN: bool, const GRADIENTS: bool>(
     item: WovenItem<'_>,
     loss: L,
@@ -56,11 +56,11 @@ struct Group<T, const V: usize> {
     sums: [[T; GROUP]; V],
     /// Its first position.
     first: usize,
-    /// Where its slopes go.
+    /// Index at which its slopes are stored.
     slopes: usize,
 }
 
-/// What a block adds up.
+/// Sums of a block.
 struct BlockSums<T, const V: usize> {
     /// Σ w r ℓ, of even and odd positions.
     losses: [[T; 2]; V],
@@ -85,10 +85,10 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         let scales = parameters.scales::<S, V>(simd);
         let resampled = !PLAIN && !parameters.seeds.is_empty();
         let mut sums = TileSums::new(self.item.parts.len(), features, width, resampled, GRADIENTS);
-        // The row behind those of the features is that of padding.
+        // The row after those of the features is for padding.
         let mut table = vec![zero; features + 1];
         let mut gradient = vec![zero; if GRADIENTS { features } else { 0 }];
-        // As is the row behind the slopes of a block.
+        // So is the row after the slopes of a block.
         let mut slopes = vec![zero; if GRADIENTS { BLOCK + 1 } else { 0 }];
         let (mut bucket, mut unflushed) = (usize::MAX, 0);
         for (index, block) in groups.blocks_in(self.item.blocks.clone()) {
@@ -109,7 +109,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             }
             let Some(columns) = columns.filter(|_| GRADIENTS) else { continue };
             let weights = parameters.weights_of(part);
-            // A fold that all members leave out is judged, but does not contribute to gradients.
+            // A fold that all members leave out is evaluated, but does not contribute to gradients.
             if weights.is_some_and(|weights| weights.iter().all(|&weight| weight <= 0.0)) {
                 continue;
             }
@@ -136,7 +136,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
 impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
     WovenKernel<'_, L, V, PLAIN, GRADIENTS>
 {
-    /// Losses of a block, and slopes of its positions, if gradients are wanted.
+    /// Computes losses of a block, and slopes of its positions, if gradients are requested.
     #[inline(always)]
     fn block<S: Simd>(
         &self,
@@ -203,7 +203,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         }
     }
 
-    /// Adds the losses of one vector of members of a group, and stores its slopes, if gradients are wanted. The
+    /// Adds the losses of one vector of members of a group, and stores its slopes, if gradients are requested. The
     /// first `count` positions count.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "a closure would be called, see `sigmoid`")]
@@ -221,7 +221,8 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         let (zero, one) = (simd.splat_f32s(0.0), simd.splat_f32s(1.0));
         let lanes = v * S::F32_LANES..(v + 1) * S::F32_LANES;
         let positions = group.first..group.first + count;
-        // What an incomplete group lacks is computed with the settings of its last position, and not counted.
+        // Missing positions of an incomplete group are computed with the settings of its last position, and not
+        // counted.
         let at: [usize; GROUP] = std::array::from_fn(|j| positions.start + j.min(count - 1));
         let mut sums = group.sums[v];
         let (mut y, mut w) = ([zero; GROUP], [one; GROUP]);
@@ -253,8 +254,8 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
                 }
             }
         }
-        // The vectors processed together are positions of the same members, so a shared division only mixes
-        // numbers of one member: a NaN in one member does not spread to others.
+        // The vectors processed together are positions of the same members, so a shared division only mixes numbers of
+        // one member: a NaN in one member does not affect others.
         let predictions = sigmoid(simd, sums, scale);
         for j in 0..GROUP {
             if j >= count {
@@ -295,7 +296,7 @@ fn add_scaled<S: Simd, const V: usize>(
     }
 }
 
-/// [`gather`] for rows with coefficients.
+/// As [`gather`], for rows with coefficients.
 #[inline(always)]
 fn gather_scaled<S: Simd, const V: usize>(
     simd: S,
@@ -349,7 +350,7 @@ fn gather<S: Simd, const V: usize>(
     lists!(1 2 3 4)
 }
 
-/// [`gather`] with lists of `Q` quads; of any number if that is 0.
+/// As [`gather`], for lists of `Q` quads; of any number if that is 0.
 #[inline(always)]
 fn gather_lists<S: Simd, const V: usize, const Q: u16, const MINUS: bool>(
     simd: S,
@@ -382,23 +383,23 @@ fn gather_lists<S: Simd, const V: usize, const Q: u16, const MINUS: bool>(
     }
 }
 
-/// The row that starts at an offset in units of eight bytes.
+/// Returns the row that starts at an offset in units of eight bytes.
 #[inline(always)]
 fn row_at<T: Copy, const V: usize>(rows: &[Row<T, V>], offset: u64) -> Row<T, V> {
     let bytes = 8 * offset as usize;
     debug_assert!(bytes.is_multiple_of(size_of::<Row<T, V>>()) && bytes < size_of_val(rows));
-    // SAFETY: offsets are those of `Groups` and `Columns`, made for rows of this length: `with_simd` checks
-    // that. Those of a table are ids of a layout, each below the number of features, which `Layout::try_new`
-    // checks, or the row behind them, which tables have; those of slopes are positions of a block, at most
-    // `BLOCK` of them, or the row behind them. So a multiple of the length of a row within `rows`.
+    // SAFETY: offsets are those of `Groups` and `Columns`, created for rows of this length: `with_simd` checks that.
+    // Those of a table are ids of a layout, each below the number of features, which `Layout::try_new` checks, or the
+    // row after them, which tables have; those of slopes are positions of a block, at most `BLOCK` of them, or the row
+    // after them. So each is a multiple of the length of a row within `rows`.
     unsafe { *rows.as_ptr().cast::<u8>().add(bytes).cast::<Row<T, V>>() }
 }
 
-/// The row of a gradient that starts at an offset in units of eight bytes.
+/// Returns the row of a gradient that starts at an offset in units of eight bytes.
 #[inline(always)]
 fn row_at_mut<T: Copy, const V: usize>(rows: &mut [Row<T, V>], offset: u16) -> &mut Row<T, V> {
     let bytes = 8 * usize::from(offset);
     debug_assert!(bytes.is_multiple_of(size_of::<Row<T, V>>()) && bytes < size_of_val(rows));
-    // SAFETY: as in `row_at`: offsets of features, of which the gradient has a row each.
+    // SAFETY: as in `row_at`: these are offsets of features, and the gradient has a row for each.
     unsafe { &mut *rows.as_mut_ptr().cast::<u8>().add(bytes).cast::<Row<T, V>>() }
 }

@@ -1,8 +1,7 @@
 //! The Gauss–Newton matrix of one member: Σ v w r h ∇s ∇sᵀ.
 //!
-//! Each position adds the products of its score's derivatives. Those of a pair of features are a block of four
-//! (mg and eg of both), which is one vector addition; the blocks of the lower triangle are stored one after the
-//! other.
+//! Each position adds the products of its score's derivatives. The products of a pair of features are a block of four
+//! (mg and eg of both), which is one vector addition; the blocks of the lower triangle are stored consecutively.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;

@@ -1,10 +1,10 @@
 //! Kernels for evaluations with a program: scores that are not just sums of parameters.
 //!
 //! A row's entries are summed slot by slot, the program turns the sums into a score and its slopes by the sums, and
-//! each entry adds the loss's slope times that of its slot to the gradient. Phases are not interpolated in
-//! advance, because adjustments and factors need the middlegame and the endgame value apart: a table row is a
-//! pair of both. One member is evaluated in f64, which costs no more than f32 where entries are loaded one by
-//! one; many members in f32, with members as SIMD lanes.
+//! each entry adds the loss's slope times that of its slot to the gradient. Phases are not interpolated in advance,
+//! because adjustments and factors need the middlegame and the endgame value separately: a table row is a pair of both.
+//! One member is evaluated in f64, which costs no more than f32 where entries are loaded one by one; many members in
+//! f32, with members as SIMD lanes.
 
 mod curvature;
 mod lanes;
@@ -24,7 +24,7 @@ use crate::sums::{Sums, part_weights};
 use crate::{Population, Request};
 use gputexel_model::program::CompiledProgram;
 
-/// Up to this number of members each is evaluated by itself: that takes as long as a tile of three to five.
+/// Up to this number, members are evaluated one by one: that takes as long as a tile of three to five.
 const MAX_SINGLES: usize = 3;
 
 /// Evaluates members on the layout of `evaluator`, which has the program.
@@ -34,7 +34,7 @@ pub(super) struct ProgramEvaluation<'a> {
 }
 
 impl ProgramEvaluation<'_> {
-    /// Scores of members that share θ, which are computed once, and the first of their positions.
+    /// Returns the scores of members that share θ, which are computed once, and the first of their positions.
     pub fn shared_scores(&self, population: &Population, request: &Request) -> Option<(usize, Vec<f64>)> {
         let shared = population.is_shared() && population.members() > 1 && !request.gradients;
         shared.then(|| {
@@ -71,7 +71,7 @@ impl ProgramEvaluation<'_> {
         }
     }
 
-    /// Scores of positions under one θ, centipawns, in layout order.
+    /// Computes scores of positions under one θ, centipawns, in layout order.
     pub fn scores(&self, theta: &[f64], positions: Range<usize>) -> Vec<f64> {
         let table = self.program.column_values(theta);
         let stripes: Vec<Vec<f64>> = split_into_stripes(positions, STRIPES_PER_CALL)
@@ -84,7 +84,7 @@ impl ProgramEvaluation<'_> {
         stripes.concat()
     }
 
-    /// Puts a member's sums in their places.
+    /// Stores a member's sums in the result.
     fn store(&self, own: &MemberSums, request: &Request, member: usize, sums: &mut Sums) {
         let (parts, size) = (request.parts.len(), 2 * self.program.features());
         sums.losses[member * parts..][..parts].copy_from_slice(&own.losses);

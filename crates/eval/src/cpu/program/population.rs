@@ -75,7 +75,7 @@ pub(super) struct TileSums {
 }
 
 impl TileSums {
-    /// The sum of two.
+    /// Adds another one.
     pub fn merge(mut self, other: Self) -> Self {
         let add = super::super::add;
         add(self.losses.as_flattened_mut(), other.losses.as_flattened());
@@ -87,7 +87,7 @@ impl TileSums {
         self
     }
 
-    /// The sums of one member.
+    /// Returns the sums of one member.
     pub fn member(&self, lane: usize) -> MemberSums {
         let of = |sums: &[[f64; WIDTH]]| sums.iter().map(|lanes| lanes[lane]).collect();
         MemberSums {
@@ -170,7 +170,7 @@ impl TileItem<'_> {
         out
     }
 
-    /// Targets and weights of a position.
+    /// Returns targets and weights of a position.
     #[inline(always)]
     fn target(&self, position: usize) -> (Lanes, Lanes) {
         let layout = self.rows.layout;
@@ -189,7 +189,7 @@ impl TileItem<'_> {
         (targets, weights)
     }
 
-    /// ℓ and dℓ/dx.
+    /// Computes ℓ and dℓ/dx.
     #[inline(always)]
     fn loss_and_slope<S: Simd>(&self, simd: S, loss: AnyLoss, score: Lanes, target: Lanes) -> (Lanes, Lanes) {
         let (mut value, mut slope) = (score, score);
@@ -199,8 +199,8 @@ impl TileItem<'_> {
         let (values, _) = S::as_mut_simd_f32s(&mut value.0);
         let (slopes, _) = S::as_mut_simd_f32s(&mut slope.0);
         for v in 0..scores.len() {
-            // Four sigmoids share a division; the others are copies, because members must not meet in it: a
-            // number that is not one would spread.
+            // Four sigmoids share a division; the others are copies, because members must not share one: a NaN would
+            // spread.
             let predictions = sigmoid(simd, [scores[v]; 4], ArgumentScale::new(simd, scales[v]));
             values[v] = loss.value(simd, &predictions[0], targets[v]);
             slopes[v] = loss.slope(simd, &predictions[0], targets[v]);

@@ -1,4 +1,4 @@
-//! What the kernels of programs have in common: sums of rows by slot, and the way back.
+//! Common parts of the kernels of programs: sums of rows by slot, and their derivatives.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Scalar, Taper};
 
-/// The rows of a layout and what its columns mean.
+/// The rows of a layout and the meaning of its columns.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub layout: &'a Layout,
     pub program: &'a CompiledProgram,
 }
 
-/// One row: its entries with coefficient +1, or all of them if there are coefficients, and those with −1.
+/// A row: its entries with coefficient +1, or all of them if there are coefficients, and those with −1.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     plus: &'a [u16],
@@ -39,7 +39,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The i-th row of a shape.
+    /// Returns the i-th row of a shape.
     #[inline(always)]
     fn row(self, shape: &Shape, i: usize) -> Row<'a> {
         let length = shape.row_length();
@@ -52,14 +52,14 @@ impl<'a> Rows<'a> {
         Row { plus, minus, coefficients }
     }
 
-    /// The shares of the values of positions in a bucket.
+    /// Returns the shares of the values of positions in a bucket.
     #[inline(always)]
     pub fn taper(self, bucket: &Bucket) -> Taper {
         let whole = f64::from(self.layout.phase_max());
         Taper { mg: f64::from(bucket.mg_units) / whole, eg: f64::from(bucket.eg_units) / whole }
     }
 
-    /// Sums of a row by slot, from a table of (mg, eg) by column, and a bit for each slot with entries.
+    /// Sums up a row by slot, from a table of (mg, eg) by column; returns a bit for each slot with entries.
     #[inline(always)]
     pub fn sums<T: Scalar>(self, row: Row<'_>, table: &[[T; 2]], sums: &mut Sums<T>) -> u32 {
         sums[..self.program.slots()].fill([T::zero(); 2]);
@@ -137,7 +137,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Calls `visit` with the entries of each slot that ascending columns have.
+    /// Calls `visit` with the entries of each slot, given ascending columns.
     #[inline(always)]
     fn by_slot(self, columns: &[u16], mut visit: impl FnMut(usize, Range<usize>)) {
         let starts = self.program.slot_starts();
@@ -157,7 +157,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What scores of a member are compared with, and how.
+/// Targets of a member's scores, and the loss.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     /// x per centipawn.
@@ -177,7 +177,7 @@ impl Target {
         }
     }
 
-    /// Target and weight of a position.
+    /// Returns the target and weight of a position.
     #[inline(always)]
     pub fn of_position(&self, layout: &Layout, position: usize) -> (f64, f64) {
         let mut weight = layout.weights().get(position).copied().unwrap_or(1.0);

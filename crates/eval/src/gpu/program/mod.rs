@@ -25,9 +25,10 @@ use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
-/// Most sums of a program: with more, a thread's own memory exceeds the registers of common GPUs several times.
+/// Maximum number of sums of a program: with more, a thread's private memory exceeds the registers of common GPUs
+/// several times.
 const MAX_SLOTS: usize = 16;
-/// Threads of a workgroup, and most members of a tile.
+/// Threads per workgroup, and maximum number of members in a tile.
 const WORKGROUP: usize = 64;
 /// Workgroups in the first dimension, as in `program_structs.wgsl`.
 const GROUPS: usize = 32_768;
@@ -54,7 +55,7 @@ enum Kernel {
     Gradient,
 }
 
-/// The WGSL source of each kernel of a program, with its name, for a layout whose coefficients are all ±1 or not.
+/// Returns the WGSL source of each kernel of a program, with its name; `unit` if all coefficients of the layout are ±1.
 pub fn program_sources(program: &CompiledProgram, unit: bool) -> [(&'static str, String); 3] {
     [Kernel::Positions, Kernel::Losses, Kernel::Gradient].map(|kernel| {
         let (name, body) = match kernel {
@@ -89,10 +90,10 @@ pub struct GpuProgramEvaluator<'a> {
 
 impl<'a> GpuProgramEvaluator<'a> {
     /// Prepares a layout that has a program. Positions are uploaded when first needed. Of the options, only the memory
-    /// counts.
+    /// is used.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the device fails, and for programs with more sums than its registers hold; [`Error::Usage`]
+    /// [`Error::Gpu`] when the device fails, and for programs with too many sums for its registers; [`Error::Usage`]
     /// for layouts without a program or with more than 65,535 parts.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
@@ -184,7 +185,7 @@ impl<'a> GpuProgramEvaluator<'a> {
         Ok(())
     }
 
-    /// Sums of a tile: (loss, weight) by part of the request and member, and slopes by column and member.
+    /// Computes the sums of a tile: (loss, weight) by part of the request and member, and slopes by column and member.
     fn tile(
         &mut self,
         width: usize,
@@ -249,7 +250,7 @@ impl<'a> GpuProgramEvaluator<'a> {
                 }
                 gradient.extend_from_slice(slopes);
             })?;
-            // The next slab needs room beside it; twice, as slabs differ.
+            // The next slab must fit in addition; the factor of two allows for different sizes.
             if self.gpu.has_room(2 * slabs::bytes(self.layout, &range, request.gradients)) {
                 self.kept.insert(index, slab);
             }
@@ -307,7 +308,7 @@ impl<'a> GpuProgramEvaluator<'a> {
 /// (loss, weight) by part and member.
 type PartSums = Vec<Vec<[f64; 2]>>;
 
-/// Workgroups for a number of threads.
+/// Returns the workgroups for a number of threads.
 fn groups(threads: usize) -> [u32; 2] {
     let groups = threads.div_ceil(WORKGROUP).max(1);
     [groups.min(GROUPS) as u32, groups.div_ceil(GROUPS) as u32]
@@ -320,7 +321,7 @@ impl Evaluator for GpuProgramEvaluator<'_> {
         self.gpu.context().check()?;
         self.gpu.take_refusal();
         match self.try_evaluate(population, request) {
-            // Slabs that were kept leave no room for a larger population.
+            // Kept slabs leave no room for a larger population.
             Err(_) if self.gpu.take_refusal() && !self.kept.is_empty() => {
                 self.kept.clear();
                 let idle = self.gpu.submit(None)?;

@@ -7,9 +7,9 @@ use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
-/// Positions of a slab.
+/// Number of positions in a slab.
 pub(super) const SLAB: usize = 8192;
-/// Positions of a segment, whose losses one thread adds up.
+/// Number of positions in a segment, whose losses one thread adds up.
 const SEGMENT: usize = 128;
 
 /// Marks a coefficient of −1.
@@ -29,19 +29,19 @@ pub(super) struct Slab {
     pub length: usize,
 }
 
-/// The position ranges of all slabs.
+/// Returns the position ranges of all slabs.
 pub(super) fn ranges(layout: &Layout) -> impl Iterator<Item = Range<usize>> + '_ {
     (0..layout.positions()).step_by(SLAB).map(|start| start..(start + SLAB).min(layout.positions()))
 }
 
-/// Tapers of a layout: the shares of both values, one pair for each bucket.
+/// Returns the tapers of a layout: the shares of both values, one pair for each bucket.
 pub(super) fn tapers(layout: &Layout) -> Vec<[f32; 2]> {
     let max = f64::from(layout.phase_max());
     let share = |units: u16| (f64::from(units) / max) as f32;
     layout.buckets().iter().map(|bucket| [share(bucket.mg_units), share(bucket.eg_units)]).collect()
 }
 
-/// Bytes that a slab takes, about.
+/// Estimates the bytes that a slab takes.
 pub(super) fn bytes(layout: &Layout, range: &Range<usize>, gradients: bool) -> u64 {
     let entries: usize =
         layout.shapes_in(range.clone()).map(|shape| shape.positions.len() * shape.row_length()).sum();

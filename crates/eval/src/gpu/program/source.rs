@@ -8,7 +8,7 @@ use gputexel_model::program::{
     Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, Operator, Phase, Term,
 };
 
-/// What kernels of a program are prefixed with: its sums, and `program` itself where it is called.
+/// Returns the prefix of the kernels of a program: its sums, and `program` itself if it is called.
 pub fn declarations(program: &CompiledProgram, unit: bool, calls: bool) -> String {
     let starts: Vec<String> = program.slot_starts().iter().map(|start| format!("{start}u")).collect();
     let slots = program.slots();
@@ -23,7 +23,7 @@ pub fn declarations(program: &CompiledProgram, unit: bool, calls: bool) -> Strin
     out
 }
 
-/// A number as WGSL reads it: constants are those of the CPU's f32 kernels.
+/// Formats a number for WGSL: constants are those of the CPU's f32 kernels.
 fn number(value: f64) -> String {
     format!("{:?}f", value as f32)
 }
@@ -42,19 +42,19 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    /// A sum's value.
+    /// Returns the expression of a sum's value.
     fn sum(&self, input: Input, side: usize) -> String {
         let (slot, phase) = self.program.slot(input, side);
         format!("(*sums)[{slot}].{}", component(phase))
     }
 
-    /// Where the slope by a sum's value is stored.
+    /// Returns the variable that stores the slope by a sum's value.
     fn slope(&self, input: Input, side: usize) -> String {
         let (slot, phase) = self.program.slot(input, side);
         format!("(*slopes)[{slot}].{}", component(phase))
     }
 
-    /// Whether a row has entries of a sum.
+    /// Returns the condition that a row has entries of a sum.
     fn has(&self, input: Input, side: usize) -> String {
         let (slot, _) = self.program.slot(input, side);
         format!("(present & {}u) != 0u", 1u32 << slot)
@@ -96,12 +96,12 @@ impl Writer<'_> {
         self.out.push_str("}\n");
     }
 
-    /// Number of sides of an input's accumulator.
+    /// Returns the number of sides of an input's accumulator.
     fn sides(&self, input: Input) -> usize {
         self.program.slots_of(input.accumulator).len()
     }
 
-    /// `t{index}_{side}`: f and f' of a side.
+    /// Declares `t{index}_{side}`: f and f' of a side.
     fn term(&mut self, index: usize, term: &Term) {
         let target = component(term.target as usize);
         for side in 0..self.sides(term.input) {
@@ -183,7 +183,7 @@ impl Writer<'_> {
             let outer = format!("{}g.{target}", ["", "-"][side]);
             let by_x = self.slope(term.input, side);
             match term.times {
-                // Where the term is absent its function and slope are 0.
+                // If the term is absent, its function and slope are 0.
                 None => self.line(&format!("{by_x} += {outer} * {name}.y;")),
                 Some(times) => {
                     let (y, by_y) = (self.sum(times, side), self.slope(times, side));
@@ -233,7 +233,7 @@ impl Writer<'_> {
         let sides = self.sides(factor.by[0]);
         self.line("var f = 1.0;");
         for side in 0..sides {
-            // The smallest of those that there are; none is marked by a number beyond all limits.
+            // The smallest of those present; absence is marked by a number beyond all limits.
             self.line(&format!("var least{side} = 3.0e38;"));
             for &by in &factor.by {
                 let (has, sum) = (self.has(by, side), self.sum(by, side));
