@@ -1,4 +1,4 @@
-//! From the folder of a match to what its report shows.
+//! Report of a match from its folder.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use gputexel_report::{MatchReport, Standing, Table, grouped};
 use crate::statistics::Pentanomial;
 use crate::{EngineKind, MatchRecord, PlayedPair};
 
-/// Most points of a course.
+/// Maximum number of points of a course.
 const POINTS: usize = 400;
-/// Pairs from which on an estimate is worth drawing.
+/// Minimum number of pairs for which an estimate is drawn.
 const FIRST: usize = 5;
-/// Pairs that are listed, of each kind.
+/// Maximum number of pairs that are listed, of each kind.
 const LISTED: usize = 10;
 
-/// The report of a match from its folder, which may be under way.
+/// Creates the report of a match from its folder; the match may be in progress.
 ///
 /// # Errors
 /// As [`MatchRecord::read`].
@@ -23,7 +23,7 @@ pub fn match_report(folder: &Path) -> Result<MatchReport> {
     Ok(report(&MatchRecord::read(folder)?, &escaped(&folder.display().to_string())))
 }
 
-/// Returns whether a folder is that of a match.
+/// Returns true if a folder is that of a match.
 pub fn is_match(folder: &Path) -> bool {
     folder.join(crate::journal::JOURNAL).exists()
 }
@@ -110,7 +110,7 @@ fn share(count: u64, of: u64) -> String {
     format!("{:.1} %", 100.0 * count as f64 / of.max(1) as f64)
 }
 
-/// Results of the pairs by opening.
+/// Returns the results of the pairs by opening.
 fn openings(pairs: &[PlayedPair]) -> Table {
     let all = pairs.len() as u64;
     let count = |which: &dyn Fn(&PlayedPair) -> bool| pairs.iter().filter(|pair| which(pair)).count() as u64;
@@ -132,12 +132,12 @@ fn openings(pairs: &[PlayedPair]) -> Table {
     }
 }
 
-/// Returns whether both games of a pair were drawn: a point each, for colors as for engines.
+/// Returns true if both games of a pair were drawn: a point each, for colors as for engines.
 fn is_drawn(pair: &PlayedPair) -> bool {
     pair.half_points == 2 && pair.white_half_points == 2
 }
 
-/// The first pairs that B won, then those that A won.
+/// Returns the first pairs that B won, then those that A won.
 fn one_sided(pairs: &[PlayedPair]) -> Option<Table> {
     let mut rows = Vec::new();
     for (half_points, winner) in [(0, "B"), (4, "A")] {

@@ -1,4 +1,4 @@
-//! Steps that an evaluator takes on its own, ahead of the loop, which then processes them one by one.
+//! Steps that an evaluator takes on its own, ahead of the loop, which processes them one by one later.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -15,28 +15,25 @@ const MOST: u64 = 32;
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     steps: VecDeque<AdamStep>,
-    /// Seconds that each step took.
+    /// Seconds per step.
     seconds: f64,
-    /// Whether the evaluator refused to take any.
+    /// True if the evaluator refused to take any.
     declined: bool,
 }
 
 impl Ahead {
-    /// Takes no steps ahead: for runs in which every step is observed from outside.
+    /// Creates a queue that takes no steps ahead: for runs in which every step is observed from outside.
     pub(super) fn none() -> Self {
         Self { declined: true, ..Self::default() }
     }
 
-    /// Seconds of work on steps that the loop has not processed yet.
+    /// Returns the seconds of work on steps that the loop has not processed yet.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds * self.steps.len() as f64
     }
 
-    /// The next step, its losses including regularization, or `None` if it has to be evaluated in the usual
+    /// Returns the next step, its losses including regularization, or `None` if it has to be evaluated in the usual
     /// way. `left` is the number of steps until the end of the run.
-    ///
-    /// # Errors
-    /// Those of the evaluator.
     pub(super) fn next(
         &mut self,
         evaluator: &mut dyn Evaluator,

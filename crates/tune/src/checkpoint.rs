@@ -55,12 +55,11 @@ struct Header {
     version: u32,
     progress: Progress,
     optimizer: serde_json::Value,
-    /// xxh3 of everything else, in hexadecimal: otherwise a flipped bit would go unnoticed and change the
-    /// run.
+    /// xxh3 of everything else, in hexadecimal: otherwise a flipped bit would change the run unnoticed.
     checksum: String,
 }
 
-/// Checksum of a state: its serialized scalars, then its vectors by name.
+/// Computes the checksum of a state: its serialized scalars, then its vectors by name.
 fn checksum<'a>(
     progress: &Progress,
     scalars: &serde_json::Value,
@@ -122,10 +121,7 @@ impl Checkpoint {
         folder.guarded(&path, || self.write(&path))
     }
 
-    /// The state stored in a run's folder, if there is one.
-    ///
-    /// # Errors
-    /// Those of [`read`](Self::read).
+    /// Returns the state stored in a run's folder, if there is one.
     pub fn read_from(folder: &RunFolder) -> Result<Option<Self>> {
         let path = folder.checkpoint();
         if path.exists() { Self::read(&path).map(Some) } else { Ok(None) }
@@ -173,7 +169,7 @@ impl Checkpoint {
     }
 }
 
-/// The bytes of a file; only the first few where it is no checkpoint, which may be very large.
+/// Reads the bytes of a file; only the first few if it is not a checkpoint, since it may be very large.
 fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = gputexel_io::open_whole(path, gputexel_io::RECORD_BYTES)?;
     let mut bytes = Vec::new();
@@ -213,7 +209,7 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
         assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
-        // Of what is none, no more than the beginning is read.
+        // Of an invalid file, only the beginning is read.
         std::fs::File::create(&path).unwrap().set_len(1 << 34).unwrap();
         assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
         let mut flipped = bytes;

@@ -50,7 +50,7 @@ impl Clustered {
         }
     }
 
-    /// The mean and its clustered standard error: √Σ (S − mean W)² / Σ W over the games.
+    /// Returns the mean and its clustered standard error: √Σ (S − mean W)² / Σ W over the games.
     pub fn finish(mut self) -> (f64, f64) {
         self.close();
         let [s, w, ss, sw, ww] = self.sums;
@@ -59,18 +59,18 @@ impl Clustered {
     }
 }
 
-/// A position as a cell takes it.
+/// A position as input of a cell.
 pub(super) struct Position {
     pub game: u32,
     pub weight: f64,
     pub result: f64,
     pub prediction: f64,
-    /// Of the result and of the prior.
+    /// Losses of the result and of the prior.
     pub losses: [f64; 2],
 }
 
 impl Cell {
-    /// Adds a position; those of a game follow each other.
+    /// Adds a position; those of a game must be consecutive.
     pub fn add(&mut self, position: &Position) {
         let &Position { game, weight, result, prediction, losses: [loss, prior_loss] } = position;
         let (difference, side) = (result - prediction, if prediction > 0.5 { 1.0 } else { -1.0 });

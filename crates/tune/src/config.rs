@@ -25,7 +25,7 @@ pub enum OptimizerConfig {
     Hybrid(HybridSettings),
     /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
     GaussNewtonCg(GaussNewtonSettings),
-    /// Adam, one or more runs side by side.
+    /// Adam, one or more runs in parallel.
     Adam {
         /// Settings of every run.
         runs: Vec<AdamSettings>,
@@ -40,7 +40,7 @@ pub enum OptimizerConfig {
     ParticleSwarm {
         /// The swarm's settings.
         settings: ParticleSwarmSettings,
-        /// Whether Gauss–Newton and single steps finish the result.
+        /// True to finish the result with Gauss–Newton and single steps.
         polish: bool,
     },
     /// An optimizer supplied by the caller, see [`Tuning::with_optimizer`](super::Tuning::with_optimizer).
@@ -52,12 +52,12 @@ pub enum OptimizerConfig {
     },
 }
 
-/// What the choice of a method depends on.
+/// Properties on which the choice of a method depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelSize {
     /// Number of parameters, 2 F; 0 while it is unknown.
     pub parameters: usize,
-    /// Whether scores are sums of parameters.
+    /// True if scores are sums of parameters.
     pub linear: bool,
 }
 
@@ -67,8 +67,8 @@ impl ModelSize {
 }
 
 impl OptimizerConfig {
-    /// The default method for a loss and a model: Adam for losses that are not smooth; else Gauss–Newton, followed by
-    /// L-BFGS where matrices are not too large, or by conjugate gradients where they are and scores are sums of
+    /// Returns the default method for a loss and a model: Adam for losses that are not smooth; else Gauss–Newton,
+    /// followed by L-BFGS if matrices are not too large, or by conjugate gradients if they are and scores are sums of
     /// parameters.
     pub fn default_for(loss: LossKind, model: ModelSize) -> Self {
         match (loss.is_smooth(), model.parameters <= GAUSS_NEWTON_LIMIT, model.linear) {
@@ -78,12 +78,12 @@ impl OptimizerConfig {
         }
     }
 
-    /// One run of Adam on the full batch.
+    /// Creates one run of Adam on the full batch.
     pub fn adam(settings: AdamSettings) -> Self {
         Self::Adam { runs: vec![settings], schedule: Schedule::default(), batches: 1 }
     }
 
-    /// The same configuration with a different regularization weight λ for all members.
+    /// Returns the same configuration with a different regularization weight λ for all members.
     #[must_use]
     pub fn with_l2(mut self, l2: f64) -> Self {
         match &mut self {
@@ -97,7 +97,7 @@ impl OptimizerConfig {
         self
     }
 
-    /// Mini-batches per epoch.
+    /// Returns the number of mini-batches per epoch.
     pub fn batches(&self) -> usize {
         match self {
             Self::GaussNewton(_)
@@ -110,12 +110,12 @@ impl OptimizerConfig {
         }
     }
 
-    /// Whether it solves with Gauss–Newton matrices, or products of them.
+    /// Returns true if it solves with Gauss–Newton matrices, or products of them.
     pub fn uses_matrices(&self) -> bool {
         matches!(self, Self::GaussNewton(_) | Self::Hybrid(_) | Self::GaussNewtonCg(_))
     }
 
-    /// Whether the loss includes regularization toward the prior.
+    /// Returns true if the loss includes regularization toward the prior.
     pub fn regularizes(&self) -> bool {
         match self {
             Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2 > 0.0,
@@ -127,7 +127,7 @@ impl OptimizerConfig {
         }
     }
 
-    /// Regularization weight λ of a member.
+    /// Returns the regularization weight λ of a member.
     pub fn l2(&self, member: usize) -> f64 {
         match self {
             Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2,
@@ -180,7 +180,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits, completed with the method's defaults.
+    /// Completes the limits with the method's defaults.
     pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
         let (epochs, improvement, window, patience) = match optimizer {
             OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
@@ -219,11 +219,11 @@ pub struct RunConfig {
     /// The parameterization of θ; without it, every parameter is tuned by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Parameterization>,
-    /// z at which a continuous optimizer begins, if that is not the start of the parameterization: a point near
-    /// the optimum that is known already.
+    /// z at which a continuous optimizer begins, if not at the start of the parameterization: a point near the optimum
+    /// that is already known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<Vec<f64>>,
-    /// Penalties that tie parameters to each other or to the prior, all members alike.
+    /// Penalties that tie parameters to each other or to the prior, the same for all members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub penalties: Vec<Penalty>,
     /// Scale constant, base-10 form.
@@ -233,7 +233,7 @@ pub struct RunConfig {
     pub blend: Option<Blend>,
     /// Loss function.
     pub loss: LossKind,
-    /// Number of [sections](gputexel_dataset::Layout::sections) that was asked for; results depend on it to the last digit.
+    /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<usize>,
     /// Fraction of games held out.
@@ -242,14 +242,14 @@ pub struct RunConfig {
     pub seed: u64,
     /// The method.
     pub optimizer: OptimizerConfig,
-    /// How the result is rounded.
+    /// Rounding of the result.
     #[serde(default)]
     pub round: Rounding,
-    /// When to stop.
+    /// Stopping criteria.
     pub stopping: Stopping,
 }
 
-/// Start, bounds and integrality of z.
+/// Returns start, bounds and integrality of z.
 pub fn space_of(parameterization: &Parameterization) -> Space {
     let mut space = Space::unbounded(&parameterization.start());
     for (i, Coordinate { min, max, integer, .. }) in parameterization.coordinates.iter().enumerate() {
@@ -261,7 +261,7 @@ pub fn space_of(parameterization: &Parameterization) -> Space {
 }
 
 impl Default for RunConfig {
-    /// Everything but the prior's values and K, which depend on the positions: see [`RunConfig::new`].
+    /// Defaults for everything but the prior's values and K, which depend on the positions: see [`RunConfig::new`].
     fn default() -> Self {
         let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings::default());
         Self {
@@ -285,18 +285,15 @@ impl Default for RunConfig {
     }
 }
 
-/// The error for Gauss–Newton with a loss that has no curvature.
+/// Returns the error for Gauss–Newton with a loss that has no curvature.
 pub(crate) fn rough_loss(loss: LossKind) -> Error {
     let advice = Advice::default().text("use ").setting("optimizer", "adam");
     Error::Usage(format!("gauss-newton needs a smooth loss; '{loss}' is not")).advise(advice)
 }
 
 impl RunConfig {
-    /// A run of Gauss–Newton on all positions of a dataset, each parameter by itself, from a prior and
-    /// with a scale constant K in base-10 form, such as that of [`fit_scale`](super::fit_scale).
-    ///
-    /// # Errors
-    /// Those of [`Prior::theta`].
+    /// Configures a run of Gauss–Newton on all positions of a dataset, each parameter by itself, from a prior and with
+    /// a scale constant K in base-10 form, such as that of [`fit_scale`](super::fit_scale).
     ///
     /// ```
     /// # use gputexel_tune::RunConfig;
@@ -314,30 +311,27 @@ impl RunConfig {
         })
     }
 
-    /// Puts the targets of the run in place of the results of its dataset.
-    ///
-    /// # Errors
-    /// Those of [`Dataset::blend`].
+    /// Replaces the results in its dataset by the targets of the run.
     pub fn set_targets(&self, data: &mut Dataset) -> Result<()> {
         self.blend.map_or(Ok(()), |blend| data.blend(blend))
     }
 
-    /// The basis, unless every parameter is tuned by itself.
+    /// Returns the basis, unless every parameter is tuned by itself.
     pub fn named_basis(&self) -> Option<&Parameterization> {
         self.basis.as_ref().filter(|basis| !basis.is_identity())
     }
 
-    /// The parameterization that is tuned.
+    /// Returns the parameterization that is tuned.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
 
-    /// What is added to the loss of the positions.
+    /// Returns the regularization that is added to the loss of the positions.
     pub fn regularization(&self) -> Regularization {
         Regularization::new(&self.prior_theta, &self.penalties)
     }
 
-    /// Whether the loss includes anything but that of the positions.
+    /// Returns true if the loss includes anything but that of the positions.
     pub fn regularizes(&self) -> bool {
         self.optimizer.regularizes() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
     }
@@ -345,7 +339,7 @@ impl RunConfig {
     /// Checks everything that the types leave open.
     ///
     /// # Errors
-    /// [`Error::Usage`] for numbers out of their range or not finite.
+    /// [`Error::Usage`] for numbers that are out of range or not finite.
     pub fn validate(&self) -> Result<()> {
         GivenScale::K(self.k).k()?;
         self.blend.map_or(Ok(()), Blend::validate)?;
@@ -395,7 +389,7 @@ impl RunConfig {
         })
     }
 
-    /// Checks that whole coordinates make whole parameters, and that they are not whole anyway.
+    /// Checks that whole coordinates give whole parameters, and that rounding is necessary.
     fn validate_rounding(&self) -> Result<()> {
         let usage = |reason: String| Err(Error::Setting { setting: "round", value: None, reason });
         if matches!(self.optimizer, OptimizerConfig::Local(_)) {

@@ -22,12 +22,12 @@ const SCALE_REACH: f64 = 2.5;
 const BINS: usize = 10;
 /// Minimum number of positions per bin.
 const FEWEST: usize = 20;
-/// Classes of predictions that deciles are made of.
+/// Number of classes of predictions used to compute deciles.
 const CLASSES: usize = 1 << 12;
-/// Positions that are added up by themselves, at least.
+/// Minimum number of positions that are added up sequentially.
 const PIECE: usize = 1 << 15;
 
-/// Opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
+/// Returns opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
 fn bands(max: u16) -> [(u16, u16); 3] {
     let (low, high) = (max / 3, (u32::from(max) * 2 / 3) as u16);
     [(high.saturating_add(1).min(max), max), (low.saturating_add(1).min(high), high), (0, low)]
@@ -35,7 +35,7 @@ fn bands(max: u16) -> [(u16, u16); 3] {
 
 /// Writes the prediction decile of each position of `which` to `into`; other entries are unchanged.
 fn deciles(predictions: &[f64], which: &[u32], into: &mut [u8]) {
-    // Sorted into narrow classes; only those that the limit of a decile may lie in are sorted further.
+    // Sorts into narrow classes; only those that the limit of a decile may lie in are sorted further.
     let class = |n: u32| ((predictions[n as usize] * CLASSES as f64) as usize).min(CLASSES);
     let mut counts = vec![0; CLASSES + 1];
     which.iter().for_each(|&n| counts[class(n)] += 1);
@@ -71,7 +71,7 @@ fn deciles(predictions: &[f64], which: &[u32], into: &mut [u8]) {
 /// Computes diagnostics of a result on all positions of a split, in comparison with the prior.
 ///
 /// # Panics
-/// Unless there is a score for each position.
+/// If there is not a score for each position.
 pub fn diagnose(data: &Dataset, split: &Split, objective: Objective, scores: &RunScores) -> Diagnostics {
     let (prior_scores, scores) = (&scores.prior, &scores.result);
     let x_per_cp = x_per_cp(objective.k);
@@ -105,7 +105,7 @@ pub fn diagnose(data: &Dataset, split: &Split, objective: Objective, scores: &Ru
     Diagnostics { sets, scale, phase_max: data.phase_max() }
 }
 
-/// Mean loss of the second parameters minus that of the first over all positions, and its standard error,
+/// Computes the mean loss of the second parameters minus that of the first over all positions, and its standard error,
 /// treating games as independent.
 pub fn paired_difference(
     data: &Dataset,
@@ -123,8 +123,8 @@ pub fn paired_difference(
     clustered_mean(data, differences)
 }
 
-/// Mean of a value of positions, which are in the order of their games, and its standard error, treating games
-/// as independent.
+/// Computes the mean of a value of positions, which are in the order of their games, and its standard error, treating
+/// games as independent.
 pub(crate) fn clustered_mean(data: &Dataset, values: impl Iterator<Item = (u32, f64)>) -> (f64, f64) {
     let mut sums = Clustered::default();
     for (n, value) in values {
@@ -228,7 +228,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// The sums of both, which share no game.
+    /// Joins the sums of both, which share no game.
     fn joined(mut self, mut other: Self) -> Self {
         let most = self.by_pieces.len().max(other.by_pieces.len());
         self.by_pieces.resize(most, Cell::default());

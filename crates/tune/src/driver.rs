@@ -60,12 +60,12 @@ pub enum Event<'a> {
         progress: &'a Progress,
         /// State of the optimizer.
         optimizer: &'a dyn Optimizer,
-        /// Whether this is the final state.
+        /// True if this is the final state.
         last: bool,
     },
     /// The evaluator failed and the run continues with another.
     Replaced {
-        /// Why.
+        /// Its error.
         error: &'a Error,
         /// Description of the new evaluator.
         evaluator: String,
@@ -87,10 +87,10 @@ impl Candidates {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Why.
+    /// Reason for the end.
     pub reason: StopReason,
     /// The best θ.
     pub parameters: Vec<f64>,
@@ -111,7 +111,7 @@ pub struct Outcome {
 }
 
 impl<'a> Tuning<'a> {
-    /// A run in its initial state.
+    /// Creates a run in its initial state.
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of range.
@@ -123,9 +123,9 @@ impl<'a> Tuning<'a> {
         Self::with_optimizer(config, split, config.optimizer.build(&space, config.stopping.epochs)?)
     }
 
-    /// A run in its initial state, with an optimizer supplied by the caller. Its vectors are z of the
-    /// configuration's [parameterization](RunConfig::parameterization), in the space of [`space_of`];
-    /// everything but the optimizer follows the configuration.
+    /// Creates a run in its initial state, with an optimizer supplied by the caller. Its vectors are z of the
+    /// configuration's [parameterization](RunConfig::parameterization), in the space of [`space_of`]; everything but
+    /// the optimizer follows the configuration.
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of range.
@@ -173,9 +173,6 @@ impl<'a> Tuning<'a> {
     ///
     /// With a [`FallbackEvaluator`](gputexel_eval::FallbackEvaluator) a failing device costs only time:
     /// the other evaluator answers the same request.
-    ///
-    /// # Errors
-    /// Those of the evaluator, the optimizer and the observer.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -253,7 +250,7 @@ impl<'a> Tuning<'a> {
         })
     }
 
-    /// One evaluation for the optimizer, and what follows from it where it completes an epoch: perhaps the end.
+    /// Evaluates once for the optimizer and, if this completes an epoch, judges it, which may end the run.
     fn step(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -324,7 +321,7 @@ impl<'a> Tuning<'a> {
         Ok(None)
     }
 
-    /// Refuses vectors of another length than asked for, which only optimizers of the caller's propose.
+    /// Refuses vectors of a wrong length, which only optimizers of the caller propose.
     fn check_proposal(&self, proposal: &Proposal) -> Result<()> {
         let (members, dimension) = (proposal.l2.len(), self.parameterization.dimension());
         if members > 0 && proposal.parameters.len() == members * dimension {
@@ -336,8 +333,8 @@ impl<'a> Tuning<'a> {
         )))
     }
 
-    /// The batch of a step: every epoch visits all batches in a random order that depends only on the seed
-    /// and the epoch.
+    /// Returns the batch of a step: every epoch visits all batches in a random order that depends only on the seed and
+    /// the epoch.
     fn batch(&self, step: u64, batches: usize) -> std::ops::Range<usize> {
         if batches == 1 {
             return 0..1;
@@ -351,7 +348,7 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
-    /// The next of the steps that the evaluator takes on its own, if it supports that.
+    /// Returns the next of the steps that the evaluator takes on its own, if it supports that.
     fn step_ahead(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -372,7 +369,7 @@ impl<'a> Tuning<'a> {
         ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
     }
 
-    /// Losses and derivatives with respect to z, including regularization.
+    /// Computes losses and derivatives with respect to z, including regularization.
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -389,7 +386,7 @@ impl<'a> Tuning<'a> {
         self.members(evaluator, z, Some(&proposal.l2), &request)
     }
 
-    /// Products and blocks with respect to z, including regularization.
+    /// Computes products and blocks with respect to z, including regularization.
     fn products(&self, evaluator: &mut dyn Evaluator, question: &ProductProposal) -> Result<ProductAnswer> {
         let problem = ProductProblem {
             parameterization: &self.parameterization,
@@ -401,7 +398,7 @@ impl<'a> Tuning<'a> {
         problem.answer(evaluator, question)
     }
 
-    /// The criterion by which candidates are judged: held-out loss, or regularized training loss.
+    /// Computes the criterion by which candidates are judged: held-out loss, or regularized training loss.
     fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
         let (parts, l2) = match self.split.held_out_part() {
             Some(part) => (part..part + 1, None),
@@ -482,7 +479,7 @@ impl<'a> Tuning<'a> {
     }
 }
 
-/// Reports that another evaluator took over, if one did.
+/// Reports a fallback to another evaluator, if there was one.
 fn tell_fallback(
     evaluator: &mut dyn Evaluator,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,

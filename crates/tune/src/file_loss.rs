@@ -11,42 +11,41 @@ use serde::Serialize;
 use super::scale::fit_scale;
 use gputexel_eval::exact::{exact_loss, exact_scores};
 
-/// Where a K comes from.
+/// Origin of a K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleOrigin {
-    /// The caller.
+    /// Given by the caller.
     Given,
-    /// The parameter file.
+    /// From the parameter file.
     File,
-    /// The positions, which it fits best.
+    /// Fitted to the positions.
     Fitted,
 }
 
-/// The loss of a parameter file; its JSON is what `eval --json` prints.
+/// The loss of a parameter file, printed as JSON by `eval --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FileLoss {
     /// Mean loss over all positions, in f64 and without regularization.
     pub loss: f64,
-    /// Positions.
+    /// Number of positions.
     pub positions: u64,
     /// The loss function.
     pub loss_kind: String,
     /// Scale constant, base-10 form.
     pub k: f64,
-    /// Where it comes from.
+    /// Its origin.
     #[serde(skip)]
     pub origin: ScaleOrigin,
 }
 
 impl FileLoss {
-    /// Computes the loss of `parameters` on datasets together: a file, the folder of a run, or what a [`Prior`] is
-    /// written as (`material`, `zero`, `schema`). Where no `loss` is given, it is that of the file, and where that
-    /// names none, the squared error. Where no `k` is given, it is that of the file, and where that has none, the one
-    /// that fits best.
+    /// Computes the loss of `parameters` on the union of datasets: a file, the folder of a run, or the text of a
+    /// [`Prior`] (`material`, `zero`, `schema`). `loss` defaults to that of the file, or else the squared error; `k` to
+    /// that of the file, or else the one that fits best.
     ///
     /// # Errors
-    /// Files that cannot be read or do not belong together; [`Error::Usage`] where K cannot be fitted;
-    /// [`Error::Numeric`] for a loss that is not finite.
+    /// Files that cannot be read or do not belong together; [`Error::Usage`] if K cannot be fitted; [`Error::Numeric`]
+    /// for a loss that is not finite.
     pub fn on<P: AsRef<Path>>(
         datasets: &[P],
         parameters: &Path,
@@ -72,7 +71,8 @@ impl FileLoss {
         Self::of(datasets, loss, k, |set| file.theta(set, parameters))
     }
 
-    /// The same for what `theta` gives for the features of the datasets; where there is no `k`, it is fitted.
+    /// As [`on`](Self::on), for the parameters that `theta` returns for the features of the datasets; if `k` is
+    /// missing, it is fitted.
     fn of<P: AsRef<Path>>(
         datasets: &[P],
         loss: LossKind,

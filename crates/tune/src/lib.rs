@@ -1,8 +1,8 @@
 //! The tuning run: fits K, drives an optimizer and an evaluator, decides when to stop, and maintains the
 //! run's folder so that it can be resumed.
 //!
-//! Owns regularization, mini-batch order, stopping, checkpoints and metrics. The caller chooses the backend
-//! and decides what happens to the result.
+//! Owns regularization, mini-batch order, stopping, checkpoints and metrics. The caller chooses the backend and decides
+//! what to do with the result.
 
 mod ahead;
 pub mod check;

@@ -14,7 +14,7 @@ pub struct RunParts<'a> {
     pub config: &'a RunConfig,
     /// The positions.
     pub data: &'a Dataset,
-    /// Which of them are held out.
+    /// Division of the positions into training and held-out ones.
     pub split: &'a Split,
     /// The positions in evaluation order.
     pub layout: &'a Layout,

@@ -20,9 +20,9 @@ pub struct Polish {
     pub optimum: Option<f64>,
     /// Loss of the polished result.
     pub polished: f64,
-    /// Whether the result was rejected because held-out positions favor the swarm's best, which is then kept.
+    /// True if the result was rejected because held-out positions favor the swarm's best, which is then kept.
     pub refused: bool,
-    /// How the result was rounded, and single steps from it.
+    /// Rounding of the result, and single steps from it.
     pub rounding: Option<RoundingOutcome>,
     /// Duration in seconds.
     pub seconds: f64,
@@ -33,7 +33,7 @@ pub struct Polish {
 /// lower loss, or if Gauss–Newton is not available, their result is used instead.
 ///
 /// # Errors
-/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise those of the parts.
+/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise errors of the parts.
 pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
     let RunParts { config, data, split, layout, backend, cancel } = *parts;
     let started = Instant::now();
@@ -100,13 +100,13 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
         outcome.parameters = basis.theta(&outcome.z);
     }
     let seconds = started.elapsed().as_secs_f64();
-    // What was rejected is not recorded.
+    // A rejected result is not recorded.
     let rounding = (!refused).then(|| RoundingOutcome::of(Rounding::Local, rounded, seconds));
     Ok(Polish { swarm, optimum, polished, refused, rounding, seconds })
 }
 
 impl Polish {
-    /// Fraction of the gap in loss between the swarm's best and the optimum that was closed.
+    /// Returns the fraction of the gap in loss between the swarm's best and the optimum that was closed.
     pub fn closed(&self) -> Option<f64> {
         let gap = self.swarm - self.optimum?;
         (gap > 0.0).then(|| (self.swarm - self.polished) / gap)

@@ -12,15 +12,15 @@ use super::Regularization;
 
 /// Maximum number of features in a block: those of piece-square tables, whose factors are computed in milliseconds.
 const MAX_BLOCK: usize = 384;
-/// Maximum number of pairs of features in all blocks: 160 MiB for the matrices, as much for their factors.
+/// Maximum number of pairs of features in all blocks: 160 MiB for the matrices, and the same for their factors.
 const MAX_PAIRS: usize = 5 << 20;
 
-/// Number of features in a block of a model's matrix.
+/// Returns the number of features in a block of a model's matrix.
 fn block_size(features: usize) -> usize {
     (MAX_PAIRS / features.max(1)).clamp(1, MAX_BLOCK)
 }
 
-/// What turns questions of an optimizer into requests for an evaluator.
+/// Converts requests of an optimizer to requests for an evaluator.
 pub(crate) struct ProductProblem<'a> {
     pub parameterization: &'a Parameterization,
     pub regularization: &'a Regularization,
@@ -31,10 +31,7 @@ pub(crate) struct ProductProblem<'a> {
 }
 
 impl ProductProblem<'_> {
-    /// The answer to a question.
-    ///
-    /// # Errors
-    /// Those of the evaluator.
+    /// Answers a request.
     pub(crate) fn answer(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -74,13 +71,13 @@ impl ProductProblem<'_> {
     }
 }
 
-/// Blocks of Bᵀ H B, if H has nothing but blocks: one for the coordinates whose first parameter belongs to the same
+/// Computes blocks of Bᵀ H B, if H only has blocks: one for the coordinates whose first parameter belongs to the same
 /// block of H.
 fn pull_blocks(basis: &Parameterization, blocks: Vec<MatrixBlock>) -> Vec<MatrixBlock> {
     if basis.is_identity() {
         return blocks;
     }
-    // Block and place of each parameter, and of each coordinate.
+    // Block of each parameter and of each coordinate, and index in it.
     let mut places = vec![(0, 0); basis.parameters()];
     for (number, block) in blocks.iter().enumerate() {
         block.coordinates.iter().enumerate().for_each(|(at, &i)| places[i as usize] = (number, at));
@@ -92,7 +89,7 @@ fn pull_blocks(basis: &Parameterization, blocks: Vec<MatrixBlock>) -> Vec<Matrix
         pulled[first].coordinates.push(coordinate as u32);
     }
     for MatrixBlock { coordinates, values } in &mut pulled {
-        // Factors on parameters by block of H, so that pairs of different blocks are never looked at.
+        // Factors on parameters by block of H, so that pairs of different blocks are never visited.
         let columns: Vec<Vec<(usize, usize, f64)>> = coordinates
             .iter()
             .map(|&coordinate| {

@@ -46,7 +46,7 @@ fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Resul
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
-/// The lines of a `metrics.jsonl`. An unterminated last line was torn and does not count; a missing file has
+/// Reads the lines of a `metrics.jsonl`. An unterminated last line is incomplete and does not count; a missing file has
 /// no lines.
 ///
 /// # Errors
@@ -95,9 +95,9 @@ pub struct CoordinateRecord {
 pub struct CoordinateUncertainty {
     /// Standard error, if there is one.
     pub error: Option<f64>,
-    /// Whether there is a standard error, or why not.
+    /// Status of its standard error.
     pub standing: ErrorStatus,
-    /// Share of what is known of it that comes from the regularization, if any.
+    /// Share of its information that comes from the regularization, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_share: Option<f64>,
     /// Spread over bootstrap resamples, if requested; the inner `None`, written as null, is for coordinates
@@ -106,7 +106,7 @@ pub struct CoordinateUncertainty {
     pub bootstrap: Option<Option<Interval>>,
 }
 
-/// A field that is present, possibly null.
+/// Deserializes a field that is present, possibly null.
 fn present<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Option<Interval>>, D::Error> {
@@ -114,7 +114,7 @@ fn present<'de, D: Deserializer<'de>>(
 }
 
 impl CoordinatesFile {
-    /// The values `z` of a basis; `uncertainty` gives the uncertainty of a coordinate by its index.
+    /// Records the values `z` of a basis; `uncertainty` gives the uncertainty of a coordinate by its index.
     pub fn new(
         basis: &Parameterization,
         z: &[f64],
@@ -135,7 +135,7 @@ impl CoordinatesFile {
         }
     }
 
-    /// As JSON, one coordinate per line.
+    /// Returns the file as JSON, one coordinate per line.
     pub fn to_json(&self) -> String {
         let json = |coordinate| serde_json::to_string(coordinate).expect("plain data serializes");
         let lines: Vec<String> =

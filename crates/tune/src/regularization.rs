@@ -1,5 +1,5 @@
-//! Regularization: what does not depend on positions. λ · ‖(θ − θ₀) / scale‖² with a weight λ for each member,
-//! and weighted penalties that all members share.
+//! Regularization, the part of the loss that does not depend on positions: λ · ‖(θ − θ₀) / scale‖² with a weight λ for
+//! each member, and weighted penalties that all members share.
 
 use gputexel_eval::Evaluations;
 use gputexel_model::{PENALTY_SCALE_CP, Penalty, SparseSymmetric};
@@ -18,7 +18,7 @@ pub struct Regularization {
     matrix: Option<SparseSymmetric>,
 }
 
-/// What members may have of their own: λ, and a factor on the penalties.
+/// Weights of a member: λ, and a factor on the penalties.
 #[derive(Clone, Copy)]
 struct Weights {
     l2: f64,
@@ -26,7 +26,7 @@ struct Weights {
 }
 
 impl Regularization {
-    /// That of penalties on the distance from a prior (θ₀, 2 F values).
+    /// Creates the regularization of penalties on the distance from a prior (θ₀, 2 F values).
     pub fn new(prior: &[f64], penalties: &[Penalty]) -> Self {
         let size = prior.len();
         let weighted: Vec<(f64, SparseSymmetric)> = penalties
@@ -39,17 +39,17 @@ impl Regularization {
         Self { prior: prior.to_vec(), matrix }
     }
 
-    /// θ₀.
+    /// Returns θ₀.
     pub fn prior(&self) -> &[f64] {
         &self.prior
     }
 
-    /// Whether there is anything but λ.
+    /// Returns true if there is anything but λ.
     pub fn has_penalties(&self) -> bool {
         self.matrix.is_some()
     }
 
-    /// Whether a parameter has any effect on it.
+    /// Returns true if a parameter has any effect on it.
     pub fn involves(&self, index: usize, l2: f64) -> bool {
         l2 > 0.0 || self.matrix.as_ref().is_some_and(|matrix| matrix.entry(index, index) > 0.0)
     }
@@ -59,10 +59,10 @@ impl Regularization {
         theta.iter().zip(&self.prior).map(|(theta, prior)| theta - prior).collect()
     }
 
-    /// Its value at θ.
+    /// Computes its value at θ.
     ///
     /// # Panics
-    /// If θ and the prior differ in length; so do the other functions.
+    /// If θ and the prior differ in length, as do the other functions.
     pub fn value(&self, theta: &[f64], l2: f64) -> f64 {
         self.value_with(theta, Weights { l2, strength: 1.0 })
     }
@@ -74,7 +74,7 @@ impl Regularization {
         l2 * PER_CP2 * squares + strength * form
     }
 
-    /// Its gradient at θ.
+    /// Computes its gradient at θ.
     pub fn gradient(&self, theta: &[f64], l2: f64) -> Vec<f64> {
         self.gradient_with(theta, Weights { l2, strength: 1.0 })
     }
@@ -120,11 +120,11 @@ impl Regularization {
         }
     }
 
-    /// Adds its second derivatives, with λ, to a block of a matrix: symmetric, row-major, the entries of some parameters,
-    /// whose indices ascend, with each other.
+    /// Adds its second derivatives, with λ, to a block of a matrix: symmetric, row-major, the entries of some
+    /// parameters, whose indices ascend, with each other.
     ///
     /// # Panics
-    /// If there are not as many rows as indices.
+    /// If the numbers of rows and indices differ.
     pub fn add_block(&self, block: &mut [f64], indices: &[u32], l2: f64) {
         let size = indices.len();
         assert_eq!(block.len(), size * size);
@@ -138,7 +138,7 @@ impl Regularization {
         }
     }
 
-    /// The change of its value by a step of some parameters, each listed once.
+    /// Computes the change of its value by a step of some parameters, each listed once.
     pub fn change(&self, theta: &[f64], step: &[(usize, f64)], l2: f64) -> f64 {
         let mut change = 0.0;
         for &(i, by) in step {
@@ -152,7 +152,7 @@ impl Regularization {
         change
     }
 
-    /// Adds each member's regularization, with its λ, to its losses and whatever derivatives were evaluated.
+    /// Adds each member's regularization, with its λ, to its losses and all derivatives that were evaluated.
     ///
     /// # Panics
     /// If the lengths of parameters and evaluations do not match.

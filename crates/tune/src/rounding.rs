@@ -17,7 +17,7 @@ use super::{ExactProblem, SingleSteps, Survey};
 use gputexel_io::{Error, Result};
 use gputexel_optim::Space;
 
-/// How real results are rounded.
+/// Rounding of real results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
@@ -78,7 +78,7 @@ pub fn round_naively(z: &[f64], space: &Space) -> Vec<f64> {
     (0..z.len()).map(whole).collect()
 }
 
-/// The nearest value that is allowed for a coordinate.
+/// Returns the nearest value that is allowed for a coordinate.
 fn nearest(value: f64, i: usize, space: &Space) -> f64 {
     match space.integer[i] {
         // Adding 0 turns −0 into 0.
@@ -204,9 +204,6 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
 /// to z; without it the local search starts from naive rounding.
 ///
 /// `None` when cancelled.
-///
-/// # Errors
-/// Those of [`SingleSteps::try_new`].
 pub fn round(
     problem: &ExactProblem<'_>,
     z: &[f64],

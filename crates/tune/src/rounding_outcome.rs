@@ -14,10 +14,10 @@ use super::{
     StopReason, Survey, round, space_of,
 };
 
-/// How a result was rounded and what single steps would change.
+/// Rounding of a result, and the effect of single steps from it.
 #[derive(Clone, Debug)]
 pub struct RoundingOutcome {
-    /// How the result was rounded; `None` after a search over whole numbers.
+    /// Rounding of the result; `None` after a search over whole numbers.
     pub rounded: Option<(Rounding, Rounded)>,
     /// Single steps that improved the exact loss after the run's own search had ended.
     pub exact_steps: u64,
@@ -31,8 +31,8 @@ pub struct RoundingOutcome {
 /// loss. `None` if the result stays real.
 ///
 /// # Errors
-/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise those of the evaluator
-/// and of [`round`].
+/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise errors of the evaluator and of
+/// [`round`].
 pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Option<RoundingOutcome>> {
     let RunParts { config, split, layout, cancel, .. } = *parts;
     let is_local = matches!(config.optimizer, OptimizerConfig::Local(_));
@@ -83,10 +83,7 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
     Ok(Some(whole))
 }
 
-/// The Gauss–Newton matrix with respect to z, if the loss has one and it is not too large.
-///
-/// # Errors
-/// Those of the evaluator.
+/// Computes the Gauss–Newton matrix with respect to z, if the loss has one and it is not too large.
 pub fn gauss_newton_matrix(
     problem: &ExactProblem<'_>,
     parameterization: &Parameterization,
@@ -98,50 +95,50 @@ pub fn gauss_newton_matrix(
     }
     let theta = parameterization.theta(z);
     let request = Request { parts: problem.parts.clone(), loss, gradients: false, curvature: true };
-    // The same on every machine: the result is to be the same whatever the backend.
+    // The CPU on every machine, so that the result does not depend on the backend.
     let mut evaluator = CpuEvaluator::new(problem.layout);
     let mut evaluations = evaluator.evaluate(&Population::single(&theta, problem.objective.k), &request)?;
     problem.regularization().add(&mut evaluations, &theta, &[problem.l2]);
     Ok(Some(parameterization.pull_matrices(&evaluations.curvatures)))
 }
 
-/// What rounding did, for machines. Losses are exact and include regularization; parts that do not apply are
-/// left out.
+/// Machine-readable summary of rounding. Losses are exact and include regularization; parts that do not apply are
+/// omitted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RoundingSummary {
-    /// How the result was rounded.
+    /// Rounding of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundedSummary>,
-    /// What single steps from the result would do.
+    /// Effect of single steps from the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single_steps: Option<SurveySummary>,
 }
 
-/// How a result was rounded.
+/// Rounding of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundedSummary {
-    /// The way.
+    /// The method.
     pub method: Rounding,
-    /// Loss before.
+    /// Loss before rounding.
     pub loss_real: f64,
-    /// Loss had every value been rounded to the nearest whole number.
+    /// Loss with every value rounded to the nearest whole number.
     pub loss_naive: f64,
-    /// Loss after successive rounding alone, where that was possible.
+    /// Loss after successive rounding alone, if it was possible.
     pub loss_successive: Option<f64>,
     /// Loss of the result.
     pub loss: f64,
-    /// Single steps from where rounding alone led.
+    /// Number of single steps from the rounded point.
     pub steps: u64,
-    /// Seconds that all of it took.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// What single steps from a result would do.
+/// Effect of single steps from a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SurveySummary {
     /// Steps within the bounds that have an effect.
     pub count: usize,
-    /// Those that would lower the loss.
+    /// Steps that would lower the loss.
     pub improving: usize,
     /// Smallest increase of the loss by the others.
     pub smallest_increase: Option<f64>,
@@ -149,12 +146,12 @@ pub struct SurveySummary {
     pub without_effect: usize,
     /// Steps that improved the exact loss after the search of the run had ended.
     pub taken_exactly: u64,
-    /// Seconds that all of it took.
+    /// Total time in seconds.
     pub seconds: f64,
 }
 
 impl RoundingSummary {
-    /// Sums up what was done to a result, if anything.
+    /// Summarizes the rounding of a result, if any.
     pub fn new(outcome: Option<&RoundingOutcome>) -> Self {
         let Some(&RoundingOutcome { exact_steps, seconds, ref rounded, ref survey }) = outcome else {
             return Self::default();
@@ -182,12 +179,12 @@ impl RoundingSummary {
 }
 
 impl RoundingOutcome {
-    /// A result that was rounded in some seconds.
+    /// Creates the outcome of a rounding that took some seconds.
     pub fn of(rounding: Rounding, rounded: Rounded, seconds: f64) -> Self {
         Self { exact_steps: 0, survey: rounded.survey.clone(), rounded: Some((rounding, rounded)), seconds }
     }
 
-    /// For `params.json`.
+    /// Returns the record for `params.json`.
     pub fn rounding_record(&self) -> Option<RoundingRecord> {
         self.rounded.as_ref().map(|(rounding, rounded)| RoundingRecord {
             method: rounding.to_string(),
@@ -197,7 +194,7 @@ impl RoundingOutcome {
         })
     }
 
-    /// For `params.json`.
+    /// Returns the record for `params.json`.
     pub fn single_steps_record(&self) -> Option<SingleStepsRecord> {
         self.survey.as_ref().map(|survey| SingleStepsRecord {
             count: survey.steps,

@@ -1,14 +1,14 @@
-//! The record of a run in its folder: what it computes, and what was decided before it began.
+//! The record of a run in its folder: its configuration, and decisions made before it began.
 
 use serde::{Deserialize, Serialize};
 
 use super::{BlendChoice, RunConfig, ScaleRecord, StartsRecord, Strength};
 
-/// Which uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
+/// Uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
 /// [`bootstrap`](super::bootstrap).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UncertaintyRequest {
-    /// Whether to compute standard errors.
+    /// True to compute standard errors.
     pub errors: bool,
     /// Number of bootstrap resamples; 0 for none.
     pub bootstrap: usize,
@@ -21,26 +21,26 @@ pub struct RunRecord {
     pub program: String,
     /// The command line that started the run.
     pub command_line: String,
-    /// When it was started, UTC.
+    /// Start time, UTC.
     pub started: String,
-    /// What it computes.
+    /// Configuration of the run.
     pub config: RunConfig,
     /// The uncertainty estimates requested.
     #[serde(default)]
     pub uncertainty: UncertaintyRequest,
-    /// Whether to find out what each group of features is worth, see [`ablate`](super::ablate).
+    /// True to compute the worth of each group of features, see [`ablate`](super::ablate).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ablate: bool,
-    /// From how many points it was to begin, if not only from the prior.
+    /// Starting points, if not only the prior.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<StartsRecord>,
-    /// How the weights of the penalties were chosen, if they were.
+    /// Choice of the weights of the penalties, if they were chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
-    /// How K was found, unless it was given.
+    /// Fit of K, unless it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<ScaleRecord>,
-    /// What is known of search scores in the targets, if there are any.
+    /// Properties of search scores in the targets, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<BlendRecord>,
     /// The rounds that follow, in which positions are resolved again, if any.
@@ -48,17 +48,16 @@ pub struct RunRecord {
     pub requiesce: Option<RequiesceRecord>,
 }
 
-/// Where the search scores in the targets of a run come from; their share and scale constant are in
-/// [`RunConfig::blend`].
+/// Origin of the search scores in the targets of a run; their share and scale constant are in [`RunConfig::blend`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlendRecord {
-    /// Positions with a search score; others keep the result alone.
+    /// Number of positions with a search score; others keep the result alone.
     pub scored: u64,
-    /// Positions.
+    /// Number of positions.
     pub positions: u64,
-    /// Whether the scale constant of search scores was fitted, and not given.
+    /// True if the scale constant of search scores was fitted, not given.
     pub k_fitted: bool,
-    /// How the share was chosen, if it was.
+    /// Choice of the share, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<BlendChoice>,
 }
@@ -70,7 +69,7 @@ pub struct RequiesceRecord {
     pub rounds: u32,
     /// The name of the search that resolves positions.
     pub from: String,
-    /// Rounds done.
+    /// Completed rounds.
     pub done: Vec<RoundRecord>,
 }
 
@@ -79,15 +78,15 @@ pub struct RequiesceRecord {
 pub struct RoundRecord {
     /// Its number, from 1.
     pub round: u32,
-    /// Positions of its dataset.
+    /// Number of positions in its dataset.
     pub positions: u64,
-    /// Positions whose leaf differs from that of the previous round.
+    /// Number of positions whose leaf differs from that of the previous round.
     pub changed: u64,
     /// `changed` as a fraction of the positions.
     pub changed_share: f64,
-    /// Positions that were not kept in the previous round.
+    /// Number of positions that were not kept in the previous round.
     pub entered: u64,
-    /// Positions of the previous round that are no longer kept.
+    /// Number of positions of the previous round that are no longer kept.
     pub left: u64,
     /// Exact training loss, on this round's positions, of the parameters they were resolved with.
     pub loss_before: Option<f64>,
@@ -108,7 +107,7 @@ pub struct RoundRecord {
 }
 
 impl RunRecord {
-    /// The record of a run that starts now.
+    /// Creates the record of a run that starts now.
     pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),

@@ -14,7 +14,7 @@ pub struct RunScores {
 }
 
 impl RunScores {
-    /// Computes them.
+    /// Computes the scores.
     ///
     /// # Panics
     /// If the length of one of the parameter vectors is not twice the number of features.
@@ -22,7 +22,7 @@ impl RunScores {
         Self { prior: all_scores(data, prior), result: all_scores(data, theta) }
     }
 
-    /// Mean losses of the positions `which` under the prior and the result; `None` if there are none.
+    /// Computes mean losses of the positions `which` under the prior and the result; `None` if there are none.
     pub fn losses(&self, data: &Dataset, objective: Objective, which: &[u32]) -> Option<[f64; 2]> {
         let loss = |scores: &[f64]| loss_at(data, objective, scores, which);
         (!which.is_empty()).then(|| [loss(&self.prior), loss(&self.result)])

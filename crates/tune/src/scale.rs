@@ -12,13 +12,13 @@ pub struct ScaleFit {
     pub k: f64,
     /// Mean loss at K.
     pub loss: f64,
-    /// How often the loss was evaluated.
+    /// Number of evaluations of the loss.
     pub evaluations: u32,
 }
 
 /// Smallest and largest K considered, base-10 form.
 pub const K_RANGE: (f64, f64) = (0.01, 20.0);
-/// Points of the initial scan, evenly spaced in ln K.
+/// Number of points of the initial scan, evenly spaced in ln K.
 const SCAN: usize = 24;
 /// Number of positions that are enough to find the bracket, which is then checked on all of them.
 const SCANNED: usize = 1 << 15;
@@ -69,7 +69,7 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
 }
 
-/// Every n-th position and its score, if there are many more than [`SCANNED`].
+/// Returns every n-th position and its score, if there are many more than [`SCANNED`].
 fn sample(scores: &[f64], which: &[u32]) -> Option<(Vec<f64>, Vec<u32>)> {
     let every = which.len() / SCANNED;
     (every >= 4).then(|| {
@@ -78,7 +78,7 @@ fn sample(scores: &[f64], which: &[u32]) -> Option<(Vec<f64>, Vec<u32>)> {
     })
 }
 
-/// The minimum of `f` between `a` and `b`; `f(middle)` is lower than at both ends.
+/// Finds the minimum of `f` between `a` and `b`; `f(middle)` is lower than at both ends.
 pub(super) fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut b: f64) -> f64 {
     let golden = 0.5 * (3.0 - 5.0f64.sqrt());
     // x is the best point, w the second best, v the previous value of w.

@@ -8,7 +8,7 @@ use gputexel_eval::exact::{exact_scores, loss_of_scores};
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 
-/// Where the minimum of a curve lies.
+/// Position of the minimum of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MinimumAt {
@@ -27,16 +27,16 @@ pub struct ScaleCurve {
     pub points: Vec<(f64, f64)>,
     /// The minimum within the range, from exact losses.
     pub minimum: ScaleFit,
-    /// Where it lies.
+    /// Its position.
     pub at: MinimumAt,
 }
 
-/// Mean losses of θ over all positions of `layout`, which was created from `dataset`, for every K of `ks` in
+/// Computes mean losses of θ over all positions of `layout`, which was created from `dataset`, for every K of `ks` in
 /// one call; the lowest is refined by Brent's method on exact losses.
 ///
 /// # Errors
-/// [`Error::Usage`] if `ks` is empty or contains anything but positive numbers; [`Error::Numeric`] if no loss
-/// is finite; those of the evaluator.
+/// [`Error::Usage`] if `ks` is empty or contains anything but positive numbers; [`Error::Numeric`] if no loss is
+/// finite; errors of the evaluator.
 pub fn scale_curve(
     evaluator: &mut dyn Evaluator,
     layout: &Layout,
@@ -71,7 +71,7 @@ pub fn scale_curve(
     Ok(ScaleCurve { points: ks.into_iter().zip(losses).collect(), minimum, at })
 }
 
-/// ln K, value and position of the minimum of `value` (a function of ln K) near the `lowest` of `ks`.
+/// Returns ln K, value and position of the minimum of `value` (a function of ln K) near the `lowest` of `ks`.
 fn refine(ks: &[f64], mut lowest: usize, mut value: impl FnMut(f64) -> f64) -> (f64, f64, MinimumAt) {
     let last = ks.len() - 1;
     // Neighbors on the curve may differ by less than its rounding error: walk downhill on exact losses, with

@@ -1,4 +1,4 @@
-//! The scale of tuned scores beside that of the prior's, on which an engine's margins depend.
+//! The scale of tuned scores relative to that of the prior's, on which an engine's margins depend.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -7,32 +7,32 @@ use crate::RunScores;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Dataset, Split};
 
-/// Most positions that the scale of a result is measured on.
+/// Maximum number of positions on which the scale of a result is measured.
 const MEASURED: usize = 2_000_000;
 
-/// What the scale constant K is fitted on, where it is not given.
+/// Basis for fitting the scale constant K if it is not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScaleMode {
-    /// The prior, unless tuned scores then differ from the prior's by more than a quarter: then as
-    /// [`Joint`](Self::Joint), or where that is refused, the prior or 1, whichever has the lower loss.
+    /// The prior, unless tuned scores then differ from the prior's by more than a quarter. In that case as
+    /// [`Joint`](Self::Joint), or if that is refused, the prior or 1, whichever has the lower loss.
     #[default]
     Auto,
     /// The prior.
     Prior,
-    /// K and the parameters together, so that tuned scores are on the scale of the prior's: their regression
-    /// on the prior's scores has slope 1. Refused where that costs more than 0.1 % of the loss.
+    /// K and the parameters together, so that tuned scores are on the scale of the prior's: their regression on the
+    /// prior's scores has slope 1. Refused if that costs more than 0.1 % of the loss.
     Joint,
 }
 
-/// What K was fitted on, and the scale of the result.
+/// Basis of the fit of K, and the scale of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRecord {
-    /// How K was found: never [`ScaleMode::Auto`].
+    /// Method used for K: never [`ScaleMode::Auto`].
     pub mode: ScaleMode,
     /// K fitted on the prior.
     pub on_prior: f64,
-    /// Whether it was to be fitted with the parameters, which the prior says too little for.
+    /// True if fitting K with the parameters was tried, but the prior constrains it too little.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joint_failed: bool,
 }
@@ -50,8 +50,8 @@ impl std::str::FromStr for ScaleMode {
     }
 }
 
-/// By how much tuned scores are larger than the prior's: the slope of their regression through 0 over the
-/// positions `which`, weighted by how open a position is, p (1 − p). `None` if the prior scores all of them 0.
+/// Computes by how much tuned scores are larger than the prior's: the slope of their regression through 0 over the
+/// positions `which`, weighted by the openness of a position, p (1 − p). `None` if the prior scores all of them 0.
 pub fn score_ratio(data: &Dataset, k: f64, scores: &RunScores, which: &[u32]) -> Option<f64> {
     let x_per_cp = x_per_cp(k);
     let open = |score: f64| {
@@ -76,14 +76,14 @@ pub fn score_ratio(data: &Dataset, k: f64, scores: &RunScores, which: &[u32]) ->
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-/// The [`score_ratio`] of a run's result to its prior on its training positions; of more than two million, on every
-/// n-th.
+/// Computes the [`score_ratio`] of a run's result to its prior on its training positions; if there are more than two
+/// million, on every n-th.
 pub fn training_score_ratio(data: &Dataset, k: f64, split: &Split, scores: &RunScores) -> Option<f64> {
     let which = at_most(split.training().map(|n| n as u32).collect(), MEASURED);
     score_ratio(data, k, scores, &which)
 }
 
-/// All, or so many of them at even distances.
+/// Returns all, or `most` of them at equal distances.
 pub(crate) fn at_most(which: Vec<u32>, most: usize) -> Vec<u32> {
     let every = which.len().div_ceil(most).max(1);
     which.into_iter().step_by(every).collect()

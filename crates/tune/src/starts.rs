@@ -1,7 +1,7 @@
-//! Where a run begins whose scores are not linear: they may have several optima, and a `relu` that is off in nearly
-//! all positions has no slope there. So a few short fits from different points decide.
+//! Starting points of runs with nonlinear scores: these may have several optima, and a `relu` that is off in nearly all
+//! positions has no slope there. Therefore a few short fits from different points decide.
 //!
-//! Owns the points and the fits. Whether there are several is decided by the caller, or by how often terms are on.
+//! Owns the points and the fits. Their number is chosen by the caller, or depends on how often terms are on.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,41 +16,41 @@ use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Input, Term, TermActivity};
 
-/// Most starts of a run.
+/// Maximum number of starts of a run.
 pub const MOST_STARTS: usize = 64;
-/// Starts where a term is dead under the prior and nothing else was asked for.
+/// Default number of starts if a term is dead under the prior.
 pub const DEFAULT_STARTS: usize = 5;
 
-/// Steps of a fit, which need not end at the optimum.
+/// Number of steps of a fit, which need not end at the optimum.
 const EPOCHS: u64 = 20;
-/// Positions whose sums tell where a term is on.
+/// Number of positions used to determine where a term is on.
 const MEASURED: usize = 1 << 14;
-/// A drawn start has each term that can be off switched on in a share of the sums between these.
+/// For a drawn start, each term that can be off is switched on in a random share of the sums in this range.
 const SHARES: std::ops::Range<f64> = 0.1..0.9;
-/// Standard deviation of what is added to each parameter of such a sum, as a share of their root mean square.
+/// Standard deviation of the noise added to each parameter of such a sum, as a share of their root mean square.
 const NOISE: f64 = 0.25;
-/// Where parameters are 0, what is added lets the term change by about this, centipawns.
+/// Where parameters are 0, the noise lets the term change by about this, centipawns.
 const NOTICED: f64 = 20.0;
 
-/// From how many points a run was to begin, and from which it did.
+/// Starting points of a run, and the one that was chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartsRecord {
-    /// Training loss, regularization included, after a short fit from each; the first starts at the prior.
+    /// Training loss, including regularization, after a short fit from each; the first starts at the prior.
     pub losses: Vec<f64>,
-    /// The one that the run goes on from.
+    /// The one from which the run continues.
     pub best: usize,
 }
 
-/// Where a run begins.
+/// Starting point of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartChoice {
     /// z after the best of the short fits.
     pub z: Vec<f64>,
-    /// How it was found.
+    /// How it was chosen.
     pub record: StartsRecord,
 }
 
-/// The number of starts of a run for which none was asked: [`DEFAULT_STARTS`] if a term of its program is
+/// Returns the default number of starts of a run: [`DEFAULT_STARTS`] if a term of its program is
 /// [dead](TermActivity::is_dead) under the prior, else 1. `activity` is that of its terms
 /// [there](crate::term_activity).
 pub fn default_starts(config: &RunConfig, data: &Dataset, activity: &[TermActivity]) -> usize {
@@ -58,7 +58,7 @@ pub fn default_starts(config: &RunConfig, data: &Dataset, activity: &[TermActivi
     if is_possible && activity.iter().any(TermActivity::is_dead) { DEFAULT_STARTS } else { 1 }
 }
 
-/// Why a run cannot begin from several points, if so.
+/// Returns the reason why a run cannot begin from several points, if any.
 pub fn starts_obstacle(config: &RunConfig, data: &Dataset) -> Option<&'static str> {
     let parameterization = config.parameterization();
     if data.program().is_none() {
@@ -72,11 +72,11 @@ pub fn starts_obstacle(config: &RunConfig, data: &Dataset) -> Option<&'static st
     }
 }
 
-/// Fits a run for a few steps from `count` points, the prior and others that switch terms on and off, and returns
-/// the best. Points depend on the run's seed alone.
+/// Fits a run for a few steps from `count` points, the prior and others that switch terms on and off, and returns the
+/// best. Points only depend on the run's seed.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `stop` is set; those of the evaluator and the optimizer.
+/// [`Error::Interrupted`] when `stop` is set; errors of the evaluator and the optimizer.
 pub fn choose_start(
     config: &RunConfig,
     data: &Dataset,
@@ -105,10 +105,10 @@ pub fn choose_start(
     Ok(best)
 }
 
-/// z near the optimum of a run, and the loss there with the cost of its penalties.
+/// Finds z near the optimum of a run, and the loss there with the cost of its penalties.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `stop` is set; those of the evaluator and the optimizer.
+/// [`Error::Interrupted`] when `stop` is set; errors of the evaluator and the optimizer.
 fn near_optimum(
     config: &RunConfig,
     data: &Dataset,
@@ -131,8 +131,8 @@ fn near_optimum(
     }
 }
 
-/// A start that switches on each term that can be off in a random share of the sums, by moving the sum along its
-/// mean entries. Values of coordinates that no such sum depends on stay.
+/// Draws a start that switches on each term that can be off in a random share of the sums, by moving the sum along its
+/// mean entries. Coordinates that affect no such sum are unchanged.
 fn drawn(
     config: &RunConfig,
     data: &Dataset,
@@ -169,13 +169,13 @@ fn drawn(
             false => noticed(term) / square.sqrt(),
         };
         for &i in &touched {
-            // Sums of uniform numbers are near enough to normal ones.
+            // Sums of uniform numbers are close enough to normal ones.
             let normal: f64 = (0..12).map(|_| rng.random_range(0.0..1.0)).sum::<f64>() - 6.0;
             z[i] += noise * normal;
         }
         let mut values = sums_of(data, program, &parameterization.theta(&z), term.input, &positions).values;
         values.sort_unstable_by(f64::total_cmp);
-        // So that this share of the sums is above the threshold.
+        // Places this share of the sums above the threshold.
         let quantile = values[(((1.0 - share) * values.len() as f64) as usize).min(values.len() - 1)];
         let step = (term.threshold() - quantile) / square;
         touched.iter().for_each(|&i| z[i] += step * along[i]);
@@ -184,7 +184,7 @@ fn drawn(
     z
 }
 
-/// A distance from its threshold at which a term adds about [`NOTICED`].
+/// Returns a distance from its threshold at which a term adds about [`NOTICED`].
 fn noticed(term: &Term) -> f64 {
     let size = |distance: f64| term.function(term.threshold() + distance).0.abs();
     let distances = std::iter::successors(Some(1e-3), |distance| Some(2.0 * distance));
@@ -196,7 +196,7 @@ fn noticed(term: &Term) -> f64 {
 
 /// The sums that an input has in some positions.
 struct InputSums {
-    /// Those of both sides, where they are present.
+    /// Sums of both sides, where they are present.
     values: Vec<f64>,
     /// The mean of their derivatives by θ.
     direction: Vec<f64>,

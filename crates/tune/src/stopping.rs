@@ -1,4 +1,4 @@
-//! When a run ends.
+//! Stopping criteria of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ pub struct Stopping {
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: Option<f64>,
-    /// The minimum counts as reached when no gradient component (loss per centipawn) is larger than this.
+    /// The minimum is considered reached when no gradient component (loss per centipawn) is larger than this.
     pub gradient_norm: f64,
-    /// Relative improvement of the lowest loss over `window` epochs below which the run ends; 0: it goes on.
+    /// Relative improvement of the lowest loss over `window` epochs below which the run ends; 0 disables the criterion.
     pub improvement: f64,
     /// Epochs over which the improvement is judged.
     pub window: u64,
@@ -21,7 +21,7 @@ pub struct Stopping {
     pub patience: u64,
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
@@ -37,7 +37,7 @@ pub enum StopReason {
     HeldOut,
     /// The optimizer found no better point.
     Converged,
-    /// The user asked to stop.
+    /// The user requested to stop.
     Interrupted,
 }
 

@@ -7,12 +7,12 @@ use gputexel_io::{Error, Result};
 /// Maximum number of values in a list.
 const MOST: usize = 1_000_000;
 
-/// The values of one axis, and how they are spaced.
+/// The values of one axis, and their spacing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Values {
     /// The numbers, in the order given.
     pub numbers: Vec<f64>,
-    /// Whether ratios, not differences, of consecutive numbers are equal.
+    /// True if ratios, not differences, of consecutive numbers are equal.
     pub logarithmic: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How often the terms of a program do anything in a dataset.
+//! How often the terms of a program have an effect in a dataset.
 
 use rayon::prelude::*;
 
@@ -8,12 +8,12 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective;
 use gputexel_model::program::{TermActivity, TermEffect};
 
-/// Whether a term does anything for either side.
+/// Returns true if a term has an effect for either side.
 pub(super) fn is_on(effects: [Option<TermEffect>; 2]) -> bool {
     effects.iter().flatten().any(|effect| effect.active)
 }
 
-/// How often each term does anything under θ; empty if the evaluation has no program.
+/// Counts how often each term has an effect under θ; empty if the evaluation has no program.
 ///
 /// # Panics
 /// If the length of θ is not twice the number of features.

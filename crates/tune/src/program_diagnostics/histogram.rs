@@ -24,7 +24,7 @@ pub(super) fn of_pairs(values: &[[f64; 2]]) -> Histogram {
     if low > high {
         (low, high) = (0.0, 0.0);
     }
-    // One value alone stands in the middle of something.
+    // A single value is in the middle of an interval of this width.
     let least = 1e-9 * low.abs().max(high.abs()).max(1.0);
     if high - low < least {
         (low, high) = (low - 0.5, high + 0.5);

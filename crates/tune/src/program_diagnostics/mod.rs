@@ -1,8 +1,8 @@
-//! Diagnostics of evaluations that are not linear: where their sums are, what their terms, adjustments and factor
-//! make of them, and what each part is worth.
+//! Diagnostics of nonlinear evaluations: the distribution of their sums, the effects of terms, adjustments and factor,
+//! and the worth of each part.
 //!
-//! All in f64, on at most [`MOST_POSITIONS`] positions, which count alike whatever their weights; only the worth of
-//! parts is a loss, and so weighted. Everything is computed for the prior and for the result.
+//! All in f64, on at most [`MOST_POSITIONS`] positions, which count equally regardless of their weights; only the worth
+//! of parts is a loss, and so weighted. Everything is computed for the prior and for the result.
 
 mod activity;
 mod factor;
@@ -22,7 +22,7 @@ pub use activity::term_activity;
 pub use gputexel_model::program::{MIN_ACTIVE_SHARE, TermActivity};
 pub use products::undetermined_products;
 
-/// Maximum number of positions that are looked at: of more, every n-th.
+/// Maximum number of positions that are examined: if there are more, every n-th.
 pub const MOST_POSITIONS: usize = 1 << 17;
 
 /// A sum of a side, or of both, under the two parameter vectors.
@@ -36,12 +36,12 @@ struct Observed {
 }
 
 fn observe(data: &Dataset, program: &CompiledProgram, thetas: [&[f64]; 2], n: usize) -> Observed {
-    // What is present depends on the row alone.
+    // Presence depends on the row alone.
     let [(before, present), (after, _)] = thetas.map(|theta| objective::sums(data, program, theta, n));
     Observed { sums: [before, after], present, taper: objective::taper(data, n) }
 }
 
-/// Computes what the program of an evaluation does under a result θ and under the prior; `None` if there is no
+/// Computes the effects of the program of an evaluation under a result θ and under the prior; `None` if there is no
 /// program or no position.
 ///
 /// # Panics

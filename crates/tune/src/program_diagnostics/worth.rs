@@ -10,7 +10,7 @@ use gputexel_dataset::{Dataset, Split};
 use gputexel_model::program::{CompiledProgram, Part};
 use gputexel_report::{PartWorth, Worth};
 
-/// A name of a part for people.
+/// Returns a readable name of a part.
 fn name(program: &CompiledProgram, part: Part) -> String {
     let inputs = program.inputs_of(part);
     let program = program.program();
@@ -34,7 +34,7 @@ fn name(program: &CompiledProgram, part: Part) -> String {
     }
 }
 
-/// Sets of parts that are left out together: each part, those of an accumulator, all.
+/// Returns sets of parts that are left out together: each part, those of an accumulator, all.
 fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     let parts = program.parts();
     let mut groups: Vec<(String, Vec<Part>)> =
@@ -49,7 +49,7 @@ fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     if parts.len() > 1 {
         groups.push(("all of these".to_string(), parts));
     }
-    // One accumulator alone is all there is, or two are only used together.
+    // An accumulator may be all there is, or two may only be used together.
     let mut seen: Vec<Vec<Part>> = Vec::new();
     groups.retain(|(_, parts)| {
         let new = !seen.contains(parts);
@@ -59,7 +59,7 @@ fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     groups
 }
 
-/// Worth of the parts of a program on held-out positions, or if there are none, on training positions.
+/// Computes the worth of the parts of a program on held-out positions, or if there are none, on training positions.
 pub(super) fn of_parts(
     data: &Dataset,
     program: &CompiledProgram,
@@ -76,7 +76,7 @@ pub(super) fn of_parts(
     let groups = groups(program);
     let variants: Vec<CompiledProgram> = groups.iter().map(|(_, parts)| program.without(parts)).collect();
     let x_per_cp = x_per_cp(objective.k);
-    // The loss of the whole program, then what each variant adds to it.
+    // The loss of the whole program, then the increase with each variant.
     let losses: Vec<Vec<f64>> = which
         .par_iter()
         .with_min_len(1 << 10)

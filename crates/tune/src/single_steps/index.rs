@@ -1,28 +1,28 @@
-//! The positions of each feature, by blocks of positions.
+//! Index of the positions of each feature, by blocks of positions.
 
 use std::ops::Range;
 
 use gputexel_dataset::{Layout, Shape};
 use rayon::prelude::*;
 
-/// Bits for the place of a position in its block; the others of an entry are for its coefficient.
+/// Bits for the index of a position in its block; the others of an entry are for its coefficient.
 const PLACE_BITS: u32 = 20;
-/// Positions of a block: what is looked up for them together stays within some 100 MB.
+/// Number of positions in a block: data accessed for a block stay within some 100 MB.
 pub(super) const LENGTH: usize = 1 << PLACE_BITS;
 
-/// Which positions have each feature, with which coefficient.
+/// Index of the positions and coefficients of each feature.
 pub(super) struct Index {
     blocks: Vec<Block>,
 }
 
 /// Consecutive positions.
 pub(super) struct Block {
-    /// The first of them.
+    /// The first position.
     first: usize,
     length: usize,
     /// Start of each feature's entries; one more than features.
     starts: Vec<usize>,
-    /// Ascending by position: the place in the block, and above it the coefficient, if it is a small whole number.
+    /// Ascending by position: the index in the block, and above it the coefficient, if it is a small whole number.
     entries: Vec<u32>,
     /// Parallel to `entries`; empty if all are small whole numbers.
     coefficients: Vec<f32>,
@@ -37,7 +37,7 @@ pub(super) struct Entry {
 }
 
 impl Index {
-    /// The index of consecutive positions of a layout, which are numbered from 0.
+    /// Creates the index of consecutive positions of a layout, which are numbered from 0.
     pub fn new(layout: &Layout, positions: &Range<usize>) -> Self {
         let starts: Vec<usize> = positions.clone().step_by(LENGTH).collect();
         let block = |start: usize| {
@@ -47,12 +47,12 @@ impl Index {
         Self { blocks: starts.into_par_iter().with_max_len(1).map(block).collect() }
     }
 
-    /// All blocks, in order.
+    /// Returns all blocks, in order.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The entries of a feature, ascending by position.
+    /// Returns the entries of a feature, ascending by position.
     pub fn feature(&self, feature: usize) -> impl Iterator<Item = Entry> {
         self.blocks.iter().flat_map(move |block| block.feature(feature))
     }
@@ -92,12 +92,12 @@ impl Block {
         Self { first, length: range.len(), starts, entries: list, coefficients }
     }
 
-    /// Numbers of its positions.
+    /// Returns the numbers of its positions.
     pub fn positions(&self) -> Range<usize> {
         self.first..self.first + self.length
     }
 
-    /// The entries of a feature, ascending by position.
+    /// Returns the entries of a feature, ascending by position.
     #[inline]
     pub fn feature(&self, feature: usize) -> impl Iterator<Item = Entry> {
         let range = self.starts[feature]..self.starts[feature + 1];
@@ -112,7 +112,7 @@ impl Block {
     }
 }
 
-/// A coefficient as the upper bits of an entry, if it is a whole number of so many bits.
+/// Returns a coefficient as the upper bits of an entry, if it is a whole number that fits.
 #[inline]
 fn packed(coefficient: f32) -> Option<u32> {
     const MOST: f32 = (1 << (31 - PLACE_BITS)) as f32;

@@ -1,11 +1,11 @@
 //! The effect of single steps of integer coordinates on the exact loss.
 //!
-//! A step of one coordinate changes only the scores of positions with its features, so an inverted index
-//! (feature → positions) gives the exact loss change of every single step in one pass over the entries. This
-//! proves that a point is a minimum on the integer grid, or leads to one. Everything is f64, in phase units,
-//! so that integer parameters give exact scores however many steps were taken. Knows neither optimizers nor
-//! devices; the caller decides where the search starts, see [`Rounding`](super::Rounding). Of an evaluation with a
-//! program, `sums` keeps the sums that it computes scores from.
+//! A step of one coordinate changes only the scores of positions with its features, so an inverted index (feature →
+//! positions) gives the exact loss change of every single step in one pass over the entries. This proves that a point
+//! is a minimum on the integer grid, or leads to one. Everything is f64, in phase units, so that integer parameters
+//! give exact scores regardless of the number of steps. Knows neither optimizers nor devices; the caller decides where
+//! the search starts, see [`Rounding`](super::Rounding). For an evaluation with a program, `sums` keeps the sums from
+//! which it computes scores.
 
 mod index;
 mod sums;
@@ -29,7 +29,7 @@ use gputexel_optim::Space;
 /// any other order of summation.
 pub const TIE: f64 = 1e-15;
 
-/// Positions per chunk; fixed, so that sums do not depend on the number of threads.
+/// Number of positions per chunk; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1 << 14;
 
 /// Positions processed at a time for a coordinate with several features; their changes stay in the L1 cache.
@@ -53,12 +53,12 @@ pub struct ExactProblem<'a> {
     pub prior: &'a [f64],
     /// Regularization weight λ.
     pub l2: f64,
-    /// Penalties beside it.
+    /// Additional penalties.
     pub penalties: &'a [Penalty],
 }
 
 impl ExactProblem<'_> {
-    /// What is added to the loss of the positions.
+    /// Returns the regularization that is added to the loss of the positions.
     pub fn regularization(&self) -> Regularization {
         Regularization::new(self.prior, self.penalties)
     }
@@ -88,8 +88,8 @@ pub struct Survey {
     pub without_effect: usize,
 }
 
-/// How a coordinate changes the score of a position with one of its features: coefficient · (mg · middlegame
-/// units + eg · endgame units) phase units.
+/// Effect of a coordinate on the score of a position with one of its features: coefficient · (mg · middlegame units +
+/// eg · endgame units) phase units.
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     feature: usize,
@@ -116,7 +116,7 @@ pub struct SingleSteps<'a> {
     regularization: Regularization,
     effects: Effects<'a>,
     pulls: Vec<Vec<Pull>>,
-    /// Whether stepping each coordinate changes anything.
+    /// True if stepping the coordinate changes anything.
     alive: Vec<bool>,
     /// Phase units of each position.
     units: Vec<Units>,
@@ -133,15 +133,15 @@ pub struct SingleSteps<'a> {
     taken: u64,
 }
 
-/// What a step of a parameter changes.
+/// Quantities changed by a step of a parameter.
 enum Effects<'a> {
-    /// Scores, by as much in every position with the same entry.
+    /// Scores, by the same amount in every position with the same entry.
     Scores(Index),
-    /// Sums, of which a program makes scores.
+    /// Sums, from which a program computes scores.
     Sums(Box<ProgramSums<'a>>),
 }
 
-/// The features changed by each coordinate.
+/// Returns the features changed by each coordinate.
 fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pull>> {
     let of_theta = |index: usize, factor: f64| match index < features {
         true => Pull { feature: index, mg: factor, eg: 0.0 },
@@ -254,7 +254,7 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Scores of all positions under the current θ, in phase units.
+    /// Returns the scores of all positions under the current θ, in phase units.
     fn scores_of_theta(&mut self) -> Vec<f64> {
         let layout = self.problem.layout;
         if let Effects::Sums(sums) = &mut self.effects {
@@ -295,23 +295,23 @@ impl<'a> SingleSteps<'a> {
         scores
     }
 
-    /// The current point.
+    /// Returns the current point.
     pub fn z(&self) -> &[f64] {
         &self.z
     }
 
-    /// Exact loss at the current point, including regularization.
+    /// Returns the exact loss at the current point, including regularization.
     pub fn loss(&self) -> f64 {
         let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
         chunks.iter().sum::<f64>() / self.weight + self.regularization.value(&self.theta, self.problem.l2)
     }
 
-    /// Steps taken so far.
+    /// Returns the number of steps taken so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// w · ℓ of a position with a score in phase units.
+    /// Computes w · ℓ of a position with a score in phase units.
     fn value(&self, position: usize, score: f64) -> f64 {
         let objective = self.problem.objective;
         let x = x_per_cp(objective.k) * (score / f64::from(self.problem.layout.phase_max()));
@@ -319,7 +319,7 @@ impl<'a> SingleSteps<'a> {
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
 
-    /// Number of blocks of positions, which [`each_score`](Self::each_score) visits one by one.
+    /// Returns the number of blocks of positions, which [`each_score`](Self::each_score) visits one by one.
     fn blocks(&self) -> usize {
         match &self.effects {
             Effects::Scores(index) => index.blocks().len(),
@@ -375,13 +375,13 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Exact change of the loss by a step, including regularization.
+    /// Computes the exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
         let sum = (0..self.blocks()).map(|block| self.change_in(block, coordinate, by)).sum::<f64>();
         sum / self.weight + self.regularization_change(coordinate, by)
     }
 
-    /// Change of the sum of losses of a block by a step.
+    /// Computes the change of the sum of losses of a block by a step.
     fn change_in(&self, block: usize, coordinate: usize, by: f64) -> f64 {
         let mut sum = 0.0;
         self.each_score(block, coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
@@ -398,7 +398,7 @@ impl<'a> SingleSteps<'a> {
         self.regularization.change(&self.theta, &step, self.problem.l2)
     }
 
-    /// Whether a step stays within the bounds.
+    /// Returns true if a step stays within the bounds.
     fn is_allowed(&self, coordinate: usize, by: f64) -> bool {
         let space = self.problem.space;
         (space.lower[coordinate]..=space.upper[coordinate]).contains(&(self.z[coordinate] + by))
@@ -438,7 +438,7 @@ impl<'a> SingleSteps<'a> {
         self.taken += 1;
     }
 
-    /// The exact loss changes of all single steps of integer coordinates.
+    /// Computes the exact loss changes of all single steps of integer coordinates.
     pub fn survey(&self) -> Survey {
         let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
         let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
@@ -457,7 +457,7 @@ impl<'a> SingleSteps<'a> {
         };
         let all: Vec<Step> = steps.iter().zip(sums).map(of_step).collect();
         let limit = -TIE * self.loss();
-        // NaN (a score beyond the range of f64) is no improvement.
+        // NaN (a score beyond the range of f64) is not an improvement.
         let (mut improving, others): (Vec<Step>, Vec<Step>) =
             all.iter().partition(|step| step.change < limit);
         improving.sort_by(|a, b| {

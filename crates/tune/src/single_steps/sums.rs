@@ -1,4 +1,4 @@
-//! Single steps of evaluations with a program: a step changes sums, and the program makes new scores of them.
+//! Single steps of evaluations with a program: a step changes sums, from which the program computes new scores.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{CHUNK, Pull};
 use gputexel_dataset::Layout;
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Taper};
 
-/// An entry of a feature: where, in which sum, and its coefficient.
+/// An entry of a feature: position, sum and coefficient.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     position: u32,
@@ -32,7 +32,7 @@ pub(super) struct ProgramSums<'a> {
 }
 
 impl<'a> ProgramSums<'a> {
-    /// The entries of consecutive positions of a layout; sums are 0 until [`set`](Self::set).
+    /// Creates the entries of consecutive positions of a layout; sums are 0 until [`set`](Self::set).
     pub fn new(layout: &Layout, program: &'a CompiledProgram, range: &Range<usize>) -> Self {
         let positions = range.len();
         let mut own = Self {
@@ -98,13 +98,13 @@ impl<'a> ProgramSums<'a> {
         self.offsets[position] + value
     }
 
-    /// Whether any position has the feature.
+    /// Returns true if any position has the feature.
     pub fn has(&self, feature: usize) -> bool {
         self.starts[feature] < self.starts[feature + 1]
     }
 
-    /// Calls `call` for every position that has one of the features, ascending, with its score after the step,
-    /// and a way to keep its new sums.
+    /// Calls `call` for every position that has one of the features, ascending, with its score after the step, and its
+    /// new sums, to keep them.
     pub fn each_change(&self, pulls: &[Pull], by: f64, mut call: impl FnMut(usize, f64, &[[f64; 2]])) {
         let slots = self.program.slots();
         let list = |pull: &Pull| &self.entries[self.starts[pull.feature]..self.starts[pull.feature + 1]];

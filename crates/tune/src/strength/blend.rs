@@ -1,7 +1,7 @@
-//! The choice of the share of search scores in the targets, by results of games that were held out.
+//! Choice of the share of search scores in the targets, by results of held-out games.
 //!
-//! Losses against different targets cannot be compared, so every share is judged by the same thing: how well
-//! parameters that were fitted to its targets without a fold predict the results of that fold.
+//! Losses against different targets cannot be compared, so every share is judged by the same criterion: how well
+//! parameters fitted to its targets without a fold predict the results of that fold.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,10 +14,10 @@ use gputexel_dataset::{Blend, Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 
-/// The shares that are tried.
+/// The candidate shares.
 pub const BLENDS: [f64; 6] = [0.0, 0.1, 0.25, 0.5, 0.75, 1.0];
 
-/// A share that was tried.
+/// A candidate share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlendCandidate {
     /// Share of the search score in the target.
@@ -26,40 +26,39 @@ pub struct BlendCandidate {
     pub k: f64,
     /// Mean loss of held-out positions against their results.
     pub loss: f64,
-    /// By how much that is more than the lowest.
+    /// Difference from the lowest loss.
     pub difference: f64,
     /// Standard error of the difference, by game.
     pub error: f64,
 }
 
-/// The share that was chosen, and why.
+/// The chosen share, and the candidates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlendChoice {
     /// The share: the smallest whose loss is within one standard error of the lowest.
     pub share: f64,
     /// Number of folds.
     pub folds: usize,
-    /// Whether folds are of games, and not of positions.
+    /// True if folds consist of games, not of positions.
     pub by_game: bool,
     /// Number of games, or of positions.
     pub clusters: u64,
-    /// All shares that were tried, ascending.
+    /// All candidates, ascending.
     pub candidates: Vec<BlendCandidate>,
 }
 
-/// Chooses a share of [`BLENDS`] for the targets of a run on the training positions of a split, where search
-/// scores have the scale constant `search_k`. Each share is fitted with penalties whose weights held-out targets
-/// choose, whatever the run itself is regularized by. `fits_k` says whether K is fitted for each of them, on the
-/// prior, or that of `config` taken. `observe` is told the number of shares that were tried, before each. The targets
-/// in `data` are those of the last share tried, even on errors.
+/// Chooses a share of [`BLENDS`] for the targets of a run on the training positions of a split, where search scores
+/// have the scale constant `search_k`. Each share is fitted with penalties whose weights are chosen by held-out
+/// targets, regardless of the run's own regularization. If `fits_k`, K is fitted for each of them, on the prior;
+/// otherwise that of `config` is used. `observe` is called before each share, with the number of shares tried. The
+/// targets in `data` are those of the last share tried, even on errors.
 ///
-/// Among shares that held-out results hardly tell apart, the smallest is taken: it follows the results of the
-/// games most closely, which are what counts, and inherits least of the engine whose scores they are. The
-/// threshold of one standard error is that of Breiman et al., "Classification and regression trees" (1984),
-/// section 3.4.3.
+/// Among shares that held-out results hardly distinguish, the smallest is chosen: it follows the results of the games,
+/// which are what counts, most closely, and inherits least from the engine that produced the scores. The threshold of
+/// one standard error is that of Breiman et al., "Classification and regression trees" (1984), section 3.4.3.
 ///
 /// # Errors
-/// [`Error::Setting`] for a loss without curvature, too many parameters or a single game, and those of
+/// [`Error::Setting`] for a loss without curvature, too many parameters or a single game, and errors of
 /// [`choose_strength`](super::choose_strength) and [`fit_scale`].
 pub fn choose_blend(
     config: &RunConfig,

@@ -14,19 +14,19 @@ use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Penalty, PenaltyKind, penalties, supported_penalties};
 
-/// How the weights are to be chosen.
+/// Settings for the choice of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StrengthRequest<'a> {
-    /// Number of folds [default: 5, and 10 of fewer than 2,000 games if scores are linear].
+    /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
     pub folds: Option<usize>,
-    /// Whether to find out what each penalty is worth, and the curve.
+    /// True to compute the worth of each penalty, and the curve.
     pub details: bool,
-    /// Weights that were chosen, at another K for example, and are to be judged as they are, and a z near the optimum
-    /// with them.
+    /// Weights that were already chosen, at another K for example, and should be judged as they are, and a z near the
+    /// optimum with them.
     pub given: Option<(&'a Strength, &'a [f64])>,
 }
 
-/// Why weights cannot be chosen for a run, if so.
+/// Returns the reason why weights cannot be chosen for a run, if any.
 pub fn strength_obstacle(config: &RunConfig) -> Option<String> {
     let dimension = config.parameterization().dimension().max(config.prior_theta.len());
     match config.loss.is_smooth() {
@@ -38,13 +38,13 @@ pub fn strength_obstacle(config: &RunConfig) -> Option<String> {
     }
 }
 
-/// Chooses the weights of all penalties that the features of a dataset have, for a run on the training
-/// positions of a split. `config` says what is tuned and how it is judged; its own penalties are left out.
-/// `observe` is called before each evaluation.
+/// Chooses the weights of all penalties that the features of a dataset have, for a run on the training positions of a
+/// split. `config` determines the tuned parameters and the criterion; its own penalties are ignored. `observe` is
+/// called before each evaluation.
 ///
 /// # Errors
-/// [`Error::Usage`] for a loss without curvature or too many parameters, [`Error::Interrupted`] when `stop` is
-/// set, [`Error::Numeric`] when sums are not finite, and those of the evaluator and of `observe`.
+/// [`Error::Usage`] for a loss without curvature or too many parameters, [`Error::Interrupted`] when `stop` is set,
+/// [`Error::Numeric`] when sums are not finite, and errors of the evaluator and of `observe`.
 pub fn choose_strength(
     config: &RunConfig,
     data: &Dataset,
@@ -64,8 +64,7 @@ pub(super) struct WithoutFolds {
     pub thetas: Vec<Vec<f64>>,
 }
 
-/// As [`choose_strength`], with the parameters that were found without each fold, unless there is only one
-/// game.
+/// As [`choose_strength`], with the parameters found without each fold, unless there is only one game.
 pub(super) fn choose_with_folds(
     config: &RunConfig,
     data: &Dataset,
@@ -85,7 +84,7 @@ pub(super) fn choose_with_folds(
         .filter(|(_, list)| !list.is_empty())
         .collect();
     let mut warnings = Vec::new();
-    // Each fold has systems of its own, and those of programs are solved in more rounds.
+    // Each fold has its own systems, and those of programs are solved in more rounds.
     let usual = data.program().map(|_| FOLDS);
     let Some(folded) = Folded::try_new(data, split, request.folds.or(usual), config.seed)? else {
         warnings

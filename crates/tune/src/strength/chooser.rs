@@ -1,4 +1,4 @@
-//! The search for weights by quadratic models of the folds.
+//! Search for weights by quadratic models of the folds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,25 +21,25 @@ pub(super) const START: f64 = 0.07;
 /// Range of the search: this factor below the start, and up to a weight that holds everything at the prior.
 const RANGE: f64 = 1e-5;
 pub(super) const LARGEST: f64 = 1.0;
-/// The weight by which everything stays at the prior for all practical purposes.
+/// The weight at which everything stays at the prior for all practical purposes.
 const HOLD: f64 = 1e3;
-/// The search ends when a step promises less than this share of the loss; the first time, around the prior,
-/// less will do.
+/// The search ends when the predicted gain of a step is less than this share of the loss; in the first round, around
+/// the prior, less precision is required.
 const GAIN: f64 = 1e-5;
 const FIRST_GAIN: f64 = 1e-4;
-/// Evaluations in a search.
+/// Maximum number of evaluations in a search.
 const EVALUATIONS: usize = 30;
-/// Moves of the point around which the losses are modeled.
+/// Maximum number of moves of the point around which the losses are modeled.
 const ROUNDS: usize = 4;
-/// The quadratic model is good enough when it predicts the exact held-out loss to this share.
+/// The quadratic model is accurate enough when it predicts the exact held-out loss to this share.
 const AGREEMENT: f64 = 5e-5;
-/// Largest factor by which weights are made larger where the gain is uncertain, and steps to find it.
+/// Largest factor by which weights are increased if the gain is uncertain, and number of steps to find it.
 const STRENGTHENED: f64 = 100.0;
 const HALVINGS: usize = 6;
-/// Factors on all weights at which the held-out loss is drawn.
+/// Factors on all weights at which the held-out loss is plotted.
 const CURVE: [f64; 4] = [0.01, 0.1, 10.0, 100.0];
 
-/// The work of choosing.
+/// State of the choice.
 pub(super) struct Chooser<'a> {
     pub config: &'a RunConfig,
     pub objective: Objective,
@@ -51,7 +51,7 @@ pub(super) struct Chooser<'a> {
     pub observe: &'a mut StrengthObserver<'a>,
 }
 
-/// Where some weights lead.
+/// Parameters that result from some weights.
 pub(super) struct Placed {
     /// z of all positions.
     pub z: Vec<f64>,
@@ -61,7 +61,7 @@ pub(super) struct Placed {
     pub exact: f64,
 }
 
-/// What a search found.
+/// Result of a search.
 pub(super) struct Found {
     pub weights: Vec<f64>,
     /// The point of the model.
@@ -72,11 +72,11 @@ pub(super) struct Found {
     pub at: Placed,
 }
 
-/// Held-out parameters beside the prior.
+/// Held-out parameters compared with the prior.
 pub(super) struct Against {
     /// Loss of the prior.
     before: f64,
-    /// Mean difference of what the parameters without their folds lose, and its standard error by game.
+    /// Mean difference in loss of the parameters without their folds, and its standard error by game.
     difference: f64,
     error: f64,
 }
@@ -90,7 +90,7 @@ pub(super) fn added(z: &[f64], step: &[f64]) -> Vec<f64> {
 }
 
 impl Chooser<'_> {
-    /// The prior itself, held by a weight that nothing outweighs.
+    /// Returns the prior itself, held by a dominating weight.
     pub(super) fn kept(
         config: &RunConfig,
         kinds: &[(PenaltyKind, Vec<Penalty>)],
@@ -120,7 +120,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// The smallest weight that is tried.
+    /// Returns the smallest weight that is tried.
     pub(super) fn least(&self) -> f64 {
         RANGE * START / self.folded.clusters as f64
     }
@@ -134,7 +134,7 @@ impl Chooser<'_> {
         let mut best: Option<Found> = None;
         for round in 0..ROUNDS {
             let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
-            // Said before: with many parameters, the model takes longest.
+            // Reported before: with many parameters, the model takes longest.
             self.proceed(progress)?;
             let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
@@ -172,19 +172,19 @@ impl Chooser<'_> {
         best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
     }
 
-    /// Given weights, around a point z near their optimum.
+    /// Evaluates given weights around a point z near their optimum.
     pub(super) fn found(&mut self, z: &[f64], weights: Vec<f64>) -> Result<Found> {
         let (mut model, pulled) = (self.model(z)?, self.pulled(z));
         let space = space_of(&self.parameterization);
         model.hold(|i| z[i] <= space.lower[i] || z[i] >= space.upper[i]);
-        // Of programs, folds begin where all of them lead.
+        // For programs, folds begin at the common optimum.
         let origins = self.folded.layout.program().map(|_| vec![z.to_vec(); self.folded.folds]);
         let at = self.place(&model, &pulled, z, &weights, origins.as_deref())?;
         Ok(Found { weights, around: z.to_vec(), model, pulled, at })
     }
 
-    /// Where weights lead by a model around a point, within the bounds, and the exact held-out loss there. With
-    /// `origins` of the folds, steps are [shortened](shorten).
+    /// Computes the parameters that result from weights by a model around a point, within the bounds, and the exact
+    /// held-out loss there. With `origins` of the folds, steps are [shortened](shorten).
     pub(super) fn place(
         &mut self,
         model: &FoldModel,
@@ -222,9 +222,9 @@ impl Chooser<'_> {
         Ok(placed)
     }
 
-    /// Makes all weights larger by one factor where the gain over the prior is uncertain, and says whether it
-    /// did. The lowest held-out loss among many weights is partly luck, and the less is known the more: with a
-    /// gain g and its error e, the loss may rise by e² / g.
+    /// Increases all weights by one factor if the gain over the prior is uncertain; returns true if it did. The lowest
+    /// held-out loss among many weights is partly luck, the more so the less data there are: with a gain g and its
+    /// error e, the loss may rise by e² / g.
     pub(super) fn strengthen(&mut self, found: &mut Found, against: &Against) -> Result<bool> {
         let gain = -against.difference;
         let allowed = (against.error * against.error / gain).min(gain);
@@ -234,7 +234,7 @@ impl Chooser<'_> {
         let scaled =
             |factor: f64| -> Vec<f64> { found.weights.iter().map(|weight| factor * weight).collect() };
         let least = found.model.held_out_loss(&found.pulled, &found.weights)?;
-        // Between 1 and the largest factor, by halves of the logarithm.
+        // Between 1 and the largest factor, by bisection of the logarithm.
         let (mut low, mut high) = (0.0, STRENGTHENED.ln());
         for _ in 0..HALVINGS {
             let middle: f64 = 0.5 * (low + high);
@@ -250,7 +250,7 @@ impl Chooser<'_> {
         Ok(true)
     }
 
-    /// Tells what comes next, or ends the search if that is asked for.
+    /// Reports the next step, or ends the search if requested.
     pub(super) fn proceed(&mut self, next: StrengthProgress) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));
@@ -258,7 +258,7 @@ impl Chooser<'_> {
         (self.observe)(next)
     }
 
-    /// The losses of the folds around a point.
+    /// Computes the losses of the folds around a point.
     pub(super) fn model(&mut self, z: &[f64]) -> Result<FoldModel> {
         let Folded { layout, folds, .. } = self.folded;
         FoldModel::try_new(&mut *self.evaluator, layout, *folds, self.objective, &self.parameterization, z)
@@ -314,7 +314,7 @@ impl Chooser<'_> {
         })
     }
 
-    /// Parameters without each fold, beside the prior, whose losses are given by place.
+    /// Compares parameters without each fold with the prior, whose losses are given by index.
     pub(super) fn against(&self, data: &Dataset, of_prior: &[f64], without: &[Vec<f64>]) -> Against {
         let thetas: Vec<Vec<f64>> = without.iter().map(|z| self.parameterization.theta(z)).collect();
         let own = self.folded.losses(data, data.results(), self.objective, |fold| &thetas[fold]);

@@ -1,25 +1,25 @@
-//! The search for weights where scores are not linear.
+//! Search for weights for nonlinear scores.
 //!
-//! There, a quadratic model only holds near its point. So the search begins where strong penalties keep everything
-//! near the prior, and lets go step by step: each round changes weights by a limited factor, shortens steps that the
-//! exact loss does not confirm, and makes the next model where they lead.
+//! For these, a quadratic model only holds near its point. The search therefore begins with strong penalties that keep
+//! everything near the prior, and relaxes them step by step: each round changes weights by a limited factor, shortens
+//! steps that the exact loss does not confirm, and computes the next model at their end.
 
 use super::chooser::{Chooser, Found, LARGEST, weights};
 use super::progress::StrengthProgress;
 use super::search::{Limits, minimize};
 use gputexel_io::{Error, Result};
 
-/// Weights at the start, times those at the start of a search for linear scores.
+/// Weights at the start, relative to those at the start of a search for linear scores.
 pub(super) const STRONG: f64 = 100.0;
 /// Largest factor by which a weight changes in a round.
 const FACTOR: f64 = 20.0;
-/// Evaluations of the model in a round.
+/// Maximum number of evaluations of the model in a round.
 const EVALUATIONS: usize = 6;
-/// Rounds.
+/// Maximum number of rounds.
 const ROUNDS: usize = 8;
 /// The search ends when a round lowers the held-out loss by less than this share.
 const GAIN: f64 = 3e-4;
-/// A round ends when the model promises less than this share.
+/// A round ends when the predicted gain is less than this share.
 const PROMISE: f64 = 1e-4;
 
 impl Chooser<'_> {
@@ -27,11 +27,11 @@ impl Chooser<'_> {
     pub(super) fn descend(&mut self, mut z: Vec<f64>, start: f64) -> Result<Found> {
         let mut logarithms = vec![start.ln(); self.kinds.len()];
         let mut best: Option<Found> = None;
-        // The folds' own points, which have never seen them.
+        // The folds' own points, which are independent of the held-out positions.
         let mut origins = vec![self.parameterization.start(); self.folded.folds];
         for round in 0..ROUNDS {
             let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
-            // Said before: with many parameters, the model takes longest.
+            // Reported before: with many parameters, the model takes longest.
             self.proceed(progress)?;
             let model = self.model(&z)?;
             let pulled = self.pulled(&z);

@@ -8,10 +8,10 @@ use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_model::Parameterization;
 
-/// Folds where nothing else was asked for: ten of few games, because they leave more of them to train on.
+/// Default number of folds; ten for few games, because more of them are left for training.
 pub(super) const FOLDS: usize = 5;
 const FOLDS_OF_FEW: usize = 10;
-/// Fewer games than this are few.
+/// Below this number, games are considered few.
 const FEW: usize = 2000;
 /// The training positions as folds: a layout whose first parts they are.
 pub(super) struct Folded {
@@ -21,12 +21,12 @@ pub(super) struct Folded {
     pub clusters: usize,
     /// The training positions of each fold.
     members: Vec<Vec<u32>>,
-    /// Every training position and its place among the members of all folds, in the order of the games.
+    /// Every training position and its index among the members of all folds, in the order of the games.
     order: Vec<(u32, usize)>,
 }
 
 impl Folded {
-    /// `None` if there is only one game.
+    /// Divides the training positions; `None` if there is only one game.
     pub fn try_new(data: &Dataset, split: &Split, wanted: Option<usize>, seed: u64) -> Result<Option<Self>> {
         let mut games: Vec<u32> = split.training().map(|n| data.game(n)).collect();
         games.sort_unstable();
@@ -60,8 +60,8 @@ impl Folded {
         Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, members, order }))
     }
 
-    /// The exact loss of every training position, by its place, under the θ that belongs to its fold, against
-    /// `results` of all positions.
+    /// Computes the exact loss of every training position, by its index, under the θ of its fold, against `results` of
+    /// all positions.
     pub fn losses<'t>(
         &self,
         data: &Dataset,
@@ -80,12 +80,12 @@ impl Folded {
         self.members.iter().enumerate().flat_map(of_fold).collect()
     }
 
-    /// Mean of a value of training positions, by their places, and its standard error by game.
+    /// Computes the mean of a value of training positions, by their indices, and its standard error by game.
     pub fn mean(&self, data: &Dataset, value: impl Fn(usize) -> f64) -> (f64, f64) {
         clustered_mean(data, self.order.iter().map(|&(n, place)| (n, value(place))))
     }
 
-    /// The mean loss of every position under the member that belongs to its fold: `part_losses` of one member
+    /// Computes the mean loss of every position under the member that belongs to its fold: `part_losses` of one member
     /// for each fold.
     pub fn held_out(&self, part_losses: &[f64]) -> f64 {
         let parts = self.layout.parts()[..self.folds].iter().enumerate();
@@ -95,7 +95,7 @@ impl Folded {
         sum / weight
     }
 
-    /// The mean loss of every position under the parameters without its fold.
+    /// Computes the mean loss of every position under the parameters without its fold.
     pub fn exact(
         &self,
         evaluator: &mut dyn Evaluator,

@@ -1,5 +1,5 @@
-//! The quadratic model of the loss of each fold around a point, from which what a run without that fold would
-//! find follows by one linear system.
+//! The quadratic model of the loss of each fold around a point, from which the result of a run without that fold
+//! follows by one linear system.
 
 use rayon::prelude::*;
 
@@ -46,7 +46,7 @@ pub(super) struct LeaveOut {
     pub without: Vec<Vec<Vec<f64>>>,
 }
 
-/// What is known of a fit to all positions.
+/// Properties of a fit to all positions.
 pub(super) struct WholeFit {
     pub step: Vec<f64>,
     /// Effective number of parameters: the trace of H (H + P)⁻¹.
@@ -70,7 +70,7 @@ impl FoldSums {
         self.matrix.iter_mut().zip(&other.matrix).for_each(|(a, b)| *a += b);
     }
 
-    /// The loss after a step.
+    /// Computes the loss after a step.
     fn after(&self, step: &[f64], free: &[usize]) -> f64 {
         let n = self.gradient.len();
         let of = |&i: &usize| {
@@ -81,7 +81,7 @@ impl FoldSums {
         self.loss + free.iter().map(of).sum::<f64>()
     }
 
-    /// The gradient after a step.
+    /// Computes the gradient after a step.
     fn slope(&self, step: &[f64], free: &[usize]) -> Vec<f64> {
         let n = self.gradient.len();
         let of = |&i: &usize| {
@@ -93,7 +93,7 @@ impl FoldSums {
 }
 
 impl FoldModel {
-    /// The model around z; each part of the layout is a fold.
+    /// Computes the model around z; each part of the layout is a fold.
     pub fn try_new(
         evaluator: &mut dyn Evaluator,
         layout: &Layout,
@@ -127,17 +127,17 @@ impl FoldModel {
         Ok(Self { folds: sums, whole, free: (0..dimension).collect() })
     }
 
-    /// Mean loss of all positions at the point.
+    /// Returns the mean loss of all positions at the point.
     pub fn mean_loss(&self) -> f64 {
         self.whole.loss / self.whole.weight
     }
 
-    /// Keeps some coordinates where they are.
+    /// Fixes some coordinates.
     pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
         self.free.retain(|&i| !held(i));
     }
 
-    /// The factor of the sums without a fold, or of all of them, with penalties, and the right-hand side.
+    /// Returns the factor of the sums without a fold, or of all of them, with penalties, and the right-hand side.
     fn system(&self, without: Option<usize>, pulled: &[Pulled], weights: &[f64]) -> Result<System> {
         let (n, free) = (self.whole.gradient.len(), &self.free);
         let mut place = vec![usize::MAX; n];
@@ -189,14 +189,14 @@ impl FoldModel {
         Ok(System { factor, slope })
     }
 
-    /// A step over free coordinates as one over all.
+    /// Extends a step over free coordinates to all.
     fn spread(&self, step: &[f64]) -> Vec<f64> {
         let mut all = vec![0.0; self.whole.gradient.len()];
         self.free.iter().zip(step).for_each(|(&i, value)| all[i] = *value);
         all
     }
 
-    /// The held-out loss with weighted penalties, and its derivatives.
+    /// Computes the held-out loss with weighted penalties, and its derivatives.
     pub fn held_out(&self, pulled: &[Pulled], weights: &[f64]) -> Result<HeldOut> {
         let each = self.each_fold(pulled, weights, |fold, system, step| {
             // d step / d weight = −A⁻¹ ∂(slope of the penalty)/∂weight.
@@ -219,19 +219,19 @@ impl FoldModel {
         Ok(all)
     }
 
-    /// The held-out loss with weighted penalties.
+    /// Computes the held-out loss with weighted penalties.
     pub fn held_out_loss(&self, pulled: &[Pulled], weights: &[f64]) -> Result<f64> {
         let each =
             self.each_fold(pulled, weights, |fold, _, step| self.folds[fold].after(&step, &self.free))?;
         Ok(each.iter().sum::<f64>() / self.whole.weight)
     }
 
-    /// The step without each fold.
+    /// Computes the step without each fold.
     pub fn steps(&self, pulled: &[Pulled], weights: &[f64]) -> Result<Vec<Vec<f64>>> {
         self.each_fold(pulled, weights, |_, _, step| step)
     }
 
-    /// What follows for each fold from the system and the step without it.
+    /// Maps the system and the step without each fold to a result.
     fn each_fold<T: Send>(
         &self,
         pulled: &[Pulled],
@@ -249,7 +249,7 @@ impl FoldModel {
             .collect()
     }
 
-    /// The steps without each fold and without groups of coordinates: these make the step `back`.
+    /// Computes the steps without each fold and without groups of coordinates, for which the step is `back`.
     pub fn leave_out(
         &self,
         pulled: &[Pulled],
@@ -268,7 +268,7 @@ impl FoldModel {
         Ok(LeaveOut { whole, without })
     }
 
-    /// The minimum on condition that a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the
+    /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the
     /// unit vectors of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
     fn held_step(&self, system: &System, step: &[f64], group: &[usize], back: &[f64]) -> Vec<f64> {
         let places: Vec<usize> = group.iter().filter_map(|i| self.free.binary_search(i).ok()).collect();
@@ -291,7 +291,7 @@ impl FoldModel {
         held
     }
 
-    /// The fit to all positions.
+    /// Computes the fit to all positions.
     pub fn whole(&self, pulled: &[Pulled], weights: &[f64], effective: bool) -> Result<WholeFit> {
         let system = self.system(None, pulled, weights)?;
         let step = self.spread(&system.solve(system.slope.iter().map(|slope| -slope)));
@@ -332,7 +332,7 @@ mod tests {
         f64::from((i as u32).wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5
     }
 
-    /// Three folds with matrices of full rank, around a point 30 centipawns from the prior.
+    /// Creates three folds with matrices of full rank, around a point 30 centipawns from the prior.
     fn example() -> (FoldModel, Vec<Pulled>) {
         let mut whole = FoldSums::empty(SIZE);
         let folds: Vec<FoldSums> = (0..3)
@@ -400,7 +400,7 @@ mod tests {
         let back: Vec<f64> = (0..SIZE).map(|i| 7.0 - i as f64).collect();
         let LeaveOut { whole, without } = model.leave_out(&pulled, &weights, &groups, &back).unwrap();
         assert_eq!(whole, model.steps(&pulled, &weights).unwrap());
-        // What a fold minimizes: the sums of the others and the penalties.
+        // Objective of a fold: the sums of the others and the penalties.
         let value = |fold: usize, step: &[f64]| -> f64 {
             let others = (0..3).filter(|&other| other != fold);
             let sums: f64 = others.map(|other| model.folds[other].after(step, &model.free)).sum();

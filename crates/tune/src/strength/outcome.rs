@@ -1,4 +1,4 @@
-//! What the choice of weights finds.
+//! Results of the choice of weights.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct KindStrength {
     pub kind: PenaltyKind,
     /// Its weight.
     pub weight: f64,
-    /// By how much the held-out loss would rise without it, other weights unchanged, if that was asked for.
+    /// Increase of the held-out loss without it, with other weights unchanged, if requested.
     pub worth: Option<f64>,
 }
 
@@ -20,48 +20,48 @@ pub struct KindStrength {
 pub struct HeldOutGain {
     /// Loss of the prior.
     pub before: f64,
-    /// Loss of every position under parameters that were found without its fold.
+    /// Loss of every position under parameters found without its fold.
     pub after: f64,
     /// Standard error of the difference of the two, by game.
     pub error: f64,
 }
 
-/// The weights that were chosen, and why.
+/// The chosen weights, and their effects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Strength {
     /// Number of folds; 0 if there was nothing to hold out.
     pub folds: usize,
-    /// Whether folds are of games, and not of positions.
+    /// True if folds consist of games, not of positions.
     pub by_game: bool,
     /// Number of games, or of positions.
     pub clusters: u64,
     /// The kinds of penalties, with weights.
     pub kinds: Vec<KindStrength>,
-    /// What it gains over the prior on positions that were held out, where any could be.
+    /// Gain over the prior on held-out positions, if there were any.
     pub gain: Option<HeldOutGain>,
     /// Effective number of parameters.
     pub effective: f64,
     /// Number of tuned coordinates.
     pub coordinates: usize,
-    /// Held-out loss by factor on all weights, ascending, if that was asked for.
+    /// Held-out loss by factor on all weights, ascending, if requested.
     pub curve: Vec<(f64, f64)>,
-    /// θ without any penalty, centipawns, by the quadratic model of the loss, if details were asked for: what
-    /// penalties change.
+    /// θ without any penalty, centipawns, by the quadratic model of the loss, if details were requested: shows the
+    /// effect of penalties.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unpenalized: Vec<f64>,
-    /// Whether nothing was better than the prior, which is therefore kept.
+    /// True if nothing was better than the prior, which is therefore kept.
     pub keeps_prior: bool,
 }
 
-/// What was chosen.
+/// Result of the choice.
 #[derive(Clone, Debug)]
 pub struct StrengthChoice {
-    /// The weights, and why.
+    /// The weights, and their effects.
     pub strength: Strength,
     /// The penalties with their weights.
     pub penalties: Vec<Penalty>,
     /// z near the optimum with them.
     pub z: Vec<f64>,
-    /// What should be known about the choice, one line each.
+    /// Warnings about the choice, one line each.
     pub warnings: Vec<String>,
 }

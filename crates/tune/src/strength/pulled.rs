@@ -11,7 +11,7 @@ pub(super) struct Pulled {
 }
 
 impl Pulled {
-    /// Penalties, whatever their weights, around the point with the distance `delta` from the prior.
+    /// Converts penalties, regardless of their weights, around the point with the distance `delta` from the prior.
     pub fn new(penalties: &[Penalty], parameterization: &Parameterization, delta: &[f64]) -> Self {
         let per_cp2 = 1.0 / (PENALTY_SCALE_CP * PENALTY_SCALE_CP);
         let dimension = parameterization.dimension();
@@ -29,18 +29,18 @@ impl Pulled {
         Self { matrix: SparseSymmetric::of_terms(dimension, &terms, per_cp2), linear }
     }
 
-    /// Its change by a step.
+    /// Returns its change by a step.
     pub fn value(&self, step: &[f64]) -> f64 {
         self.matrix.times(step).iter().zip(&self.linear).zip(step).map(|((m, l), d)| d * (m + 2.0 * l)).sum()
     }
 
-    /// Its gradient after a step.
+    /// Returns its gradient after a step.
     pub fn gradient(&self, step: &[f64]) -> Vec<f64> {
         self.matrix.times(step).iter().zip(&self.linear).map(|(m, l)| 2.0 * (m + l)).collect()
     }
 }
 
-/// The factors of the coordinates of z in a term, each coordinate once.
+/// Returns the factors of the coordinates of z in a term, each coordinate once.
 fn pulled_factors(term: &Term, rows: &[Vec<(u32, f64)>]) -> Vec<(u32, f64)> {
     let moved = |&(i, a): &(u32, f64)| rows[i as usize].iter().map(move |&(z, b)| (z, a * b));
     let mut factors: Vec<(u32, f64)> = term.factors.iter().flat_map(moved).collect();

@@ -14,13 +14,13 @@ pub(super) struct Limits {
     /// Bounds of every coordinate.
     pub low: f64,
     pub high: f64,
-    /// Ends when the next step promises less than this.
+    /// Ends when the predicted gain of the next step is less than this.
     pub gain: f64,
-    /// Evaluations of the function.
+    /// Maximum number of evaluations of the function.
     pub evaluations: usize,
 }
 
-/// The point with the lowest value that was found, and that value.
+/// Returns the point with the lowest value found, and that value.
 pub(super) fn minimize(
     start: &[f64],
     limits: Limits,
@@ -77,7 +77,7 @@ pub(super) fn minimize(
                 moved = Some((trial, trial_value, trial_gradient));
                 break;
             }
-            // The minimum of the parabola through what is known.
+            // The minimum of the parabola through the known values.
             let bent = trial_value - value - share * descent;
             share *= (-0.5 * share * descent / bent).clamp(0.1, 0.5);
             if share * -descent < limits.gain {
@@ -97,8 +97,8 @@ pub(super) fn minimize(
     Ok((x, value))
 }
 
-/// The update of Broyden, Fletcher, Goldfarb and Shanno (Nocedal and Wright, "Numerical optimization", 2006,
-/// section 6.1); steps without curvature are left out.
+/// Applies the update of Broyden, Fletcher, Goldfarb and Shanno (Nocedal and Wright, "Numerical optimization", 2006,
+/// section 6.1); steps without curvature are skipped.
 fn update(inverse: &mut Vec<f64>, s: &[f64], y: &[f64]) {
     let n = s.len();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -133,7 +133,7 @@ mod tests {
         };
         let (x, value) = minimize(&[-1.2, 1.0], LIMITS, &mut rosenbrock).unwrap();
         assert!(value < 1e-10 && (x[0] - 1.0).abs() < 1e-4, "{x:?} {value}");
-        // The second coordinate wants to leave.
+        // The minimum of the second coordinate is outside.
         let mut bowl = |x: &[f64]| {
             let (a, b) = (x[0] - 2.0, x[1] - 9.0);
             Ok((a * a + a * b + b * b, vec![2.0 * a + b, a + 2.0 * b]))

@@ -1,4 +1,4 @@
-//! Steps of a model that the exact loss does not confirm, made shorter.
+//! Shortening of model steps that the exact loss does not confirm.
 
 use super::folded::Folded;
 use super::pulled::Pulled;
@@ -11,22 +11,22 @@ use gputexel_model::Parameterization;
 /// Shares of a step that are tried.
 const SHARES: [f64; 5] = [1.0, 0.5, 0.25, 0.1, 0.0];
 
-/// Where steps come from, and what penalties cost on them.
+/// Origins of steps, and penalties along them.
 #[derive(Clone, Copy)]
 pub(super) struct Ways<'a> {
     pub parameterization: &'a Parameterization,
     /// The point of the model.
     pub around: &'a [f64],
-    /// Where the way of each fold begins.
+    /// Origin of each fold's step.
     pub origins: &'a [Vec<f64>],
     /// Penalties around the point of the model, and their weights.
     pub pulled: &'a [Pulled],
     pub weights: &'a [f64],
 }
 
-/// Shortens the ways to `z` from the point of the model, and to each of `without` from its own origin, where the
-/// exact loss of the positions that they were computed for, penalties included, is lower on the way. A fold's
-/// origin must not have seen it.
+/// Shortens the steps to `z` from the point of the model, and to each of `without` from its own origin, if the exact
+/// loss of the positions that they were computed for, including penalties, is lower on the way. A fold's origin must
+/// not depend on it.
 pub(super) fn shorten(
     evaluator: &mut dyn Evaluator,
     folded: &Folded,

@@ -37,7 +37,7 @@ impl Default for SweepMethod {
 }
 
 impl SweepMethod {
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Adam { .. } => "adam",
@@ -53,7 +53,7 @@ pub struct SweepConfig {
     pub datasets: Vec<String>,
     /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
-    /// Number of [sections](gputexel_dataset::Layout::sections) that was asked for; results depend on it to the last digit.
+    /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<usize>,
     /// Description of the prior.
@@ -90,7 +90,7 @@ pub struct SweepConfig {
 /// Files that a sweep writes outside its folder; recorded so that a resumed sweep writes them as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepOutputs {
-    /// Parameters of the best settings: a file (`.json`) or a folder; absolute, as all paths here.
+    /// Parameters of the best settings: a file (`.json`) or a folder; absolute, like all paths here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<PathBuf>,
     /// Table of all runs, as CSV.
@@ -99,16 +99,16 @@ pub struct SweepOutputs {
     /// Plot, as SVG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub svg: Option<PathBuf>,
-    /// Whether files that existed before the sweep may be overwritten.
+    /// True if files that existed before the sweep may be overwritten.
     #[serde(default)]
     pub force: bool,
-    /// Whether the sweep has finished and written everything; it is not written again unless requested.
+    /// True if the sweep has finished and written everything; it is not written again unless requested.
     #[serde(default)]
     pub written: bool,
 }
 
 impl SweepOutputs {
-    /// Whether there is nothing to write.
+    /// Returns true if there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.best.is_none() && self.csv.is_none() && self.svg.is_none()
     }
@@ -121,20 +121,20 @@ pub struct SweepRecord {
     pub program: String,
     /// The command line that started the sweep.
     pub command_line: String,
-    /// When it was started, UTC.
+    /// Start time, UTC.
     pub started: String,
-    /// Files it writes elsewhere.
+    /// Files written outside its folder.
     #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
     pub outputs: SweepOutputs,
-    /// The part of it that is computed, if it is not all of it.
+    /// The part of it that is computed, if not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<SweepPart>,
-    /// What it computes.
+    /// Configuration of the sweep.
     pub config: SweepConfig,
 }
 
 impl SweepRecord {
-    /// The record of a sweep that starts now.
+    /// Creates the record of a sweep that starts now.
     pub fn new(command_line: &str, outputs: SweepOutputs, config: SweepConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
@@ -148,12 +148,12 @@ impl SweepRecord {
 }
 
 impl SweepConfig {
-    /// Number of runs, saturating.
+    /// Returns the number of runs, saturating.
     pub fn runs(&self) -> usize {
         self.grid.len().saturating_mul(self.folds).saturating_mul(self.seeds.len())
     }
 
-    /// The settings of a combination.
+    /// Returns the settings of a combination.
     pub fn setting(&self, combination: usize) -> Setting {
         let base = Setting {
             adam: AdamSettings::default(),
@@ -166,13 +166,13 @@ impl SweepConfig {
         self.grid.setting(combination, &base, &self.k)
     }
 
-    /// Whether any run blends its targets with search scores.
+    /// Returns true if any run blends its targets with search scores.
     pub fn blends(&self) -> bool {
         let blends = self.grid.axes.iter().find(|axis| axis.key == AxisKey::Blend);
         blends.is_some_and(|axis| (0..axis.len()).any(|i| axis.number(i) > Some(0.0)))
     }
 
-    /// The parameterization that is trained.
+    /// Returns the parameterization that is trained.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
     }
@@ -235,7 +235,7 @@ impl SweepConfig {
         Ok(())
     }
 
-    /// Checks that the data can be split into the folds and leave every run something to train on.
+    /// Checks that the data can be split into the folds and that every run has training positions left.
     ///
     /// # Errors
     /// [`Error::Usage`]; see [`Folds::try_new`].
@@ -251,11 +251,11 @@ impl SweepConfig {
                 "a run whose sources all weigh 0 has no position to train on".to_string(),
             ));
         }
-        // Whether there are enough games does not depend on the seed.
+        // The required number of games does not depend on the seed.
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
     }
 
-    /// Gauss–Newton settings of a run.
+    /// Returns the Gauss–Newton settings of a run.
     pub(super) fn gauss_newton(setting: &Setting) -> GaussNewtonSettings {
         GaussNewtonSettings { l2: setting.adam.l2, ..GaussNewtonSettings::default() }
     }

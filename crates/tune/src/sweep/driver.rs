@@ -21,7 +21,7 @@ use gputexel_optim::OptimizerState;
 /// seed.
 ///
 /// # Errors
-/// When the requested backend is not available.
+/// If the requested backend is not available.
 pub type MakeEvaluator<'a> = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + 'a;
 
 /// Progress reported by a sweep.
@@ -39,12 +39,12 @@ pub enum SweepEvent<'a> {
     State {
         /// Creates the checkpoint to store.
         checkpoint: &'a dyn Fn() -> Checkpoint,
-        /// Whether this is the final state.
+        /// True if this is the final state.
         last: bool,
     },
     /// The evaluator failed and the sweep continues with another.
     Replaced {
-        /// Why.
+        /// Its error.
         error: &'a Error,
         /// Description of the new evaluator.
         evaluator: String,
@@ -64,12 +64,12 @@ pub struct SweepRun {
     pub result: RunResult,
 }
 
-/// How a sweep ended.
+/// The end of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOutcome {
-    /// Why it ended: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
+    /// Reason for the end: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
     pub reason: StopReason,
-    /// Every run; for an interrupted sweep, the runs that had started, with what they reached.
+    /// Every run; for an interrupted sweep, the runs that had started, with their results so far.
     pub runs: Vec<SweepRun>,
     /// Epochs done, over all runs.
     pub epochs: u64,
@@ -88,7 +88,7 @@ pub struct SweepDriver<'a> {
     /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates
     /// many, then by fold, so that neighbors leave out the same positions.
     order: Vec<(usize, usize)>,
-    /// The runs of the part that is done here, by seed, in that order.
+    /// The runs of the part that is computed here, by seed, in that order.
     part: Range<usize>,
     /// Results of finished runs, the first of the part first.
     results: Vec<RunResult>,
@@ -103,7 +103,7 @@ pub struct SweepDriver<'a> {
 }
 
 impl<'a> SweepDriver<'a> {
-    /// A sweep in its initial state.
+    /// Creates a sweep in its initial state.
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of range.
@@ -126,10 +126,10 @@ impl<'a> SweepDriver<'a> {
         })
     }
 
-    /// Does one part of the sweep instead of all of it.
+    /// Computes one part of the sweep instead of all of it.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it cannot be divided into so many.
+    /// [`Error::Usage`] if it cannot be divided into that many parts.
     pub fn with_part(mut self, part: Option<SweepPart>) -> Result<Self> {
         if let Some(part) = part {
             self.part = runs_of(part, self.config)?;
@@ -175,7 +175,7 @@ impl<'a> SweepDriver<'a> {
         self
     }
 
-    /// Epochs of all finished runs, each counted in full.
+    /// Returns the epochs of all finished runs, each counted in full.
     fn epochs_of_ended(&self) -> u64 {
         self.results.len() as u64 * self.config.epochs
     }
@@ -184,7 +184,7 @@ impl<'a> SweepDriver<'a> {
         self.part.len() as u64 * self.config.epochs
     }
 
-    /// The first run that has not ended.
+    /// Returns the first run that has not ended.
     fn next(&self) -> usize {
         self.part.start + self.results.len()
     }
@@ -193,7 +193,7 @@ impl<'a> SweepDriver<'a> {
         self.ended.unwrap_or_else(|| self.seconds_before + self.started.elapsed().as_secs_f64())
     }
 
-    /// The runs of the next portion.
+    /// Returns the runs of the next portion.
     fn next_members(&self) -> Option<Vec<Member>> {
         if self.next() >= self.part.end {
             return None;
@@ -231,10 +231,7 @@ impl<'a> SweepDriver<'a> {
         }
     }
 
-    /// Runs to the end, or until `cancel` is set; then judges what has been reached.
-    ///
-    /// # Errors
-    /// Those of evaluators and the observer.
+    /// Runs to the end, or until `cancel` is set; then judges the results so far.
     pub fn run(
         &mut self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -259,7 +256,7 @@ impl<'a> SweepDriver<'a> {
                 together = together.max(portion.len());
                 if let Some(state) = self.resumed.take() {
                     portion.restore(state)?;
-                    // It may have been stopped behind its last step.
+                    // It may have been stopped after its last step.
                     epochs = self.epochs_of_ended() + portion.epochs_done();
                 }
                 while !portion.finished() && goes_on() {
@@ -294,14 +291,14 @@ impl<'a> SweepDriver<'a> {
             let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
             observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }
-        // Unlike progress, of which runs that converged have made all.
+        // Unlike progress, in which converged runs count in full.
         epochs = self.results.iter().chain(&unfinished).map(|result| result.epochs).sum();
         let runs = numbered(&self.order, self.part.start, self.results.iter().chain(&unfinished).copied());
         Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
     }
 }
 
-/// Reports that another evaluator took over, if one did.
+/// Reports a fallback to another evaluator, if there was one.
 fn tell_fallback(
     evaluator: &mut dyn Evaluator,
     observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
@@ -312,7 +309,7 @@ fn tell_fallback(
     }
 }
 
-/// Combinations and folds in the order in which their results are stored, the same for every seed.
+/// Returns combinations and folds in the order in which their results are stored, the same for every seed.
 fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
     let combinations: Vec<_> = (0..config.grid.len()).map(|c| config.setting(c).loss).collect();
     let mut order = Vec::with_capacity(combinations.len() * config.folds);
@@ -325,7 +322,7 @@ fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
     order
 }
 
-/// Results of finished runs, from a stored state.
+/// Reads the results of finished runs from a stored state.
 fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
     let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
     if state.scalars["method"] != "sweep"
@@ -344,7 +341,7 @@ fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<
     Ok(results.as_chunks().0.iter().map(result).collect())
 }
 
-/// The runs of a sweep, or of a part of it, that had finished when the checkpoint at `path` was written.
+/// Returns the runs of a sweep, or of a part of it, that had finished when the checkpoint at `path` was written.
 ///
 /// # Errors
 /// [`Error::Input`] when the checkpoint does not belong to the configuration.
@@ -374,7 +371,7 @@ fn numbered(
     results.enumerate().map(run).collect()
 }
 
-/// The plan and layout of one partition.
+/// Creates the plan and layout of one partition.
 fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout)> {
     let folds = Folds::try_new(data, config.folds, seed)?;
     let (plan, layout) = Plan::try_new(data, &folds, &config.grid.sources())?;
@@ -399,7 +396,7 @@ pub struct Retrained {
 /// Trains one combination on all positions.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when `cancel` is set; those of the evaluator.
+/// [`Error::Interrupted`] when `cancel` is set; errors of the evaluator.
 pub fn retrain(
     config: &SweepConfig,
     data: &Dataset,

@@ -1,4 +1,4 @@
-//! The grid: which settings are varied, over which values, and their combinations.
+//! The grid: the settings that are varied, their values, and the combinations.
 
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +108,7 @@ impl AxisKey {
         })
     }
 
-    /// Whether it is a setting of Adam only.
+    /// Returns true if it is a setting of Adam only.
     pub fn is_adams(self) -> bool {
         matches!(self, Self::LearningRate | Self::Beta1 | Self::Beta2 | Self::Epsilon)
     }
@@ -132,7 +132,7 @@ impl AxisKey {
     }
 }
 
-/// The source that a name refers to: its path, its number from 1, or a part of exactly one path.
+/// Returns the source that a name refers to: its path, its number from 1, or a part of exactly one path.
 fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
     if let Some(exact) = sources.iter().position(|source| source.path == name) {
         return Ok(exact);
@@ -204,7 +204,7 @@ impl Axis {
         Ok(Self { key, name: name.to_string(), values: AxisValues::Numbers(values) })
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match &self.values {
             AxisValues::Numbers(values) => values.numbers.len(),
@@ -212,12 +212,12 @@ impl Axis {
         }
     }
 
-    /// Whether there are no values; never true of a parsed axis.
+    /// Returns true if there are no values; never the case for a parsed axis.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A value as text, with as few digits as distinguish it from the axis's other values (at least four).
+    /// Formats a value with as few digits as distinguish it from the axis's other values (at least four).
     pub fn label(&self, index: usize) -> String {
         match &self.values {
             AxisValues::Losses(kinds) => kinds[index].to_string(),
@@ -232,7 +232,7 @@ impl Axis {
         }
     }
 
-    /// A value, if it is a number.
+    /// Returns a value, if it is a number.
     pub fn number(&self, index: usize) -> Option<f64> {
         match &self.values {
             AxisValues::Numbers(values) => values.numbers.get(index).copied(),
@@ -241,7 +241,7 @@ impl Axis {
     }
 }
 
-/// A number with the given number of digits, without trailing zeros.
+/// Formats a number with the given number of digits, without trailing zeros.
 fn rounded(value: f64, digits: usize) -> String {
     let rounded: f64 = format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
     match rounded.abs() {
@@ -252,17 +252,17 @@ fn rounded(value: f64, digits: usize) -> String {
 }
 
 impl Grid {
-    /// Number of combinations, saturating.
+    /// Returns the number of combinations, saturating.
     pub fn len(&self) -> usize {
         self.axes.iter().fold(1usize, |product, axis| product.saturating_mul(axis.len()))
     }
 
-    /// Whether there are no combinations; never true of a grid of parsed axes.
+    /// Returns true if there are no combinations; never the case for a grid of parsed axes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The index on each axis of a combination.
+    /// Returns the index on each axis of a combination.
     pub fn indices(&self, mut combination: usize) -> Vec<usize> {
         let mut indices = vec![0; self.axes.len()];
         for (index, axis) in indices.iter_mut().zip(&self.axes).rev() {
@@ -272,13 +272,13 @@ impl Grid {
         indices
     }
 
-    /// The values of a combination as text, by axis.
+    /// Formats the values of a combination, by axis.
     pub fn labels(&self, combination: usize) -> Vec<String> {
         let indices = self.indices(combination);
         self.axes.iter().zip(indices).map(|(axis, index)| axis.label(index)).collect()
     }
 
-    /// The sources that have an axis, as indices in the dataset, in the order of the axes.
+    /// Returns the sources that have an axis, as indices in the dataset, in the order of the axes.
     pub fn sources(&self) -> Vec<usize> {
         let source = |axis: &Axis| match axis.key {
             AxisKey::Source(source) => Some(source),
@@ -287,7 +287,7 @@ impl Grid {
         self.axes.iter().filter_map(source).collect()
     }
 
-    /// The loss functions that occur; `default` if the grid does not vary them.
+    /// Returns the loss functions that occur; `default` if the grid does not vary them.
     pub fn losses(&self, default: LossKind) -> Vec<LossKind> {
         let kinds = self.axes.iter().find_map(|axis| match &axis.values {
             AxisValues::Losses(kinds) => Some(kinds.clone()),
@@ -296,13 +296,13 @@ impl Grid {
         kinds.unwrap_or_else(|| vec![default])
     }
 
-    /// Whether an axis varies this setting.
+    /// Returns true if an axis varies this setting.
     pub fn varies(&self, key: AxisKey) -> bool {
         self.axes.iter().any(|axis| axis.key == key)
     }
 
-    /// A combination: `base` with the values on the axes. K comes from its axis, or else from the entry of
-    /// `k` for the combination's loss.
+    /// Returns a combination: `base` with the values on the axes. K comes from its axis, or else from the entry of `k`
+    /// for the combination's loss.
     pub fn setting(&self, combination: usize, base: &Setting, k: &[(LossKind, f64)]) -> Setting {
         let mut setting = base.clone();
         setting.sources.clear();

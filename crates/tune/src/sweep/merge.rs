@@ -1,4 +1,4 @@
-//! Parts of a sweep, which are trained by processes of their own and merged.
+//! Parts of a sweep, which are trained by separate processes and merged.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,12 +11,12 @@ use super::config::SweepConfig;
 use super::part::SweepPart;
 use super::train::members_per_portion;
 
-/// The results of a stored state.
+/// Name of the results in a stored state.
 pub(super) const RESULTS: &str = "sweep-results";
-/// Numbers of each run in it.
+/// Number of values per run in it.
 pub(super) const NUMBERS: usize = 4;
 
-/// The runs that are trained together, as ranges of all runs in their order.
+/// Returns the runs that are trained together, as ranges of all runs in their order.
 fn portions(config: &SweepConfig) -> Vec<Range<usize>> {
     let of_seed = config.grid.len() * config.folds;
     let portion = members_per_portion(config.method, config.start.len());
@@ -25,8 +25,8 @@ fn portions(config: &SweepConfig) -> Vec<Range<usize>> {
     starts.map(|(first, start)| first + start..first + (start + portion).min(of_seed)).collect()
 }
 
-/// The runs of a part, in the order in which a sweep does all of them. A part is made of whole portions, so that its
-/// runs are trained beside the same ones as in a sweep that is not divided.
+/// Returns the runs of a part, in the order in which a sweep trains all of them. A part consists of whole portions, so
+/// that its runs are trained together with the same ones as in an undivided sweep.
 ///
 /// # Errors
 /// [`Error::Setting`] if there are fewer portions than parts.
@@ -50,10 +50,10 @@ pub(super) fn runs_of(part: SweepPart, config: &SweepConfig) -> Result<Range<usi
     Ok(own[0].start..own[own.len() - 1].end)
 }
 
-/// The state of a whole sweep from those of its parts, in order.
+/// Combines the states of the parts, in order, to that of the whole sweep.
 ///
 /// # Errors
-/// [`Error::Input`] for a state that is damaged, or not that of a part that has ended.
+/// [`Error::Input`] for a state that is damaged, or does not belong to a finished part.
 pub fn merged<'c>(
     config: &SweepConfig,
     parts: impl Iterator<Item = (SweepPart, &'c Checkpoint, &'c Path)>,

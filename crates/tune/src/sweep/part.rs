@@ -1,4 +1,4 @@
-//! The number of a part of a sweep.
+//! Parts of a sweep.
 
 use gputexel_io::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct SweepPart {
 impl std::str::FromStr for SweepPart {
     type Err = Error;
 
-    /// `2/8`: the second of eight parts.
+    /// Parses `2/8`: the second of eight parts.
     fn from_str(text: &str) -> Result<Self> {
         let numbers = text.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         let part = numbers.map(|(number, of)| Self { number, of });

@@ -15,7 +15,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan and the matching layout: one part for each combination of fold and source of `sources` (indices
+    /// Creates a plan and the matching layout: one part for each combination of fold and source of `sources` (indices
     /// in the dataset).
     ///
     /// # Errors
@@ -40,17 +40,17 @@ impl Plan {
         Ok((Self { parts, weights, folds: folds.count() }, layout))
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Number of folds.
+    /// Returns the number of folds.
     pub fn folds(&self) -> usize {
         self.folds
     }
 
-    /// Factors on the parts' weights in a run that leaves out a fold, where `sources` are the factors of the
+    /// Returns factors on the parts' weights in a run that leaves out a fold, where `sources` are the factors of the
     /// sources that have an axis.
     ///
     /// # Errors
@@ -70,8 +70,8 @@ impl Plan {
         }
     }
 
-    /// Mean of one member's `part_losses` over the positions of a fold, all with their weights in the
-    /// dataset, whatever the factor of their source in training.
+    /// Computes the mean of one member's `part_losses` over the positions of a fold, all with their weights in the
+    /// dataset, regardless of the factor of their source in training.
     pub fn held_out(&self, fold: usize, part_losses: &[f64]) -> f64 {
         let (mut sum, mut weights) = (0.0, 0.0);
         for ((&(f, _), weight), loss) in self.parts.iter().zip(&self.weights).zip(part_losses) {

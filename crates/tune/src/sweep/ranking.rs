@@ -24,8 +24,7 @@ pub struct Ranked {
     pub held_out: Estimate,
     /// Held-out loss minus that of the best, run by run.
     pub difference: Estimate,
-    /// Whether the difference is less than two of its standard errors: the data do not show which of the two
-    /// is better.
+    /// True if the difference is less than two of its standard errors: the data do not show which of the two is better.
     pub tied: bool,
     /// Mean held-out loss with the runs' own loss function and targets.
     pub own_held_out: f64,
@@ -44,7 +43,7 @@ pub struct Ranking {
     pub incomplete: usize,
 }
 
-/// Mean and standard error of values over `folds` folds, repeated or not.
+/// Computes mean and standard error of values over `folds` folds, repeated or not.
 fn estimate(values: &[f64], folds: usize) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -41,7 +41,7 @@ enum Method {
     GaussNewton { runs: Vec<GaussNewton>, state: Vec<NewtonState>, improvement: f64 },
 }
 
-/// State of a Gauss–Newton run beside its optimizer.
+/// State of a Gauss–Newton run, in addition to its optimizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct NewtonState {
     epochs: u64,
@@ -69,11 +69,12 @@ pub(super) struct Portion<'a> {
 /// Memory limit for the members of a portion, in bytes.
 const PORTION_BYTES: usize = 512 << 20;
 
-/// Most runs of a portion: enough to keep a device busy, and few enough that a sweep can be divided among machines.
+/// Maximum number of runs in a portion: enough to keep a device busy, and few enough that a sweep can be divided among
+/// machines.
 const PORTION_RUNS: usize = 128;
 
-/// How many runs with this number of parameters are trained together. It does not depend on the machine, because
-/// the last digits of a run depend on what it is trained beside.
+/// Returns the number of runs with this number of parameters that are trained together. It does not depend on the
+/// machine, because the last digits of a run depend on the other runs in its portion.
 pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usize {
     let each = match method {
         // θ, two moments, gradient, the copies that are evaluated, and the evaluator's sums.
@@ -85,7 +86,7 @@ pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usi
 }
 
 impl<'a> Portion<'a> {
-    /// The runs in their initial state.
+    /// Creates the runs in their initial state.
     pub fn try_new(config: &'a SweepConfig, plan: &'a Plan, members: Vec<Member>) -> Result<Self> {
         let mut groups: Vec<(Range<usize>, LossKind)> = Vec::new();
         let mut part_weights = Vec::with_capacity(members.len() * plan.parts());
@@ -126,12 +127,12 @@ impl<'a> Portion<'a> {
         })
     }
 
-    /// Number of members.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Epochs done, summed over the members; those of runs that have ended count in full.
+    /// Returns the number of epochs done, summed over the members; those of runs that have ended count in full.
     pub fn epochs_done(&self) -> u64 {
         match &self.method {
             Method::Adam(_) => self.steps * self.len() as u64,
@@ -141,7 +142,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Epochs that a member has done.
+    /// Returns the number of epochs that a member has done.
     fn epochs_of(&self, member: usize) -> u64 {
         match &self.method {
             Method::Adam(_) => self.steps,
@@ -149,7 +150,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Whether all runs have ended.
+    /// Returns true if all runs have ended.
     pub fn finished(&self) -> bool {
         match &self.method {
             Method::Adam(_) => self.steps >= self.epochs,
@@ -157,7 +158,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Method and settings of a member, on one line.
+    /// Describes method and settings of a member on one line.
     pub fn describe(&self, member: usize) -> String {
         match &self.method {
             Method::Adam(adam) => adam.describe(member),
@@ -165,7 +166,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Current z of all members.
+    /// Returns the current z of all members.
     pub fn coordinates(&mut self) -> Vec<f64> {
         match &mut self.method {
             Method::Adam(adam) => adam.ask().parameters,
@@ -175,7 +176,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// One step of every run that has not ended.
+    /// Takes one step of every run that has not ended.
     pub fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         if matches!(self.method, Method::Adam(_)) {
             self.adam_step(evaluator)?;
@@ -199,8 +200,8 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Evaluates matrices of all runs that need one, then losses and gradients at all trial points: in this
-    /// order, few matrices remain that a stored state must contain.
+    /// Evaluates matrices of all runs that need one, then losses and gradients at all trial points: in this order, few
+    /// matrices remain that a stored state must contain.
     fn newton_step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         for matrices in [true, false] {
             let Method::GaussNewton { runs, state, .. } = &mut self.method else { unreachable!("as above") };
@@ -271,7 +272,7 @@ impl<'a> Portion<'a> {
         told.into_iter().collect()
     }
 
-    /// Losses with gradients, or with matrices, of the members `which` at z, including regularization.
+    /// Computes losses with gradients, or with matrices, of the members `which` at z, including regularization.
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -314,7 +315,7 @@ impl<'a> Portion<'a> {
         Ok(all)
     }
 
-    /// Ranges of `which` (ascending) with the same loss function.
+    /// Returns ranges of `which` (ascending) with the same loss function.
     fn kinds(&self, which: &[usize]) -> Vec<(Range<usize>, LossKind)> {
         let cut = |(range, loss): &(Range<usize>, LossKind)| {
             let place = |member: usize| which.partition_point(|&i| i < member);
@@ -323,7 +324,7 @@ impl<'a> Portion<'a> {
         self.groups.iter().map(cut).filter(|(range, _)| !range.is_empty()).collect()
     }
 
-    /// A population of the members `which` with these θ; with `own`, targets are blended as configured,
+    /// Creates a population of the members `which` with these θ; with `own`, targets are blended as configured,
     /// otherwise they are game results.
     fn population(&self, parameters: Vec<f64>, which: &[usize], own: bool) -> Population {
         let parts = self.plan.parts();
@@ -377,7 +378,7 @@ impl<'a> Portion<'a> {
         Ok(results)
     }
 
-    /// The complete state: runs restored from it continue bit-identically.
+    /// Returns the complete state: runs restored from it continue bit-identically.
     pub fn save(&self) -> OptimizerState {
         match &self.method {
             Method::Adam(adam) => {

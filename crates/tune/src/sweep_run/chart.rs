@@ -4,7 +4,7 @@ use crate::sweep::{Axis, Ranking, SweepConfig};
 use gputexel_io::Result;
 use gputexel_report::{Curve, HeatMap, Spacing};
 
-/// The curve of a ranking; `None` where it is not one number that is varied.
+/// Returns the curve of a ranking; `None` unless exactly one number is varied.
 fn sweep_curve(config: &SweepConfig, ranking: &Ranking, unfinished: Option<&str>) -> Option<Curve> {
     let mut axes = config.grid.axes.iter().enumerate().filter(|(_, axis)| axis.len() > 1);
     let (place, axis) = axes.next()?;
@@ -41,11 +41,11 @@ fn title(config: &SweepConfig, unfinished: Option<&str>) -> String {
     }
 }
 
-/// The held-out losses of a ranking as SVG; `None` where nothing is varied or nothing was ranked.
-/// `unfinished` says how far an interrupted sweep has come.
+/// Draws the held-out losses of a ranking as SVG; `None` if nothing is varied or nothing was ranked. `unfinished`
+/// describes the progress of an interrupted sweep.
 ///
 /// # Errors
-/// When it cannot be drawn.
+/// If it cannot be drawn.
 pub(crate) fn sweep_picture(
     config: &SweepConfig,
     ranking: &Ranking,

@@ -1,4 +1,4 @@
-//! From the folder of a sweep to what its report shows.
+//! Report of a sweep, from its folder or its results.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use gputexel_report::{
     RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped, readable, remaining_seconds,
 };
 
-/// Returns whether a folder has the record of a sweep, and not that of a run.
+/// Returns true if a folder has the record of a sweep, and not that of a run.
 pub fn is_sweep(folder: &Path) -> bool {
     let has = |kind: Kind| kind.record().is_some_and(|record| folder.join(record).exists());
     has(Kind::Sweep) && !has(Kind::Run)
 }
 
-/// The report of a sweep from its folder alone, with the ranking of the runs that its checkpoint holds; the sweep may
-/// still be under way.
+/// Creates the report of a sweep from its folder alone, with the ranking of the runs in its checkpoint; the sweep may
+/// still be in progress.
 ///
 /// # Errors
 /// [`Error::Input`](gputexel_io::Error::Input) and [`Error::Io`](gputexel_io::Error::Io) when the folder is not
@@ -35,7 +35,7 @@ pub fn sweep_report(folder: &RunFolder) -> Result<RunReport> {
     Ok(report(&name, &record, &standing, &rank(&runs, record.config.folds)))
 }
 
-/// The report of a sweep that has just ended or was interrupted; `name` is that of its folder.
+/// Creates the report of a sweep that has just ended or was interrupted; `name` is that of its folder.
 pub(super) fn of_outcome(
     name: &str,
     record: &SweepRecord,
@@ -47,7 +47,7 @@ pub(super) fn of_outcome(
     report(name, record, &standing, ranking)
 }
 
-/// How far a sweep has come.
+/// Describes the progress of a sweep.
 struct Standing {
     epochs: u64,
     seconds: f64,

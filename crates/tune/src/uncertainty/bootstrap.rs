@@ -23,7 +23,7 @@ const RESULT_BYTES: usize = 1 << 30;
 /// Memory for the members that are minimized together.
 const WORK_BYTES: usize = 1 << 28;
 
-/// How a parameter varies over the members.
+/// Variation of a parameter over the members.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Standard deviation.
@@ -39,7 +39,7 @@ pub struct Spread {
 pub struct Bootstrap {
     /// Members requested.
     pub members: usize,
-    /// Members that the spreads are computed from: those that drew any position.
+    /// Number of members that the spreads are computed from: those that drew any position.
     pub used: usize,
     /// Members among them that had not converged when the evaluation limit was reached.
     pub unfinished: usize,
@@ -52,7 +52,7 @@ pub struct Bootstrap {
     pub theta: Vec<Option<Spread>>,
 }
 
-/// The seeds of the members, all different.
+/// Returns the seeds of the members, all different.
 pub fn resample_seeds(seed: u64, members: usize) -> Vec<u32> {
     let first = xxh3_64_with_seed(b"bootstrap", seed) as u32;
     (0..members as u32).map(|member| first.wrapping_add(member)).collect()
@@ -93,8 +93,8 @@ pub enum BootstrapEvent {
 /// optima.
 ///
 /// # Errors
-/// [`Error::Usage`] from [`check_members`] or when the fit is inconsistent, [`Error::Interrupted`] when
-/// `cancel` is set, and those of the evaluator.
+/// [`Error::Usage`] from [`check_members`] or when the fit is inconsistent, [`Error::Interrupted`] when `cancel` is
+/// set, and errors of the evaluator.
 pub fn bootstrap(
     fit: &Fit<'_>,
     sandwich: &Sandwich,
@@ -169,7 +169,7 @@ pub fn bootstrap(
     Ok(Bootstrap { members, used, unfinished, evaluations, z, theta })
 }
 
-/// Losses and gradients with respect to z of resampled members, including regularization; with `shared`, all
+/// Computes losses and gradients with respect to z of resampled members, including regularization; with `shared`, all
 /// points are equal.
 fn evaluate(
     fit: &Fit<'_>,
@@ -191,7 +191,7 @@ fn evaluate(
     Ok(answer)
 }
 
-/// Standard deviation and percentiles of at least two values, which are sorted in place.
+/// Computes standard deviation and percentiles of at least two values, which are sorted in place.
 fn spread(values: &mut [f64]) -> Spread {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

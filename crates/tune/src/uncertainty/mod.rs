@@ -1,8 +1,8 @@
 //! The uncertainty of tuned parameters: sandwich standard errors and the bootstrap.
 //!
-//! Both take a [`Fit`], the end point of a run and what it was fitted to, and give results for every
-//! coordinate of z and every parameter of θ. Positions of one game share its result, so clusters are games,
-//! or single positions if the input had no games.
+//! Both take a [`Fit`], the end point of a run and its data, and give results for every coordinate of z and every
+//! parameter of θ. Positions of one game share its result, so clusters are games, or single positions if the input had
+//! no games.
 
 mod bootstrap;
 mod eigen;
@@ -35,7 +35,7 @@ pub const MAX_ERROR_CP: f64 = 10_000.0;
 /// gigabytes and their decomposition hours.
 pub const MAX_PARAMETERS: usize = 16_384;
 
-/// Maximum memory in bytes that [`sandwich()`] takes for this number of parameters (2 F) and positions.
+/// Returns the maximum memory in bytes that [`sandwich()`] takes for this number of parameters (2 F) and positions.
 pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
     // Up to seven matrices at a time, if the curvature is singular and there are bounds; a record, and an
     // index in the order of games, for each position.
@@ -43,12 +43,12 @@ pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
     7 * matrix + 40 * positions as u64
 }
 
-/// Whether a standard error in centipawns is meaningful.
+/// Returns true if a standard error in centipawns is meaningful.
 fn is_determined(error: f64) -> bool {
     error <= MAX_ERROR_CP // false for NaN
 }
 
-/// The end point of a run and what it was fitted to.
+/// The end point of a run, and its data.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {
     /// The positions.
@@ -63,14 +63,14 @@ pub struct Fit<'a> {
     pub prior: &'a [f64],
     /// Regularization weight λ.
     pub l2: f64,
-    /// Penalties beside it.
+    /// Additional penalties.
     pub penalties: &'a [Penalty],
     /// Loss and K; K is treated as known.
     pub objective: Objective,
 }
 
 impl Fit<'_> {
-    /// What is added to the loss of the positions.
+    /// Returns the regularization that is added to the loss of the positions.
     pub fn regularization(&self) -> Regularization {
         Regularization::new(self.prior, self.penalties)
     }
@@ -102,7 +102,7 @@ impl Fit<'_> {
     }
 }
 
-/// The coordinates that affect each θ, as a list of (coordinate, factor) per θ.
+/// Returns the coordinates that affect each θ, as a list of (coordinate, factor) per θ.
 fn rows_of(parameterization: &Parameterization) -> Vec<Vec<(usize, f64)>> {
     let moved = |row: Vec<(u32, f64)>| {
         let moved = row.into_iter().filter(|&(_, factor)| factor != 0.0);

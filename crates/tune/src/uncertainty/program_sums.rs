@@ -1,5 +1,5 @@
-//! The sums of [`Sums`] for evaluations with a program, whose scores are not linear: second derivatives have a part
-//! of their own, ℓ' ∇²s beside ℓ'' ∇s ∇sᵀ.
+//! The sums of [`Sums`] for evaluations with a program, whose scores are not linear: second derivatives have an
+//! additional part, ℓ' ∇²s besides ℓ'' ∇s ∇sᵀ.
 //!
 //! A score depends on few sums, so its second derivatives are a small matrix, found with dual numbers, between the
 //! entries of the row.
@@ -65,12 +65,12 @@ impl<'a> Row<'a> {
         (score + f64::from(offset), taper)
     }
 
-    /// ds by the parameter of an entry.
+    /// Returns ds by the parameter of an entry.
     fn slope(&self, entry: &Entry) -> f64 {
         entry.2 * self.slopes[entry.0 / 2][entry.0 % 2]
     }
 
-    /// Second derivatives of the score by the values of sums.
+    /// Computes second derivatives of the score by the values of sums.
     fn curvature(&self, taper: Taper, out: &mut [[f64; VALUES]; VALUES]) {
         let slots = self.program.slots();
         let mut slopes = [[Dual::default(); 2]; MAX_SLOTS];
@@ -92,7 +92,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// All sums of a fit.
+/// Computes all sums of a fit.
 pub(super) fn program_sums(fit: &Fit<'_>, program: &CompiledProgram) -> Sums {
     let size = 2 * program.features();
     let parts = &fit.layout.parts()[fit.parts.clone()];
@@ -111,7 +111,7 @@ pub(super) fn program_sums(fit: &Fit<'_>, program: &CompiledProgram) -> Sums {
         .expect("there is at least one stripe");
     let mut clusters = clusters(fit, program, &theta, all);
     let per_cp = x_per_cp(fit.objective.k);
-    // The parts of the second derivatives have been scaled apart.
+    // The parts of the second derivatives have been scaled separately.
     for matrix in [&mut gauss_newton, &mut hessian, &mut clusters.products] {
         mirror(matrix, size);
         matrix.iter_mut().for_each(|value| *value *= per_cp * per_cp);
@@ -122,7 +122,7 @@ pub(super) fn program_sums(fit: &Fit<'_>, program: &CompiledProgram) -> Sums {
     Sums { weight, gauss_newton, hessian, clusters }
 }
 
-/// Σ w and the lower triangles of Σ w h ∇s ∇sᵀ and Σ w (ℓ'' ∇s ∇sᵀ + ℓ' ∇²s / x per centipawn).
+/// Computes Σ w and the lower triangles of Σ w h ∇s ∇sᵀ and Σ w (ℓ'' ∇s ∇sᵀ + ℓ' ∇²s / x per centipawn).
 fn matrices(
     fit: &Fit<'_>,
     program: &CompiledProgram,
@@ -167,11 +167,11 @@ fn matrices(
     (total, out)
 }
 
-/// The sums over clusters: games, or positions if the input had no games.
+/// Computes the sums over clusters: games, or positions if the input had no games.
 fn clusters(fit: &Fit<'_>, program: &CompiledProgram, theta: &[f64], all: Range<usize>) -> Clusters {
     let layout = fit.layout;
     let size = 2 * program.features();
-    // Bucket and shape of each position; parts are made of whole ones.
+    // Bucket and shape of each position; parts consist of whole ones.
     let mut places: Vec<[u32; 2]> = Vec::with_capacity(all.len());
     for (index, bucket) in layout.buckets().iter().enumerate() {
         if all.contains(&bucket.positions.start) {

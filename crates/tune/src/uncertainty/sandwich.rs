@@ -7,11 +7,11 @@
 //!
 //! V = A⁻¹ M A⁻¹ with M = G/(G − 1) · Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ
 //!
-//! A consists of second derivatives. The Gauss–Newton matrix omits Σ w ℓ'(p) p'' x xᵀ, which has mean 0 only
-//! if the model's expected scores are right, and those of a table of piece values are not: on the sample with
-//! λ = 1e-4 its standard errors are up to 17 % too large, most where there are most positions, while the
-//! bootstrap agrees with second derivatives throughout. Away from a minimum, second derivatives may be
-//! negative; then the Gauss–Newton matrix is used instead.
+//! A consists of second derivatives. The Gauss–Newton matrix omits Σ w ℓ'(p) p'' x xᵀ, which has mean 0 only if the
+//! model's expected scores are correct, and those of a table of piece values are not: on the sample with λ = 1e-4 its
+//! standard errors are up to 17 % too large, most where there are most positions, while the bootstrap agrees with
+//! second derivatives throughout. Away from a minimum, second derivatives may be negative; then the Gauss–Newton matrix
+//! is used instead.
 //!
 //! (Huber 1967; White, "A heteroskedasticity-consistent covariance matrix estimator", 1980; clustered as in
 //! Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986).
@@ -31,16 +31,16 @@ use gputexel_optim::linalg::{View, dot, multiply};
 /// A matrix larger than this is not kept in case it is needed later.
 const SPARE_BYTES: usize = 1 << 26;
 
-/// Whether a coordinate of z has a standard error, or why not.
+/// Status of the standard error of a coordinate of z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorStatus {
-    /// It has one.
+    /// It has a standard error.
     Estimated,
-    /// No position has anything that it moves.
+    /// No position has an entry that it moves.
     Unsupported,
-    /// Positions have what it moves, but no score changes with it: a factor is at its limit, a `relu` below 0, or
-    /// the value is not used.
+    /// Positions have entries that it moves, but no score changes with it: a factor is at its limit, a `relu` below 0,
+    /// or the value is not used.
     Ineffective,
     /// Fewer than [`MIN_CLUSTERS`] games depend on it.
     Rare,
@@ -65,15 +65,15 @@ pub enum Curvature {
 /// The results of [`sandwich`].
 #[derive(Clone, Debug)]
 pub struct Sandwich {
-    /// Number of clusters G: games, or positions where the input had no games.
+    /// Number of clusters G: games, or positions if the input had no games.
     pub clusters: usize,
-    /// Whether clusters are games.
+    /// True if clusters are games.
     pub by_game: bool,
     /// The matrix used for A.
     pub curvature: Curvature,
     /// Number of clusters that affect each coordinate of z.
     pub support: Vec<u64>,
-    /// Whether each coordinate has a standard error, or why not.
+    /// Status of the standard error of each coordinate.
     pub standing: Vec<ErrorStatus>,
     /// Number of directions without effect on any position, such as a constant added to all king squares.
     pub undetermined: usize,
@@ -82,8 +82,8 @@ pub struct Sandwich {
     /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the
     /// standard error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<f64>>,
-    /// Share of what is known of each z that comes from the regularization and not from the games: the
-    /// diagonal of A⁻¹ P, where P is its part of A; `None` for coordinates without a standard error.
+    /// Share of the information about each z that comes from the regularization and not from the games: the diagonal of
+    /// A⁻¹ P, where P is its part of A; `None` for coordinates without a standard error.
     pub prior_share: Vec<Option<f64>>,
     /// Number of θ without a standard error only because it would be above that limit.
     pub not_determined: usize,
@@ -97,7 +97,7 @@ pub struct Sandwich {
     pub(super) steps: Vec<f64>,
 }
 
-/// Standard errors at the end of a run.
+/// Computes standard errors at the end of a run.
 ///
 /// # Errors
 /// [`Error::Usage`] when the fit is inconsistent (see [`Fit::validate`]) or has fewer than 10 clusters;
@@ -228,8 +228,8 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
 }
 
 impl Sandwich {
-    /// The pairs of coordinates with standard errors whose estimates are correlated most by the inverse of the
-    /// curvature, at most so many, the strongest first: their places in z and the correlation.
+    /// Returns the pairs of coordinates with standard errors whose estimates are correlated most by the inverse of the
+    /// curvature, at most `most`, the strongest first: their indices in z and the correlation.
     pub fn correlations(&self, most: usize) -> Vec<(usize, usize, f64)> {
         let size = self.standing.len();
         let known: Vec<usize> = (0..size)
@@ -247,7 +247,7 @@ impl Sandwich {
                     found.push((j, i, r.clamp(-1.0, 1.0)));
                 }
             }
-            // The list stays short, however many pairs there are.
+            // The list stays short, regardless of the number of pairs.
             if found.len() > 64 * most.max(size) {
                 found.sort_by(stronger);
                 found.truncate(most);
@@ -259,7 +259,7 @@ impl Sandwich {
     }
 }
 
-/// The diagonal of A⁻¹ P for the curvature P of the regularization.
+/// Computes the diagonal of A⁻¹ P for the curvature P of the regularization.
 fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) -> Vec<f64> {
     let size = fit.parameterization.dimension();
     if fit.l2 == 0.0 && !regularization.has_penalties() {
@@ -274,7 +274,8 @@ fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) 
     rows.map(|(inverse, curvature)| inverse.iter().zip(curvature).map(|(a, p)| a * p).sum()).collect()
 }
 
-/// Clusters that affect each z; if a coordinate affects several θ, those of the best supported one.
+/// Returns the number of clusters that affect each z; if a coordinate affects several θ, that of the best supported
+/// one.
 fn support(fit: &Fit<'_>, sums: &Sums) -> Vec<u64> {
     let mut support = vec![0; fit.parameterization.dimension()];
     for (row, &clusters) in rows_of(fit.parameterization).iter().zip(&sums.clusters.support) {
@@ -285,7 +286,7 @@ fn support(fit: &Fit<'_>, sums: &Sums) -> Vec<u64> {
     support
 }
 
-/// Whether any position has an entry of what each z moves.
+/// Returns true for each z that moves an entry of any position.
 fn occurring(fit: &Fit<'_>) -> Vec<bool> {
     let layout = fit.layout;
     let features = layout.features();
@@ -319,7 +320,7 @@ fn standing(space: &Space, z: &[f64], gradient: &[f64], support: &[u64], i: usiz
     }
 }
 
-/// Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ with respect to θ.
+/// Computes Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ with respect to θ.
 fn centred_products(sums: &mut Sums) -> Vec<f64> {
     let mut products = std::mem::take(&mut sums.clusters.products);
     let clusters = &sums.clusters;
@@ -365,7 +366,7 @@ impl<'a> Covariance<'a> {
     }
 }
 
-/// The sums of a fit, by the kind of its evaluation.
+/// Computes the sums of a fit, by the kind of its evaluation.
 fn sums_of(fit: &Fit<'_>) -> Sums {
     match fit.layout.program() {
         None => sums(fit),

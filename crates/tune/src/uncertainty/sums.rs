@@ -77,7 +77,7 @@ impl Clusters {
     }
 }
 
-/// Where a position's row is, and its gradient factor.
+/// Location of a position's row, and its gradient factor.
 #[derive(Clone, Copy, Default)]
 struct Position {
     start: u32,
@@ -98,7 +98,7 @@ struct Stripe {
     matrices: [Vec<f64>; 2],
 }
 
-/// All sums of a fit.
+/// Computes all sums of a fit.
 pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     let size = 2 * fit.layout.features();
     let parts = &fit.layout.parts()[fit.parts.clone()];
@@ -132,7 +132,7 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     Sums { weight, gauss_newton, hessian, clusters }
 }
 
-/// Maximum number of stripes holding `matrices` matrices each.
+/// Returns the maximum number of stripes holding `matrices` matrices each.
 pub(super) fn stripe_count(size: usize, matrices: usize) -> usize {
     (STRIPE_BYTES / (8 * matrices * size * size).max(1)).clamp(1, STRIPES)
 }
@@ -203,7 +203,7 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     out
 }
 
-/// The entries of a row with ascending ids, each id once.
+/// Collects the entries of a row with ascending ids, each id once.
 fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
     let start = position.start as usize;
     layout.merge_row(start..start + usize::from(position.length), usize::from(position.plus), out);
@@ -233,8 +233,8 @@ fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], matrices: &mu
     }
 }
 
-/// The sums over clusters: games, or positions if the input had no games. `first` is the layout's index of
-/// the first of `positions`.
+/// Computes the sums over clusters: games, or positions if the input had no games. `first` is the layout's index of the
+/// first of `positions`.
 fn cluster_sums(layout: &Layout, first: usize, positions: &[Position]) -> Clusters {
     let size = 2 * layout.features();
     // Positions grouped by game, in layout order within a game.
