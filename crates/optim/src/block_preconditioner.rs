@@ -6,19 +6,19 @@ use super::MatrixBlock;
 use super::linalg::Cholesky;
 use gputexel_io::{Error, Result};
 
-/// Smallest damping, relative to the diagonal: what f32 sums leave uncertain.
+/// Smallest damping, relative to the diagonal: the uncertainty of f32 sums.
 const MIN_DAMPING: f64 = 1e-6;
 
 /// The inverse of a matrix of blocks; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockPreconditioner {
-    /// The diagonal of the matrix, without damping; 0 for a coordinate that no position has.
+    /// The diagonal of the matrix, without damping; 0 for a coordinate that occurs in no position.
     pub diagonal: Vec<f64>,
     factors: Vec<(Vec<u32>, Cholesky)>,
 }
 
 impl BlockPreconditioner {
-    /// Factors the blocks of a matrix of `size` rows, after the damping is added, relative to the diagonal and its
+    /// Factors the blocks of a matrix of `size` rows, after adding the damping, relative to the diagonal and its
     /// largest entry.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl BlockPreconditioner {
         Ok(Self { diagonal, factors })
     }
 
-    /// The product of the inverse with a vector.
+    /// Returns the product of the inverse with a vector.
     pub(crate) fn solve(&self, vector: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; vector.len()];
         let solved: Vec<Vec<f64>> = self

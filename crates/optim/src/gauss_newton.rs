@@ -75,13 +75,13 @@ pub struct GaussNewton {
 }
 
 impl GaussNewton {
-    /// Whether the next evaluation replaces the matrix, so that the current one is no longer needed.
+    /// Returns true if the next evaluation replaces the matrix, so that the current one is no longer needed.
     pub fn needs_curvature(&self) -> bool {
         self.stage == Stage::Matrix
     }
 
-    /// The last matrix, the damping and the gradient at the accepted point, for a method that goes on from it;
-    /// `None` before there is a matrix. This one cannot go on afterwards.
+    /// Takes the last matrix, the damping and the gradient at the accepted point, for a method that continues from it;
+    /// `None` before there is a matrix. This optimizer cannot continue afterwards.
     pub fn take_model(&mut self) -> Option<(Vec<f64>, f64, Vec<f64>)> {
         let known = !self.matrix.is_empty();
         known.then(|| (std::mem::take(&mut self.matrix), self.damping.value, self.gradient.clone()))
@@ -180,7 +180,7 @@ impl GaussNewton {
     }
 }
 
-/// δ with A δ = −g by Cholesky decomposition; `None` if A is not positive definite.
+/// Solves A δ = −g for δ by Cholesky decomposition; `None` if A is not positive definite.
 fn solve(matrix: &dyn Fn(usize, usize) -> f64, gradient: &[f64]) -> Option<Vec<f64>> {
     let factor = Cholesky::new(gradient.len(), matrix)?;
     let mut step: Vec<f64> = gradient.iter().map(|slope| -slope).collect();
@@ -301,7 +301,7 @@ impl Optimizer for GaussNewton {
 mod tests {
     use super::*;
 
-    /// ½ (x − c)ᵀ A (x − c) with A = diag(1, 4) and a third coordinate without effect.
+    /// Computes ½ (x − c)ᵀ A (x − c) with A = diag(1, 4) and a third coordinate without effect.
     fn quadratic(x: &[f64]) -> Evaluations {
         let d = [x[0] - 3.0, x[1] + 1.0];
         Evaluations {

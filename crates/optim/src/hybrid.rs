@@ -1,9 +1,9 @@
 //! A few Gauss–Newton steps, then L-BFGS with the last matrix.
 //!
-//! Gauss–Newton needs a matrix for every step, which takes as long as several gradients, and dozens where scores are not
-//! linear. After its first steps the matrix hardly changes, so its Cholesky factor becomes the initial matrix of
-//! L-BFGS (Nocedal and Wright, "Numerical optimization", 2006, chapter 7), which learns from gradients alone what
-//! the matrix leaves out. Coordinates at a bound that the gradient pushes against rest; the others move along the
+//! Gauss–Newton needs a matrix for every step, which takes as long as several gradients, or dozens if scores are not
+//! linear. After its first steps the matrix hardly changes, so its Cholesky factor becomes the initial matrix of L-BFGS
+//! (Nocedal and Wright, "Numerical optimization", 2006, chapter 7), which learns the missing part of the matrix from
+//! gradients alone. Coordinates at a bound that the gradient pushes against are fixed; the others move along the
 //! projection of the direction onto the box.
 
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use gputexel_io::{Error, Result};
 /// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HybridSettings {
-    /// Those of the Gauss–Newton steps.
+    /// Settings of the Gauss–Newton steps.
     pub gauss_newton: GaussNewtonSettings,
     /// Number of Gauss–Newton steps, each with a matrix.
     pub matrices: u32,
@@ -31,7 +31,7 @@ impl Default for HybridSettings {
 }
 
 impl HybridSettings {
-    /// The settings for scores that are sums of parameters, or not: of sums, the matrix hardly changes after the
+    /// Returns the settings for linear or nonlinear scores: if scores are linear, the matrix hardly changes after the
     /// first steps.
     pub fn for_scores(linear: bool) -> Self {
         Self { matrices: if linear { 2 } else { 4 }, ..Self::default() }
@@ -40,9 +40,9 @@ impl HybridSettings {
 
 /// Number of pairs of steps and changes of the gradient that are kept.
 const PAIRS: usize = 20;
-/// A step must lower the loss by this fraction of what the slope at its start promises (Armijo).
+/// A step must lower the loss by this fraction of the decrease predicted by the slope at its start (Armijo).
 const SUFFICIENT: f64 = 1e-4;
-/// The end: a predicted gain below this fraction of the loss.
+/// Convergence: a predicted gain below this fraction of the loss.
 const ARRIVED: f64 = 1e-11;
 /// Fraction of the largest diagonal entry that is added to every diagonal entry.
 const RIDGE: f64 = 1e-10;
@@ -99,7 +99,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Descent {
-    /// Goes on from an accepted point.
+    /// Continues from an accepted point.
     fn new(space: &Space, matrix: Vec<f64>, damping: f64, best: Best, gradient: Vec<f64>) -> Result<Self> {
         let mut descent = Self {
             matrix,
@@ -119,7 +119,7 @@ impl Descent {
         Ok(descent)
     }
 
-    /// The coordinates that may move from the current point.
+    /// Returns the coordinates that may move from the current point.
     fn free(&self, space: &Space) -> Vec<bool> {
         let size = self.point.len();
         let free = |i: usize| {
@@ -130,7 +130,7 @@ impl Descent {
         (0..size).map(free).collect()
     }
 
-    /// The direction of L-BFGS from the current point.
+    /// Computes the direction of L-BFGS from the current point.
     fn set_out(&mut self, space: &Space) -> Result<()> {
         let free = self.free(space);
         if self.factor.as_ref().is_none_or(|(known, _)| *known != free) {
@@ -222,7 +222,7 @@ impl Descent {
     }
 }
 
-/// The factor of the damped matrix on the free coordinates.
+/// Factors the damped matrix on the free coordinates.
 fn factor(matrix: &[f64], damping: f64, free: &[bool]) -> Result<Cholesky> {
     let size = free.len();
     let places: Vec<usize> = (0..size).filter(|&i| free[i]).collect();
@@ -400,8 +400,8 @@ mod tests {
 
     const SIZE: usize = 3;
 
-    /// Residuals of a curved least-squares problem: Σ r², r = (10 (y − x²), 1 − x, z² / 4), with the last
-    /// coordinate beyond its minimum where it is bounded.
+    /// Residuals of a curved least-squares problem: Σ r², r = (10 (y − x²), 1 − x, z² / 4), with the last coordinate
+    /// beyond its minimum where it is bounded.
     fn curved(x: &[f64]) -> Evaluations {
         let residuals = [10.0 * (x[1] - x[0] * x[0]), 1.0 - x[0], 0.25 * x[2] * x[2] + 0.3 * x[2]];
         let rows = [[-20.0 * x[0], 10.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.5 * x[2] + 0.3]];
@@ -426,7 +426,7 @@ mod tests {
             assert_eq!(proposal, method.ask(), "asking twice gives the same");
             used += usize::from(proposal.curvature);
             gradients += usize::from(proposal.gradients);
-            // A restored run goes on alike.
+            // A restored run continues identically.
             let mut other = Hybrid::try_new(space, settings).unwrap();
             other.restore(method.save()).unwrap();
             let answer = curved(&proposal.parameters);

@@ -1,21 +1,21 @@
 //! Dense linear algebra in f64: products, Cholesky factors, linear systems.
 //!
 //! Matrices are row-major. Work is divided into tiles by the shapes of the matrices alone, so results have the same
-//! bits for any number of threads; different processors may round differently, because products use the instructions
-//! they find.
+//! bits for any number of threads; different processors may round differently, because products use the available
+//! instructions.
 
 use rayon::prelude::*;
 
-/// Rows of a tile, the unit of parallel work.
+/// Number of rows in a tile, the unit of parallel work.
 const TILE: usize = 128;
-/// Columns that are factored at a time.
+/// Number of columns that are factored at a time.
 const BLOCK: usize = 128;
-/// Rows of a triangle that are solved one after another.
+/// Number of rows of a triangle that are solved one after another.
 const SMALL: usize = 16;
-/// Multiplications from which a product is divided among threads.
+/// Minimum number of multiplications for dividing a product among threads.
 const LARGE: usize = 1 << 20;
 
-/// A matrix that is read, with any strides.
+/// A read-only matrix, with any strides.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     values: &'a [f64],
@@ -26,7 +26,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A row-major matrix.
+    /// Views a row-major matrix.
     ///
     /// # Panics
     /// If the number of values is not `rows` × `columns`.
@@ -35,12 +35,12 @@ impl<'a> View<'a> {
         Self::strided(values, rows, columns, columns)
     }
 
-    /// A part of a row-major matrix; the first value is the part's first.
+    /// Views a part of a row-major matrix; the first value is the part's first.
     fn strided(values: &'a [f64], rows: usize, columns: usize, row_stride: usize) -> Self {
         Self { values, rows, columns, row_stride, column_stride: 1 }
     }
 
-    /// The transpose.
+    /// Returns the transpose.
     #[must_use]
     pub fn transpose(self) -> Self {
         Self {
@@ -52,13 +52,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The rows from `first`, at most `count`.
+    /// Returns the rows from `first`, at most `count`.
     fn rows(self, first: usize, count: usize) -> Self {
         let values = &self.values[(first * self.row_stride).min(self.values.len())..];
         Self { values, rows: count.min(self.rows - first), ..self }
     }
 
-    /// True if every entry is among the values.
+    /// Returns true if every entry is among the values.
     fn is_valid(&self) -> bool {
         let last = |count: usize, stride: usize| (count - 1).checked_mul(stride);
         let end = || last(self.rows, self.row_stride)?.checked_add(last(self.columns, self.column_stride)?);
@@ -66,7 +66,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// C ← factor · A B + keep · C on the calling thread, where the rows of C start `stride` values apart.
+/// Computes C ← factor · A B + keep · C on the calling thread, where the rows of C start `stride` values apart.
 fn dgemm(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64], stride: usize) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     if m == 0 || n == 0 {
@@ -90,7 +90,7 @@ fn for_tiles(large: bool, c: &mut [f64], stride: usize, work: impl Fn(usize, &mu
     }
 }
 
-/// C ← factor · A B + keep · C.
+/// Computes C ← factor · A B + keep · C.
 ///
 /// # Panics
 /// If shapes do not match.
@@ -101,8 +101,8 @@ pub fn multiply(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64])
     for_tiles(large, c, stride, |first, c| dgemm(factor, a.rows(first, TILE), b, keep, c, stride));
 }
 
-/// C ← C + factor · A Aᵀ on and below the diagonal; values above it are undefined afterwards. The rows of C start
-/// `stride` values apart.
+/// Computes C ← C + factor · A Aᵀ on and below the diagonal; values above it are undefined afterwards. The rows of C
+/// start `stride` values apart.
 ///
 /// # Panics
 /// If shapes do not match.
@@ -114,7 +114,7 @@ pub fn add_square(factor: f64, a: View<'_>, c: &mut [f64], stride: usize) {
     });
 }
 
-/// Copies what is below the diagonal of a matrix of `size` rows above it.
+/// Copies the part below the diagonal of a matrix of `size` rows above it.
 pub fn mirror(matrix: &mut [f64], size: usize) {
     for i in 0..size {
         for j in i + 1..size {
@@ -123,8 +123,8 @@ pub fn mirror(matrix: &mut [f64], size: usize) {
     }
 }
 
-/// The solution of a system with a matrix of any kind, by elimination with row pivots; numbers that are not finite if
-/// it is singular.
+/// Solves a system with an arbitrary matrix, by elimination with row pivots; the result is not finite if it is
+/// singular.
 pub fn solve_general(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
     let n = right.len();
     for k in 0..n {
@@ -146,7 +146,7 @@ pub fn solve_general(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
     right
 }
 
-/// The dot product, in an order that processors can vectorize.
+/// Computes the dot product, in an order that processors can vectorize.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];
@@ -156,7 +156,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + a.1.iter().zip(b.1).map(|(a, b)| a * b).sum::<f64>()
 }
 
-/// row ← row + factor · other.
+/// Computes row ← row + factor · other.
 pub fn add_scaled(row: &mut [f64], factor: f64, other: &[f64]) {
     row.iter_mut().zip(other).for_each(|(row, other)| *row += factor * other);
 }
@@ -165,13 +165,13 @@ pub fn add_scaled(row: &mut [f64], factor: f64, other: &[f64]) {
 #[derive(Clone, Debug)]
 pub struct Cholesky {
     size: usize,
-    /// L on and below the diagonal, anything above it.
+    /// L on and below the diagonal; values above it are arbitrary.
     lower: Vec<f64>,
 }
 
 impl Cholesky {
-    /// Factors the matrix with the given entries (i, j), of which only those with j ≤ i are asked for; `None` if a
-    /// pivot is not positive or not finite.
+    /// Factors the matrix with the given entries (i, j), of which only those with j ≤ i are used; `None` if a pivot is
+    /// not positive or not finite.
     pub fn new(size: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Self> {
         let mut lower = vec![0.0; size * size];
         for (i, row) in lower.chunks_exact_mut(size.max(1)).enumerate() {
@@ -185,7 +185,7 @@ impl Cholesky {
             let triangle = &mut above[first * size + first..];
             factor_small(triangle, width, size)?;
             let triangle = &*triangle;
-            // The rows of L below the triangle, then what they leave of the matrix.
+            // The rows of L below the triangle, then the remaining matrix.
             let rows = size - next;
             let large = rows > TILE && rows * rows * width >= LARGE;
             panel.resize(rows * width, 0.0);
@@ -238,7 +238,7 @@ impl Cholesky {
         backward(&self.lower, self.size, right, self.size, columns, None);
     }
 
-    /// The inverse of the matrix.
+    /// Returns the inverse of the matrix.
     pub fn inverse(&self) -> Vec<f64> {
         let size = self.size;
         let mut inverse = vec![0.0; size * size];
@@ -267,8 +267,8 @@ fn factor_small(matrix: &mut [f64], size: usize, stride: usize) -> Option<()> {
     Some(())
 }
 
-/// X ← L⁻¹ X, where L has `n` rows, `stride` values apart. If X is the lower triangle of a square matrix, `within` is
-/// the column of the triangle's first entry in it, and values far above the diagonal are left alone.
+/// Computes X ← L⁻¹ X, where L has `n` rows, `stride` values apart. If X is the lower triangle of a square matrix,
+/// `within` is the column of the triangle's first entry in it, and values far above the diagonal are left alone.
 fn forward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, within: Option<usize>) {
     let width = |rows: usize| within.map_or(columns, |first| first + rows);
     if n <= SMALL {
@@ -289,7 +289,7 @@ fn forward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, wi
     forward(rest, stride, bottom, n - half, columns, within.map(|first| first + half));
 }
 
-/// X ← L⁻ᵀ X, otherwise as [`forward`].
+/// Computes X ← L⁻ᵀ X, otherwise as [`forward`].
 fn backward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, within: Option<usize>) {
     let width = |rows: usize| within.map_or(columns, |first| first + rows);
     if n <= SMALL {
@@ -310,7 +310,7 @@ fn backward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, w
     backward(l, stride, top, half, columns, within);
 }
 
-/// C ← C − A B, where the rows of C start `stride` values apart.
+/// Computes C ← C − A B, where the rows of C start `stride` values apart.
 ///
 /// # Panics
 /// If shapes do not match.
@@ -331,7 +331,7 @@ mod tests {
         (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
     }
 
-    /// A B by plain loops.
+    /// Computes A B by plain loops.
     fn naive(a: &[f64], b: &[f64], rows: usize, columns: usize) -> Vec<f64> {
         let inner = a.len() / rows;
         let entry = |i: usize, j: usize| (0..inner).map(|k| a[i * inner + k] * b[k * columns + j]).sum();
@@ -342,7 +342,7 @@ mod tests {
         (0..a.len()).map(|at| a[at % (a.len() / columns) * columns + at / (a.len() / columns)]).collect()
     }
 
-    /// M Mᵀ / n + I.
+    /// Computes M Mᵀ / n + I.
     fn definite(n: usize) -> Vec<f64> {
         let m = random(n * n, n as u64);
         let mut matrix = naive(&m, &transposed(&m, n), n, n);

@@ -22,8 +22,8 @@ pub const QUASI_NEWTON_PAIRS: usize = 10;
 /// A member has converged when the gain predicted by its model falls to this fraction of the first
 /// prediction: its distance to the minimum is then a thousandth of the initial distance.
 const ARRIVED: f64 = 1e-6;
-/// Predictions that fall at least this fast from step to step are trusted to go on falling like that: the last
-/// step is then taken unseen.
+/// Predictions that fall at least this fast from step to step are trusted to continue falling like that: the last step
+/// is then taken without evaluating it.
 const STEADY: f64 = 0.1;
 /// Maximum upward slope at the end of a step, as a fraction of the downward slope at its start.
 const UPWARD: f64 = 0.9;
@@ -75,8 +75,7 @@ pub enum SharedModel<'a> {
     Curvature(&'a [f64]),
 }
 
-/// Minimizes one function per member, with an ask/tell interface of its own, because it always needs
-/// gradients.
+/// Minimizes one function per member, with a separate ask/tell interface, because it always needs gradients.
 #[derive(Clone, Debug)]
 pub struct QuasiNewton<'a> {
     model: SharedModel<'a>,
@@ -113,18 +112,18 @@ impl<'a> QuasiNewton<'a> {
         Self { model, space, members: vec![member; members] }
     }
 
-    /// Members that have not converged yet, ascending.
+    /// Returns the members that have not converged yet, ascending.
     pub fn running(&self) -> Vec<usize> {
         (0..self.members.len()).filter(|&m| self.members[m].arrival == MemberStatus::Running).collect()
     }
 
-    /// The points to evaluate, one for each running member, concatenated.
+    /// Returns the points to evaluate, one for each running member, concatenated.
     pub fn ask(&self) -> Vec<f64> {
         let running = self.members.iter().filter(|member| member.arrival == MemberStatus::Running);
         running.flat_map(|member| member.trial.iter().copied()).collect()
     }
 
-    /// The answer to [`ask`](Self::ask): losses and gradients of the running members.
+    /// Receives the answer to [`ask`](Self::ask): losses and gradients of the running members.
     ///
     /// # Panics
     /// If the lengths do not match those of `ask`.
@@ -170,12 +169,12 @@ impl<'a> QuasiNewton<'a> {
         });
     }
 
-    /// The current point of a member.
+    /// Returns the current point of a member.
     pub fn point(&self, member: usize) -> &[f64] {
         &self.members[member].point
     }
 
-    /// The state of a member.
+    /// Returns the state of a member.
     pub fn arrival(&self, member: usize) -> MemberStatus {
         self.members[member].arrival
     }
@@ -186,8 +185,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Member {
-    /// Processes the result of a trial: true if the trial became the point, false if the step was shortened
-    /// or the member is lost.
+    /// Processes the result of a trial; returns true if the trial became the point, false if the step was shortened or
+    /// the member is lost.
     fn take(&mut self, space: &Space, loss: f64, gradient: &[f64]) -> bool {
         let finite = loss.is_finite() && gradient.iter().all(|g| g.is_finite());
         if self.loss == f64::INFINITY {
@@ -226,7 +225,8 @@ impl Member {
         true
     }
 
-    /// First loop of L-BFGS, before the initial matrix: the vector to multiply, and the factor of each pair.
+    /// Runs the first loop of L-BFGS, before the initial matrix; returns the vector to multiply, and the factor of each
+    /// pair.
     fn first_loop(&self) -> (Vec<f64>, Vec<f64>) {
         let mut vector = self.gradient.clone();
         let mut alphas = vec![0.0; self.pairs.len()];
@@ -237,7 +237,7 @@ impl Member {
         (vector, alphas)
     }
 
-    /// Second loop of L-BFGS, after the initial matrix: the direction.
+    /// Runs the second loop of L-BFGS, after the initial matrix, which gives the direction.
     fn second_loop(&mut self, space: &Space, mut vector: Vec<f64>, alphas: &[f64]) {
         for (alpha, pair) in alphas.iter().zip(&self.pairs) {
             let beta = dot(&pair.change, &vector) / pair.product;
@@ -247,14 +247,14 @@ impl Member {
         self.set_out(space, vector);
     }
 
-    /// The minimum of the member's model in the box: the shared curvature, updated by the pairs (BFGS), on
-    /// the coordinates that have any curvature. No step if rounding has spoiled the model.
+    /// Returns the step to the minimum of the member's model in the box: the shared curvature, updated by the pairs
+    /// (BFGS), on the coordinates that have any curvature. Returns no step if rounding has spoiled the model.
     fn step_in_box(&self, space: &Space, curvature: &[f64]) -> Vec<f64> {
         let size = self.point.len();
         let moving: Vec<usize> = (0..size).filter(|&i| curvature[i * size + i] > 0.0).collect();
         let pick = |vector: &[f64]| -> Vec<f64> { moving.iter().map(|&i| vector[i]).collect() };
         let n = moving.len();
-        // Scaled to a unit diagonal, so that coordinates of any magnitude are treated alike.
+        // Scaled to a unit diagonal, so that coordinates of any magnitude are treated equally.
         let scale: Vec<f64> = moving.iter().map(|&i| curvature[i * size + i].sqrt().recip()).collect();
         let scaled = |vector: Vec<f64>, by: &dyn Fn(f64) -> f64| -> Vec<f64> {
             vector.iter().zip(&scale).map(|(v, &s)| v * by(s)).collect()
@@ -328,7 +328,7 @@ impl Member {
 mod tests {
     use super::*;
 
-    /// ½ Σ a (x − c)² + ¼ (x₀ − c₀)⁴ with its gradient.
+    /// Computes ½ Σ a (x − c)² + ¼ (x₀ − c₀)⁴ with its gradient.
     fn function(curvature: &[f64], center: &[f64], x: &[f64]) -> (f64, Vec<f64>) {
         let d: Vec<f64> = x.iter().zip(center).map(|(x, c)| x - c).collect();
         let value = 0.5 * d.iter().zip(curvature).map(|(d, a)| a * d * d).sum::<f64>() + 0.25 * d[0].powi(4);

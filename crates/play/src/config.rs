@@ -135,7 +135,7 @@ impl MatchConfig {
         Ok(())
     }
 
-    /// Refuses to resume where the file of games holds something else by now.
+    /// Refuses to resume if the file of games now has other contents.
     ///
     /// # Errors
     /// [`Error::Input`], [`Error::Io`].

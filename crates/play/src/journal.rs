@@ -21,7 +21,7 @@ pub const JOURNAL: &str = "match.jsonl";
 /// The journal, with a line for each finished pair.
 pub const LOG: LogFile = LogFile { name: JOURNAL, what: "match" };
 
-/// The pair of a line, if it has a result.
+/// Returns the pair of a line, if it has a result.
 fn checked(folder: &Path, line: LogLine, pair: PairSummary) -> Result<PairSummary> {
     match pair.is_valid() {
         true => Ok(pair),
@@ -38,16 +38,15 @@ pub fn read_pairs<T: DeserializeOwned>(folder: &Path, mut each: impl FnMut(PairS
     LOG.read(folder, |_| Ok(()), |line, pair| checked(folder, line, pair).map(&mut each))
 }
 
-/// The journal, its configuration, and the pairs that are finished.
+/// The journal, its configuration, and the finished pairs.
 pub type Opened<T> = (RunLog<PairSummary>, T, BTreeMap<u64, PairSummary>);
 
 /// Opens a journal to continue it.
 ///
-/// A last line that was cut off is taken away, and its pair has to be played again. Of lines
-/// with the same pair, the first counts.
+/// A truncated last line is removed, and its pair must be played again. Of several lines for a pair, the first counts.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Input`] when it is none or is damaged.
+/// [`Error::Io`], or [`Error::Input`] when it is not a journal or is damaged.
 pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
     let mut pairs = BTreeMap::new();
     let each = |line, pair| {

@@ -59,11 +59,11 @@ struct Place {
 }
 
 impl<'a> Match<'a> {
-    /// Opens the folder of a match that was interrupted, or is to be made longer.
+    /// Opens the folder of a match that was interrupted, or should be made longer.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged, or its file of games holds
-    /// something else; [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged, or its file of games has other
+    /// contents; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn resume(folder: impl AsRef<Path>) -> Result<ResumeBuilder<'a>> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
         let (journal, config, done) = journal::open::<MatchConfig>(folder.lock()?)?;

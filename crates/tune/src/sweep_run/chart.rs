@@ -1,4 +1,4 @@
-//! The picture of a grid: a curve where one number is varied, else a heat map.
+//! Plot of a grid: a curve if one number is varied, else a heat map.
 
 use crate::sweep::{Axis, Ranking, SweepConfig};
 use gputexel_io::Result;

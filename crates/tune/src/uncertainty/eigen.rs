@@ -9,24 +9,24 @@ use rayon::prelude::*;
 
 /// Minimum number of rows that a thread multiplies at a time.
 const ROWS: usize = 64;
-/// Reflections whose effect on the matrix is subtracted together.
+/// Number of reflections whose effect on the matrix is subtracted together.
 const PANEL: usize = 32;
-/// Eigenvectors that are computed together.
+/// Number of eigenvectors that are computed together.
 const STRIPE: usize = 32;
 /// Maximum number of QL steps for an eigenvalue.
 const STEPS: usize = 60;
 
 /// An eigendecomposition.
 pub(super) struct Eigen {
-    /// Eigenvalues, in no order.
+    /// Eigenvalues, in no particular order.
     pub values: Vec<f64>,
-    /// Row k holds, behind the diagonal, the vector u of the reflection I − u uᵀ / `halves[k]`.
+    /// Row k holds, after the diagonal, the vector u of the reflection I − u uᵀ / `halves[k]`.
     reflections: Vec<f64>,
     /// uᵀ u / 2 of each reflection; 0 for none.
     halves: Vec<f64>,
     /// Cosine and sine of each rotation.
     rotations: Vec<(f64, f64)>,
-    /// Row behind the first rotation of each QL step and number of its rotations, which go upward.
+    /// Row after the first rotation of each QL step and number of its rotations, which go upward.
     steps: Vec<(usize, usize)>,
 }
 
@@ -92,7 +92,7 @@ impl Eigen {
         Some(eigen)
     }
 
-    /// QL steps on the tridiagonal matrix with `values` on the diagonal and `beside` next to it.
+    /// Applies QL steps to the tridiagonal matrix with `values` on the diagonal and `beside` next to it.
     fn diagonalize(&mut self, mut beside: Vec<f64>) -> Option<()> {
         let (values, size) = (&mut self.values, beside.len());
         let largest = values.iter().chain(&beside).fold(0.0, |largest: f64, value| largest.max(value.abs()));
@@ -139,13 +139,13 @@ impl Eigen {
         Some(())
     }
 
-    /// Orthonormal eigenvectors of the values at these places, one after another.
+    /// Returns orthonormal eigenvectors of the values at these indices, one after another.
     pub(super) fn vectors(&self, places: &[usize]) -> Vec<f64> {
         let stripes: Vec<Vec<f64>> = places.par_chunks(STRIPE).map(|places| self.stripe(places)).collect();
         stripes.concat()
     }
 
-    /// The unit vectors of some places, turned by all rotations and reflections, the last first.
+    /// Transforms the unit vectors at some indices by all rotations and reflections, the last first.
     fn stripe(&self, places: &[usize]) -> Vec<f64> {
         let (size, width) = (self.values.len(), places.len());
         let mut x = vec![0.0; size * width];

@@ -1,11 +1,12 @@
 //! The inverse of a curvature matrix on the directions determined by the data.
 //!
-//! Some directions have no curvature: a constant added to all king squares changes no score. The matrix is
-//! scaled to a diagonal of about one, so that rare features are not mistaken for such directions, and
-//! inverted on the eigenvectors whose eigenvalue is not negligible (the Moore–Penrose inverse of the scaled
-//! matrix): the directions left out get the largest eigenvalue, and what the inverse has of it is subtracted; if no
-//! eigenvalue can be negligible, a Cholesky factorization suffices. Along a direction without curvature this preserves the
-//! curvature-weighted mean of its parameters. Damping relative to the diagonal does the same, so the inverse belongs to the solution that Gauss–Newton finds.
+//! Some directions have no curvature: a constant added to all king squares changes no score. The matrix is scaled to a
+//! diagonal of about one, so that rare features are not mistaken for such directions, and inverted on the eigenvectors
+//! whose eigenvalue is not negligible (the Moore–Penrose inverse of the scaled matrix): the other directions get the
+//! largest eigenvalue, and their part of the inverse is subtracted; if no eigenvalue can be negligible, a Cholesky
+//! factorization suffices. Along a direction without curvature this preserves the curvature-weighted mean of its
+//! parameters. Damping relative to the diagonal does the same, so the inverse belongs to the solution that Gauss–Newton
+//! finds.
 
 use super::eigen::Eigen;
 use gputexel_io::{Error, Result};
@@ -72,9 +73,9 @@ pub(super) fn invert(
     Ok(inverse)
 }
 
-/// A positive definite curvature matrix for taking steps: the given one on the rows and columns `free` and 0
-/// elsewhere; directions of negligible or negative curvature get the largest curvature (relative to `scale`)
-/// instead, so that no step runs off along them.
+/// Returns a positive definite curvature matrix for taking steps: the given one on the rows and columns `free` and 0
+/// elsewhere; directions of negligible or negative curvature get the largest curvature (relative to `scale`) instead,
+/// so that no step runs off along them.
 ///
 /// # Errors
 /// As [`invert`].
@@ -98,7 +99,7 @@ pub(super) fn positive(
     Ok(out)
 }
 
-/// The inverse of a matrix whose eigenvalues are all far above [`NEGLIGIBLE`], without an eigendecomposition,
+/// Returns the inverse of a matrix whose eigenvalues are all far above [`NEGLIGIBLE`], without an eigendecomposition,
 /// which takes many times as long; `None` if that cannot be guaranteed.
 fn definite(matrix: Vec<f64>, n: usize) -> Option<Vec<f64>> {
     let trace = |matrix: &[f64]| matrix.iter().step_by(n + 1).sum::<f64>();
@@ -110,11 +111,11 @@ fn definite(matrix: Vec<f64>, n: usize) -> Option<Vec<f64>> {
     (NEGLIGIBLE * largest * trace(&inverse) < 1.0).then_some(inverse)
 }
 
-/// A matrix in which directions of negligible or negative curvature have the largest curvature instead.
+/// A matrix in which directions of negligible or negative curvature get the largest curvature instead.
 struct Lifted {
     /// Symmetric, row-major; 0 if no eigenvalue is positive.
     matrix: Vec<f64>,
-    /// The eigenvectors of those directions, one after another.
+    /// The eigenvectors of those directions, concatenated.
     left_out: Vec<f64>,
     /// Their eigenvalues.
     values: Vec<f64>,
@@ -146,7 +147,7 @@ fn failed() -> Error {
     Error::Numeric("standard errors: the curvature is not finite".to_string())
 }
 
-/// The submatrix of the rows and columns `free`, scaled.
+/// Returns the submatrix of the rows and columns `free`, scaled.
 fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Vec<f64>> {
     if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
         return Err(failed());

@@ -209,7 +209,7 @@ impl Relabel for Labels<'_> {
     }
 }
 
-/// The advice where another rescoring has begun.
+/// Returns advice for a folder in which another rescoring has begun.
 fn begin_again() -> Advice {
     let advice = Advice::default().text("give the same as then, or start again with ").setting("force", "");
     advice.text(" instead of ").setting("resume", "")
@@ -255,7 +255,7 @@ fn converted_again(
     Ok(ConversionReport { output: output.display().to_string(), ..report })
 }
 
-/// Scores that earlier processes found, and the journal of all, in a folder of its own.
+/// Scores of earlier processes, and the journal of all scores, in a separate folder.
 struct ScoreMemory {
     folder: RunFolder,
     journal: RunLog<StoredBlock>,
