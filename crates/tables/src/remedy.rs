@@ -1,19 +1,19 @@
-//! What would mend refusals, for programs that offer their users a way out.
+//! Remedies of errors, for programs that offer their users a way out.
 
-/// What would mend an error of this crate: see [`gputexel_files::Error::remedy`].
+/// Remedy of an error of this crate: see [`gputexel_files::Error::remedy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Trust in what the markers say: `trust` of [`TablesOptions`](crate::sources::TablesOptions) and of
+    /// Trust in the markers: `trust` of [`TablesOptions`](crate::sources::TablesOptions) and of
     /// [`ArrayCheck`](crate::ArrayCheck).
     Trust,
-    /// Values that the sources hold now, given to [`KnownValues::find`](crate::sources::KnownValues::find); or
-    /// trust in the markers.
+    /// Values that the sources hold now, passed to [`KnownValues::find`](crate::sources::KnownValues::find), or trust
+    /// in the markers.
     GiveStart,
-    /// A look at the names that markers may have: [`TableValues::names`](crate::sources::TableValues::names).
+    /// The names that markers may have: [`TableValues::names`](crate::sources::TableValues::names).
     ListNames,
-    /// [`Like::File`](crate::Like), which lends what an export lacks.
+    /// [`Like::File`](crate::Like), which supplies values that an export lacks.
     LendValues,
-    /// [`Like::File`](crate::Like), which knows the names.
+    /// [`Like::File`](crate::Like), which has the names.
     Like,
     /// Another [`Like`](crate::Like), or none.
     OtherLike,
