@@ -1,8 +1,8 @@
-//! Devices on trial: whether a GPU computes what it should, and how fast it and the CPU are.
+//! Checks whether a GPU computes correctly, and measures the speed of it and of the CPU.
 //!
-//! [`Checker`] compares every kernel variant with f64; [`vet`] does so briefly when a device is first used, and
-//! remembers the result. Evaluators and the simulator know nothing of this: whoever opens a backend hands them
-//! [`vet`], or opens it by [`open`]. [`mod@bench`] measures throughput.
+//! [`Checker`] compares every kernel variant with f64. [`vet`] does so briefly when a device is first used, and
+//! remembers the result. Evaluators and the simulator do not depend on this: callers that open a backend pass [`vet`],
+//! or open it by [`open`]. [`mod@bench`] measures throughput.
 
 pub mod bench;
 pub mod check;

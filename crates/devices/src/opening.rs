@@ -1,4 +1,4 @@
-//! Backends whose devices compute what they should.
+//! Backends whose devices compute correctly.
 
 use gputexel_evaluator::Backend;
 use gputexel_evaluator::divided::{DeviceList, ListedDevice};

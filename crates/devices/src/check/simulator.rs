@@ -1,4 +1,4 @@
-//! The simulator of SPSA against the CPU's, which draws the same random bits.
+//! The simulator of SPSA against that of the CPU, which draws the same random bits.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,14 +10,14 @@ use gputexel_spsa::simulator::{simulate, simulate_on_gpu, trial_scenario};
 use super::{Findings, Group, Measured, repeated};
 use crate::positions::Sample;
 
-/// Bound on the error of values relative to their range, as long as all games end alike.
+/// Bound on the error of values relative to their range, as long as all games have the same results.
 const BOUND: f64 = 2e-5;
 
-/// Repeats in which a game may end differently, because its random number fell between the roundings of both sides:
-/// one in some thousand games does.
+/// Number of repeats in which a game may have another result because its random number fell between the roundings of
+/// both sides: one in some thousand games does.
 const MAX_OTHER_GAMES: usize = 2;
 
-/// Values range over this.
+/// Range of values.
 const RANGE: f64 = 200.0;
 
 pub(super) fn check(context: &GpuContext, _sample: &Sample, findings: &mut Findings) -> Result<()> {
@@ -41,7 +41,7 @@ pub(super) fn check(context: &GpuContext, _sample: &Sample, findings: &mut Findi
                 )
             };
             let mut errors: Vec<f64> = cpu.values.iter().zip(&gpu.values).map(of_repeat).collect();
-            // Repeats that are missing are wrong.
+            // Missing repeats are wrong.
             errors.resize(cpu.values.len(), f64::INFINITY);
             errors.sort_by(f64::total_cmp);
             let error = errors.iter().rev().nth(MAX_OTHER_GAMES).copied().unwrap_or(f64::INFINITY);
