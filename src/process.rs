@@ -2,7 +2,7 @@
 
 /// Has large arrays go to files where memory is limited.
 #[global_allocator]
-static ALLOCATOR: gputexel_paging::PagingAllocator = gputexel_paging::PagingAllocator;
+static ALLOCATOR: gputexel_io::paging::PagingAllocator = gputexel_io::paging::PagingAllocator;
 
 /// To be called first.
 pub fn prepare() {

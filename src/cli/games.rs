@@ -5,7 +5,7 @@ use std::time::Duration;
 use gputexel::matches::client::Setting;
 use gputexel::matches::{Adjudication, DrawRule, Side, TimeControl, WinRule, deadline_from_seconds};
 use gputexel::run_folder::RunFolder;
-use gputexel::{Error, Recorded, Result};
+use gputexel::{Error, Result};
 
 use super::context::Context;
 
@@ -18,14 +18,6 @@ pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) 
         for warning in warnings {
             note!("gputexel: {}", gputexel::printable(warning));
         }
-    }
-}
-
-/// Says which programs are run and which files are written that nobody has named but the record in a folder, before they
-/// are: a folder may have come from somebody else.
-pub fn say_recorded(recorded: &Recorded) {
-    if let Some(words) = recorded.words() {
-        note!("gputexel: {words}");
     }
 }
 

@@ -19,7 +19,7 @@ use super::pgn::is_tag_pair;
 use super::scale::ResultScale;
 use super::text::{Places, PointOfView, TextFormat, parse_labeled, significant_lines};
 use super::unsupported::{instead_of_result, is_json, is_plain};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
 pub use super::evidence::DETECTION_LINES;
 

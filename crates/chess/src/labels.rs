@@ -9,7 +9,7 @@ use super::epd::{is_no_score, operations};
 use super::number::parse_number;
 pub use super::outcome::{Outcome, Word};
 use super::scale::ResultScale;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Syntax of the result after a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

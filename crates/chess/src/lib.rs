@@ -14,6 +14,7 @@ pub mod evaluation;
 mod evidence;
 pub mod fen;
 mod fields;
+pub mod formats;
 mod header;
 pub mod labels;
 mod number;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, ByRole, Role};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Phase units per piece and their maximum, which corresponds to φ = 1 (all pieces on the board).
 ///

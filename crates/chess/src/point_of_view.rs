@@ -23,11 +23,11 @@ impl PointOfView {
 }
 
 impl std::str::FromStr for PointOfView {
-    type Err = gputexel_files::Error;
+    type Err = gputexel_io::Error;
 
-    fn from_str(text: &str) -> gputexel_files::Result<Self> {
+    fn from_str(text: &str) -> gputexel_io::Result<Self> {
         [Self::White, Self::Stm].into_iter().find(|view| view.name() == text).ok_or_else(|| {
-            gputexel_files::Error::Usage(format!("point of view '{text}': expected white or stm"))
+            gputexel_io::Error::Usage(format!("point of view '{text}': expected white or stm"))
         })
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::number::parse_number;
 use super::outcome::{Outcome, Word};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
 /// Meaning of words for results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

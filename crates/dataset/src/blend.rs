@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Dataset;
 use crate::loss::{GivenScale, expected_score};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Mixture of results and search scores in targets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Coefficients of rows in memory, in the same precision as on disk.
 
-use gputexel_paging::portions;
+use gputexel_io::paging::portions;
 use half::f16;
 
 /// Coefficients parallel to the feature ids of a dataset.

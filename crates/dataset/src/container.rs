@@ -11,9 +11,9 @@ use super::coefficients::Coefficients;
 use super::shards::shards;
 use super::stored::{ChecksumState, Stored};
 use super::{Dataset, Metadata};
-use gputexel_files::{Error, Result};
+use gputexel_io::paging::portions;
+use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
-use gputexel_paging::portions;
 
 /// Tensor names. All are one-dimensional.
 pub(super) mod names {

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A seeded partition of the games. Positions of one game are always in the same fold; if the input had no
 /// games, positions are distributed individually.

@@ -19,7 +19,7 @@ pub use self::sections::MOST_SECTIONS;
 use self::sections::Sections;
 use super::Dataset;
 use crate::loss;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
 /// A training batch or the held-out set.
@@ -77,38 +77,38 @@ impl Shape {
 /// similar functions). Everything else is read-only:
 ///
 /// ```
-/// fn largest(layout: &gputexel_dataset::Layout) -> (Option<&u16>, usize) {
+/// fn largest(layout: &crate::Layout) -> (Option<&u16>, usize) {
 ///     (layout.ids().iter().max(), layout.features())
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(layout: &mut gputexel_dataset::Layout) {
+/// fn shrink(layout: &mut crate::Layout) {
 ///     layout.features = 1; // fewer than the ids name
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(layout: &mut gputexel_dataset::Layout) {
+/// fn stray(layout: &mut crate::Layout) {
 ///     layout.ids = vec![u16::MAX; layout.ids().len()];
 /// }
 /// ```
 ///
 /// ```compile_fail,E0594
-/// fn stray(layout: &mut gputexel_dataset::Layout) {
+/// fn stray(layout: &mut crate::Layout) {
 ///     layout.ids()[0] = u16::MAX;
 /// }
 /// ```
 ///
 /// ```compile_fail,E0594
-/// fn move_shape(layout: &mut gputexel_dataset::Layout) {
+/// fn move_shape(layout: &mut crate::Layout) {
 ///     layout.shapes()[0].first_entry = usize::MAX;
 /// }
 /// ```
 ///
 /// ```compile_fail,E0451
-/// fn replace(layout: gputexel_dataset::Layout) -> gputexel_dataset::Layout {
-///     gputexel_dataset::Layout { features: 1, ..layout }
+/// fn replace(layout: crate::Layout) -> crate::Layout {
+///     crate::Layout { features: 1, ..layout }
 /// }
 /// ```
 #[derive(Clone, Debug)]
@@ -247,7 +247,7 @@ impl Layout {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
         self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
             move |bucket| {
-                gputexel_paging::keep_limit();
+                gputexel_io::paging::keep_limit();
                 let start = bucket.positions.start.max(positions.start);
                 (bucket, start..bucket.positions.end.min(positions.end))
             },

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
 /// Positions in extraction order, with columns in memory.
@@ -48,25 +48,25 @@ use gputexel_model::program::CompiledProgram;
 /// afterwards, because the columns, and the metadata that describe them, are read-only:
 ///
 /// ```
-/// fn features(data: &gputexel_dataset::Dataset) -> usize {
+/// fn features(data: &crate::Dataset) -> usize {
 ///     data.metadata().feature_set.features.len()
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(data: &mut gputexel_dataset::Dataset) {
+/// fn shrink(data: &mut crate::Dataset) {
 ///     data.metadata.feature_set.features.truncate(1);
 /// }
 /// ```
 ///
 /// ```compile_fail,E0596
-/// fn shrink(data: &mut gputexel_dataset::Dataset) {
+/// fn shrink(data: &mut crate::Dataset) {
 ///     data.metadata().feature_set.features.truncate(1);
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(data: &mut gputexel_dataset::Dataset) {
+/// fn stray(data: &mut crate::Dataset) {
 ///     data.ids[0] = u16::MAX;
 /// }
 /// ```

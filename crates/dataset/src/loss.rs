@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Loss ℓ(p, y), the cost of a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
 /// Name of the file that marks a folder whose shards are not all there yet.
 pub const UNFINISHED: &str = "unfinished.extract";

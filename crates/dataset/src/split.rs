@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A seeded split by game. Positions of one game are always on the same side of the hold-out, because
 /// neighboring positions share their result and look alike; if the input had no games, positions are split

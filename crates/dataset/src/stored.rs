@@ -12,7 +12,7 @@ use safetensors::tensor::{Metadata as Header, TensorInfo};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Metadata;
-use gputexel_files::{Error, Result, is_compressed};
+use gputexel_io::{Error, Result, is_compressed};
 
 /// Key of our JSON in the container's metadata.
 pub(super) const METADATA_KEY: &str = "gputexel";

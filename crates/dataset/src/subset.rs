@@ -4,7 +4,7 @@ use half::f16;
 
 use super::Dataset;
 use super::coefficients::Coefficients;
-use gputexel_paging::keep_limit;
+use gputexel_io::paging::keep_limit;
 
 /// Number of positions between checks of memory: if they are far apart, each loads some hundred kilobytes.
 const BETWEEN_LOOKS: usize = 32;

@@ -17,8 +17,8 @@ use super::container::names;
 use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
 use column::{Column, le_bytes, read};
-use gputexel_files::{AtomicFile, staging_folder};
-use gputexel_files::{Error, Result};
+use gputexel_io::{AtomicFile, staging_folder};
+use gputexel_io::{Error, Result};
 use gputexel_model::FeatureRow;
 
 /// Properties of a position other than its features.

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use gputexel_files::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
-use gputexel_files::{Error, Result};
-use gputexel_formats::Format;
+use gputexel_chess::formats::Format;
+use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::{Error, Result};
 
 /// Decompressed bytes per chunk, unless a record is longer.
 const CHUNK_BYTES: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! Errors common to extractions and imports.
 
 use gputexel_dataset::{DatasetWriter, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Rejects more positions than a dataset can hold.
 pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {

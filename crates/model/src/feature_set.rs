@@ -9,7 +9,7 @@ use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
 use super::program::Program;
 use super::{Imported, KingBuckets, classical, full, places};
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Kind of a feature set, which determines the computation of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 //! Owns names, means and shifts. The tuner decides which numbers are changed, and by how much.
 
 use super::FeatureSet;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Returns the indices of θ that a name refers to, ascending; `None` if it refers to nothing.
 ///

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::shown_number;
+use gputexel_io::shown_number;
 
 /// Maximum number of features: ids have 16 bits, and one more id pads rows.
 pub const MAX_FEATURES: usize = 65_534;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
 use crate::{Feature, ROLE_NAMES};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Number of squares, and so the largest number of buckets.
 const SQUARES: usize = 64;
@@ -108,7 +108,7 @@ impl KingBuckets {
                 format!("king buckets '{text}': expected 4, 8, 16 or a file with a number for each square");
             return Err(Error::Usage(reason));
         }
-        let content = gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES)
+        let content = gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES)
             .map_err(|error| Error::io(path, error))?;
         Self::parse(&content, path, pieces)
     }

@@ -37,7 +37,7 @@ pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, CorrelationRecord, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord,
-    SingleStepsRecord, UncertaintyRecord, Unfinished,
+    SingleStepsRecord, UncertaintyRecord,
 };
 pub use penalty::{
     Form, PENALTY_SCALE_CP, Penalty, PenaltyKind, SparseSymmetric, Term, parse_penalties, penalties,

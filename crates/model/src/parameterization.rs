@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result, counted};
+use gputexel_io::{Error, Result, counted};
 
 /// Number of members whose θ are computed together.
 const BLOCK: usize = 8;

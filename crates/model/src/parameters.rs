@@ -7,32 +7,30 @@ use serde::{Deserialize, Serialize};
 use super::{FeatureSet, KingBuckets};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
-use gputexel_files::run_folder::PARAMETERS;
-use gputexel_files::{Error, Result};
+use gputexel_io::run_folder::PARAMETERS;
+use gputexel_io::{Advice, Error, Result};
 
 const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
 
 /// Reasons why a folder may have no parameters although a run has started in it, by the file that shows this.
-const RECORDS: [(&str, &str, Option<Unfinished>); 4] = [
-    ("run.json", "the run has not finished", Some(Unfinished::Run)),
-    ("sweep.json", "sweeps write parameters only on request", Some(Unfinished::Sweep)),
-    ("spsa.jsonl", "the run has not finished, or tunes another engine", Some(Unfinished::Spsa)),
+const RECORDS: [(&str, &str, Option<CommandParts>); 4] = [
+    ("run.json", "the run has not finished", Some(["resume it with 'gputexel tune ", "'"])),
+    (
+        "sweep.json",
+        "sweeps write parameters only on request",
+        Some(["'gputexel sweep ", " --best FILE' trains them"]),
+    ),
+    (
+        "spsa.jsonl",
+        "the run has not finished, or tunes another engine",
+        Some(["resume it with 'gputexel spsa run ", "'"]),
+    ),
     ("match.jsonl", "it is the folder of a match", None),
 ];
 
-/// Action needed to obtain parameters in an unfinished folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfinished {
-    /// Resume the tuning run.
-    Run,
-    /// Train the best settings of the sweep.
-    Sweep,
-    /// Resume the SPSA run.
-    Spsa,
-}
-
-impl gputexel_files::Remedy for Unfinished {}
+/// The words around the setting that resumes a run in a folder.
+type CommandParts = [&'static str; 2];
 
 /// One feature's two parameters, in centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -299,11 +297,13 @@ impl ParameterFile {
             return Ok(inside);
         }
         let known = RECORDS.iter().find(|(record, ..)| path.join(record).exists());
-        let (why, unfinished) =
-            known.map_or(("it is not the folder of a finished run", None), |(_, why, what)| (*why, *what));
+        let (why, command) = known
+            .map_or(("it is not the folder of a finished run", None), |(_, why, command)| (*why, *command));
         let error = Error::input(path, format!("has no params.json: {why}"));
-        Err(match unfinished {
-            Some(unfinished) => error.mended_by(unfinished),
+        Err(match command {
+            Some([before, behind]) => {
+                error.advise(Advice::default().text(before).setting("resume", path.display()).text(behind))
+            }
             None => error,
         })
     }
@@ -316,13 +316,13 @@ impl ParameterFile {
     pub fn read(path: &Path) -> Result<Self> {
         let path = &*Self::locate(path)?;
         let text =
-            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
-                match source.kind() {
-                    std::io::ErrorKind::InvalidData => {
-                        Error::input(path, "not a parameter file (params.json): it is not text")
-                    }
-                    _ => Error::io(path, source),
+            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source
+                .kind()
+            {
+                std::io::ErrorKind::InvalidData => {
+                    Error::input(path, "not a parameter file (params.json): it is not text")
                 }
+                _ => Error::io(path, source),
             })?;
         Self::parse(&text, path)
     }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::arrangement::Arrangement;
 use crate::{Feature, ImportedParameter, Place, check_name};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Checks that every line lies in one group and has several parameters, and that no square is taken twice.
 ///

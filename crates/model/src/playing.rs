@@ -11,7 +11,7 @@ use super::program::Taper;
 use super::{FeatureKind, FeatureSet, KingBuckets, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
 /// Units per centipawn in tables: fine enough that a full board rounds to the same score as with real
 /// numbers, except for ties, and coarse enough that sums fit in 32 bits.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::{Feature, FeatureKind, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, full};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Origin of the starting values.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The colors for which tables are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use plotters::prelude::*;
 use super::number_text::{fixed, precise, short};
 use super::span::Span;
 use super::svg::{Size, draw};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Layout of numbers on the horizontal axis of a [`Curve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Curve {
     /// Returns the curve as an SVG document.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when there is nothing to draw.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when there is nothing to draw.
     pub fn to_svg(&self) -> Result<String> {
         let (across, up) = self.spans();
         let across = match self.spacing {

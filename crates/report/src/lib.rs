@@ -8,6 +8,7 @@ mod curve;
 mod diagnostics;
 mod heat;
 mod html;
+pub mod live;
 mod number_text;
 mod paths;
 mod readable;

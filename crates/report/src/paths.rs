@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use super::number_text::short;
 use super::span::Span;
 use super::svg::{Size, draw};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Number of parameters that get a color and a line of the legend: those that moved farthest. The others are gray.
 const NAMED: usize = 24;
@@ -65,7 +65,7 @@ impl Paths {
     /// Returns the picture as an SVG document.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub fn to_svg(&self) -> Result<String> {
         let all = || self.paths.iter().flat_map(Path::scaled).map(|point| point.1);
         let up = Span::over(all().chain([0.0]), 0.005).with_room(0.05, 0.05);

@@ -1,6 +1,6 @@
 //! Report of any kind of run.
 
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 use crate::html::{Live, MatchReport, RunReport, SpsaReport, Stage};
 
@@ -55,7 +55,7 @@ impl Report {
     /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         match self {
             Self::Run(report) => report.to_html(live),

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use gputexel_files::input::{Filled, Input};
+use gputexel_io::input::{Filled, Input};
 
 /// Decompressed bytes after which an input is left: a few bytes may stand for any number.
 const ENOUGH: usize = 1 << 22;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use gputexel_live::answer_to;
+use gputexel_report::live::answer_to;
 use tempfile::TempDir;
 
 use crate::runs;

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use gputexel_files::write_atomically;
+use gputexel_io::write_atomically;
 use gputexel_model::{ParameterFile, Prior};
-use gputexel_patch::lexer::{Language, lex};
-use gputexel_patch::{
+use gputexel_source::lexer::{Language, lex};
+use gputexel_source::tables::exports::{ArrayCheck, Like};
+use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, plan};
+use gputexel_source::tables::{Format, import, import_as};
+use gputexel_source::{
     DraftOptions, Options, ParamsFile, SourceLines, check, draft, encoding, plan_apply, plan_tune,
 };
-use gputexel_tables::exports::{ArrayCheck, Like};
-use gputexel_tables::sources::{KnownValues, TableValues, TablesOptions, plan};
-use gputexel_tables::{Format, import, import_as};
 
 use crate::bundle;
 use crate::models::PST;

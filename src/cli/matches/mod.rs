@@ -11,7 +11,7 @@ use gputexel::run_folder::REPORT;
 use gputexel::{Error, write_atomically};
 
 use super::context::Context;
-use super::games::{say_recorded, warn};
+use super::games::warn;
 use super::live::{LiveArgs, LivePage};
 use super::output::print_text;
 use super::queue::{Queue, QueueFlags};
@@ -79,7 +79,6 @@ impl Subcommand for MatchArgs {
         let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
         if let Some(path) = &self.resume {
             let builder = Match::resume(path)?.stop(context.cancel);
-            say_recorded(builder.recorded());
             let builder = builder.games(self.games).max_failures(self.max_failures).concurrency(here);
             return play(self, context, self.queue.open(context)?, &self.live.open()?, builder.build()?);
         }

@@ -11,7 +11,6 @@ use gputexel::{Error, Result};
 
 use super::super::backend::{Backend, program};
 use super::super::context::Context;
-use super::super::games::say_recorded;
 use super::super::live::LivePage;
 use super::super::output::print_text;
 use super::super::runs::checkpoint_every;
@@ -41,7 +40,6 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::R
 /// As [`start`], and where the folder is not that of a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     let files = files(args, context)?;
-    say_recorded(&files.recorded(path)?);
     let backend = args.backend.open()?;
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use shakmaty::Role;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The letters of king, queen, rook, bishop and knight; one piece may have two, as in Russian.
 #[derive(Clone, Debug, PartialEq, Eq)]

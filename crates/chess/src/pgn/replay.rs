@@ -473,7 +473,7 @@ impl Visitor for Replay<'_> {
 
 /// Formats a word for messages.
 fn shown(word: &[u8]) -> String {
-    gputexel_files::shown(&String::from_utf8_lossy(word))
+    gputexel_io::shown(&String::from_utf8_lossy(word))
 }
 
 /// Returns White's points, if they are known.

@@ -21,7 +21,7 @@ pub use criteria::{Criteria, MAX_PLIES, Ply, draw, unit_interval};
 pub use preset::Preset;
 pub use search::{NODE_LIMIT, PositionSearch};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Treatment of positions that occur more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use std::str::FromStr;
 
 use super::{Duplicates, Resolve, Selection};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Preset of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::{Duplicates, Illegal, Resolve, Selection, Termination};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Implements the names of an enumeration's values, on command lines and in datasets.
 macro_rules! named {

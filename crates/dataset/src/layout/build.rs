@@ -6,8 +6,8 @@ use super::super::Dataset;
 use super::canonical::{CHUNK, CanonicalRows};
 use super::sections::{SectionPlan, Sections};
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
-use gputexel_paging::portions;
+use gputexel_io::paging::portions;
+use gputexel_io::{Error, Result};
 
 /// Number of positions that are filled in together.
 const FILLED: usize = 1 << 13;

@@ -1,7 +1,7 @@
 //! Columns of a layout: reading them, and replacing those that kernels do not use as indices.
 
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
 impl Layout {
@@ -190,7 +190,7 @@ impl Layout {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
         // A maximum rather than `any`, because it is vectorized.
         let stray = |ids: &[u16]| ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns);
-        if gputexel_paging::portions(&self.ids).any(stray) {
+        if gputexel_io::paging::portions(&self.ids).any(stray) {
             return broken("a feature id is out of range");
         }
         let (positions, entries) = (self.positions(), self.ids.len());

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Number of positions that are sorted together. Passes over a larger layout, and its construction, work in
 /// one region of memory at a time.

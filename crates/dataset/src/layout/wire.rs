@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::sections::Sections;
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
 
 /// Number of values of a part, a bucket and a shape.

@@ -8,7 +8,7 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 use xxhash_rust::xxh3::Xxh3;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// One tensor being written.
 pub(super) struct Column {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::column::{Column, read};
 use super::{DatasetWriter, names};
 use crate::metadata::{Metadata, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Number of rows that are copied at a time.
 const BLOCK_ROWS: usize = 1 << 15;

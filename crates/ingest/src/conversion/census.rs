@@ -13,7 +13,7 @@ use crate::extraction::{
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
 use gputexel_chess::selection::{LeftOut, Selection, Unit};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Returns true if a selection needs all positions at once.
 pub(super) fn is_needed(rules: &Selection) -> bool {

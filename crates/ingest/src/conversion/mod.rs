@@ -1,4 +1,4 @@
-//! Converts positions between formats: any input of an extraction to any format of [`gputexel_formats`].
+//! Converts positions between formats: any input of an extraction to any format of [`gputexel_chess::formats`].
 //!
 //! Chunks are read and written by several threads; the output depends only on the inputs and settings.
 //! Duplicates are handled, if requested, by the one thread that sees all chunks in order. Rules that need all
@@ -21,11 +21,11 @@ use crate::extraction::{
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use census::Census;
+use gputexel_chess::formats::{Losses, OutputFormat, Writer};
 use gputexel_chess::labels::MAX_SCORE_CP;
 use gputexel_chess::sample::{Batch, Origin, Sample};
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Resolve, Selection};
-use gputexel_files::{AtomicFile, Error, Result};
-use gputexel_formats::{Losses, OutputFormat, Writer};
+use gputexel_io::{AtomicFile, Error, Result};
 
 /// Settings of a conversion.
 #[derive(Clone, Debug)]

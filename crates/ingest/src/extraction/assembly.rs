@@ -17,7 +17,7 @@ use crate::reading::{Chunk, Sink};
 use crate::refusals::check_room;
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
 use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Steps that run in input order.
 pub struct Assembly<'a> {

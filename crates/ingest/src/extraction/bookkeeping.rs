@@ -16,8 +16,8 @@ use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
 use gputexel_dataset::SourceRecord;
-use gputexel_files::input::place;
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::input::place;
+use gputexel_io::{Advice, Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;

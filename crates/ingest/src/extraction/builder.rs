@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::{ExtractSettings, Hooks, Report, extract};
 use gputexel_dataset::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Extracts positions from games or labeled positions, in one expression.
 ///
@@ -16,7 +16,7 @@ use gputexel_files::{Error, Result};
 /// use gputexel_ingest::extraction::{ExtractSettings, Extraction};
 /// use gputexel_chess::selection::Selection;
 ///
-/// # fn main() -> gputexel_files::Result<()> {
+/// # fn main() -> gputexel_io::Result<()> {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let games = folder.path().join("games.pgn");
 /// # std::fs::write(&games, "[Result \"1-0\"]\n\n1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n").unwrap();

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::encode::Encoded;
 use super::stored_chunk::{ChunkPlace, StoredChunk, read_rows, write_rows};
 use crate::reading::Stamp;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Number of bytes of a record's length and checksum.
 const PREFIX_BYTES: u64 = 16;

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use gputexel_files::{Error, Result};
-use gputexel_formats::Format;
+use gputexel_chess::formats::Format;
+use gputexel_io::{Error, Result};
 
 /// Format of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

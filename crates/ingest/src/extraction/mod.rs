@@ -61,7 +61,7 @@ use gputexel_chess::pgn::PieceLetters;
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 
 /// Settings of an extraction.

@@ -5,7 +5,7 @@ use std::path::Path;
 use gputexel_chess::pgn::{PieceLetters, last_game_start, read_pgn_with_letters};
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Reason, Selection};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
 /// Number of bytes of games that are read to check for problems. Every file pays this cost.
 const FIRST_BYTES: usize = 1 << 13;

@@ -6,7 +6,7 @@ use super::report::SourceReport;
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::text::PointOfView;
-use gputexel_files::{Advice, Error};
+use gputexel_io::{Advice, Error};
 
 /// Number of decisive, imbalanced positions after which labels are judged before the end of the file.
 const JUDGED_EARLY: u64 = 20_000;

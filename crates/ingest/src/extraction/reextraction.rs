@@ -7,7 +7,7 @@ use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
 use gputexel_dataset::{Metadata, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The original position of a dataset's row, and the one its features are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

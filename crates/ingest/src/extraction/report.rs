@@ -10,7 +10,7 @@ use gputexel_chess::sample::{self, Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
-use gputexel_files::counted;
+use gputexel_io::counted;
 
 /// Results of kept positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -11,7 +11,7 @@ use super::{ExtractSettings, Hooks, SourceReport};
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
 use gputexel_chess::selection::LeftOut;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Position with a search score.
 #[derive(Clone, Copy, Debug)]

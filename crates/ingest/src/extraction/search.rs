@@ -1,7 +1,7 @@
 //! The evaluation used by a selection's searches.
 
 use super::ExtractSettings;
-use gputexel_files::Result;
+use gputexel_io::Result;
 use gputexel_model::{TableEvaluation, named_parameters};
 
 /// Returns the evaluation given by the settings or named by the selection; `None` if the selection does not

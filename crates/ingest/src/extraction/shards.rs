@@ -26,8 +26,8 @@ use super::stored_chunk::{ChunkPlace, StoredChunk};
 use super::{ExtractSettings, Hooks};
 use crate::reading::{Chunk, Queue, Sink, Source, read_all};
 use gputexel_dataset::{DatasetWriter, Metadata, UNFINISHED, check_shards, remove_shards};
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Advice, Error, NewFolders, Result};
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Advice, Error, NewFolders, Result};
 use gputexel_model::TableEvaluation;
 
 /// Report of an extraction into shards.

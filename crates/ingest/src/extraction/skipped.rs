@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use gputexel_files::AtomicFile;
-use gputexel_files::{Error, Result};
+use gputexel_io::AtomicFile;
+use gputexel_io::{Error, Result};
 
 /// File that only appears once it is complete.
 pub struct SkippedList {

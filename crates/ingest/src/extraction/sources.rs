@@ -11,12 +11,12 @@ use crate::reading::{self, Records};
 use gputexel_chess::detection::{
     Detection, InputKind, TextOptions, detect_kind, detect_text, unsupported_format,
 };
+use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::{DetectedScores, ScoreConvention, read_pgn_with_letters};
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
-use gputexel_files::input::{Input, is_container};
-use gputexel_files::{Advice, Error, Result};
-use gputexel_formats::Format;
+use gputexel_io::input::{Input, is_container};
+use gputexel_io::{Advice, Error, Result};
 
 /// Type of an input.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::Reason;
 use gputexel_dataset::expected_score;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Source of the result of a position in the dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -21,7 +21,7 @@ use crate::refusals::{check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, ImportedPosition, SourceRecord};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 use gputexel_model::program::{self, TermActivity};
 
 /// Number of lines before the share of bad ones is first checked.

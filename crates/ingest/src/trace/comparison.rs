@@ -6,7 +6,7 @@ use shakmaty::Color;
 use super::row_sums::RowSums;
 use super::truncation::{Shares, truncated_score};
 use gputexel_dataset::Dataset;
-use gputexel_files::Result;
+use gputexel_io::Result;
 use gputexel_model::program::{CompiledProgram, Taper};
 use gputexel_model::{Division, FeatureSet};
 

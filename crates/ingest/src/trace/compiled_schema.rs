@@ -9,7 +9,7 @@ use super::parameters::{MadeNames, NamesRecord, SchemaParameter, Values};
 use super::pipeline_plan::{Plan, starts};
 use super::places::places_of;
 use super::schema::{Columns, Comment, GameColumn, Results, Schema};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, ValueKind};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place};
 

@@ -3,7 +3,7 @@
 
 use super::schema::{Comment, PhaseRecord, PhaseWord, Schema, View, Views};
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Error, Result, shown_number};
+use gputexel_io::{Error, Result, shown_number};
 
 /// Steps of endgame scale factors given as ratios.
 const RATIO_STEPS: u16 = 128;

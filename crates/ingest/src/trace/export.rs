@@ -8,7 +8,7 @@ use super::pipeline_plan::describe;
 use super::places::table_at;
 use super::schema::{Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema};
 use gputexel_dataset::Dataset;
-use gputexel_files::{AtomicFile, Error, Result, write_atomically};
+use gputexel_io::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Division, Phases, Place, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the matching schema. Indices start at

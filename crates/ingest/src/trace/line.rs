@@ -19,7 +19,7 @@ use gputexel_chess::sample::Agreement;
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::significant_lines;
 use gputexel_dataset::{ImportedPosition, PositionLabels};
-use gputexel_files::shown_number;
+use gputexel_io::shown_number;
 use gputexel_model::program::Taper;
 
 /// Maximum number of complaints kept per chunk.

@@ -41,7 +41,7 @@ pub use survey::{Survey, survey};
 use crate::extraction::Leaf;
 use crate::reading::{Hooks, check_reading};
 use gputexel_dataset::TracingRecord;
-use gputexel_files::Result;
+use gputexel_io::Result;
 pub use gputexel_model::Division;
 
 /// Maximum number of distinct endgame scale factors: each combination with a phase is a bucket with its own
@@ -86,10 +86,10 @@ impl ImportSettings {
 /// Reads traces and writes a dataset to `output`.
 ///
 /// # Errors
-/// [`Error::Usage`](gputexel_files::Error::Usage) for contradictory settings or an output that exists;
-/// [`Error::Input`](gputexel_files::Error::Input) when an input's indices do not start where the schema
+/// [`Error::Usage`](gputexel_io::Error::Usage) for contradictory settings or an output that exists;
+/// [`Error::Input`](gputexel_io::Error::Input) when an input's indices do not start where the schema
 /// declares, too many of its lines are bad, or it has no positions;
-/// [`Error::Interrupted`](gputexel_files::Error::Interrupted) after `cancel`. In all these cases, nothing is
+/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) after `cancel`. In all these cases, nothing is
 /// written.
 pub fn import(
     inputs: &[PathBuf],

@@ -8,7 +8,7 @@ use super::accumulators::{
     OperatorRecord, SharedParameter, SideIndices, TermRecord,
 };
 use super::schema::Schema;
-use gputexel_files::{Error, Result, shown_number};
+use gputexel_io::{Error, Result, shown_number};
 use gputexel_model::program::{
     Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, Operator, Phase, Program, Term,
 };

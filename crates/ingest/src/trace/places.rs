@@ -3,7 +3,7 @@
 //! Owns the declarations of a single entry of a schema; their consistency is checked with the feature set.
 
 use super::parameters::{LineRecord, SchemaParameter};
-use gputexel_files::{Error, Result, counted};
+use gputexel_io::{Error, Result, counted};
 use gputexel_model::{FeatureSet, ImportedParameter, Place, SquareOrder};
 
 /// Returns the place of each parameter of an entry.

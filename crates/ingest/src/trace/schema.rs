@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::accumulators::{AccumulatorRecord, AdjustmentRecord, FactorRecord};
 use super::parameters::SchemaParameter;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::Division;
 
 const FORMAT: &str = "gputexel-schema";
@@ -253,11 +253,11 @@ impl Schema {
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema.
     pub fn read(path: &Path) -> Result<Self> {
         let text =
-            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
-                match source.kind() {
-                    std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
-                    _ => Error::io(path, source),
-                }
+            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source
+                .kind()
+            {
+                std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
+                _ => Error::io(path, source),
             })?;
         Self::parse(&text, path)
     }

@@ -9,8 +9,8 @@ use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Result
 use crate::reading::Records;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::text::significant_lines;
-use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
-use gputexel_files::{Error, Result};
+use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::{Error, Result};
 
 /// Maximum number of indices for which a schema is written.
 const MOST: u32 = 65_000;

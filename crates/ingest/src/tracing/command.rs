@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Placeholder for the file of parameter values in a command.
 pub const PARAMETERS_WORD: &str = "{params}";

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use super::command::TraceCommand;
 use super::positions::{Told, feed};
 use crate::trace::{CompiledSchema, read_lines};
-use gputexel_files::input::{Input, MAX_LINE_BYTES};
-use gputexel_files::{Advice, Error, Result, grouped, shown};
-use gputexel_processes::{Call, Contained, KILL_TIMEOUT, LastLine, start};
+use gputexel_io::input::{Input, MAX_LINE_BYTES};
+use gputexel_io::processes::{Call, Contained, KILL_TIMEOUT, LastLine, start};
+use gputexel_io::{Advice, Error, Result, grouped, shown};
 
 /// Interval of the checks that the command is alive, and for cancellation.
 const PULSE: Duration = Duration::from_millis(100);
@@ -225,7 +225,7 @@ impl<W: Write> Listener<'_, W> {
             let opening = self.first.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let opening = match game_in(opening) {
                 None if !opening.is_empty() => {
-                    let said = gputexel_files::shown(String::from_utf8_lossy(opening).trim());
+                    let said = gputexel_io::shown(String::from_utf8_lossy(opening).trim());
                     format!("; its first answer is '{said}', which is no trace")
                 }
                 _ => String::new(),

@@ -22,10 +22,10 @@ use crate::extraction::Leaf;
 use crate::reading::{Hooks, Progress};
 use crate::trace::{Answers, CompiledSchema, ImportReport, ImportSettings, Schema, import_answers};
 use dialogue::Question;
+use gputexel_chess::formats::OutputFormat;
 use gputexel_dataset::{Metadata, TracingRecord};
-use gputexel_files::input::Input;
-use gputexel_files::{Error, Result, grouped, staging_folder};
-use gputexel_formats::OutputFormat;
+use gputexel_io::input::Input;
+use gputexel_io::{Error, Result, grouped, staging_folder};
 use gputexel_model::FeatureSet;
 
 /// Settings for tracing and importing positions.

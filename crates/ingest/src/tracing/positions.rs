@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
-use gputexel_files::{Error, Result};
+use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::{Error, Result};
 
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::names::ParameterNames;
 use crate::arrangement::Arrangement;
 use crate::{Coordinate, Feature, FeatureSet, Parameterization};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Longest line that can be in order: coordinates of a longer one would move too much.
 const LONGEST_LINE: usize = 1000;

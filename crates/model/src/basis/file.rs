@@ -7,7 +7,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 const FORMAT: &str = "gputexel-basis";
 const VERSION: u32 = 1;

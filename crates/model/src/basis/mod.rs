@@ -22,7 +22,7 @@ pub use named::NamedBasis;
 
 use self::names::ParameterNames;
 use super::{Coordinate, FeatureSet, Parameterization};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A basis as specified on the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,19 +94,17 @@ impl Basis {
 }
 
 fn read(path: &Path) -> Result<String> {
-    gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
-        match source.kind() {
-            std::io::ErrorKind::NotFound => {
-                let names: Vec<&str> = Basis::names().collect();
-                Error::Usage(format!(
-                    "basis '{}': no such file, and none of {}",
-                    path.display(),
-                    names.join(", ")
-                ))
-            }
-            std::io::ErrorKind::InvalidData => Error::input(path, "not a basis: it is not text"),
-            _ => Error::io(path, source),
+    gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => {
+            let names: Vec<&str> = Basis::names().collect();
+            Error::Usage(format!(
+                "basis '{}': no such file, and none of {}",
+                path.display(),
+                names.join(", ")
+            ))
         }
+        std::io::ErrorKind::InvalidData => Error::input(path, "not a basis: it is not text"),
+        _ => Error::io(path, source),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::location::{corner, file_centrality, rank, square_centrality};
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::{FeatureKind, FeatureSet, ROLE_NAMES};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A built-in basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::FeatureSet;
 use crate::imported::Phases;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 impl FeatureSet {
     /// Returns the basis of the parameters that an imported schema declares as tuned.

@@ -17,7 +17,7 @@ pub use kind::PenaltyKind;
 pub use symmetric::SparseSymmetric;
 
 use crate::{FeatureSet, Structure};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The unit of distances, centipawns: weights are the cost of a square of one pawn.
 pub const PENALTY_SCALE_CP: f64 = 100.0;

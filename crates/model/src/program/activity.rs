@@ -1,6 +1,6 @@
 //! Activity of terms: a `relu` whose sum is hardly ever above 0 has no slope there, and cannot be tuned.
 
-use gputexel_files::{counted, grouped};
+use gputexel_io::{counted, grouped};
 use serde::Serialize;
 
 use super::{Operator, Phase, Program, Term};

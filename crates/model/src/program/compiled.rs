@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Input, Program};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Largest number of sums of a program, the linear part included.
 pub const MAX_SLOTS: usize = 24;

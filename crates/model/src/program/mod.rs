@@ -25,7 +25,7 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result, shown_number};
+use gputexel_io::{Error, Result, shown_number};
 
 pub use activity::{MIN_ACTIVE_SHARE, TermActivity, dead_terms};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, untapered};
 use super::number::{centipawns, grouped, signed};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Maximum number of rows of a page. Of more, those that changed most are shown.
 const ROWS: usize = 3000;

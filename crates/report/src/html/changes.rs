@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::{Parameter, RunReport, Table};
 use super::number::centipawns;
 use super::table;
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Number of rows of the table.
 const ROWS: usize = 20;

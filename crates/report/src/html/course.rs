@@ -6,7 +6,7 @@ use super::super::span::Span;
 use super::data::{RunReport, Step};
 use super::plot::{Axis, Plot, Series, Style};
 use super::positions;
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }

@@ -44,7 +44,7 @@ pub use number::{bytes, grouped};
 pub use page::{Page, Part, Picture};
 pub use spsa::{SpsaReport, ValuePath};
 
-use gputexel_files::Result;
+use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
 use heading::{Heading, Section, record};
 
@@ -149,7 +149,7 @@ impl RunReport {
     /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         Ok(document(&self.title, &self.body()?, live))
     }

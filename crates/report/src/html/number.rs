@@ -1,7 +1,7 @@
 //! Formats numbers for the page.
 
 use super::super::number_text::{fixed, trimmed};
-pub use gputexel_files::grouped;
+pub use gputexel_io::grouped;
 
 /// Formats with a sign and without decimals; 0 has no sign.
 pub(super) fn signed(value: f64) -> String {

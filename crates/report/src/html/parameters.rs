@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::RunReport;
 use super::groups::{Shape, groups};
 use super::{bars, boards};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Returns the section, if there are parameters.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {

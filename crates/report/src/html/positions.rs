@@ -6,7 +6,7 @@ use super::data::RunReport;
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
 use crate::{Calibration, Diagnostics, Residual, SetDiagnostics};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// A value and its standard error.
 type Estimate = fn(&Residual) -> (f64, f64);

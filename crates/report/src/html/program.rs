@@ -12,7 +12,7 @@ use crate::{
     AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, ProgramDiagnostics, SumDiagnostics,
     TermDiagnostics, Worth,
 };
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Number of groups of a factor's parameters that are not folded.
 const OPEN: usize = 24;

@@ -6,7 +6,7 @@ use super::data::{Parameter, RunReport, StrengthReport};
 use super::groups::groups;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{boards, table};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Maximum distance of the prior's loss from the curve to be drawn, as a share of the curve's height.
 const IN_RANGE: f64 = 1.0;

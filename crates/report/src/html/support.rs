@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::{Parameter, RunReport};
 use super::number::{centipawns, grouped};
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_files::{Result, median};
+use gputexel_io::{Result, median};
 use gputexel_model::ValueChange;
 
 /// Maximum number of points of the picture.

@@ -7,7 +7,7 @@ use super::data::{RunReport, SweepReport, SweepSetting};
 use super::importance;
 use super::palette::level_class;
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Maximum number of rows of the ranking.
 const ROWS: usize = 200;

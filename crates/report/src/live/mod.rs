@@ -1,0 +1,90 @@
+//! Reports of runs in progress, served to browsers on this machine.
+//!
+//! [`LiveReport`] binds a port before a run begins, shows the run as soon as there is something to show, and waits at
+//! the end until an open page has shown the final state. [`RunDirectory`] shows all runs under a folder, whichever
+//! process runs them. Nothing here affects the computation.
+
+mod directory;
+mod http;
+
+use std::sync::{Arc, Mutex};
+
+use crate::{Live, Report};
+use gputexel_io::{Error, Result};
+
+#[doc(hidden)]
+pub use directory::answer_to;
+pub use directory::{ReadReport, RunDirectory};
+use http::{Bound, Found, Server};
+
+/// Makes the current report.
+type MakeReport = Arc<dyn Fn() -> Result<Report> + Send + Sync>;
+
+/// A page on 127.0.0.1 that shows the growing report of a run. The server ends when this is dropped.
+///
+/// ```
+/// use gputexel_report::live::LiveReport;
+///
+/// let live = LiveReport::bind(0)?; // any free port
+/// // ... a run begins: `live.show(...)?` returns the address of the page ...
+/// live.end();
+/// # Ok::<(), gputexel_io::Error>(())
+/// ```
+pub struct LiveReport {
+    bound: Mutex<Option<Bound>>,
+    server: Mutex<Option<Server>>,
+    subject: Arc<Mutex<Option<MakeReport>>>,
+}
+
+impl LiveReport {
+    /// Binds a port of 127.0.0.1, so that a run does not begin if its port is in use; 0 for any free one.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if it is not available.
+    pub fn bind(port: u16) -> Result<Self> {
+        let bound = Bound::take(port)?;
+        Ok(Self { bound: Mutex::new(Some(bound)), server: Mutex::new(None), subject: Arc::default() })
+    }
+
+    /// Shows the output of `report` from now on. The first call also starts the server and returns its address.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the server cannot start.
+    pub fn show(
+        &self,
+        report: impl Fn() -> Result<Report> + Send + Sync + 'static,
+    ) -> Result<Option<String>> {
+        if let Ok(mut subject) = self.subject.lock() {
+            *subject = Some(Arc::new(report));
+        }
+        let Some(bound) = self.bound.lock().ok().and_then(|mut bound| bound.take()) else { return Ok(None) };
+        let address = bound.address()?;
+        let subject = Arc::clone(&self.subject);
+        let server = bound.serve(Box::new(move |path, live| {
+            if path != "/" {
+                return Ok(Found::Missing);
+            }
+            let make = subject.lock().ok().and_then(|subject| subject.clone());
+            make.map_or_else(|| Err(Error::Usage("the run begins".into())), |make| page(&make, live))
+        }))?;
+        if let Ok(mut place) = self.server.lock() {
+            *place = Some(server);
+        }
+        Ok(Some(address))
+    }
+
+    /// Lets an open page show the end of the run (for at most a few seconds), then ends the server.
+    pub fn end(&self) {
+        let server = self.server.lock().ok().and_then(|mut server| server.take());
+        if let Some(server) = server {
+            server.await_last_poll();
+        }
+    }
+}
+
+fn page(make: &MakeReport, live: &Live) -> Result<Found> {
+    let mut report = make()?;
+    // The run itself serves the page.
+    report.set_running(true);
+    report.to_html(Some(live)).map(Found::Page)
+}
