@@ -17,7 +17,7 @@ pub enum EditCommand {
     Tune,
     /// Replace numbers or names by values.
     Apply {
-        /// The file with the values; the `.params` file beside the `.tune` file by default.
+        /// The file with the values; the `.params` file next to the `.tune` file by default.
         params: Option<PathBuf>,
     },
 }

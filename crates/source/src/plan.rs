@@ -115,7 +115,7 @@ fn shown_text(bytes: &[u8]) -> Cow<'_, str> {
     decode(bytes, Path::new("")).map_or_else(|_| String::from_utf8_lossy(bytes), |(text, _)| text)
 }
 
-/// Returns the `.params` file beside a `.tune` file.
+/// Returns the `.params` file next to a `.tune` file.
 ///
 /// # Errors
 /// [`Error::Usage`] if the `.tune` file has that name itself.

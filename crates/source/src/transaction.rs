@@ -30,7 +30,7 @@ pub enum Backup {
 /// Step of a write; see [`write_observed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteStep<'a> {
-    /// The file is about to be written beside the old one.
+    /// The file is about to be written next to the old one.
     Stage(&'a Path),
     /// The file is about to be renamed into place.
     Replace(&'a Path),

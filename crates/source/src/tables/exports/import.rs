@@ -93,7 +93,7 @@ pub struct ArrayCheck {
     pub trust: bool,
 }
 
-/// Reads as [`import`], but refuses arrays whose numbers are known values in another order than marked.
+/// Reads as [`import`], but rejects arrays whose numbers are known values in another order than marked.
 ///
 /// # Errors
 /// As [`import`].
