@@ -45,7 +45,7 @@ pub struct BasisArgs {
 }
 
 impl BasisArgs {
-    /// Whether any of the flags was given.
+    /// Returns true if any of the flags was given.
     pub fn is_given(&self) -> bool {
         self.basis.is_some() || !self.freeze.is_empty() || !self.constraints().is_empty()
     }

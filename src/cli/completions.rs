@@ -107,9 +107,6 @@ fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result
 }
 
 /// A text on standard output, with `--json` as the one string of an object.
-///
-/// # Errors
-/// Those of [`write_stdout`].
 fn print(text: &str, context: &Context) -> Result<()> {
     match context.json {
         true => write_stdout(&format!("{}\n", serde_json::json!({ "text": text }))),

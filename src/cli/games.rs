@@ -73,9 +73,6 @@ impl RuleFlags {
     }
 
     /// When engines count as hung, if that was said.
-    ///
-    /// # Errors
-    /// Those of [`deadline_from_seconds`].
     pub fn deadline(&self) -> Result<Option<Duration>> {
         self.deadline.map(deadline_from_seconds).transpose()
     }

@@ -20,7 +20,7 @@ impl LineTimer {
         Self { begun: Instant::now(), printed: 0 }
     }
 
-    /// Whether a line is due; then it counts as printed.
+    /// Returns true if a line is due; then it counts as printed.
     pub fn is_due(&mut self) -> bool {
         self.due_at(self.begun.elapsed())
     }

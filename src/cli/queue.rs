@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Whether help leaves the flags out: they do nothing in this build but say so.
+/// True if help leaves the flags out: they do nothing in this build but say so.
 pub const HIDDEN: bool = cfg!(not(feature = "cluster"));
 
 /// Pairs at a time, unless said otherwise: more than the places of most queues, and no more than these are out.
@@ -39,7 +39,7 @@ pub struct QueueFlags {
 }
 
 impl QueueFlags {
-    /// Whether a queue is to play.
+    /// Returns true if a queue is to play.
     pub fn is_asked_for(&self) -> bool {
         self.queue.is_some()
     }
@@ -183,7 +183,7 @@ mod with {
         /// Begins to have games played for the run in a folder, so many pairs at a time.
         ///
         /// # Errors
-        /// Those of [`Coordinator::begin`] and [`check_concurrency`].
+        /// Errors of [`Coordinator::begin`] and [`check_concurrency`].
         pub fn begin(
             self,
             folder: &Path,

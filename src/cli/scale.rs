@@ -55,7 +55,7 @@ impl ScaleArgs {
     /// K in base-10 form if it was given, for commands that fit it on the prior and nothing else.
     ///
     /// # Errors
-    /// Those of [`given`](Self::given); [`Error::Usage`] if it is to be fitted on something else.
+    /// Errors of [`given`](Self::given); [`Error::Usage`] if it is to be fitted on something else.
     pub fn k(&self) -> Result<Option<f64>> {
         match self.mode() {
             None | Some(ScaleMode::Prior) => self.given(),
@@ -68,7 +68,7 @@ impl ScaleArgs {
     /// K in base-10 form, if it was given.
     ///
     /// # Errors
-    /// Those of [`GivenScale::k`].
+    /// Errors of [`GivenScale::k`].
     pub fn given(&self) -> Result<Option<f64>> {
         let number = match self.k {
             Some(Scale::Given(k)) => Some(k),

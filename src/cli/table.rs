@@ -46,7 +46,7 @@ fn aligned_in(rows: &[Vec<String>], indent: usize, room: usize) -> String {
     text
 }
 
-/// Whether a cell is set to the right.
+/// Returns true if a cell is set to the right.
 fn is_number(cell: &str) -> bool {
     let digits = cell.strip_prefix(['+', '-']).filter(|digits| !digits.contains(' ')).unwrap_or(cell);
     digits.starts_with(|c: char| c.is_ascii_digit())

@@ -27,7 +27,7 @@ pub fn check_file_flags(output: &Option<PathBuf>, flags: &[(&str, bool)]) -> Res
     }
 }
 
-/// Whether `-` was given.
+/// Returns true if `-` was given.
 pub fn is_stdout(output: &Path) -> bool {
     output == Path::new(STDOUT)
 }

@@ -33,7 +33,7 @@ mod ranked {
         let _ = LOCAL_RANK.set(local_rank);
     }
 
-    /// Whether this process is rank 0 of several.
+    /// Returns true if this process is rank 0 of several.
     pub fn is_led() -> bool {
         RANKS.get().is_some()
     }

@@ -19,7 +19,7 @@ impl TraceCommandArgs {
     /// The command, if one was given.
     ///
     /// # Errors
-    /// Those of [`TraceCommand::try_new`].
+    /// Errors of [`TraceCommand::try_new`].
     pub fn command(&self) -> Result<Option<TraceCommand>> {
         let deadline = self.trace_deadline.unwrap_or(DEFAULT_DEADLINE.as_secs_f64());
         self.trace_command.as_deref().map(|text| TraceCommand::try_new(text, deadline)).transpose()

@@ -77,38 +77,38 @@ impl Shape {
 /// similar functions). Everything else is read-only:
 ///
 /// ```
-/// fn largest(layout: &crate::Layout) -> (Option<&u16>, usize) {
+/// fn largest(layout: &gputexel_dataset::Layout) -> (Option<&u16>, usize) {
 ///     (layout.ids().iter().max(), layout.features())
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(layout: &mut crate::Layout) {
+/// fn shrink(layout: &mut gputexel_dataset::Layout) {
 ///     layout.features = 1; // fewer than the ids name
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(layout: &mut crate::Layout) {
+/// fn stray(layout: &mut gputexel_dataset::Layout) {
 ///     layout.ids = vec![u16::MAX; layout.ids().len()];
 /// }
 /// ```
 ///
 /// ```compile_fail,E0594
-/// fn stray(layout: &mut crate::Layout) {
+/// fn stray(layout: &mut gputexel_dataset::Layout) {
 ///     layout.ids()[0] = u16::MAX;
 /// }
 /// ```
 ///
 /// ```compile_fail,E0594
-/// fn move_shape(layout: &mut crate::Layout) {
+/// fn move_shape(layout: &mut gputexel_dataset::Layout) {
 ///     layout.shapes()[0].first_entry = usize::MAX;
 /// }
 /// ```
 ///
 /// ```compile_fail,E0451
-/// fn replace(layout: crate::Layout) -> crate::Layout {
-///     crate::Layout { features: 1, ..layout }
+/// fn replace(layout: gputexel_dataset::Layout) -> gputexel_dataset::Layout {
+///     gputexel_dataset::Layout { features: 1, ..layout }
 /// }
 /// ```
 #[derive(Clone, Debug)]

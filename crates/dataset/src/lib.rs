@@ -48,25 +48,25 @@ use gputexel_model::program::CompiledProgram;
 /// afterwards, because the columns, and the metadata that describe them, are read-only:
 ///
 /// ```
-/// fn features(data: &crate::Dataset) -> usize {
+/// fn features(data: &gputexel_dataset::Dataset) -> usize {
 ///     data.metadata().feature_set.features.len()
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(data: &mut crate::Dataset) {
+/// fn shrink(data: &mut gputexel_dataset::Dataset) {
 ///     data.metadata.feature_set.features.truncate(1);
 /// }
 /// ```
 ///
 /// ```compile_fail,E0596
-/// fn shrink(data: &mut crate::Dataset) {
+/// fn shrink(data: &mut gputexel_dataset::Dataset) {
 ///     data.metadata().feature_set.features.truncate(1);
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(data: &mut crate::Dataset) {
+/// fn stray(data: &mut gputexel_dataset::Dataset) {
 ///     data.ids[0] = u16::MAX;
 /// }
 /// ```

@@ -13,7 +13,7 @@ enum Part {
 /// A sentence on how to fix an error, mostly by settings.
 ///
 /// ```
-/// let advice = crate::Advice::default().setting("pov", "stm").text(" reads them so");
+/// let advice = gputexel_io::Advice::default().setting("pov", "stm").text(" reads them so");
 /// assert_eq!(advice.to_string(), "`pov=stm` reads them so");
 /// assert_eq!(advice.render(|name, value| format!("--{name}={value}")), "--pov=stm reads them so");
 /// ```

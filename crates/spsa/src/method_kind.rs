@@ -22,7 +22,7 @@ impl MethodKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Spsa, Self::Bspsas, Self::Bspsa, Self::Constant];
 
-    /// Whether it keeps a posterior, from `s` and `sigma`; the others need `r_end`.
+    /// Returns true if it keeps a posterior, from `s` and `sigma`; the others need `r_end`.
     pub fn is_bayesian(self) -> bool {
         matches!(self, Self::Bspsas | Self::Bspsa)
     }

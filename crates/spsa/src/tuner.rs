@@ -245,7 +245,7 @@ impl Tuner {
     /// bit; iterations that were skipped are asked for again.
     ///
     /// # Errors
-    /// Those of [`tell`](Self::tell); [`Error::Usage`] for an iteration that was told before, or is
+    /// Errors of [`tell`](Self::tell); [`Error::Usage`] for an iteration that was told before, or is
     /// beyond N.
     pub fn replay(&mut self, perturbation: &Perturbation, half_points: u8) -> Result<()> {
         let k = perturbation.k;
@@ -352,7 +352,7 @@ impl Tuner {
         self.pending.len()
     }
 
-    /// Whether all N pairs were told.
+    /// Returns true if all N pairs were told.
     pub fn is_finished(&self) -> bool {
         self.completed_pairs() == self.iterations()
     }

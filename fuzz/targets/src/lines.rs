@@ -74,7 +74,7 @@ static PLAYER: LazyLock<(FeatureSet, Vec<f64>)> = LazyLock::new(|| {
     (set, theta)
 });
 
-/// Whether a line asks for more than a moment has: memory, or a search that nobody ends.
+/// Returns true if a line asks for more than a moment has: memory, or a search that nobody ends.
 fn asks_for_much(line: &[u8]) -> bool {
     let lower = line.to_ascii_lowercase();
     let has = |word: &[u8]| lower.windows(word.len()).any(|part| part == word);

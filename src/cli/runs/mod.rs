@@ -51,7 +51,7 @@ pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
 /// Runs a run to its end, and shows how it goes.
 ///
 /// # Errors
-/// Those of [`Tuner::run`], of an interrupted run with how to resume it.
+/// Errors of [`Tuner::run`], of an interrupted run with how to resume it.
 pub fn carry_out(
     tuner: Tuner<'_>,
     context: &Context,
@@ -70,9 +70,6 @@ pub fn carry_out(
 }
 
 /// Has a run go to a folder, or a dated one.
-///
-/// # Errors
-/// Those of [`check_contents`].
 pub fn in_folder<'a>(tuner: Tuner<'a>, out: Option<&Path>, force: bool) -> Result<Tuner<'a>> {
     let Some(out) = out else { return Ok(tuner.dated_folder()) };
     if out.exists() {

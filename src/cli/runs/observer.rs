@@ -81,9 +81,9 @@ pub struct Observer<'a> {
     reading: Option<Reading>,
     /// What is being decided before the run.
     deciding: Option<Decision>,
-    /// Whether training has begun.
+    /// True if training has begun.
     started: bool,
-    /// Whether positions were extracted, which go with the folder unless training begins.
+    /// True if positions were extracted, which go with the folder unless training begins.
     extracted: bool,
     /// How far a bootstrap is.
     resamples: Option<Resamples>,
@@ -322,7 +322,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
 /// The progress of an optimizer.
 struct Progress {
     stopping: Stopping,
-    /// Whether losses contain a pull toward the prior.
+    /// True if losses contain a pull toward the prior.
     regularizes: bool,
     bar: ProgressBar,
     /// Plain lines instead of a bar.

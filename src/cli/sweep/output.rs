@@ -64,7 +64,7 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     print_text(&out)
 }
 
-/// Whether runs' own losses say more than the ones they are judged by.
+/// Returns true if runs' own losses say more than the ones they are judged by.
 fn has_own(config: &SweepConfig) -> bool {
     config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
 }

@@ -13,7 +13,7 @@ pub struct Observer {
     bar: ProgressBar,
     /// Plain lines instead of a bar.
     lines: Option<LineTimer>,
-    /// Whether runs may end before all their epochs.
+    /// True if runs may end before all their epochs.
     ends_early: bool,
     /// Epochs and seconds when this process saw its first step.
     first: Option<(u64, f64)>,

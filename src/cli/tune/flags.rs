@@ -200,9 +200,6 @@ pub struct NewRunArgs {
 
 impl NewRunArgs {
     /// How inputs are read, if anything was said of that.
-    ///
-    /// # Errors
-    /// Those of names and numbers.
     pub(super) fn extraction(&self) -> Result<Option<ExtractSettings>> {
         if self.format.is_none() && !self.skip_damaged && self.target.is_none() {
             return Ok(None);

@@ -29,7 +29,7 @@ pub struct Look<'a> {
     pub pages: &'a [(&'a Path, u32)],
     /// Pixels down.
     pub height: u32,
-    /// Whether the visitor likes it dark.
+    /// True if the visitor likes it dark.
     pub dark: bool,
 }
 

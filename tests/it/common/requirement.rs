@@ -56,7 +56,7 @@ impl Switches {
         }
     }
 
-    /// Whether a test that lacks something must fail. An error names what the list has in vain.
+    /// Returns true if a test that lacks something must fail. An error names what the list has in vain.
     pub fn require(&self, name: &str) -> Result<bool, String> {
         assert!(NAMES.contains(&name), "'{name}' is no name of a requirement");
         let list = self.list.as_deref().unwrap_or("");
@@ -81,7 +81,7 @@ pub fn lack(name: &str, why: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// Whether there is a program, by its name on the path or by its own path.
+/// Returns true if there is a program, by its name on the path or by its own path.
 #[track_caller]
 pub fn program(program: &str) -> bool {
     let found = find(program).is_some();
@@ -93,7 +93,7 @@ pub fn program(program: &str) -> bool {
     found
 }
 
-/// Whether there is a file that some systems have, by its path.
+/// Returns true if there is a file that some systems have, by its path.
 #[track_caller]
 pub fn file(path: &str) -> bool {
     let found = Path::new(path).exists();

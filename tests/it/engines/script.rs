@@ -41,7 +41,7 @@ impl Bench {
         std::fs::read_to_string(self.path(name)).unwrap_or_default().lines().map(str::to_string).collect()
     }
 
-    /// Whether all processes of the script are gone, not even zombies being left.
+    /// Returns true if all processes of the script are gone, not even zombies being left.
     pub fn is_gone(&self) -> bool {
         let pids = self.lines("pids");
         assert!(!pids.is_empty());

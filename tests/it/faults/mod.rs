@@ -178,7 +178,7 @@ impl<'c> Trial<'c> {
         }
     }
 
-    /// Whether all is as after a whole run; what is not.
+    /// Returns true if all is as after a whole run; what is not.
     fn check_new(&self) -> Result<(), String> {
         self.check_new_but(None)
     }
@@ -192,7 +192,7 @@ impl<'c> Trial<'c> {
         if wrong.is_empty() { Ok(()) } else { Err(format!("not as after a whole run: {wrong:?}")) }
     }
 
-    /// Whether what a fault left is neither half of anything nor a mess.
+    /// Returns true if what a fault left is neither half of anything nor a mess.
     fn check_left(&self, event: &Event<'_>) -> Result<(), String> {
         let (case, now, old) = (self.case, self.seen(), self.old.without(&OUTSIDE));
         for name in case.results {

@@ -71,7 +71,7 @@ impl Tree {
     }
 }
 
-/// Whether a name is one of a file that a killed process may leave, for the next one to remove.
+/// Returns true if a name is one of a file that a killed process may leave, for the next one to remove.
 pub fn is_leftover(name: &str) -> bool {
     let own = name.trim_end_matches('/').rsplit('/').next().unwrap();
     own.starts_with(".gputexel") || own.ends_with(".gputexel-new")
@@ -117,7 +117,7 @@ fn forget_times(value: &mut Value) {
     }
 }
 
-/// Whether a file of which every run writes another one, for the times in it, is whole.
+/// Returns true if a file of which every run writes another one, for the times in it, is whole.
 pub fn is_whole(name: &str, bytes: &[u8]) -> bool {
     let ends = |end: &str| bytes.trim_ascii_end().ends_with(end.as_bytes());
     match Path::new(name).extension().and_then(|ending| ending.to_str()) {

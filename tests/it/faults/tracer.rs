@@ -47,12 +47,12 @@ impl Fault {
         }
     }
 
-    /// Whether the process is ended.
+    /// Returns true if the process is ended.
     pub fn kills(self) -> bool {
         matches!(self, Self::Torn | Self::End)
     }
 
-    /// Whether a call can suffer it; those that can are counted.
+    /// Returns true if a call can suffer it; those that can are counted.
     pub fn befalls(self, call: &Call) -> bool {
         match self {
             Self::Fail | Self::End => true,
@@ -99,7 +99,7 @@ pub struct Call {
     pub name: &'static str,
     /// Below the folder.
     pub path: PathBuf,
-    /// Whether half of it can be done.
+    /// True if half of it can be done.
     pub halvable: bool,
 }
 
@@ -169,7 +169,7 @@ enum Place {
     Opened(Option<usize>, usize, usize),
 }
 
-/// Whether processes can be traced here.
+/// Returns true if processes can be traced here.
 pub fn is_possible() -> std::result::Result<(), String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let ran = run(Path::new("/bin/true"), &[], folder.path(), None);
@@ -360,7 +360,7 @@ impl Tracer {
         Ok(fault == Fault::Torn)
     }
 
-    /// Whether a thread is one of the program, and not of something that it has started.
+    /// Returns true if a thread is one of the program, and not of something that it has started.
     fn is_own(&self, thread: pid_t) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
         let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));

@@ -16,7 +16,7 @@ use gputexel::tuning::{Event, OptimizerConfig, Outcome, RunConfig, Tuning};
 use gputexel::{Error, Result};
 use serde_json::Value;
 
-/// Whether there is an adapter.
+/// Returns true if there is an adapter.
 fn gpu() -> bool {
     let there = !list_adapters().is_empty();
     if !there {

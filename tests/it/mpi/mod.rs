@@ -126,7 +126,7 @@ fn processes(launcher: &Child) -> Vec<i32> {
     found
 }
 
-/// Whether a process has not ended.
+/// Returns true if a process has not ended.
 fn lives(process: i32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

@@ -22,7 +22,7 @@ pub struct Compiled {
     pub name: String,
     /// The kernel, without what it is specialized for.
     pub kernel: String,
-    /// Whether it is the most common variant of its kernel.
+    /// True if it is the most common variant of its kernel.
     pub is_usual: bool,
     /// Its source, with a value for each override.
     pub source: String,

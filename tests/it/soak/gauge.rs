@@ -41,7 +41,7 @@ impl Gauge {
         Self { proc: PathBuf::from(format!("/proc/{process}")), begun: Instant::now(), readings: Vec::new() }
     }
 
-    /// Whether there is time left, or too little has been read.
+    /// Returns true if there is time left, or too little has been read.
     pub fn goes_on(&self) -> bool {
         self.begun.elapsed() < time() || self.readings.len() < ENOUGH
     }

@@ -10,7 +10,7 @@ use crate::paging::{LARGE, files};
 ///
 /// ```
 /// #[global_allocator]
-/// static ALLOCATOR: crate::paging::PagingAllocator = crate::paging::PagingAllocator;
+/// static ALLOCATOR: gputexel_io::paging::PagingAllocator = gputexel_io::paging::PagingAllocator;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PagingAllocator;

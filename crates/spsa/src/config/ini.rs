@@ -258,7 +258,7 @@ fn limit(ini: &Ini<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// Whether a command line has something outside of quotes that only a shell understands.
+/// Returns true if a command line has something outside of quotes that only a shell understands.
 fn uses_shell(command: &str) -> bool {
     let mut quote = None;
     let mut escaped = false;

@@ -190,7 +190,7 @@ fn why_not(option: &EngineOption) -> String {
     }
 }
 
-/// Whether an option is about resources, strength limits or the like.
+/// Returns true if an option is about resources, strength limits or the like.
 fn is_chore(name: &str) -> bool {
     let lower = name.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -217,7 +217,7 @@ fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec
 /// such as `material`.
 ///
 /// # Errors
-/// Those of [`named_parameters`] and [`ParameterGroups::try_new`].
+/// Errors of [`named_parameters`] and [`ParameterGroups::try_new`].
 pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> Result<Candidates> {
     let (set, theta) = named_parameters(params)?;
     let pieces: Vec<String> = ROLE_NAMES[..5].iter().map(|role| (*role).to_string()).collect();

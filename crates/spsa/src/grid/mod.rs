@@ -451,7 +451,7 @@ struct Configured {
 struct List {
     variables: Vec<Variable>,
     optimum: Vec<f64>,
-    /// Whether it was read from a file, whose settings count.
+    /// True if it was read from a file, whose settings count.
     given: bool,
 }
 

@@ -75,7 +75,7 @@ pub(super) fn check_ends(entries: &[ListEntry]) -> Result<()> {
     }
 }
 
-/// Whether a row names columns, other than one of a parameter that is called `Name` or `Param`: no other column of
+/// Returns true if a row names columns, other than one of a parameter that is called `Name` or `Param`: no other column of
 /// such a row is a number.
 pub(super) fn is_header(row: &[&str]) -> bool {
     row.len() > 1

@@ -46,7 +46,7 @@ fn spsa_of(test: &Value) -> Option<&Value> {
     })
 }
 
-/// Whether a text is what the API says of a test.
+/// Returns true if a text is what the API says of a test.
 pub(super) fn is_test(text: &str) -> bool {
     serde_json::from_str(text).is_ok_and(|test: Value| spsa_of(&test).is_some())
 }

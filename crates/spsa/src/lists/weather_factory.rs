@@ -29,7 +29,7 @@ pub(super) static SPEC: Spec = Spec {
     needs: &[Setting::Min, Setting::Max, Setting::CEnd],
     takes: &[],
     has_fractions: false,
-    parse: parse,
+    parse,
     write: |entries, writing| {
         writing.gains = write_gains(entries, writing.options, &mut writing.notes);
         Ok(write(entries))

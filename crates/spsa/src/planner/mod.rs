@@ -40,7 +40,7 @@ pub struct Guess {
     pub min: f64,
     /// Largest value.
     pub max: f64,
-    /// Whether engines are given whole numbers.
+    /// True if engines are given whole numbers.
     pub integer: bool,
     /// How far the best value may be from the start.
     pub distance: f64,

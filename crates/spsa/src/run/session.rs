@@ -200,7 +200,7 @@ impl RunBuilder {
         self
     }
 
-    /// Whether a folder that has something in it may be written to [default: no].
+    /// Returns true if a folder that has something in it may be written to [default: no].
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self

@@ -140,7 +140,7 @@ impl TunedEngine {
         self.checksum.as_deref()
     }
 
-    /// Whether it plays Chess960.
+    /// Returns true if it plays Chess960.
     pub fn plays_chess960(&self) -> bool {
         self.chess960
     }
@@ -200,7 +200,7 @@ fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", xxh3_64(bytes))
 }
 
-/// Whether an engine's option can take every value of a variable.
+/// Returns true if an engine's option can take every value of a variable.
 fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<(), String> {
     let option = player.options().iter().find(|option| option.name.eq_ignore_ascii_case(&variable.name));
     let Some(option) = option else { return Err("the engine has no such option".to_string()) };

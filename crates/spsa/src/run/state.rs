@@ -44,7 +44,7 @@ impl RunState {
     /// A run at its start.
     ///
     /// # Errors
-    /// Those of [`Tuner::try_new`].
+    /// Errors of [`Tuner::try_new`].
     pub fn try_new(config: &RunConfig) -> Result<Self> {
         let tuner = Tuner::try_new(config.settings(), config.parameters.clone())?;
         let start = tuner.values().to_vec();
@@ -66,7 +66,7 @@ impl RunState {
     /// A run as its journal tells it; `visit` sees the state after every pair.
     ///
     /// # Errors
-    /// Those of [`try_new`](Self::try_new), [`Error::Input`] naming the line that cannot be.
+    /// Errors of [`try_new`](Self::try_new), [`Error::Input`] naming the line that cannot be.
     pub fn replay(
         folder: &Path,
         header: &Header,

@@ -124,7 +124,7 @@ impl Verification {
         &self.state
     }
 
-    /// Whether the values, rounded, differ from those of the start at all.
+    /// Returns true if the values, rounded, differ from those of the start at all.
     pub fn has_changes(&self) -> bool {
         self.config.tuned != self.config.start
     }

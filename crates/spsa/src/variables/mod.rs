@@ -22,7 +22,7 @@ pub struct Variable {
     pub min: f64,
     /// Largest value that may be played.
     pub max: f64,
-    /// Whether engines are given whole numbers, as they are where nothing is said. The tuned value
+    /// True if engines are given whole numbers, as they are where nothing is said. The tuned value
     /// itself stays a fraction.
     #[serde(default = "yes")]
     pub integer: bool,

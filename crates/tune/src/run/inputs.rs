@@ -77,7 +77,7 @@ pub(crate) fn default_extraction() -> ExtractSettings {
 /// # let folder = tempfile::tempdir()?;
 /// let file = folder.path().join("positions.epd");
 /// std::fs::write(&file, "Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";\nq7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";\n")?;
-/// let data = crate::run::extract(&[file])?;
+/// let data = gputexel_tune::run::extract(&[file])?;
 /// assert_eq!((data.len(), data.feature_count()), (2, 384));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -33,8 +33,8 @@ pub const FAR_CP: f64 = 1000.0;
 /// # let wins = ["Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";"];
 /// # let rest = ["R7/8/8/8/8/7k/8/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/7K/8/k7 w - - c9 \"1-0\";"];
 /// # std::fs::write(&file, [wins, rest].concat().join("\n") + "\n")?;
-/// # let data = crate::run::extract(&[file])?;
-/// let tuned = crate::run::Tuner::builder(&data).k(0.8).l2(1e-4).epochs(3).run()?;
+/// # let data = gputexel_tune::run::extract(&[file])?;
+/// let tuned = gputexel_tune::run::Tuner::builder(&data).k(0.8).l2(1e-4).epochs(3).run()?;
 /// let file = tuned.parameter_file();
 /// assert_eq!(2 * file.parameters.len(), tuned.parameters().len());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

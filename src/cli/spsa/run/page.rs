@@ -14,7 +14,7 @@ use super::live::{elo, heading, parameter_rows};
 /// Parameters that are drawn: those that went farthest.
 const DRAWN: usize = 24;
 
-/// Whether a folder is that of a run by games.
+/// Returns true if a folder is that of a run by games.
 pub fn is_run(folder: &Path) -> bool {
     folder.join("spsa.jsonl").exists()
 }

@@ -40,9 +40,6 @@ pub struct VerifyArgs {
 }
 
 /// Runs `spsa verify`.
-///
-/// # Errors
-/// Those of [`play_folder`].
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
     let mut report = None;
     let played = play_folder(

@@ -29,7 +29,7 @@ fn is_rising(values: &[f64]) -> bool {
     values.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
-/// Whether the constraints of [`HOLD`] hold.
+/// Returns true if the constraints of [`HOLD`] hold.
 fn holds(bench: &Bench, file: &str) -> bool {
     values(bench, file, "knight_mobility").iter().all(|line| is_rising(line))
         && values(bench, file, "bishop_pair").iter().flatten().all(|&value| value >= 0.0)

@@ -52,7 +52,7 @@ fn after(position: &Chess, m: Move) -> Chess {
     next
 }
 
-/// Whether the side to move mates in `moves` moves at most, whatever the other does.
+/// Returns true if the side to move mates in `moves` moves at most, whatever the other does.
 fn mates_within(position: &Chess, moves: u32) -> bool {
     moves > 0
         && position.legal_moves().into_iter().any(|m| {

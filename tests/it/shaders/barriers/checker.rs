@@ -530,7 +530,7 @@ impl<'m> Checker<'m> {
     }
 }
 
-/// Whether the first is to `thread + x` and the second to a thread's own cell, both where `thread < x`.
+/// Returns true if the first is to `thread + x` and the second to a thread's own cell, both where `thread < x`.
 fn are_halves(upper: &Access, lower: &Access) -> bool {
     let Some(x) = &upper.above else { return false };
     lower.is_own && upper.below.contains(x) && lower.below.contains(x)

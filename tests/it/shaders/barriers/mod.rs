@@ -17,7 +17,7 @@ fn barriers(source: &str) -> Vec<std::ops::Range<usize>> {
     all
 }
 
-/// Whether a text ends inside the block that was last opened by some words.
+/// Returns true if a text ends inside the block that was last opened by some words.
 fn is_inside(text: &str, opening: &str) -> bool {
     let Some(at) = text.rfind(opening) else { return false };
     let mut depth = 0;

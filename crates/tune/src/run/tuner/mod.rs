@@ -49,7 +49,7 @@ type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 
 /// # let ends = ["Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";"];
 /// # let more = ["R7/8/8/8/8/7k/8/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/7K/8/k7 w - - c9 \"1-0\";"];
 /// # std::fs::write(&file, [ends, more].concat().join("\n") + "\n")?;
-/// let data = crate::run::extract(&[file])?;
+/// let data = gputexel_tune::run::extract(&[file])?;
 /// let tuned = Tuner::builder(&data).l2(1e-4).k(0.8).epochs(5).seed(1).run()?;
 /// assert!(tuned.loss < tuned.loss_before);
 /// tuned.write_to(folder.path().join("run"))?;
