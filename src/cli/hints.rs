@@ -1,4 +1,4 @@
-//! Which flags mend an error: the library says what would, and the flags are the command line's.
+//! Flags that fix an error: the library reports the remedy, and the command line names its flags.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use gputexel::devices::FaultyDevice;
 use gputexel::run_folder::Occupied;
 use gputexel::{Error, patch, tables};
 
-/// What the user can do about an error that has a remedy, as the end of its message.
+/// Returns the end of the message for an error with a known remedy: how the user can fix it.
 pub fn of(error: &Error) -> Option<String> {
     let patch = || error.remedy().copied().map(of_patch);
     let tables = || error.remedy().copied().map(of_tables);
@@ -22,7 +22,7 @@ pub fn of(error: &Error) -> Option<String> {
     named.map(str::to_string).or_else(|| of_unfinished(error)).or_else(|| of_missing(error))
 }
 
-/// The file that was perhaps meant where there is none of a name.
+/// Suggests the file that was perhaps meant if there is none of that name.
 fn of_missing(error: &Error) -> Option<String> {
     let Error::Io { path, source } = error else { return None };
     if source.kind() != std::io::ErrorKind::NotFound || path.exists() {
@@ -32,7 +32,7 @@ fn of_missing(error: &Error) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let others = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let others = others.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Where parameters are asked for, these stand for some.
+    // These words are accepted in place of a parameter file.
     let words = if folder.is_none() { &["material", "schema"][..] } else { &[] };
     let best = gputexel::most_alike(name, others.chain(words.iter().map(|word| (*word).to_string())))?;
     let meant = folder.map_or_else(|| PathBuf::from(&best), |folder| folder.join(&best));

@@ -1,5 +1,5 @@
-//! Watching a run while it goes on: a page in the browser, a chart in the terminal, event files
-//! for TensorBoard. Nothing here has an effect on what is computed.
+//! Watching a run in progress: a page in the browser, a chart in the terminal, event files for TensorBoard. Nothing
+//! here affects the results.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use gputexel::run_folder::RunFolder;
 use super::context::Context;
 use super::output::print_text;
 
-/// The flag of commands whose report can be served while they run.
+/// Flag of commands whose report can be served while they run.
 #[derive(Debug, clap::Args)]
 #[group(id = "Live", multiple = true)]
 #[command(next_help_heading = "Watching")]
@@ -32,22 +32,22 @@ pub struct LiveArgs {
 pub struct LivePage(Option<LiveReport>);
 
 impl LiveArgs {
-    /// Whether the growing report is to be served, which takes a folder.
+    /// Returns true if the growing report is to be served, which requires a folder.
     pub fn is_asked_for(&self) -> bool {
         self.live.is_some()
     }
 
-    /// Takes the port, so that a run whose port is taken does not begin.
+    /// Binds the port, so that a run does not start if its port is taken.
     ///
     /// # Errors
-    /// [`Error::Setting`](gputexel::Error::Setting) when it cannot be had.
+    /// [`Error::Setting`](gputexel::Error::Setting) when it is not available.
     pub fn open(&self) -> Result<LivePage> {
         Ok(LivePage(self.live.map(LiveReport::bind).transpose()?))
     }
 }
 
 impl LivePage {
-    /// Shows a report from now on; says at the first time where.
+    /// Serves a report from now on; prints the address the first time.
     ///
     /// # Errors
     /// When the server cannot start or standard output cannot be written.
@@ -59,7 +59,7 @@ impl LivePage {
         let Some(live) = &self.0 else { return Ok(()) };
         let Some(address) = live.show(report)? else { return Ok(()) };
         if context.json {
-            // Standard output is for the one object at the end.
+            // Standard output is reserved for the one object at the end.
             note!("gputexel: live: {address}");
         } else if !context.quiet {
             print_text(&format!("live        {address}\n"))?;
@@ -67,7 +67,7 @@ impl LivePage {
         Ok(())
     }
 
-    /// Lets a page that is open show how the run ended, then ends the server.
+    /// Lets an open page show how the run ended, then stops the server.
     pub fn end(&self) {
         if let Some(live) = &self.0 {
             live.end();
@@ -87,34 +87,34 @@ pub struct WatchArgs {
     chart: bool,
 }
 
-/// The flag of commands that have losses to log.
+/// Flag of commands that have losses to log.
 #[derive(Debug, clap::Args)]
 #[group(id = "Tensorboard", multiple = true)]
 #[command(next_help_heading = "Watching")]
 pub struct TensorboardArgs {
-    /// Write event files for TensorBoard to a folder in DIR that is named like the run's folder
+    /// Write event files for TensorBoard to a folder in DIR with the name of the run's folder
     #[arg(long, value_name = "DIR", value_parser = super::target::file())]
     tensorboard: Option<PathBuf>,
 }
 
-/// How a run is watched.
+/// Settings for watching a run.
 pub struct Watch {
     live: LivePage,
-    /// Whether to draw the loss in the terminal.
+    /// True to draw the loss in the terminal.
     pub chart: bool,
     tensorboard: Option<PathBuf>,
 }
 
 impl WatchArgs {
-    /// Whether the growing report is to be served, which takes a folder.
+    /// Returns true if the growing report is to be served, which requires a folder.
     pub fn needs_folder(&self) -> bool {
         self.live.is_asked_for()
     }
 
-    /// Takes the port, so that a run whose port is taken does not begin.
+    /// Binds the port, so that a run does not start if its port is taken.
     ///
     /// # Errors
-    /// [`Error::Setting`](gputexel::Error::Setting) when it cannot be had.
+    /// [`Error::Setting`](gputexel::Error::Setting) when it is not available.
     pub fn open(&self, tensorboard: Option<&TensorboardArgs>) -> Result<Watch> {
         let tensorboard = tensorboard.and_then(|args| args.tensorboard.clone());
         if let Some(folder) = &tensorboard {
@@ -125,7 +125,7 @@ impl WatchArgs {
 }
 
 impl Watch {
-    /// Shows a run's folder from now on; says at the first time where.
+    /// Serves the folder of a run from now on; prints the address the first time.
     ///
     /// # Errors
     /// When the server cannot start or standard output cannot be written.
@@ -137,7 +137,7 @@ impl Watch {
         })
     }
 
-    /// Event files of a run, if they were asked for. `after` steps are kept from before.
+    /// Opens the event files of a run, if requested. `after` steps are kept from before.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -148,7 +148,7 @@ impl Watch {
         EventWriter::create(&base.join(name), after).map(Some)
     }
 
-    /// Lets a page that is open show how the run ended, then ends the server.
+    /// Lets an open page show how the run ended, then stops the server.
     pub fn end(&self) {
         self.live.end();
     }

@@ -1,4 +1,4 @@
-//! `gputexel worker`: games for the runs of other machines.
+//! `gputexel worker`: plays games for runs on other machines.
 
 use std::path::PathBuf;
 
@@ -18,13 +18,13 @@ Examples:\n  \
 gputexel worker nats://den.example\n  \
 gputexel worker tls://den.example --config worker.toml --queue-token-file token.txt")]
 pub struct WorkerArgs {
-    /// The NATS server: nats://[USER:PASSWORD@]HOST[:PORT], or tls://...
+    /// NATS server: nats://[USER:PASSWORD@]HOST[:PORT], or tls://...
     #[arg(value_name = "URL", id = "queue")]
     queue: String,
-    /// The worker's configuration (TOML): its name, its engines
+    /// Configuration of the worker (TOML): its name, its engines
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Its name in messages [default: as configured, or the name of the machine]
+    /// Name in messages [default: as configured, or the name of the machine]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Concurrent games [default: as configured, or one per core]

@@ -1,4 +1,4 @@
-//! `gputexel patch`: numbers of engine sources become options, and tuned values numbers again.
+//! `gputexel patch`: turns numbers in engine sources into options, and writes tuned values back.
 
 mod check;
 mod init;
@@ -24,7 +24,7 @@ pub struct PatchArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum PatchCommand {
-    /// Replace the marked numbers by names, declare them, and write the .params file
+    /// Replace the marked numbers with names, declare them, and write the .params file
     #[command(after_help = "Examples:\n  gputexel patch tune engine.tune src")]
     Tune(EditArgs),
     /// Write the values of the .params file back into the sources
@@ -39,7 +39,7 @@ enum PatchCommand {
     Tables(tables::TablesArgs),
 }
 
-/// The programs whose ways can be had.
+/// Programs that can be emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Compat {
     /// YaneuraOu's script
@@ -47,22 +47,22 @@ enum Compat {
     TunePy,
 }
 
-/// What is read, and how.
+/// Inputs and how to read them.
 #[derive(Debug, clap::Args)]
 struct InputArgs {
-    /// The blocks; parameters are in the .params file next to it
+    /// Blocks to use; parameters are in the .params file next to it
     #[arg(value_name = "FILE.tune")]
     tune: PathBuf,
-    /// The folder with the sources
+    /// Folder with the sources
     #[arg(value_name = "SOURCE_DIR")]
     sources: PathBuf,
     /// Reproduce the output of tune.py, byte for byte
     #[arg(long, value_name = "PROGRAM")]
     compat: Option<Compat>,
-    /// Marked numbers must equal those of the source
+    /// Require marked numbers to equal those of the source
     #[arg(long)]
     strict_numbers: bool,
-    /// Allow sources that are hidden or in hidden folders (a name in the path begins with a dot)
+    /// Allow sources that are hidden or in hidden folders (with a name in the path that begins with a dot)
     #[arg(long)]
     hidden: bool,
 }
@@ -95,13 +95,13 @@ struct EditArgs {
 struct ApplyArgs {
     #[command(flatten)]
     edit: EditArgs,
-    /// Values from another file, such as values.params of a 'gputexel spsa' run [default: the
-    /// .params file next to FILE.tune]
+    /// Values from another file, such as values.params of a 'gputexel spsa' run [default: the .params file next to
+    /// FILE.tune]
     #[arg(long, value_name = "FILE.params")]
     params: Option<PathBuf>,
 }
 
-/// Where old files go.
+/// Flags for backups.
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
     /// Keep backups in this folder, which several trees may share [default: .gputexel-patch in the
@@ -125,7 +125,7 @@ impl BackupArgs {
         }
     }
 
-    /// How to have the old files of `sources` back.
+    /// Describes how to restore the old files of `sources`.
     fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
         match &written.backup {
             Some(folder) if self.backup.is_some() => {
@@ -141,10 +141,10 @@ impl BackupArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch undo src")]
 struct UndoArgs {
-    /// The folder with the sources, or that of one change in a backup folder
+    /// Folder with the sources, or the folder of one change in a backup folder
     #[arg(value_name = "DIR")]
     place: PathBuf,
-    /// The backup folder that was passed to tune or apply
+    /// Backup folder that was passed to tune or apply
     #[arg(long, value_name = "DIR", value_parser = super::target::file())]
     backup: Option<PathBuf>,
     /// Also restore files that were changed since; the changed files are kept in the backup folder

@@ -1,4 +1,4 @@
-//! The loss drawn in the terminal.
+//! Chart of the loss in the terminal.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct LossChart {
 }
 
 impl LossChart {
-    /// The losses that a run's folder holds already, of one that is resumed.
+    /// Reads the losses that the folder of a resumed run already contains.
     pub fn of(folder: &RunFolder) -> Self {
         let mut chart = Self { training: BTreeMap::new(), held_out: BTreeMap::new() };
         for line in read_metrics(&folder.file("metrics.jsonl")).unwrap_or_default() {
@@ -24,7 +24,7 @@ impl LossChart {
         chart
     }
 
-    /// Takes note of a step.
+    /// Records a step.
     pub fn add(&mut self, epoch: u64, loss: f64, held_out: Option<f64>) {
         self.training.insert(epoch, loss);
         if let Some(loss) = held_out {
@@ -32,7 +32,7 @@ impl LossChart {
         }
     }
 
-    /// The chart, once there is something to draw.
+    /// Draws the chart, once there is something to draw.
     pub fn draw(&self) -> Option<String> {
         let (name, losses) = match self.held_out.is_empty() {
             true => ("loss", &self.training),

@@ -1,4 +1,4 @@
-//! What a run shows while it goes on: the opening, progress, charts, event files.
+//! Output of a run in progress: the opening, progress, charts, event files.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use super::strength::{scale_line, starts_line, strength_lines};
 /// Time between two drawings of the chart.
 const CHART_EVERY: Duration = Duration::from_millis(500);
 
-/// Says what is about to happen.
+/// Prints what is about to happen.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -82,22 +82,22 @@ pub struct Observer<'a> {
     context: &'a Context,
     watch: &'a Watch,
     progress: Option<Progress>,
-    /// What is being read before the run.
+    /// Progress of reading before the run.
     reading: Option<Reading>,
-    /// What is being decided before the run.
+    /// Progress of decisions before the run.
     deciding: Option<Decision>,
-    /// Whether training has begun.
+    /// True once training has begun.
     started: bool,
-    /// Whether positions were extracted, which go with the folder unless training begins.
+    /// True if positions were extracted, which are deleted with the folder unless training begins.
     extracted: bool,
-    /// How far a bootstrap is.
+    /// Progress of a bootstrap.
     resamples: Option<Resamples>,
-    /// The folder from which a run that was interrupted can be resumed.
+    /// Folder from which an interrupted run can be resumed.
     pub resumable: Option<PathBuf>,
 }
 
 impl<'a> Observer<'a> {
-    /// Begins to watch.
+    /// Starts observing.
     pub fn new(context: &'a Context, watch: &'a Watch) -> Self {
         Self {
             context,
@@ -112,7 +112,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Takes note of an event.
+    /// Handles an event.
     ///
     /// # Errors
     /// When standard output or event files cannot be written.
@@ -192,7 +192,7 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// The error of a run, of one that was interrupted with the command that resumes it, or what is lost.
+    /// Completes the error of an interrupted run with the command that resumes it, or with what is lost.
     pub fn with_hint(&self, error: Error) -> Error {
         match (error, &self.resumable) {
             (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
@@ -209,7 +209,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// What saves the time next time that an interruption has lost.
+    /// Suggests flags that save the time lost to an interruption.
     fn shortcuts(&self) -> String {
         let mut text = String::new();
         if self.extracted {
@@ -231,11 +231,11 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// What is being decided before a run, and how far that is.
+/// Progress of a decision before a run.
 struct Decision {
     what: Deciding,
     spinner: ProgressBar,
-    /// Plain lines instead of a spinner.
+    /// Timer for plain lines, in place of a spinner.
     lines: Option<LineTimer>,
 }
 
@@ -250,13 +250,13 @@ impl Decision {
         if let Some(lines) = &mut self.lines
             && lines.is_due()
         {
-            // Progress that cannot be shown is no reason to give up the run.
+            // Failure to show progress is no reason to abort the run.
             let _ = print_text(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
         }
     }
 }
 
-/// A spinner for what is being decided; it clears itself when dropped.
+/// Creates a spinner for a decision; it clears itself when dropped.
 fn decision_spinner(context: &Context) -> ProgressBar {
     let spinner = match context.shows_progress() {
         true => ProgressBar::new_spinner(),
@@ -269,10 +269,10 @@ fn decision_spinner(context: &Context) -> ProgressBar {
     spinner.with_finish(ProgressFinish::AndClear)
 }
 
-/// How far a bootstrap is.
+/// Progress of a bootstrap.
 struct Resamples {
     bar: ProgressBar,
-    /// Plain lines instead of a bar.
+    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
 }
 
@@ -293,7 +293,7 @@ impl Resamples {
         self.bar.set_position(done as u64);
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let members = counted(members as u64, "resample");
-            // Progress that cannot be shown is no reason to give up what has been computed.
+            // Failure to show progress is no reason to abort the bootstrap.
             let _ = print_text(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
         }
         self.bar.set_message(evaluations);
@@ -324,22 +324,22 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
     Ok(())
 }
 
-/// The progress of an optimizer.
+/// Progress of an optimizer.
 struct Progress {
     stopping: Stopping,
-    /// Whether losses contain a pull toward the prior.
+    /// True if losses contain a pull toward the prior.
     regularizes: bool,
     bar: ProgressBar,
-    /// Plain lines instead of a bar.
+    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
-    /// A line that was not due.
+    /// Last line that was not due.
     skipped: Option<String>,
     last_drawing: Option<Instant>,
     last_seconds: f64,
     events: Option<EventWriter>,
-    /// Losses to draw: of held-out positions where there are any.
+    /// Losses to draw: those of held-out positions if there are any.
     chart: Option<LossChart>,
-    /// The chart as it was drawn last, under the bar.
+    /// The last drawn chart, below the bar.
     drawn: String,
 }
 
@@ -415,7 +415,7 @@ impl Progress {
         };
         let swarms = swarms.unwrap_or_default();
         let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
-        // Most runs that are over in a second converge long before their last epoch.
+        // Most runs that end within a second converge long before their last epoch.
         let left = if seconds < 1.0 { String::new() } else { format!(", at most {left:.0} s left") };
         let text = format!(
             "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s{left}",
@@ -424,7 +424,7 @@ impl Progress {
         if let Some(lines) = &mut self.lines {
             let line = format!("{noun} {epoch:>5} {text}\n");
             if lines.is_due() || epoch == 1 {
-                // Progress that cannot be shown is no reason to give up the run.
+                // Failure to show progress is no reason to abort the run.
                 let _ = print_text(&line);
                 self.skipped = None;
             } else {
@@ -432,7 +432,7 @@ impl Progress {
             }
         } else {
             self.bar.set_position(epoch);
-            // Drawing takes longer than many an epoch.
+            // Drawing takes longer than many epochs.
             let due = self.last_drawing.is_none_or(|at| at.elapsed() >= CHART_EVERY);
             if let Some(chart) = self.chart.as_ref().filter(|_| due).and_then(LossChart::draw) {
                 self.last_drawing = Some(Instant::now());
@@ -442,20 +442,20 @@ impl Progress {
         }
     }
 
-    /// Prints the last line or clears the bar, and leaves the chart, if there is one.
+    /// Prints the last line or clears the bar, and prints the final chart, if there is one.
     fn finish(&mut self) {
         if let Some(line) = self.skipped.take() {
             let _ = print_text(&line);
         }
         self.bar.finish_and_clear();
         if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
-            // Nor is a chart that cannot be shown a reason to give up.
+            // Failure to show a chart is no reason to abort, either.
             let _ = write_stdout(&format!("{chart}\n"));
         }
     }
 }
 
-/// Where the best values of an interrupted run are, if there are any.
+/// Location of the best values of an interrupted run, if there are any.
 fn so_far(folder: &Path) -> String {
     let path = folder.join(SO_FAR);
     if path.exists() { format!("; the best values so far are in {}", path.display()) } else { String::new() }

@@ -1,4 +1,4 @@
-//! `gputexel spsa init`: a configuration to begin with.
+//! `gputexel spsa init`: writes a configuration to start from.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ pub struct InitArgs {
     /// Seconds for the engine to become ready [default: 10]
     #[arg(long, value_name = "SECONDS", requires = "engine")]
     start_deadline: Option<f64>,
-    /// The file to write to [default: standard output]
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Overwrite an existing file

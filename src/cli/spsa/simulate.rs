@@ -1,4 +1,4 @@
-//! `gputexel spsa simulate`: what methods and settings gain.
+//! `gputexel spsa simulate`: simulates what methods and settings gain.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -16,18 +16,18 @@ use super::super::table::counted;
 use super::cells::ScenarioArgs;
 use super::output::print;
 
-/// Most repeats; their values at 200 times are kept.
+/// Maximum number of repeats; their values are kept at 200 points in time.
 const MAX_REPEATS: usize = 100_000;
 
-/// Flags that say what simulates.
+/// Flags that choose the backend.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Backend")]
 pub struct BackendArgs {
-    /// What to simulate on: auto (a real GPU if there is one and for at least 4,096 repeats, otherwise
-    /// the CPU), gpu (also accepts a software adapter; 32-bit numbers) or cpu
+    /// Device to simulate on: auto (a real GPU if there is one and for at least 4,096 repeats, otherwise the CPU),
+    /// gpu (also accepts a software adapter; 32-bit numbers) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
-    /// CPU threads [default: one per core]; results do not depend on it
+    /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -61,7 +61,7 @@ pub struct SimulateArgs {
     force: bool,
 }
 
-/// Most panels of a picture.
+/// Maximum number of panels in a picture.
 const MAX_PANELS: usize = 100;
 
 /// Runs `spsa simulate`.
@@ -103,7 +103,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             simulator.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
         let simulated = match simulated {
-            // What is done is shown.
+            // Print the finished results.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
                 print(context, args.paper, &finished)?;
                 return Err(error.into());
@@ -137,7 +137,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 impl BackendArgs {
-    /// What simulates some scenarios; sets the number of threads.
+    /// Opens the backend for some scenarios; sets the number of threads.
     fn open<'a>(&self, scenarios: impl IntoIterator<Item = &'a Scenario>) -> Result<Simulator> {
         let choice: BackendChoice = self.backend.parse()?;
         set_threads(self.threads)?;
@@ -154,7 +154,7 @@ fn title(cell: &GridCell) -> String {
     text
 }
 
-/// A bar of the pairs of a simulation.
+/// Creates a progress bar for the pairs of a simulation.
 pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
     if !context.shows_progress() {
         return ProgressBar::hidden();

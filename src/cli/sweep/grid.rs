@@ -1,4 +1,4 @@
-//! `sweep --grid`: from flags to a sweep, or from its folder, and to its end.
+//! `sweep --grid`: creates a sweep from flags or its folder, and runs it to the end.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -36,10 +36,10 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
     carry_out(&files.begin(config, data)?, args, context, watch, &backend)
 }
 
-/// Goes on with a sweep, or shows a finished one.
+/// Resumes a sweep, or shows a finished one.
 ///
 /// # Errors
-/// As [`start`], and where the folder is not that of a sweep.
+/// As [`start`], and if the folder does not belong to a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let files = files(args, context)?;
     say_recorded(&files.recorded(path)?);
@@ -50,7 +50,7 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -
 /// Merges the parts of a sweep.
 ///
 /// # Errors
-/// As [`start`], and where folders have not all parts of one sweep, each once.
+/// As [`start`], and if the folders do not hold each part of one sweep exactly once.
 pub fn merge(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Result<()> {
     let files = files(args, context)?;
     let backend = args.backend.open()?;
@@ -74,7 +74,7 @@ fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
     })
 }
 
-/// What the flags and the data say.
+/// Derives the configuration from the flags and the data.
 fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let fresh = &args.fresh;
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
@@ -119,7 +119,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     sweep.config()
 }
 
-/// The method that trains every run.
+/// Returns the method that trains every run.
 fn method(fresh: &NewSweepArgs) -> Result<SweepMethod> {
     match fresh.optimizer.as_deref().unwrap_or("adam") {
         "adam" => Ok(SweepMethod::Adam { schedule: parsed(&fresh.schedule)?.unwrap_or_default() }),
