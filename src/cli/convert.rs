@@ -17,7 +17,7 @@ use super::table::{bytes, counted, grouped};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 All positions are kept unless flags of the selection leave some out, such as --keep-checks=false, \
---keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.\n\n\
+--keep-captures=false, --max-score, --duplicates drop or --preset. Data that the format cannot store is reported.\n\n\
 Examples:\n  \
 gputexel convert games.pgn -o games.binpack\n  \
 gputexel convert data.binpack -o quiet.bf --keep-checks=false --keep-captures=false")]

@@ -16,7 +16,7 @@ const SAMPLE: &[u8] = include_bytes!("../../data/sample.pgn.zst");
 /// Flags of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Fetches nothing: the sample, 2,400 games, is part of the program. Each command is shown before it runs, as you would type it.\n\n\
+Nothing is downloaded: the sample of 2,400 games is part of the program. Each command is shown before it runs, as you would type it.\n\n\
 Examples:\n  \
 gputexel demo\n  \
 gputexel demo try-it")]

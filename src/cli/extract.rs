@@ -29,7 +29,7 @@ detected from the content. Results of labeled positions may be written as
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
   FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
-  17 1 FEN 35         (game, result, position, perhaps centipawns)
+  17 1 FEN 35         (game, result, position, optional centipawns)
 
 with a score in any further field (FEN;-12;0.5, FEN [0.5] -12, FEN ce -12; c9 \"1-0\";), \
 or as columns under a header line (fen,result,score). With --target score, no results are needed (fen,eval; FEN;35). The syntax is detected and reported, as is the \
@@ -37,7 +37,7 @@ point of view of results and scores, separately. Numbers other than 0 to 1 \
 (-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
 winner) always, w, d and l (won, drawn, lost) with --results wdl.
 
-For an engine that prints its own trace, --positions writes what was selected, and resolved, as lines
+For an engine that prints its own trace, --positions writes the selected (and resolved) positions as lines
 'GAME RESULT FEN [centipawns]' in place of a dataset:
 
   gputexel extract games.pgn --resolve quiescence --positions quiet.fens

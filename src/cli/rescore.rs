@@ -26,7 +26,7 @@ const MATERIALS: usize = 12;
 /// Flags of `rescore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-An engine's score replaces that of each position; results stay. Tablebases replace results and scores of positions \
+An engine's score replaces that of each position; results are unchanged. Tablebases replace results and scores of positions \
 within their reach that have no castling rights: a win is 1, a loss 0, and a draw, also one by the 50-move rule, 0.5; \
 a win scores 20000 centipawns less the plies to the next capture, pawn move or mate (DTZ). Everything else, the order \
 and the selection are as with convert. The engine's scores are kept in OUTPUT.rescore until the output is complete, \

@@ -20,8 +20,8 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The page lists every run of tune, pso, sweep, match and spsa in DIR and the folders below it; pages of runs under way \
-refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and answers \
-nothing but requests for these pages. Symbolic links are not followed. Ctrl-C ends it.\n\n\
+refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and serves only \
+these pages. Symbolic links are not followed. Ctrl-C stops it.\n\n\
 Examples:\n  \
 gputexel serve runs --open\n  \
 gputexel serve . --port 8080")]

@@ -30,8 +30,8 @@ const UNSEEN: usize = 6;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Write the tuned values back, compile the engine, let it trace the same positions again, and compare: the column \
-`eval`, the engine's own evaluation, must be what follows from its coefficients and the tuned values, rounded to whole \
-numbers if that is closer. If it is not, tables and values that seem to be others are named. The exit code is 0 only if \
+`eval`, the engine's own evaluation, must equal the one computed from its coefficients and the tuned values, rounded to whole \
+numbers if that is closer. If it is not, tables and values that seem to differ are named. The exit code is 0 only if \
 the engine evaluates with the tuned values.
 
   engine trace < quiet.fens | gputexel verify - --schema schema.json --params runs/first

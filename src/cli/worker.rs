@@ -10,10 +10,10 @@ use super::subcommand::Subcommand;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A worker takes pairs of games from the queue of a NATS server, plays them with engines of its own configuration and \
-sends them back, until Ctrl-C ends it; others then play what it has begun. 'match', 'selfplay' and 'spsa run' put \
+sends them back, until Ctrl-C stops it; other workers then play its unfinished games. 'match', 'selfplay' and 'spsa run' put \
 games into the queue with --queue. The built-in engine is always offered unless the configuration says otherwise. \
 Nothing that comes from the queue is run or used as a path, and engines must have the fingerprint that the run wants. \
-Limits of time are scaled to the speed of the machine.\n\n\
+Time limits are scaled to the speed of the machine.\n\n\
 Examples:\n  \
 gputexel worker nats://den.example\n  \
 gputexel worker tls://den.example --config worker.toml --queue-token-file token.txt")]

@@ -15,7 +15,7 @@ use super::subcommand::Subcommand;
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Of more than two, a table tells what each has reached; with --dataset, on the same positions. \
+For more than two, a table shows the results of each; with --dataset, on the same positions. \
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
 compared, too.\n\n\
 Examples:\n  \

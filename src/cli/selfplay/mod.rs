@@ -20,7 +20,7 @@ use output::Progress;
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-The built-in engine or a UCI engine plays both sides of each game, from an opening that no other game has. Every \
+The built-in engine or a UCI engine plays both sides of each game; no two games share an opening. Every \
 game is kept in DIR/selfplay.jsonl as it is finished; the files of games are written from it, in order and as a \
 whole, when playing ends. With fixed nodes or depth they depend on the settings and the seed alone, not on \
 --concurrency or interruptions. Games in which the engine fails or exceeds its time are not written.\n\n\
