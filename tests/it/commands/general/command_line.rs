@@ -1,4 +1,4 @@
-//! What shells and `man` are told, and the help of commands.
+//! Shell completions, manual pages, and the help of commands.
 
 use crate::common::program::Bench;
 
@@ -12,7 +12,7 @@ fn completions_know_the_commands() {
             assert!(out.contains(word), "{shell} lacks {word}");
         }
     }
-    // The shell that is at hand reads its own.
+    // The available shell reads its own completions.
     let (code, _, err) = bench.shell("\"$GPUTEXEL\" completions bash -o c.sh -q && bash -n c.sh");
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(bench.fails(&["completions", "bash", "-o", "c.sh"], 2).contains("c.sh: exists; use --force"));
@@ -117,7 +117,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         let err = bench.fails(args, 2);
         assert!(err.contains(": this cannot be written to standard output; ./- would be"), "{args:?}: {err}");
     }
-    // There, no file can be replaced or added to.
+    // No file can be replaced or added to there.
     bench.write("list.csv", "A,10,0,100,5,0.002\n");
     bench.write("search.cpp", "int margin = 12;\n");
     for args in [
@@ -150,11 +150,11 @@ fn full_disks_and_readers_that_have_gone_are_told_apart() {
         let (code, _, err) = bench.shell(&format!("\"$GPUTEXEL\" {args} > /dev/full"));
         let said = "gputexel: standard output: No space left on device (os error 28)\n";
         assert_eq!((code, err.as_str()), (1, said), "{args}");
-        // `true` has ended by the time that anything is written.
+        // `true` has exited before anything is written.
         let (_, _, err) = bench.shell(&format!("(sleep 0.1; \"$GPUTEXEL\" {args}; echo $? >&2) | true"));
         assert_eq!(err, "0\n", "{args}");
     }
-    // Warnings that cannot be written do not end a command.
+    // A failure to print warnings does not end a command.
     bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
     let tune = "\"$GPUTEXEL\" --json tune d.bin -o r --force --prior-folds 100 --epochs 1 --backend cpu";
     let (code, _, err) = bench.shell(tune);
@@ -162,7 +162,7 @@ fn full_disks_and_readers_that_have_gone_are_told_apart() {
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);
 }
 
-/// Builds without the feature know the flags of the queue, hide them, and say what is missing.
+/// Builds without the feature parse the flags of the queue, hide them, and report what is missing.
 #[cfg(not(feature = "cluster"))]
 #[test]
 fn a_build_without_the_queue_says_so() {

@@ -1,10 +1,10 @@
-//! `--memory`: positions beyond it are in files, and results do not depend on it.
+//! `--memory`: positions beyond the limit are in files, and results do not depend on it.
 
 use gputexel::model::FeatureKind;
 
 use crate::common::program::Bench;
 
-/// So many that a layout has more than one stretch.
+/// Enough positions for a layout with more than one stretch.
 const POSITIONS: usize = (1 << 20) + 30_000;
 
 #[cfg(target_os = "linux")]

@@ -32,7 +32,7 @@ fn a_folder_is_the_datasets_in_it() {
         let (code, _, told) = bench.run(command, "");
         assert!(code == 1 && told == "gputexel: empty: is a folder without datasets (*.bin)\n", "{told}");
     }
-    // Twice the same positions would count twice.
+    // Duplicate positions would count twice.
     let (code, _, told) = bench.run(&["eval", "data", "data/a.bin", "named"], "");
     assert!(code == 2 && told.contains("data/a.bin: is given twice"), "{told}");
 }

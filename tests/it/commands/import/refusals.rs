@@ -1,4 +1,4 @@
-//! Traces, schemas and whole files that are wrong: what of them is wrong is named.
+//! Bad traces, schemas and files: the error names the problem.
 
 use gputexel::dataset;
 

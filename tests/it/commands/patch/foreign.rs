@@ -1,4 +1,4 @@
-//! Trees that come from others, or from another place: nothing outside them is read, written or deleted.
+//! Trees from other people or places: nothing outside them is read, written or deleted.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use super::*;
 
 const VICTIM: &str = "precious\n";
 
-/// The bench with files outside of the tree that nothing may touch.
+/// Creates a bench with files outside the tree that must not be touched.
 fn with_victims() -> Bench {
     let bench = bench();
     bench.write("victim.txt", VICTIM);
@@ -16,7 +16,7 @@ fn with_victims() -> Bench {
     bench
 }
 
-/// Everything in the folder without following links: names, targets of links, contents.
+/// Returns everything in the folder without following links: names, targets of links, contents.
 fn everything(bench: &Bench) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![bench.folder.path().to_path_buf()];
@@ -40,7 +40,7 @@ fn everything(bench: &Bench) -> BTreeMap<String, String> {
     found
 }
 
-/// Every command that looks at a tree must refuse it, with one line, and leave all as it is.
+/// Asserts that every command on the tree refuses it in one line and changes nothing.
 fn assert_refused(bench: &Bench, said: &str, what: &str) {
     let before = everything(bench);
     for args in [
@@ -57,8 +57,7 @@ fn assert_refused(bench: &Bench, said: &str, what: &str) {
     }
 }
 
-/// A journal as the former version wrote it, which nothing vouches for, or as this one does, with a seal
-/// that is none.
+/// Writes a journal as the former version did, without a seal, or as this one does, with an invalid seal.
 fn forge(bench: &Bench, sealed: bool, progress: &str, files: &Value) {
     let folder = bench.path("source/.gputexel-patch/0001-tune");
     std::fs::create_dir_all(&folder).unwrap();
@@ -78,7 +77,7 @@ fn forge(bench: &Bench, sealed: bool, progress: &str, files: &Value) {
     bench.write("source/.gputexel-patch/pending", pending);
 }
 
-/// The checksum of the former version.
+/// Checksum of the former version.
 fn xxh3(text: &str) -> String {
     format!("{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
 }
@@ -111,7 +110,7 @@ fn a_forged_journal_writes_and_deletes_nothing_outside() {
                 let bench = with_victims();
                 forge(&bench, sealed, progress, &files(&outside(&bench)));
                 assert_refused(&bench, ".gputexel-patch", what);
-                // Nor is anything of it used if it is taken for one's own.
+                // Nor is anything in it used if the user adopts it.
                 let error = bench.run(&["patch", "undo", "source", "--adopt"], "").2;
                 assert_eq!(read(&bench, "victim.txt"), VICTIM, "{what}: {error}");
             }
@@ -120,7 +119,7 @@ fn a_forged_journal_writes_and_deletes_nothing_outside() {
         forge(&bench, true, "done", &files(&outside(&bench)));
         std::fs::remove_file(bench.path("source/.gputexel-patch/pending")).unwrap();
         assert_refused(&bench, ".gputexel-patch", what);
-        // The way out: without the folder, all is well.
+        // The fix: without the folder, everything works.
         std::fs::remove_dir_all(bench.path("source/.gputexel-patch")).unwrap();
         ok(&bench, &["tune", "x.tune", "source"]);
     }
@@ -137,7 +136,7 @@ fn a_forged_note_deletes_no_folder() {
     assert_eq!(read(&bench, "victims/kept.txt"), VICTIM);
 }
 
-/// What the former version has left is refused, and can be had back.
+/// Journals of the former version are refused, and can be adopted.
 #[test]
 fn journals_of_the_former_version_are_adopted_when_asked() {
     for (progress, pending) in [("writing", true), ("undoing", true), ("done", false)] {
@@ -161,7 +160,7 @@ fn journals_of_the_former_version_are_adopted_when_asked() {
         assert!(err.contains("x.params: outside the tree"), "{err}");
         assert_eq!(read(&bench, "x.params"), "p\n");
     }
-    // Nobody's escape sequences reach the terminal.
+    // Escape sequences in the journal do not reach the terminal.
     let bench = with_victims();
     forge(
         &bench,
@@ -183,7 +182,7 @@ fn journals_of_the_former_version_are_adopted_when_asked() {
 
 #[test]
 fn links_in_the_folder_are_not_followed() {
-    // What is made in the tree, and where it leads.
+    // Links created in the tree, and their targets.
     for (link, target) in [
         ("source/.gputexel-patch/lock", "../../victim.txt"),
         ("source/.gputexel-patch/lock", "../../new.txt"),
@@ -230,7 +229,7 @@ fn pipes_and_giants_are_refused() {
     std::fs::remove_file(bench.path("x.params")).unwrap();
     let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(error.contains("source/s.cpp: is not a regular file"), "{error}");
-    // Ten gigabytes of nothing take no room, but would take the memory.
+    // Ten gigabytes of zeros take no disk space, but would take memory.
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     std::fs::File::create(bench.path("source/s.cpp")).unwrap().set_len(10_000_000_000).unwrap();
     for args in [&["tune", "x.tune", "source"][..], &["init", "source/s.cpp:1"]] {
@@ -261,7 +260,7 @@ fn folders_that_became_links_are_not_written_through() {
     }
     let error = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
     assert!(error.contains("leads outside source"), "{error}");
-    // Parameters beside the blocks are the tree's word, too.
+    // Parameters next to the blocks are not trusted, either.
     let bench = with_victims();
     bench.write("empty.conf", "");
     std::fs::rename(bench.path("x.tune"), bench.path("source/x.tune")).unwrap();
@@ -298,7 +297,7 @@ fn hidden_files_are_left_alone_unless_asked_for() {
     }
     bench.write("x.tune", TUNE);
     assert_eq!(everything(&bench), before);
-    // The program's own folder is none to patch.
+    // The program's own folder cannot be patched.
     ok(&bench, &["tune", "x.tune", "source"]);
     let own = ".gputexel-patch/0001-tune/0000-s.cpp.before";
     bench.write("x.tune", TUNE.replace("s.cpp", own));
@@ -321,7 +320,7 @@ fn trees_that_were_moved_or_copied_are_adopted_when_asked() {
         assert!(error.contains("--adopt") && error.contains("delete"), "{error}");
     }
     assert_eq!(read(&bench, "copy/s.cpp"), tuned);
-    // What was outside of the tree is not the copy's.
+    // Files outside the tree are not part of the copy.
     let (code, out, err) = bench.run(&["patch", "undo", "copy", "--adopt"], "");
     assert_eq!((code, read(&bench, "copy/s.cpp").as_str()), (0, SOURCE), "{out}{err}");
     assert!(err.contains("x.params") && err.contains("outside"), "{err}");
@@ -330,7 +329,7 @@ fn trees_that_were_moved_or_copied_are_adopted_when_asked() {
     ok(&bench, &["undo", "source"]);
     assert!(!bench.path("x.params").exists());
 
-    // Moved, tuning goes on with the old files kept.
+    // After a move, tuning continues with the old files kept.
     ok(&bench, &["tune", "x.tune", "source"]);
     std::fs::rename(bench.path("source"), bench.path("moved")).unwrap();
     assert!(bench.fails(&["patch", "apply", "x.tune", "moved"], 1).contains("--adopt"));
@@ -368,7 +367,7 @@ fn trees_of_others_are_adopted_when_asked() {
     assert_eq!(read(&bench, "source/s.cpp"), tuned);
     let (code, _, err) = bench.run(&["patch", "undo", "source", "--adopt"], "");
     assert_eq!((code, read(&bench, "source/s.cpp").as_str()), (0, SOURCE), "{err}");
-    // Where no key can be kept, this is said.
+    // If no key can be stored, this is reported.
     let (code, _, err) = bench.shell("XDG_STATE_HOME=/dev/null \"$GPUTEXEL\" patch tune x.tune source");
     assert!(code == 1 && err.contains("XDG_STATE_HOME"), "{err}");
     assert_one_line(&err);

@@ -1,4 +1,4 @@
-//! What becomes of old files, changed files, and of the rights and names of files.
+//! Handling of old files, changed files, file modes and file names.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn undo_keeps_every_changed_file() {
     for folder in ["a", "b"] {
         bench.write(&format!("source/{folder}/s.cpp"), format!("changed in {folder}\n"));
     }
-    // One was kept there before, by whatever means.
+    // One was already kept there.
     let kept = "source/.gputexel-patch/0001-tune/changed";
     std::fs::create_dir_all(bench.path(&format!("{kept}/b"))).unwrap();
     bench.write(&format!("{kept}/b/s.cpp.changed"), "earlier\n");
@@ -39,7 +39,7 @@ fn undo_keeps_every_changed_file() {
     let said = format!("source/b/s.cpp: restored; the changed file is kept as {kept}/b/s.cpp.changed.2\n");
     assert!(out.contains(&said), "{out}");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
-    // A folder that is gone comes back with its file.
+    // A deleted folder is restored with its file.
     ok(&bench, &["tune", "x.tune", "source"]);
     std::fs::remove_dir_all(bench.path("source/a")).unwrap();
     assert!(bench.fails(&["patch", "undo", "source"], 1).contains("source/a/s.cpp: was changed"));
@@ -48,7 +48,7 @@ fn undo_keeps_every_changed_file() {
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
 }
 
-/// Parameters above the folder that the command runs in, which is the tree's, too.
+/// Parameters may be in a parent of the working directory, as part of the tree.
 #[test]
 fn parameters_may_be_above_the_sources() {
     let bench = bench();
@@ -138,7 +138,7 @@ mod unix {
             assert_eq!(mode(&bench, "x.params"), params, "umask {umask}");
             let journal = mode(&bench, "source/.gputexel-patch/0001-tune/journal.json");
             assert_eq!(journal & !params, 0, "{journal:o}");
-            // The old file of parameters has rights, too.
+            // The old file of parameters has a mode, too.
             set_mode(&bench, "x.params", 0o604);
             run("apply x.tune source");
             bench.write("source/s.cpp", SOURCE);

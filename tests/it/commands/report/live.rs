@@ -1,5 +1,5 @@
-//! Watching runs through the real binary: the page on 127.0.0.1, event files for TensorBoard, and
-//! the chart in the terminal.
+//! Watching runs through the real binary: the page on 127.0.0.1, event files for TensorBoard, and the chart in the
+//! terminal.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -32,7 +32,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// The port that a run says it serves on; its output is read to the end in the background.
+/// Returns the port on which a run serves; its output is read to the end in the background.
 fn port(child: &mut Child) -> u16 {
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -45,7 +45,7 @@ fn port(child: &mut Child) -> u16 {
     address.strip_prefix("http://127.0.0.1:").unwrap().trim_end_matches('/').parse().unwrap()
 }
 
-/// Asks for the page under a name of the host; `None` where nobody answers.
+/// Requests the page under a host name; `None` if there is no response.
 fn ask(port: u16, host: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -55,7 +55,7 @@ fn ask(port: u16, host: &str) -> Option<String> {
     Some(answer)
 }
 
-/// Epochs that the page tells of.
+/// Returns the number of epochs on the page.
 fn epochs(page: &str) -> Option<u64> {
     let (before, _) = page.split_once(" of at most ")?;
     before.rsplit(' ').next()?.replace(',', "").parse().ok()
@@ -78,7 +78,7 @@ fn the_page_grows_and_ends_with_the_run() {
         if let Some(count) = epochs(&page).filter(|count| seen.last().is_none_or(|last| count > last)) {
             seen.push(count);
             assert!(page.contains(">running<"), "{page}");
-            // Before the first epoch there is no speed to tell the time from.
+            // Before the first epoch there is no speed from which to estimate the time.
             assert!(count == 0 || page.contains(" left at most"), "{page}");
             assert!(!page.contains("interrupted") && page.contains("<script nonce="), "{page}");
         }
@@ -161,13 +161,13 @@ fn charts_are_drawn_at_the_end() {
     assert!(braille(&out) > 20, "{out}");
 }
 
-/// CRC-32C bit by bit, for what the library's table-driven one wrote.
+/// Computes CRC-32C bit by bit, to check the library's table-driven one.
 fn crc(data: &[u8]) -> u32 {
     let step = |crc: u32, _: u32| if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
     !data.iter().fold(!0u32, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
 }
 
-/// The messages of an event file, whose framing must be whole.
+/// Returns the messages of an event file, whose framing must be intact.
 fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
     let masked = |data: &[u8]| {
         let crc = crc(data);
@@ -186,7 +186,7 @@ fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
-/// Fields of a message: number and contents (of numbers, their bytes).
+/// Returns the fields of a message: number and contents (for numbers, their bytes).
 fn fields(mut message: &[u8]) -> Vec<(u8, Vec<u8>)> {
     fn varint(message: &mut &[u8]) -> u64 {
         let mut value = 0;
@@ -220,7 +220,7 @@ fn fields(mut message: &[u8]) -> Vec<(u8, Vec<u8>)> {
     found
 }
 
-/// Step, tag and value of all scalars of a folder's event files, which are read in order.
+/// Returns step, tag and value of all scalars of a folder's event files, read in order.
 fn scalars(bench: &Bench, folder: &str) -> Vec<(u64, String, f32)> {
     let mut found: Vec<(u64, String, f32)> = Vec::new();
     for name in bench.names(folder) {

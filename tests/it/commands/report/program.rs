@@ -1,10 +1,10 @@
-//! What `tune` and its report say of evaluations that are not linear.
+//! Output of `tune` and its report for nonlinear evaluations.
 
 use crate::common::program::Bench;
 use crate::common::programs::{program_dataset, program_theta};
 use gputexel::model::{FeatureKind, ParameterFile};
 
-/// A dataset of the test's program, and parameters to start from.
+/// Creates a dataset of the test's program, and starting parameters.
 fn bench() -> Bench {
     let bench = Bench::new();
     let data = program_dataset(&bench.path("d.bin"), 3000, 6);
@@ -56,7 +56,7 @@ fn the_report_has_curves_the_factor_and_what_parts_are_worth() {
         let cost = format!("{:+.8}", part["cost"].as_f64().unwrap());
         assert!(section.contains(&cost), "{cost}");
     }
-    // Read again from the folder and the dataset.
+    // Rendered again from the folder and the dataset.
     let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
     assert_eq!(code, 0);
     let again = String::from_utf8(bench.bytes("again.html")).unwrap();
@@ -110,7 +110,7 @@ fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
     let warning =
         "of the positions where it counts: there, nothing is known of its parameters; a larger \"max\"";
     let low = told([10.0, 1.0, -1.0], "low");
-    // The middlegame values of complexity and factor are not used.
+    // The middlegame values of complexity and factor are unused.
     assert!(!low.contains(warning) && low.contains("  5 that occur, but change no score there"), "{low}");
     let high = told([200.0; 3], "high");
     assert!(

@@ -9,7 +9,7 @@ use crate::common::program::{Bench, wait_until};
 use crate::common::spsa::built_in;
 use gputexel::model::FeatureKind;
 
-/// The port that a command says it serves on, in a line that begins with `word`.
+/// Returns the port on which a command serves, from a line that starts with `word`.
 fn port(child: &mut Child, word: &str) -> u16 {
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -68,14 +68,14 @@ fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
         assert!(ask(port, &format!("{method} /"), &own).unwrap().starts_with("HTTP/1.1 405 "), "{method}");
     }
 
-    // Hundreds of connections that say nothing keep nobody waiting.
+    // Hundreds of silent connections block nobody.
     let _silent: Vec<TcpStream> =
         (0..400).filter_map(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
     let begun = Instant::now();
     assert!(get("/").starts_with("HTTP/1.1 200 OK"));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 
-    // A run that somebody begins is followed to its end.
+    // A run that starts now is followed to its end.
     let long =
         ["--backend", "cpu", "--threads=1", "--optimizer", "adam", "--k", "0.8", "--epochs", "1000000"];
     let flags = ["--checkpoint-every", "0.2", "--window", "1000000", "-q"];
@@ -95,7 +95,7 @@ fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
     assert!(ask(port, "GET /", &own).is_none());
 }
 
-/// A page that never ends, or a file that is read for ever, would keep all that come later waiting.
+/// An endless page or an endless read would block all later requests.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]

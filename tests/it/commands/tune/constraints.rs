@@ -1,10 +1,10 @@
-//! Signs and orders by name, through the real binary.
+//! Sign and order constraints by name, through the real binary.
 
 use crate::common::program::{Bench, wait_until};
 use gputexel::model::FeatureKind;
 use serde_json::{Value, json};
 
-/// Everything but knights' mobility, rooks on files and the pair of bishops.
+/// Everything except knight mobility, rooks on files and the bishop pair.
 const FREEZE: &str = "--freeze=pawn,knight,bishop,rook,queen,king,tempo,bishop_mobility,rook_mobility,queen_mobility,\
     passed_free,passed_blocked,passed_safe_path,passed_own_king,passed_their_king,isolated,doubled,backward,phalanx,\
     supported,outpost,bishop_pawns,king_shield,king_storm,king_file,king_attack,safe_check,pawn_threat,push_threat,\
@@ -17,7 +17,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Middlegame and endgame values of a group in a parameter file.
+/// Returns middlegame and endgame values of a group in a parameter file.
 fn values(bench: &Bench, file: &str, group: &str) -> [Vec<f64>; 2] {
     let file = bench.json(file);
     let list = file["parameters"].as_array().unwrap().iter().filter(|p| p["group"] == group);
@@ -29,7 +29,7 @@ fn is_rising(values: &[f64]) -> bool {
     values.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
-/// Whether the constraints of [`HOLD`] hold.
+/// Returns true if the constraints of [`HOLD`] hold.
 fn holds(bench: &Bench, file: &str) -> bool {
     values(bench, file, "knight_mobility").iter().all(|line| is_rising(line))
         && values(bench, file, "bishop_pair").iter().flatten().all(|&value| value >= 0.0)
@@ -61,7 +61,7 @@ fn results_keep_to_the_constraints() {
     let page = String::from_utf8(bench.bytes("held/report.html")).unwrap();
     assert!(page.contains("knight_mobility_4.eg - knight_mobility_3.eg"));
 
-    // Whole numbers, and errors, which values held together share.
+    // Integers, and errors, which tied values share.
     with("whole", &["--round=local", "--errors", "--bootstrap=8"]);
     assert!(holds(&bench, "whole/params.json"));
     let whole = bench.json("whole/params.json");

@@ -1,4 +1,4 @@
-//! The strength of the prior: chosen, given, refused.
+//! Prior strength: chosen, given, refused.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn bench() -> Bench {
     Bench::with_positions(4000, 11)
 }
 
-/// The kinds of the penalties of a run, with one weight of each.
+/// Returns the kinds of penalties of a run, with one weight of each.
 fn weights(bench: &Bench, run: &str) -> Vec<(String, f64)> {
     let record = bench.json(&format!("{run}/run.json"));
     let list = record["config"]["penalties"].as_array().cloned().unwrap_or_default();
@@ -43,7 +43,7 @@ fn weights_are_chosen_unless_something_else_is_said() {
     assert!(last[0] == "report      r/report.html", "{out}");
     let chosen = weights(&bench, "r");
     assert!(chosen.len() >= 3, "{chosen:?}");
-    // The same weights, given, lead to the same place.
+    // The same weights, given explicitly, lead to the same result.
     let given = bench.tune(&["d.bin", "--k", "0.8", "--out", "g", "--prior-strength", "r"]);
     assert_eq!(weights(&bench, "g"), chosen);
     let record = bench.json("r/run.json");
@@ -55,7 +55,7 @@ fn weights_are_chosen_unless_something_else_is_said() {
     {
         assert!((a["mg"].as_f64().unwrap() - b["mg"].as_f64().unwrap()).abs() < 0.5, "{a} {b}");
     }
-    // λ alone, 0 included, is what it says.
+    // λ alone, including 0, is used as given.
     let zero = bench.tune(&["d.bin", "--k", "0.8", "--out", "z", "--l2", "0"]);
     let none = bench.tune(&["d.bin", "--k", "0.8", "--out", "n", "--prior-strength", "none"]);
     assert!(bench.bytes("z/params.json") == bench.bytes("n/params.json"));
@@ -252,7 +252,7 @@ fn strengths_that_cannot_be_are_refused() {
         assert!(err.contains(wanted), "{flags:?}: {err}");
         assert!(!bench.path("r").exists(), "{flags:?}");
     }
-    // What has no curvature is tuned without, and that is said.
+    // Losses without curvature are tuned without penalties, with a note.
     let (code, _, err) = bench.run(
         &["tune", "d.bin", "--loss", "power:1.5", "--epochs", "2", "--backend", "cpu", "--out", "r"],
         "",
