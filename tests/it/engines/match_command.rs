@@ -1,4 +1,4 @@
-//! `gputexel match` through the binary.
+//! `gputexel match` through the real binary.
 
 use crate::common::program::{Bench, assert_one_line};
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn material_beats_nothing_and_extract_reads_the_games() {
     let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
     assert_eq!(ends, 8);
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
-    // The same games whatever the concurrency; others under another seed.
+    // The same games for any concurrency; other games under another seed.
     let alone =
         [&["material", "zero", "--games", "8", "--out", "n", "--concurrency", "1"], &QUICK[..]].concat();
     let again = play(&bench, &alone);
@@ -37,7 +37,7 @@ fn material_beats_nothing_and_extract_reads_the_games() {
     assert_eq!(extracted["sources"][0]["records"], 8);
     assert_eq!(extracted["sources"][0]["complaints"].as_array().map_or(0, Vec::len), 0);
     assert!(data.len() > 50);
-    // In words.
+    // As text.
     let (code, out, _) =
         bench.run(&[&["match", "material", "zero", "--games", "2", "--out", "w"], &QUICK[..]].concat(), "");
     assert_eq!(code, 0);
@@ -59,7 +59,7 @@ fn interrupted_matches_go_on_to_the_same_games() {
     let report = play(&bench, &["--resume", "torn", "--concurrency", "2"]);
     assert_eq!(report["games"], 6);
     assert_eq!(bench.bytes("torn/games.pgn"), bench.bytes("whole/games.pgn"));
-    // Longer on demand; nothing is played twice.
+    // Extended on request; nothing is played twice.
     let longer = play(&bench, &["--resume", "torn", "--games", "8"]);
     assert_eq!(longer["games"], 8);
     assert_eq!(String::from_utf8(bench.bytes("torn/match.jsonl")).unwrap().lines().count(), 5);
@@ -120,7 +120,7 @@ fn counters_of_openings_are_those_of_their_games() {
     assert_eq!(pgn.matches(&format!("[FEN \"{opening} 98 80\"]")).count(), 2, "{pgn}");
     assert_eq!(pgn.matches("[PlyCount \"2\"]").count(), 2, "{pgn}");
     assert!(pgn.to_lowercase().contains("fifty"), "{pgn}");
-    // Beyond move 40, four plies of small scores are enough.
+    // After move 40, four plies of small scores are enough.
     let even = "4k3/8/8/4p3/4P3/8/8/4K3 w - -";
     for counters in ["hmvc 0; fmvn 45;", "0 45"] {
         let rules = ["--draw-after", "40", "--draw-plies", "4"];
@@ -194,12 +194,12 @@ fn control_c_stops_and_tells_how_to_go_on() {
 #[test]
 fn uci_engines_play_and_their_failures_are_survived() {
     let bench = Bench::new();
-    // Answers every search with a move that is not legal.
+    // Answers every search with an illegal move.
     let engine = "while read line; do case \"$line\" in uci) echo 'id name Mayfly'; echo uciok;; \
                   isready) echo readyok;; 'go '*) echo 'bestmove a1a1';; quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
     let args = ["cmd:sh engine.sh", "material", "--games", "4", "--out", "m", "--max-failures", "4"];
-    // Everything is there, but a result that says nothing is no success.
+    // All files exist, but an inconclusive result is not a success.
     let (code, out, err) = bench.run(&[&["match", "--json"], &args[..], &QUICK].concat(), "");
     assert_eq!(code, 1);
     assert_one_line(&err);

@@ -1,12 +1,12 @@
-//! Folders that may have come from somebody else: what their records name is said before it is run or written, and
-//! refused where no run would have named it.
+//! Folders that may come from somebody else: programs and files named in their records are announced before they are
+//! run or written, and refused if no run would have named them.
 #![cfg(unix)]
 
 use crate::common::program::Bench;
 use crate::common::spsa::uci;
 use gputexel::model::FeatureKind;
 
-/// This program as an engine that leaves a file when it is started.
+/// Returns this program as an engine that creates a file when it starts.
 fn engine(bench: &Bench) -> String {
     let program = assert_cmd::cargo::cargo_bin!("gputexel").display().to_string();
     bench.write("engine.sh", format!("touch started\nexec '{program}' uci --params material\n"));
@@ -25,14 +25,14 @@ fn play(bench: &Bench, further: &[&str]) -> String {
     command
 }
 
-/// Changes something in a file.
+/// Changes text in a file.
 fn change(bench: &Bench, file: &str, from: &str, to: &str) {
     let text = String::from_utf8(bench.bytes(file)).unwrap();
     assert!(text.contains(from), "{file} has no {from}: {}", text.lines().next().unwrap_or_default());
     bench.write(file, text.replacen(from, to, 1));
 }
 
-/// What is refused in one line, before an engine has started.
+/// Asserts that a command is refused in one line before an engine has started; returns the line.
 fn refused(bench: &Bench, args: &[&str]) -> String {
     let error = bench.fails(args, 1);
     assert!(!bench.path("started").exists(), "{error}");
@@ -49,7 +49,7 @@ fn a_resumed_match_says_what_it_runs_and_writes() {
     let expected = format!("gputexel: as m/match.jsonl says: runs '{command}'; writes {pgn}\n");
     assert_eq!((code, err), (0, expected));
     assert_eq!(String::from_utf8(bench.bytes("out.pgn")).unwrap().matches("[Event ").count(), 4);
-    // Whoever wants to hear nothing is told nothing.
+    // `--quiet` suppresses the announcement.
     let (code, _, err) = bench.run(&["--quiet", "match", "--resume", "m", "--games", "6"], "");
     assert_eq!((code, err.as_str()), (0, ""));
 }
@@ -77,7 +77,7 @@ fn a_record_of_a_match_names_only_what_a_match_would() {
         "{error}"
     );
     change(&bench, "m/match.jsonl", "\"file\":\"/dev/zero\"", "\"file\":null");
-    // The games of the folder itself, as a link to something else.
+    // The games file of the folder itself, as a link to another file.
     std::fs::remove_file(bench.path("m/games.pgn")).unwrap();
     std::os::unix::fs::symlink("../notes.pgn", bench.path("m/games.pgn")).unwrap();
     let error = refused(&bench, &resume);
@@ -180,7 +180,7 @@ fn a_resumed_sweep_says_what_it_writes_and_replaces_nothing_else() {
     let error = refused(&bench, &["--quiet", "sweep", "--resume", "w"]);
     assert!(error.contains("all.csv written, which holds something else"), "{error}");
     assert_eq!(bench.bytes("all.csv"), b"a diary");
-    // Named by the user, it is the user's.
+    // A file named by the user is allowed.
     assert_eq!(bench.run(&["sweep", "--resume", "w", "--csv", "all.csv", "--force"], "").0, 0);
     assert!(bench.bytes("all.csv").starts_with(b"rank,"));
 }

@@ -1,4 +1,4 @@
-//! The simulator of SPSA on the GPU against the one on the CPU, which draws the same random bits.
+//! The SPSA simulator on the GPU against the one on the CPU, which draws the same random bits.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +14,7 @@ fn mixed(method: MethodKind, as_published: bool) -> Scenario {
     trial_scenario(method, as_published, 300)
 }
 
-/// As published, and by each rule of bounds, which most parameters are near.
+/// As published, and with each rule for bounds, with most parameters near a bound.
 fn variants(method: MethodKind) -> [Scenario; 3] {
     let mut centered = mixed(method, false);
     centered.settings.near_bounds = BoundRule::Centered;
@@ -40,7 +40,7 @@ fn short_runs_agree_repeat_by_repeat() {
             for (cpu, gpu) in cpu.values.iter().zip(&gpu.values) {
                 worst = cpu.iter().zip(gpu).map(|(c, g)| (c - g).abs()).fold(worst, f64::max);
             }
-            // Values reach 200; a single game that ended differently would move them by 0.1 or more.
+            // Values reach 200; a single game with a different result would move them by 0.1 or more.
             assert!(worst < 2e-3, "{method} {as_published} {rule}: {worst}");
             assert_eq!(cpu.trajectory.len(), gpu.trajectory.len());
             for ((k, cpu), (l, gpu)) in cpu.trajectory.iter().zip(&gpu.trajectory) {
@@ -60,7 +60,7 @@ fn short_runs_agree_repeat_by_repeat() {
 #[test]
 fn long_runs_end_as_the_papers_do() {
     let Some(context) = context() else { return };
-    // The last two pass through more loops in a chunk than software adapters allow in a dispatch.
+    // The last two need more loop iterations per chunk than software adapters allow in a dispatch.
     let sizes = [
         (1, MethodKind::Spsa),
         (1, MethodKind::Bspsas),
@@ -76,7 +76,7 @@ fn long_runs_end_as_the_papers_do() {
         let summary = Summary::new(&gpu.gains);
         let off = cell.deviations(summary.mean, summary.standard_error);
         assert!(off.abs() < 3.0, "{method} {parameters}: {summary:?}");
-        // The same games nearly throughout: much closer than two samples would be.
+        // Almost all games are the same: much closer than two independent samples would be.
         let reference = Summary::new(&cpu.gains);
         let apart = (summary.mean - reference.mean).abs() / reference.standard_error;
         assert!(apart < 0.5 && (summary.sd / reference.sd - 1.0).abs() < 0.2, "{summary:?} {reference:?}");

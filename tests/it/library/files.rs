@@ -1,4 +1,4 @@
-//! Writing files whole.
+//! Atomic writing of files.
 
 #[cfg(unix)]
 #[test]

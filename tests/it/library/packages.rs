@@ -1,4 +1,4 @@
-//! What is published: names that have to agree, and what every crate must have for it.
+//! Published packages: names that must agree, and requirements of every crate.
 
 use std::path::Path;
 

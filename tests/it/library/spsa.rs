@@ -81,7 +81,7 @@ fn gains(scenario: &Scenario) -> Summary {
 #[ignore = "full"]
 fn the_papers_table_comes_out() {
     for cell in paper_cells() {
-        // As many as a debug build of a busy machine has time for.
+        // As many as a debug build on a busy machine has time for.
         let repeats = match (cell.parameters, cell.method) {
             (64, MethodKind::Bspsa) => continue, // in `bspsa_is_bspsas_on_the_papers_largest_engine`
             (64, _) => 64,
@@ -133,7 +133,7 @@ fn clamped_perturbations_do_no_harm_unless_as_published() {
 #[test]
 #[ignore = "full"]
 fn parameters_near_a_bound_are_not_drawn_away_from_it() {
-    // A start near a bound, a perturbation that reaches beyond it, a sigma that is too small by 1.6.
+    // A start near a bound, a perturbation that reaches beyond it, a sigma that is too small by a factor of 1.6.
     let variable = |simul_elo: f64| Variable {
         name: "x".to_string(),
         start: 20.0,
@@ -154,10 +154,10 @@ fn parameters_near_a_bound_are_not_drawn_away_from_it() {
         simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
     for method in [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa] {
-        // The points of a pair reach to 176, where so steep a curve is no parabola in the score: a bias of third order.
+        // The points of a pair reach 176, where the curve is too steep for a parabolic score: a third-order bias.
         let most = if method.is_bayesian() { 12.0 } else { 8.0 };
         assert!(run(method, 100.0).rms_error < most, "{method}: {}", run(method, 100.0).rms_error);
-        // One that hardly matters stays where it is, more or less.
+        // A parameter that hardly matters approximately keeps its value.
         let outcome = run(method, 1e-6);
         let mean = outcome.values.iter().map(|values| values[0]).sum::<f64>() / 96.0;
         assert!((mean - 20.0).abs() < 30.0, "{method}: {mean}");
@@ -203,10 +203,10 @@ fn starts_on_a_bound_do_not_hold_a_run_back() {
                 (summary.mean, summary.standard_error)
             };
             let (mean, error) = apart(&centered);
-            // The posterior of Bayesian runs waits for them to get away from the bound, so they lose less.
+            // The posterior of Bayesian runs waits for them to leave the bound, so they lose less.
             let least = if method.is_bayesian() { -2.0 } else { 10.0 };
             assert!(mean > least * error, "{method} {c_end}: {mean} ± {error} of centered");
-            // As published, they go to the middle, fast, which here is the right way.
+            // As published, they move to the middle quickly, which is the right direction here.
             if !method.is_bayesian() {
                 let (mean, error) = apart(&published);
                 assert!(mean > 3.0 * error, "{method} {c_end}: {mean} ± {error} of published");
@@ -275,7 +275,7 @@ fn variables() -> Vec<Variable> {
     ]
 }
 
-/// Scores that depend on what was played, without chance.
+/// Returns scores that depend on the values played, without chance.
 fn score(pair: &Perturbation) -> u8 {
     let of = |side: &[f64]| side.iter().map(|x| (x - 1.0) * (x - 1.0)).sum::<f64>();
     match of(&pair.minus) - of(&pair.plus) {
@@ -298,7 +298,7 @@ fn stored_states_resume_bit_for_bit() {
         let mut tuner = Tuner::try_new(settings(method), variables()).unwrap();
         let mut out = Vec::new();
         while !tuner.is_finished() {
-            // Up to three pairs in flight; the youngest ends first.
+            // Up to three pairs in flight; the newest ends first.
             while out.len() < 3 {
                 let Some(pair) = tuner.ask(&mut rng) else { break };
                 assert!(pair.plus.iter().zip(&pair.minus).all(|(p, m)| p != m), "{pair:?}");

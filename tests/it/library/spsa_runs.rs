@@ -1,4 +1,4 @@
-//! Whole runs through the library: begun, resumed, replanned and verified without a command line.
+//! Whole runs through the library: started, resumed, replanned and verified without a command line.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -97,7 +97,7 @@ fn runs_go_on_by_the_rule_of_bounds_that_they_began_with() {
     assert!(usual[0].contains("\"near_bounds\":\"three-point\""), "{}", usual[0]);
     assert!(usual[1].contains("\"near\":[{\"i\":0,") && !centered.concat().contains("\"near\":"));
     assert_ne!(usual[1..], centered[1..]);
-    // A journal from before there was a choice does not name the rule, and its configuration does not either.
+    // A journal from before the rule was configurable does not name it, and neither does its configuration.
     let old = centered[0].replace("\"near_bounds\":\"centered\",", "");
     assert_ne!(old, centered[0]);
     for (header, all) in [(&old, &centered), (&usual[0], &usual)] {

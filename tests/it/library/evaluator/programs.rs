@@ -1,5 +1,5 @@
 //! The kernels of evaluations with a program against the f64 reference: every operator, sums of sides and of both,
-//! shared parameters, adjustments and factors, with all that populations may vary.
+//! shared parameters, adjustments and factors, with every option of populations.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn accumulator(name: &str, sides: bool, features: std::ops::Range<u16>) -> Accum
     Accumulator { name: name.to_string(), sides, features: features.collect() }
 }
 
-/// A program with one of everything.
+/// Returns a program with one of everything.
 fn program(target: FactorTarget) -> Program {
     use Phase::{Eg, Mg};
     let table = Operator::Table(vec![[-1.0, 5.0], [0.0, -7.0], [2.0, 30.0]]);
@@ -75,7 +75,7 @@ fn dataset(folder: &Path, positions: usize, target: FactorTarget) -> Dataset {
         let mut ids = Vec::new();
         for slot in 0..compiled.slots() {
             let columns = compiled.slot_columns(slot);
-            // Gates are shut now and then.
+            // Gates are closed occasionally.
             let share = if rng.random_range(0..4) == 0 { 0.0 } else { 0.5 };
             ids.extend(columns.filter(|_| rng.random_bool(share)).map(|column| column as u16));
         }
@@ -100,7 +100,7 @@ fn dataset(folder: &Path, positions: usize, target: FactorTarget) -> Dataset {
     gputexel::dataset::read(&path).unwrap()
 }
 
-/// θ with sums of the size that makes all parts of the program matter.
+/// Returns θ with sums large enough for all parts of the program to matter.
 fn theta(rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
     let value = |f: u16, rng: &mut Xoshiro256PlusPlus| match f {
         17..22 => rng.random_range(0.0..40.0),
@@ -137,7 +137,7 @@ fn one_member_is_exact_and_many_agree() {
                 let request = Request { parts: 0..1, loss, gradients: true, curvature };
                 let got = evaluator.evaluate(&population, &request).unwrap();
                 for member in 0..members {
-                    // f32 lanes may stand on the other side of a kink; one member never does.
+                    // f32 lanes may be on the other side of a kink; a single member never is.
                     let (exact, tolerance) = if members <= 3 { (1e-12, 1e-11) } else { (1e-5, 2e-3) };
                     let objective = Objective { k: population.k[member], loss };
                     let theta = population.member(member);
@@ -161,7 +161,7 @@ fn one_member_is_exact_and_many_agree() {
     }
 }
 
-/// Part weights, blends, resamples and a shared θ: many members in lanes agree with each by itself.
+/// Part weights, blends, resamples and a shared θ: many members in lanes agree with each one alone.
 #[test]
 fn members_may_differ_in_all_that_populations_vary() {
     let folder = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn members_may_differ_in_all_that_populations_vary() {
                     let size = 2 * usize::from(FEATURES);
                     close(&many.gradients[size * member..][..size], &alone.gradients, 2e-3, "gradient");
                 }
-                // The definition: weights of parts and games, targets blended.
+                // The definition: weights of parts and games, blended targets.
                 let (mut sum, mut total) = (0.0, 0.0);
                 let x = objective::x_per_cp(one.k[0]);
                 for (at, &row) in layout.rows().iter().enumerate() {
@@ -221,7 +221,7 @@ fn members_may_differ_in_all_that_populations_vary() {
     }
 }
 
-/// A number that is not finite in one member does not touch the others.
+/// A non-finite number in one member does not affect the others.
 #[test]
 fn broken_members_stay_alone() {
     let folder = tempfile::tempdir().unwrap();

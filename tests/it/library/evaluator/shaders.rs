@@ -1,5 +1,5 @@
-//! Every shader parses and validates without a device and without optional features, and the
-//! structs that it shares with the host lie in memory alike.
+//! Every shader parses and validates without a device and without optional features, and the structs that it shares
+//! with the host have the same memory layout.
 
 use std::mem::offset_of;
 
@@ -26,7 +26,7 @@ fn compiled(name: &str, source: &str) -> (Module, ModuleInfo) {
     (module, info)
 }
 
-/// The one entry point and at most as many storage buffers as WebGPU promises.
+/// Checks that there is one entry point, with no more storage buffers than WebGPU guarantees.
 fn check_entry(name: &str, module: &Module) {
     assert_eq!(module.entry_points.len(), 1);
     let entry = &module.entry_points[0];
@@ -39,7 +39,7 @@ fn check_entry(name: &str, module: &Module) {
     assert!(buffers <= 8, "{name}: {buffers} storage buffers");
 }
 
-/// Every kernel of the simulator of SPSA, with its name.
+/// Returns every kernel of the SPSA simulator, with its name.
 fn simulator_kernels() -> impl Iterator<Item = (String, String)> {
     let variants =
         [(false, BoundRule::ThreePoint), (false, BoundRule::Centered), (true, BoundRule::ThreePoint)];
@@ -92,7 +92,7 @@ fn every_shader_file_has_a_header_and_belongs_to_a_kernel() {
     }
 }
 
-/// Field names with their offsets, and the size, as naga lays a struct out.
+/// Returns field names with their offsets, and the size, as naga lays out a struct.
 fn fields(module: &Module, name: &str) -> Option<(Vec<(String, usize)>, usize)> {
     module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).map(|(_, ty)| {
         let TypeInner::Struct { members, span } = &ty.inner else { panic!("{name} is no struct") };

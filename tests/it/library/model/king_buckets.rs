@@ -1,4 +1,4 @@
-//! Piece-square tables by the squares of kings, against a slow construction from FEN, square by square.
+//! Piece-square tables selected by king squares, against a slow construction from FEN, square by square.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
 
-/// Positions of random games, in which kings soon stand everywhere.
+/// Returns positions of random games, in which kings soon stand everywhere.
 fn positions() -> Vec<Chess> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
     let mut all = Vec::new();
@@ -28,8 +28,8 @@ fn positions() -> Vec<Chess> {
     all
 }
 
-/// White's less Black's count of each feature by name, from the first field of a FEN. `bucket` gives the number of a
-/// king's square by file and rank (from 0), as its side sees it.
+/// Returns White's minus Black's count of each feature by name, from the first field of a FEN. `bucket` returns the
+/// number of a king's square by file and rank (from 0), as seen by its side.
 fn by_hand(fen: &str, bucket: fn(usize, usize) -> usize, mirrored: bool, all: bool) -> BTreeMap<String, i32> {
     let mut pieces = Vec::new();
     for (row, text) in fen.split(' ').next().unwrap().split('/').enumerate() {
@@ -92,7 +92,7 @@ fn check(buckets: KingBuckets, bucket: fn(usize, usize) -> usize) {
         let fen = Fen::from_position(&position, EnPassantMode::Legal).to_string();
         assert_eq!(counts, by_hand(&fen, bucket, mirrored, all), "{fen}");
     }
-    // What occurs is not said to be impossible.
+    // Features that occur are not declared impossible.
     for part in set.structure().parts {
         assert!(matches!(part.layout, Arrangement::Board(_)), "{}", part.name);
         for (id, tuned) in part.features {
@@ -101,7 +101,7 @@ fn check(buckets: KingBuckets, bucket: fn(usize, usize) -> usize) {
     }
 }
 
-/// The 16 buckets that the program knows.
+/// The 16 built-in buckets.
 fn sixteen(file: usize, rank: usize) -> usize {
     match rank {
         0 | 1 => 4 * rank + file,
@@ -114,7 +114,7 @@ fn sixteen(file: usize, rank: usize) -> usize {
 fn rows_are_those_of_a_slow_construction() {
     for pieces in [KingPieces::Own, KingPieces::All] {
         check(KingBuckets::named("16", pieces).unwrap(), sixteen);
-        // A bucket for each file, without mirrors.
+        // One bucket for each file, without mirroring.
         let files = "0 1 2 3 4 5 6 7\n".repeat(8);
         check(KingBuckets::parse(&files, Path::new("files"), pieces).unwrap(), |file, _| file);
     }

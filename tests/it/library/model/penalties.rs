@@ -1,5 +1,5 @@
-//! Penalties against what they are said to be: their matrices against finite differences of the sums of squares
-//! that define them, and against what they leave free.
+//! Penalties against their definitions: their matrices against finite differences of the sums of squares, and against
+//! the directions that they leave free.
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{
@@ -9,7 +9,7 @@ use gputexel::model::{
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A parameter in a group.
+/// Returns a parameter in a group.
 fn one(name: impl Into<String>, group: &str, place: Option<Place>) -> (Feature, ImportedParameter) {
     let parameter = ImportedParameter { place, ..Default::default() };
     (Feature { name: name.into(), group: group.to_string() }, parameter)
@@ -19,7 +19,7 @@ fn line(name: &str) -> Option<Place> {
     Some(Place::Line(name.to_string()))
 }
 
-/// A table of squares.
+/// Returns a table of squares.
 fn board(table: &str, group: &str, squares: impl Iterator<Item = u8>) -> Vec<(Feature, ImportedParameter)> {
     let place = |square| Some(Place::Square(table.to_string(), square));
     squares.map(|square| one(format!("{table}_{square}"), group, place(square))).collect()
@@ -31,8 +31,8 @@ fn set(parameters: Vec<(Feature, ImportedParameter)>) -> FeatureSet {
     FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap()
 }
 
-/// A schema with all kinds of structure: a group that is a board, one with two boards (whole and half), two lines
-/// whose parameters alternate and loose parameters, one with what is not tuned, and one without structure.
+/// Returns a schema with all kinds of structure: a group that is a board, one with two boards (whole and half), two
+/// lines with alternating parameters and loose parameters, one with fixed values, and one without structure.
 fn imported() -> FeatureSet {
     let mut all = board("knights", "knight", (0..64).map(|index| index ^ 56));
     all.push(one("king_tropism", "king", None));
@@ -63,13 +63,13 @@ fn sets() -> [FeatureSet; 3] {
     [computed(FeatureKind::Pst), computed(FeatureKind::Classical), imported()]
 }
 
-/// All penalties of a set, with the number of its parameters.
+/// Returns all penalties of a set, with the number of its parameters.
 fn all(set: &FeatureSet) -> (Vec<Penalty>, usize) {
     let of_kind = |kind| penalties(set, kind);
     (PenaltyKind::ALL.into_iter().flat_map(of_kind).collect(), 2 * set.features.len())
 }
 
-/// Σ weight · (Σ factor · δ)², in squares of pawns.
+/// Returns Σ weight · (Σ factor · δ)², in squared pawns.
 fn sum(penalty: &Penalty, delta: &[f64]) -> f64 {
     let terms = penalty.terms().into_iter().map(|term| {
         let inner: f64 = term.factors.iter().map(|&(i, factor)| factor * delta[i as usize]).sum();
@@ -82,7 +82,7 @@ fn random(rng: &mut Xoshiro256PlusPlus, size: usize) -> Vec<f64> {
     (0..size).map(|_| rng.random_range(-100.0..100.0)).collect()
 }
 
-/// The parameters of a form, each once.
+/// Returns the parameters of a form, each once.
 fn indices(form: &Form) -> Vec<usize> {
     let mut all: Vec<u32> = match form {
         Form::Set(set) => set.clone(),
@@ -121,7 +121,7 @@ fn matrices_are_symmetric_and_positive_semidefinite() {
             for (i, j, value) in matrix.entries() {
                 assert_eq!(matrix.entry(j as usize, i as usize), value, "{}", penalty.name());
             }
-            // With a small shift, pivots of elimination are positive unless an eigenvalue is clearly negative.
+            // With a small shift, elimination pivots are positive unless an eigenvalue is clearly negative.
             let own = indices(&penalty.form);
             let largest = own.iter().map(|&i| matrix.entry(i, i)).fold(0.0, f64::max);
             let mut rows: Vec<Vec<f64>> =
@@ -154,7 +154,7 @@ fn matrices_are_half_the_second_derivatives() {
             let mut delta = random(&mut rng, size);
             let value = sum(penalty, &delta);
             assert!((matrix.form(&delta, &delta) - value).abs() < 1e-11 * value, "{name}");
-            // Differences of a quadratic function have no error but that of rounding, whatever the step.
+            // Differences of a quadratic function have only rounding errors, whatever the step.
             let gradient: Vec<f64> = matrix.times(&delta).iter().map(|value| 2.0 * value).collect();
             let scale = gradient.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
             let own = indices(&penalty.form);
@@ -175,7 +175,7 @@ fn matrices_are_half_the_second_derivatives() {
                 let (second, expected) = (corners / (4.0 * step * step), 2.0 * matrix.entry(i, j));
                 assert!((second - expected).abs() < 1e-12 * value, "{name}: {second} for {expected}");
             }
-            // What it does not concern has no entries.
+            // Parameters outside the penalty have no entries.
             let outside = matrix.entries().filter(|(i, ..)| own.binary_search(&(*i as usize)).is_err());
             assert_eq!(outside.count(), 0, "{name}");
         }
@@ -192,7 +192,7 @@ fn values_are_those_of_plain_loops() {
     let is = |name: &str, expected: f64| {
         assert!((value(name) - expected).abs() < 1e-11 * expected, "{name}: {} for {expected}", value(name));
     };
-    // Endgame values of knights, and of pawns where they can be.
+    // Endgame values of knights, and of pawns where they can stand.
     let at = |file: i32, rank: i32| delta[384 + 64 + (8 * rank + file) as usize];
     let squares = || (0..8).flat_map(|rank| (0..8).map(move |file| (file, rank)));
     let pawn_squares = || squares().filter(|&(_, rank)| (1..7).contains(&rank));
@@ -201,7 +201,7 @@ fn values_are_those_of_plain_loops() {
     is("ridge:pawn.mg", pawn_squares().map(|square| pawn(square).powi(2)).sum());
     let mean = pawn_squares().map(pawn).sum::<f64>() / 48.0;
     is("mean:pawn.mg", pawn_squares().map(|square| (pawn(square) - mean).powi(2)).sum());
-    // Every pair of neighbors is met from both sides.
+    // Every pair of neighbors is visited from both sides.
     let neighbors = |(file, rank): (i32, i32), other: (i32, i32)| match (
         (file - other.0).abs(),
         (rank - other.1).abs(),
@@ -240,7 +240,7 @@ fn values_are_those_of_plain_loops() {
     is("phases:king", differences.iter().map(|difference| (difference - mean).powi(2)).sum());
 }
 
-/// A distance that a penalty leaves free, as far as its doc comment says.
+/// Returns a displacement that a penalty leaves free, according to its documentation.
 fn free(penalty: &Penalty, rng: &mut Xoshiro256PlusPlus, size: usize) -> Option<Vec<f64>> {
     let mut delta = vec![0.0; size];
     let numbers = random(rng, 64);
@@ -250,7 +250,7 @@ fn free(penalty: &Penalty, rng: &mut Xoshiro256PlusPlus, size: usize) -> Option<
             indices(form).into_iter().for_each(|i| delta[i] = numbers[0]);
         }
         (PenaltyKind::Bend, form @ Form::Lines(lines)) => {
-            // Lines that cross, as those of shelters do, leave one slope along each side of their rectangle free.
+            // Crossing lines, such as those of shelters, leave one slope along each side of their rectangle free.
             let cross = lines.concat().len() > indices(form).len();
             let own = lines.iter().filter(|line| !cross || line[1] == line[0] + 1);
             for (n, line) in own.enumerate() {
@@ -298,7 +298,7 @@ fn what_is_said_to_be_free_is_free_and_nothing_near_it() {
             let (cost, scale) = (matrix.form(&delta, &delta), delta.iter().map(|x| x * x).sum::<f64>());
             assert!(cost.abs() < 1e-13 * scale, "{}: {cost}", penalty.name());
             let own = indices(&penalty.form);
-            // One that has neighbors at all.
+            // One that has neighbors.
             let moved = own.into_iter().find(|&i| matrix.entry(i, i) > 0.0).unwrap();
             delta[moved] += 10.0;
             let expected = 100.0 * matrix.entry(moved, moved);
@@ -343,10 +343,10 @@ fn groups_of_imported_sets_are_taken_apart() {
     let eg = vec![at(count + first, count + first + 3), at(count + first + 4, count + first + 8)];
     assert_eq!(of(PenaltyKind::Smooth, "mobility.mg"), Form::Lines(mg));
     assert_eq!(of(PenaltyKind::Smooth, "mobility.eg"), Form::Lines(eg));
-    // One value for both phases never differs, and has no say in the mean of differences.
+    // A value for both phases never differs, and does not count in the mean of differences.
     let Form::Pairs(pairs) = of(PenaltyKind::Phases, "mobility") else { panic!() };
     assert_eq!(pairs.iter().map(|pair| pair.0 - first).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6]);
-    // Half a board has nothing to mirror.
+    // Half a board has no mirrored squares.
     assert!(penalties(&set, PenaltyKind::Mirror).iter().all(|penalty| penalty.group() != "king/king_closed"));
 }
 
@@ -390,7 +390,7 @@ fn places_that_contradict_each_other_are_refused() {
         let told = FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap_err();
         assert_eq!(told.to_string(), expected);
     }
-    // The same square of two boards, and of boards of the same name in two groups.
+    // The same square of two boards, and of boards with the same name in two groups.
     let two =
         vec![one("a", "g", square("b", 1)), one("c", "g", square("d", 1)), one("e", "h", square("b", 1))];
     assert_eq!(set(two).structure().parts.len(), 3);
@@ -421,7 +421,7 @@ fn weights_are_parsed_and_later_ones_replace_earlier_ones() {
     assert_eq!(weights(&pst, "mean:rook.mg=7,mean=1"), weights(&pst, "mean=1"));
     // Kinds do not replace each other.
     assert_eq!(weights(&pst, "mean:rook.mg=7,smooth:rook.mg=1").len(), 2);
-    // Names with signs that are used elsewhere.
+    // Names that contain characters of the syntax.
     let odd = set(vec![one("a", "x=1:y", line("l")), one("b", "x=1:y", line("l"))]);
     assert_eq!(weights(&odd, "smooth:x=1:y.mg=3"), named(&[("smooth:x=1:y.mg", 3.0)]));
     let parts = named(&[("smooth:king.mg", 1.0), ("smooth:king.eg", 1.0)]);
@@ -530,7 +530,7 @@ fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
     let features = parts.iter().flat_map(|part| &part.features);
     features.for_each(|&(id, tuned)| supported[id as usize] |= tuned.contains(&true));
     let kept: Vec<&str> = never.into_iter().filter(|name| !supported[id(name) as usize]).collect();
-    // Of a hole of three by three squares, corners have five of eight neighbors, edges three.
+    // Around a hole of three by three squares, corners have five of eight neighbors, edges three.
     let hole = ["queen_d3", "queen_c4", "queen_d4", "queen_e4", "queen_d5"];
     let rook = &never[2..10];
     let mut expected = [rook, &hole].concat();
@@ -546,7 +546,7 @@ fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
         penalty.validate(size).unwrap();
         assert!(indices(&penalty.form).iter().all(|i| supported[i % count]), "{}", penalty.name());
     }
-    // Whatever they are, the others lose nothing.
+    // Whatever the missing values are, the others are not affected.
     let everywhere = supported_penalties(&set, full.clone(), &vec![1; count]);
     assert_eq!(everywhere, full);
     let nowhere = supported_penalties(&set, full, &vec![0; count]);

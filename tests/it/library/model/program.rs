@@ -1,5 +1,5 @@
-//! Programs of evaluations: their scores against formulas of engines written out by hand, and their slopes against
-//! dual numbers of another crate and finite differences.
+//! Programs of evaluations: scores against engine formulas written out by hand, and slopes against dual numbers of
+//! another crate and finite differences.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -74,7 +74,7 @@ fn operator(index: usize, random: &mut Xoshiro256PlusPlus) -> Operator {
     }
 }
 
-/// A program with each kind of part, drawn at random.
+/// Returns a random program with parts of every kind.
 fn random_program(seed: u64) -> Program {
     let random = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
     let accumulator = |name: &str, sides: bool, features: &[u16]| Accumulator {
@@ -137,7 +137,7 @@ fn random_program(seed: u64) -> Program {
     }
 }
 
-/// A row's sums, of which some are absent.
+/// Returns the sums of a row, some of them absent.
 fn random_sums(program: &CompiledProgram, random: &mut Xoshiro256PlusPlus) -> (Vec<[f64; 2]>, u32) {
     let mut present = 1;
     let mut sums = vec![[0.0; 2]; program.slots()];
@@ -150,7 +150,7 @@ fn random_sums(program: &CompiledProgram, random: &mut Xoshiro256PlusPlus) -> (V
     (sums, present)
 }
 
-/// Slopes agree with dual numbers and, away from kinks, with finite differences; curvatures likewise.
+/// Slopes agree with dual numbers and, away from kinks, with finite differences; so do curvatures.
 #[test]
 fn slopes_are_those_of_dual_numbers() {
     let (mut worst, mut differences, mut zero, mut total) = (0.0f64, 0.0f64, 0, 0);
@@ -248,7 +248,7 @@ fn both(name: &str, sides: bool) -> Accumulator {
     Accumulator { name: name.to_string(), sides, features: vec![0] }
 }
 
-/// Ethereal: safety, complexity on the endgame, factor of the stronger side on the endgame.
+/// Ethereal: safety, complexity in the endgame, factor of the stronger side in the endgame.
 #[test]
 fn ethereal() {
     let program = Program {
@@ -336,7 +336,7 @@ fn stockfish_11() {
     }
 }
 
-/// Without entries nothing happens: no danger, no adjustment, a factor of 1.
+/// Without entries there is no danger, no adjustment, and a factor of 1.
 #[test]
 fn absent_sums_have_no_effect() {
     let program = CompiledProgram::try_new(random_program(1), 8).unwrap();
@@ -382,7 +382,7 @@ fn bad_programs_are_named() {
     }
 }
 
-/// A value that is 0 anyway is not cut.
+/// A value that is already 0 is not clamped.
 #[test]
 fn an_adjustment_makes_only_other_values_0() {
     let program = Program {
@@ -399,7 +399,7 @@ fn an_adjustment_makes_only_other_values_0() {
     assert!(!cut(30.0, -29.0) && !cut(0.0, 0.0) && !cut(0.0, -5.0));
 }
 
-/// Scales of products by exponents: x² y and x y together leave none.
+/// Scales of products by their exponents: x² y and x y together leave none open.
 #[test]
 fn products_with_a_scale_of_their_own_are_told_from_others() {
     let product = |target, times: usize, operator| Term {
@@ -424,7 +424,7 @@ fn products_with_a_scale_of_their_own_are_told_from_others() {
     let fixed = |feature: u16, phase| if feature == 4 { ValueKind::Fixed } else { free(feature, phase) };
     assert_eq!(of(vec![squared.clone(), product(Phase::Eg, 2, Operator::Relu)], &fixed).len(), 0);
     assert_eq!(of(vec![product(Phase::Eg, 1, Operator::Sigmoid)], &free).len(), 0);
-    // A value that both share grows and shrinks with neither.
+    // A value shared by both scales with neither.
     let shared = |feature: u16, phase| free(if feature == 3 { 0 } else { feature }, phase);
     assert_eq!(of(vec![plain.clone()], &shared).len(), 0);
     assert_eq!(of(vec![Term { over: Some(10.0), ..plain }], &free).len(), 0);

@@ -1,4 +1,4 @@
-//! Evaluations against formulas written out by hand, and traces there and back.
+//! Evaluations against formulas written out by hand, and traces converted back and forth.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use gputexel::trace::{Division, export};
 
 use super::{compile, examples, read};
 
-/// Numbers without a pattern.
+/// Pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -26,14 +26,14 @@ impl Numbers {
     }
 }
 
-/// A sum of an engine, or nothing where it does not compute it.
+/// A sum of an engine, or nothing if the engine does not compute it.
 type Counts = Option<Vec<i64>>;
 
 fn total(counts: &Counts, values: &[i64]) -> Option<i64> {
     counts.as_ref().map(|counts| counts.iter().zip(values).map(|(c, v)| c * v).sum())
 }
 
-/// What an engine knows of a position, White first.
+/// Features of a position, White first.
 struct Position {
     phase: i64,
     pieces: Vec<i64>,
@@ -42,7 +42,7 @@ struct Position {
     scaling: [Counts; 2],
 }
 
-/// A position; the sums of a side are there in two of three.
+/// Returns a position; the sums of a side are present in two of three.
 fn position(random: &mut Numbers) -> Position {
     let safety =
         |random: &mut Numbers| (random.below(3) > 0).then(|| vec![random.below(13), random.below(9), 1]);
@@ -60,7 +60,7 @@ fn position(random: &mut Numbers) -> Position {
     }
 }
 
-/// The evaluation of Ethereal's example in integers.
+/// Evaluates Ethereal's example in integers.
 fn ethereal(position: &Position) -> i64 {
     with_complexity(position, -157)
 }
@@ -84,7 +84,7 @@ fn with_complexity(position: &Position, base: i64) -> i64 {
     (mg * position.phase + eg * (24 - position.phase) * factor / 128) / 24
 }
 
-/// The line of a position, with the sides as in the arguments.
+/// Returns the line of a position; the arguments set sign, evaluation and end.
 fn line(position: &Position, sign: i64, eval: i64, end: &str) -> String {
     let mut text = format!("0.5 qid:1 1:{} 2:{eval}", position.phase);
     let mut put = |first: usize, counts: &[i64], sign: i64| {
@@ -119,12 +119,12 @@ fn evaluations_are_those_of_an_engine_with_integers() {
     let found = &report.comparison;
     assert_eq!((found.compared, found.differing, found.near_kinks), (4000, 0, 0), "{:?}", found.worst);
     assert_eq!(report.sources[0].warnings, [""; 0]);
-    // Real numbers are not exact, and a few positions cross a jump by rounding.
+    // Real numbers are inexact, and a few positions cross a jump by rounding.
     let (report, _) = read(schema, &text, Division::Exact, 3.0);
     let found = &report.comparison;
     assert_eq!((found.compared, found.differing), (4000, 0), "{:?}", found.worst);
     assert!(found.sum_absolute > 100.0 && found.sum_absolute < 8000.0, "{}", found.sum_absolute);
-    // The reference of datasets computes the same.
+    // The reference for datasets computes the same.
     let theta = data.metadata().feature_set.imported_prior().unwrap();
     let differences = positions
         .iter()
@@ -132,13 +132,13 @@ fn evaluations_are_those_of_an_engine_with_integers() {
         .filter(|(n, one)| (objective::score(&data, &theta, *n) - ethereal(one) as f64).abs() > 3.0);
     assert!(differences.count() <= 20);
 
-    // What is wrong with a sign is found.
+    // A wrong sign is detected.
     let wrong = schema.replace("\"sign\": -1", "\"sign\": 1");
     let (report, _) = read(&wrong, &text, Division::Truncate, 1.0);
     assert!(report.comparison.differing > 1000, "{}", report.comparison.differing);
 }
 
-/// Complexity above 0 pushes a value away from 0, to the side on which rounding left it.
+/// Complexity above 0 pushes a value away from 0, toward the side on which rounding left it.
 #[test]
 fn rounding_near_a_jump_is_told_apart() {
     let mut random = Numbers(3);
@@ -176,7 +176,7 @@ fn the_side_to_moves_coefficients_are_turned() {
         let row = |data: &Dataset| data.row(n).entries().collect::<Vec<_>>();
         assert_eq!(row(&got), row(&wanted), "{n}");
     }
-    // A sum for both that is added to the score has no side to be turned to.
+    // A sum for both sides that is added to the score has no side to convert.
     let single = stm.replace("\"name\": \"complexity\",", "\"name\": \"complexity\", \"eg\": {},");
     let told = compile(&single).unwrap_err().to_string();
     assert!(told.contains("accumulator 'complexity': has one sum, which is added to the score"), "{told}");
@@ -226,12 +226,12 @@ fn parameters_have_the_values_that_are_used() {
     assert_eq!(phases(1, "InitiativeBase"), (Phases::Untapered, "initiative".to_string()));
     assert_eq!(phases(2, "pawn"), (Phases::Mg, "winnable".to_string()));
     assert_eq!(phases(3, "CountModifier_0"), (Phases::Mg, "modifier".to_string()));
-    // Both terms of Stockfish's danger take the middlegame value, of shared parameters, too.
+    // Both terms of Stockfish's danger use the middlegame value, including shared parameters.
     let program = set(1).program.unwrap();
     let input = Input { accumulator: 0, phase: Phase::Mg };
     assert!(program.terms.iter().all(|term| term.input == input && term.scale == -1.0));
     assert_eq!(program.accumulators[0].features, [4, 5, 6, 1, 2, 3]);
-    // A name with a phase says which value.
+    // A name with a phase selects one value.
     let schema = examples()[2].replace("\"by\": \"winnable\"", "\"by\": [\"winnable.eg\"]");
     assert_eq!(
         compile(&schema).unwrap().feature_set().program.as_ref().unwrap().factor.as_ref().unwrap().by[0]

@@ -1,4 +1,4 @@
-//! Traces of evaluations that are not linear, with the examples of the documentation.
+//! Traces of nonlinear evaluations, with the examples of the documentation.
 
 mod engines;
 mod refusals;
@@ -11,7 +11,7 @@ use gputexel::dataset::{self as dataset, Dataset};
 use gputexel::extraction::Hooks;
 use gputexel::trace::{CompiledSchema, Division, ImportReport, ImportSettings, Reference, Schema, import};
 
-/// The JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.
+/// Returns the JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.
 fn examples() -> Vec<String> {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/nonlinear.md"));
     let blocks = page.split("```json\n").skip(1);
@@ -22,7 +22,7 @@ fn compile(schema: &str) -> Result<CompiledSchema> {
     CompiledSchema::try_new(&Schema::parse(schema, Path::new("s.json"))?)
 }
 
-/// Imports a trace; with a tolerance, evaluations are compared under the priors.
+/// Imports a trace; with a tolerance, evaluations under the priors are compared.
 fn read(schema: &str, text: &str, division: Division, tolerance: f64) -> (ImportReport, Dataset) {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("t.svm");

@@ -1,4 +1,4 @@
-//! What schemas and traces are refused for or warned of.
+//! Schemas and traces that are refused or cause warnings.
 
 use std::sync::atomic::AtomicBool;
 
@@ -18,13 +18,13 @@ fn terms_that_are_never_on_are_warned_of() {
     let (report, _) =
         read(schema, &format!("{shut}1 1:10 120:2\n1 1:9 100:1\n1 1:9 100:2\n"), Division::Exact, 1e3);
     assert_eq!(report.sources[0].warnings, [""; 0]);
-    // No danger at all is no danger above 0.
+    // No danger at all is not a danger above 0.
     let (report, _) = read(schema, "1 1:10 3:1\n", Division::Exact, 1e3);
     let expected = "the relu2 in mg and the relu in eg of 'danger' are never switched on in 1 position under the priors: tuning cannot see their parameters";
     assert_eq!(report.sources[0].warnings, [expected]);
 }
 
-/// Every contradiction is told in one line that names the place.
+/// Every contradiction is reported in one line that names the place.
 #[test]
 fn contradictions_are_named() {
     let [ethereal, stockfish, _, weiss] = &examples()[..] else { panic!("four examples") };
@@ -245,7 +245,7 @@ fn contradictions_are_named() {
             Some(told) => {
                 assert!(!expected.is_empty() && told.contains(expected), "{to}: {told}");
                 assert!(!told.contains('\n') && !told.contains(" at line "), "{told}");
-                // Mistakes of the format have a line.
+                // Format errors have a line number.
                 assert!(!told.contains("not a schema") || told.starts_with("s.json:"), "{told}");
             }
         }
@@ -263,11 +263,11 @@ fn contradictions_are_named() {
         ),
         "{told}"
     );
-    // Without a maximum a frozen parameter fixes the scale.
+    // Without a maximum, a frozen parameter fixes the scale.
     let frozen =
         stockfish.replace("\"max\": 64, ", "").replace("\"prior\": 36}", "\"prior\": 36, \"frozen\": true}");
     assert!(compile(&frozen).is_ok());
-    // As many sums as there may be, and one more.
+    // The maximum number of sums, and one more.
     let many = |count: usize| {
         let more: String = (0..count)
             .map(|n| {
@@ -285,7 +285,7 @@ fn contradictions_are_named() {
     assert!(told.contains("25 sums, of which there may be 24"), "{told}");
 }
 
-/// Of two factors that are both free, one may grow while the other shrinks.
+/// If two factors are both free, one may grow while the other shrinks.
 #[test]
 fn products_without_a_scale_are_warned_of() {
     let weiss = &examples()[3];
@@ -299,7 +299,8 @@ fn products_without_a_scale_are_warned_of() {
     let told = warnings(&free);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("the scale of 'power' times 'modifier' in mg is not determined"), "{told:?}");
-    // A frozen 0 has no scale, one that is frozen in the other accumulator does, and so has what counts by itself too.
+    // A frozen 0 has no scale; a parameter frozen in the other accumulator does, and so does one that also counts by
+    // itself.
     let powers = "\"priors\": [36, 22, 23, 78]";
     assert_eq!(warnings(&weiss.replace("\"prior\": 113, \"frozen\"", "\"prior\": 0, \"frozen\"")).len(), 1);
     assert_eq!(warnings(&free.replace(powers, &format!("{powers}, \"frozen\": true"))), [""; 0]);

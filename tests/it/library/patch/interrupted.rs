@@ -1,4 +1,4 @@
-//! Writing many files: stopped at any step, all of them can be had back.
+//! Writing many files: if stopped at any step, all of them can be restored.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Sources `0.cpp`, … in `source`, the last in a folder of its own, and no `.params` file.
+    /// Creates sources `0.cpp`, … in `source`, the last in a folder of its own, and no `.params` file.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("source/deep")).unwrap();
@@ -54,7 +54,7 @@ impl Bench {
         PatchPlan { changes, ..PatchPlan::default() }
     }
 
-    /// All files but those of the journal.
+    /// Returns all files except those of the journal.
     fn tree(&self) -> BTreeMap<PathBuf, String> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_path_buf()];
@@ -77,14 +77,14 @@ impl Bench {
         [Backup::Beside, Backup::In(self.folder.path().join("kept")), Backup::No]
     }
 
-    /// Ends the work at a step as a kill would: nothing is tidied up.
+    /// Stops at a step as a kill would, without cleanup.
     fn die_at(&self, step: usize, backup: &Backup) -> bool {
         let mut steps = 0;
         let died = catch_unwind(AssertUnwindSafe(|| {
             let mut observe = |_: WriteStep<'_>| {
                 steps += 1;
                 if steps > step {
-                    // No message: the panic is meant.
+                    // Without a message: the panic is intended.
                     std::panic::resume_unwind(Box::new("killed"));
                 }
                 Ok(())
@@ -120,7 +120,7 @@ fn killed_at_any_step_the_old_files_come_back() {
                         assert!(said.contains("'patch tune' was interrupted"), "{said}");
                     }
                     _ => {
-                        // Without recovering first, the first attempt does only that.
+                        // Without a prior recovery, the first attempt only recovers.
                         let error = write(&bench.plan(), &bench.sources(), "tune", backup);
                         if matches!(&error, Err(Error::Input { reason, .. }) if reason.contains("run again"))
                         {
@@ -198,14 +198,14 @@ fn undo_spares_what_was_changed_since() {
     let written = write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap();
     let folder = written.backup.unwrap();
     assert!(folder.starts_with(kept.canonicalize().unwrap()) && folder.ends_with("0001-tune"), "{folder:?}");
-    // Tuning goes on in the .params file.
+    // Tuning continues in the .params file.
     std::fs::write(bench.params(), "p, int, 2, 0, 2, 1, 0.002\n").unwrap();
     std::fs::write(bench.file(1), "edited\n").unwrap();
     let tuned = bench.tree();
     let refused = undo(&bench.sources(), Some(&kept), false).unwrap_err().to_string();
     assert!(refused.contains("1.cpp: was changed after 'patch tune'"), "{refused}");
     assert_eq!(bench.tree(), tuned);
-    // By the folder of the replacement, from anywhere.
+    // By the folder of the replacement, from any working directory.
     let undone = undo(&folder, None, true).unwrap();
     assert_eq!(undone.kept, [bench.params()]);
     let copy = folder.join("changed/1.cpp.changed");
@@ -233,7 +233,7 @@ fn a_copied_tree_is_undone_in_its_own_place() {
     assert!(bench.params().exists(), "the parameters belong to the other tree");
 }
 
-/// A tree whose command was interrupted, copied or moved, can be had back, with the backups in it or not.
+/// A tree whose command was interrupted can be restored after being copied or moved, with the backups in it or not.
 #[test]
 fn interrupted_trees_are_adopted() {
     for i in 0..2 {
@@ -258,12 +258,12 @@ fn interrupted_trees_are_adopted() {
                 let name = if i + 1 == FILES { "deep/last.cpp".to_string() } else { format!("{i}.cpp") };
                 assert_eq!(std::fs::read_to_string(moved.join(name)).unwrap(), format!("old {i}\n"));
             }
-            // Whose parameters those are is not known.
+            // The owner of these parameters is unknown.
             assert_eq!(std::fs::read(bench.params()).ok(), params);
             assert!(!interrupted(&moved).unwrap());
         }
     }
-    // While the tree of a backup folder is there, nobody else has a claim to it.
+    // While the tree of a backup folder exists, no other tree can claim it.
     let bench = Bench::new();
     let kept = bench.folder.path().join("kept");
     let folder =
@@ -299,7 +299,7 @@ fn a_file_that_changes_under_the_plan_stops_it() {
     let error = write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap_err().to_string();
     assert!(error.contains("2.cpp: was changed by another program"), "{error}");
     assert_eq!(bench.tree(), before);
-    // One that changes after an interruption is not overwritten, either.
+    // A file that changes after an interruption is not overwritten, either.
     let bench = Bench::new();
     assert!(bench.die_at(STEPS - 1, &Backup::Beside));
     std::fs::write(bench.file(2), "someone else's\n").unwrap();

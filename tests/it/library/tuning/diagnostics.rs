@@ -18,7 +18,7 @@ fn data(positions: usize) -> (Dataset, Vec<f64>, Vec<f64>) {
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
-/// Weighted mean of values, and its error with the positions of a game as one.
+/// Returns the weighted mean of values, and its error with each game as one cluster.
 fn by_hand(data: &Dataset, which: &[usize], value: impl Fn(usize) -> f64) -> (f64, f64) {
     let weight = |n: usize| f64::from(data.row(n).weight);
     let total: f64 = which.iter().map(|&n| weight(n)).sum();
