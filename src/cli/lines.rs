@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_get_rare() {
+    fn lines_become_rarer() {
         let due: Vec<u64> = (0..=100).map(Duration::from_secs).map(lines_after).collect();
         let at: Vec<usize> = (1..due.len()).filter(|&second| due[second] > due[second - 1]).collect();
         assert_eq!(at, [2, 5, 10, 40, 70, 100]);

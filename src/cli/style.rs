@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_others_do_nothing_to_a_terminal() {
+    fn escapes_foreign_names_on_terminals() {
         let painted = "\u{1b}[1mloss\u{1b}[0m \u{1b}[38;5;2m0.1\u{1b}[0m\n\tx";
         assert_eq!(harmless(painted, true), painted);
         assert_eq!(harmless("a\u{1b}[1mb", false), "a\\u{1b}[1mb");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_told_from_text() {
+    fn distinguishes_labels_from_text() {
         assert_eq!(label("K           0.81 (base 10)"), Some(("K           ", "0.81 (base 10)")));
         assert_eq!(label("regularized 0.07"), Some(("regularized ", "0.07")));
         for line in ["", "short", "never occur: a, b", "            continued", "a  b        c"] {

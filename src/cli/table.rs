@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_follows_below() {
+    fn columns_without_room_follow_below() {
         let rows = [["", "mean", "error"], ["a", "1", "22"], ["b", "333", "4"]];
         let rows = rows.map(|row| row.map(str::to_string).to_vec());
         assert_eq!(aligned_in(&rows, 2, 16), "     mean  error\n  a     1     22\n  b   333      4\n");

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_those_that_were_joined() {
+    fn joined_parts_split_again() {
         let files: [(&str, &[u8]); 3] = [("a", b"one\ntwo"), ("b", b""), ("c", b"\n\n=x= three\n")];
         let all = join(&files);
         let again: Vec<(&[u8], &[u8])> = files.iter().map(|(name, body)| (name.as_bytes(), *body)).collect();

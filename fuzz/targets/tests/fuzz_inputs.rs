@@ -94,7 +94,7 @@ fn every_target_has_seeds_and_every_folder_a_target() {
 }
 
 #[test]
-fn seeds_and_what_was_found_pass() {
+fn seeds_and_found_inputs_pass() {
     // Pages are made on threads of their own, where a panic would go by.
     std::thread::scope(|scope| {
         let halves: [Vec<&(&str, Target)>; 2] =
@@ -128,7 +128,7 @@ fn passes(name: &str, target: Target) {
 
 /// What the program makes for seeds passes as well, as it is today.
 #[test]
-fn seeds_are_made_anew() {
+fn generated_seeds_pass() {
     let bless = std::env::var_os("GPUTEXEL_BLESS").is_some();
     for (name, file, bytes) in seeds() {
         let target = target(name).unwrap_or_else(|| panic!("no target is named {name}"));

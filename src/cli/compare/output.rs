@@ -137,7 +137,7 @@ fn row(change: &Change) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn columns_in_which_nothing_is_known_are_left_out() {
+    fn omits_columns_of_unknown_values() {
         let row = |cells: [&str; 4]| cells.map(str::to_string).to_vec();
         let rows = vec![
             row(["", "A", "±", "B"]),

@@ -12,7 +12,7 @@ fn documented() -> String {
 }
 
 #[test]
-fn forged_results_and_rubbish_change_nothing() {
+fn ignores_forged_and_invalid_messages() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -75,7 +75,7 @@ fn forged_results_and_rubbish_change_nothing() {
 }
 
 #[test]
-fn a_worker_that_was_given_a_pair_cannot_make_up_impossible_games() {
+fn rejects_impossible_games_from_workers() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -131,7 +131,7 @@ fn blake3_of(task: &serde_json::Value) -> String {
 }
 
 #[test]
-fn documented_permissions_are_enough_and_no_more_than_that() {
+fn documented_permissions_are_minimal() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, &documented()) else { return };
     let port = server.port;

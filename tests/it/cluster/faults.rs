@@ -29,7 +29,7 @@ fn echo(port: u16) {
 }
 
 #[test]
-fn each_pair_counts_once_whatever_is_killed_or_frozen() {
+fn counts_each_pair_once_despite_kills_and_freezes() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -67,7 +67,7 @@ fn each_pair_counts_once_whatever_is_killed_or_frozen() {
 }
 
 #[test]
-fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
+fn sequential_pairs_give_the_journal_of_a_local_run() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();

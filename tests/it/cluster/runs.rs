@@ -26,7 +26,7 @@ pub fn timeless(bench: &Bench, file: &str) -> Vec<Value> {
 }
 
 #[test]
-fn workers_play_what_threads_play() {
+fn workers_play_the_same_games_as_threads() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -73,7 +73,7 @@ fn workers_play_what_threads_play() {
 }
 
 #[test]
-fn engines_are_those_of_the_worker_and_have_to_be_the_same() {
+fn rejects_engines_with_another_fingerprint() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -109,7 +109,7 @@ fn engines_are_those_of_the_worker_and_have_to_be_the_same() {
 }
 
 #[test]
-fn what_cannot_be_entered_is_said_in_one_line() {
+fn reports_unusable_queues_in_one_line() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "authorization { token: \"s3cret\" }") else { return };
     let url = server.url();

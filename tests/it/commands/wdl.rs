@@ -148,7 +148,7 @@ fn folders_and_formats_hold_the_constants() {
 }
 
 #[test]
-fn what_determines_no_model_is_refused() {
+fn rejects_insufficient_games() {
     let bench = Bench::new();
     let (pgn, _) = games(30, 1);
     bench.write("few.pgn", &pgn);

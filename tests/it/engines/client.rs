@@ -163,7 +163,7 @@ fn a_good_engine_plays() {
 
 #[test]
 #[ignore = "full"]
-fn what_engines_say_of_moves_is_judged() {
+fn validates_engine_output() {
     for (go, expected) in [
         ("echo 'bestmove e2e5'", Err(Failure::IllegalMove("e2e5".to_string()))),
         ("echo 'bestmove (none)'", Err(Failure::NoMove("bestmove (none)".to_string()))),
@@ -218,7 +218,7 @@ fn stale_answers_are_dropped_within_a_game() {
 }
 
 #[test]
-fn answers_that_come_late_are_not_those_of_the_next_search() {
+fn late_answers_do_not_count_for_the_next_search() {
     // A second answer whose lines only arrive after the next command.
     let late = "echo 'info depth 99 score cp 9999'; echo 'bestmove a1a1'; echo readyok";
     let bench = Bench::new(&Script { options: "echo uciok", ready: late, ..GOOD });
@@ -232,7 +232,7 @@ fn answers_that_come_late_are_not_those_of_the_next_search() {
 }
 
 #[test]
-fn dead_engines_are_reported_and_started_anew() {
+fn dead_engines_are_reported_and_restarted() {
     for (go, words) in [
         ("echo 'out of luck' >&2; exit 3", "died (exit status: 3: out of luck)"),
         ("kill -SEGV $$", "signal: 11 (SIGSEGV)"),
@@ -264,7 +264,7 @@ fn dead_engines_are_reported_and_started_anew() {
 }
 
 #[test]
-fn an_engine_that_dies_between_games_is_started_anew() {
+fn engine_that_dies_between_games_is_restarted() {
     let bench = Bench::new(&Script { go: "echo 'bestmove e2e4'; exit 0", ..GOOD });
     let mut player = start_engine(&bench);
     for _ in 0..3 {
@@ -431,7 +431,7 @@ fn engines_that_ignore_quit_are_killed() {
 }
 
 #[test]
-fn engines_that_do_not_read_block_nobody() {
+fn engines_that_do_not_read_do_not_block() {
     // It answers from a loop of its own and never reads again.
     let bench = Bench::new(&Script {
         ready: "echo readyok; while :; do echo readyok; echo 'bestmove e2e4'; sleep 0.01; done",
@@ -508,7 +508,7 @@ fn settings_are_checked_against_what_is_offered() {
 }
 
 #[test]
-fn slow_and_talkative_starts_are_waited_for() {
+fn waits_for_slow_and_verbose_starts() {
     let bench = Bench::new(&Script {
         before: "echo 'Engine by Somebody'; echo uciok?; echo 'id name'; printf '\\377\\n'; sleep 1",
         ready: "sleep 1; echo thinking; printf 'readyok\\r\\n'",

@@ -70,7 +70,7 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
 }
 
 #[test]
-fn openings_come_once_and_are_within_their_limit() {
+fn openings_are_distinct_and_balanced() {
     let bench = Bench::new();
     let args = ["--games", "30", "-o", "r", "--random-plies", "2", "--opening-limit", "100"];
     bench.report(&[&["selfplay"], &args[..], &["--nodes", "5", "--max-plies", "6"]].concat());
@@ -101,7 +101,7 @@ fn openings_come_once_and_are_within_their_limit() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn killed_runs_go_on_to_the_same_games() {
+fn killed_runs_resume_to_the_same_games() {
     let bench = Bench::new();
     selfplay(&bench, &["--games", "16", "-o", "whole", "--concurrency", "1"]);
     let args = [&["selfplay", "--games", "16", "-o", "killed", "--concurrency", "2"], &QUICK[..]].concat();
@@ -292,7 +292,7 @@ fn interrupted_rescorings_are_resumed() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn resumed_rescorings_know_their_result() {
+fn resumed_rescoring_recognizes_its_result() {
     let bench = Bench::new();
     bench.write("in.txt", POSITIONS.repeat(400));
     let args = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
@@ -324,7 +324,7 @@ fn resumed_rescorings_know_their_result() {
 
 #[cfg(unix)]
 #[test]
-fn silence_is_no_score() {
+fn missing_scores_are_not_labels() {
     let bench = Bench::new();
     bench.write("in.txt", POSITIONS);
     // Neither moves nor reports anything if a queen is on a1; otherwise a score but no legal move.

@@ -204,7 +204,7 @@ fn pairs_swap_colors_and_limits() {
 }
 
 #[test]
-fn games_can_be_called_off() {
+fn games_can_be_cancelled() {
     let steps = script("e4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     let rules = rules("nodes=1");

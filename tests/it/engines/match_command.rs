@@ -10,7 +10,7 @@ fn play(bench: &Bench, args: &[&str]) -> Value {
 const QUICK: [&str; 6] = ["--nodes", "200", "--hash", "1", "--max-plies", "120"];
 
 #[test]
-fn material_beats_nothing_and_extract_reads_the_games() {
+fn material_beats_zero_and_extract_reads_the_games() {
     let bench = Bench::new();
     let args =
         [&["material", "zero", "--games", "8", "--out", "m", "--concurrency", "2"], &QUICK[..]].concat();
@@ -48,7 +48,7 @@ fn material_beats_nothing_and_extract_reads_the_games() {
 
 #[test]
 #[ignore = "full"]
-fn interrupted_matches_go_on_to_the_same_games() {
+fn interrupted_matches_resume_to_the_same_games() {
     let bench = Bench::new();
     let base = ["material", "material:100,310,330,500,950", "--concurrency", "1"];
     play(&bench, &[&base[..], &["--games", "6", "--out", "whole"], &QUICK].concat());
@@ -162,7 +162,7 @@ fn bad_usage_is_named() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn control_c_stops_and_tells_how_to_go_on() {
+fn control_c_stops_and_prints_how_to_resume() {
     let bench = Bench::new();
     let args = ["match", "material", "zero", "--games", "100000", "--nodes", "300", "--out", "m", "--json"];
     let child = bench.spawn(&args);
@@ -192,7 +192,7 @@ fn control_c_stops_and_tells_how_to_go_on() {
 
 #[cfg(unix)]
 #[test]
-fn uci_engines_play_and_their_failures_are_survived() {
+fn uci_engines_play_and_may_fail() {
     let bench = Bench::new();
     // Answers every search with an illegal move.
     let engine = "while read line; do case \"$line\" in uci) echo 'id name Mayfly'; echo uciok;; \

@@ -156,7 +156,7 @@ fn a_sequential_test_decides_on_pairs_in_order() {
 }
 
 #[test]
-fn failures_are_survived_up_to_a_limit() {
+fn tolerates_failures_up_to_a_limit() {
     let starts = AtomicU64::new(0);
     let make = |engine: usize| -> gputexel::Result<Box<dyn Player>> {
         let mut player = Scripted::new(vec![Step::Fail(Failure::Died("signal 11".into())); 20]);
@@ -203,7 +203,7 @@ fn opened<T: serde::de::DeserializeOwned>(folder: &Path) -> gputexel::Result<Ope
 
 #[test]
 #[ignore = "full"]
-fn a_killed_match_goes_on_from_any_byte() {
+fn killed_match_resumes_from_any_byte() {
     let folder = tempfile::tempdir().unwrap();
     let config = "a configuration".to_string();
     let whole = folder.path().join("whole");
@@ -337,7 +337,7 @@ fn write_book(folder: &Path, name: &str, text: &[u8]) -> std::path::PathBuf {
 }
 
 #[test]
-fn books_name_what_they_cannot_use() {
+fn books_report_unusable_lines() {
     let folder = tempfile::tempdir().unwrap();
     let text = "\
 # a comment
@@ -433,7 +433,7 @@ fn books_of_games_give_their_first_moves() {
 }
 
 #[test]
-fn orders_go_through_the_whole_book() {
+fn orders_cover_the_whole_book() {
     let folder = tempfile::tempdir().unwrap();
     let lines: Vec<String> =
         (0..20).map(|i| format!("4k3/7p/8/8/8/8/{}P{}/4K3 w - - {i} 1", i % 7 + 1, 6 - i % 7)).collect();
@@ -458,7 +458,7 @@ fn orders_go_through_the_whole_book() {
 }
 
 #[test]
-fn a_cancelled_match_keeps_what_is_finished() {
+fn cancelled_match_keeps_finished_games() {
     let mut kept = Kept::default();
     let cancel = AtomicBool::new(false);
     struct CancelAfter<'a>(&'a mut Kept, &'a AtomicBool, usize);

@@ -40,7 +40,7 @@ fn refused(bench: &Bench, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_resumed_match_says_what_it_runs_and_writes() {
+fn resumed_match_announces_programs_and_files() {
     let bench = Bench::new();
     let command = play(&bench, &["--pgn", "out.pgn"]);
     let resume = ["match", "--resume", "m", "--games", "4"];
@@ -55,7 +55,7 @@ fn a_resumed_match_says_what_it_runs_and_writes() {
 }
 
 #[test]
-fn a_record_of_a_match_names_only_what_a_match_would() {
+fn rejects_match_records_with_foreign_files() {
     let bench = Bench::new();
     play(&bench, &[]);
     let resume = ["match", "--resume", "m", "--games", "4"];
@@ -88,7 +88,7 @@ fn a_record_of_a_match_names_only_what_a_match_would() {
 }
 
 #[test]
-fn a_resumed_run_by_games_says_what_it_runs_and_writes() {
+fn resumed_spsa_run_announces_programs_and_files() {
     let bench = Bench::new();
     let command = engine(&bench);
     bench.write("run.toml", uci(&command, 3, "concurrency = 1\nlog = \"values.log\"\npgn = \"games.pgn\""));
@@ -111,7 +111,7 @@ fn a_resumed_run_by_games_says_what_it_runs_and_writes() {
 }
 
 #[test]
-fn resumed_self_play_says_what_it_runs() {
+fn resumed_selfplay_announces_programs() {
     let bench = Bench::new();
     let command = engine(&bench);
     let args = [
@@ -163,7 +163,7 @@ fn records_of_tuning_name_files_and_folders_only() {
 }
 
 #[test]
-fn a_resumed_sweep_says_what_it_writes_and_replaces_nothing_else() {
+fn resumed_sweep_announces_files() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Material, 300, 1);
     let grid = ["sweep", "d.bin", "--grid", "l2=0,1e-4", "--folds", "2", "--csv", "all.csv", "--out", "w"];
@@ -186,7 +186,7 @@ fn a_resumed_sweep_says_what_it_writes_and_replaces_nothing_else() {
 }
 
 #[test]
-fn names_of_engines_do_nothing_to_a_terminal() {
+fn escapes_engine_names_on_terminals() {
     let bench = Bench::new();
     let program = assert_cmd::cargo::cargo_bin!("gputexel").display().to_string();
     let active = r"printf 'id name Trap\033[2J\033]0;title\007\n'";

@@ -59,7 +59,7 @@ fn crashes_are_counted_and_their_pairs_played_again() {
 
 #[test]
 #[ignore = "full"]
-fn hanging_engines_are_killed_and_started_anew() {
+fn hanging_engines_are_killed_and_restarted() {
     let bench = Bench::new();
     let hang = filtered("(sed -u 100q; exec sleep 1000)");
     // During a game and between two games.
@@ -233,7 +233,7 @@ const HOSTILE: &str = "trap '' INT TERM HUP\n\
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "full"]
-fn no_engine_outlives_a_match_or_a_run() {
+fn engines_end_with_their_match_or_run() {
     let config = uci("sh engine.sh", 1000, "concurrency = 2").replace("max_plies = 100", "max_plies = 4");
     let play_match: &[&str] = &[
         "match",
@@ -301,7 +301,7 @@ fn no_engine_outlives_a_match_or_a_run() {
 }
 
 #[test]
-fn what_engines_end_by_is_told_and_cannot_drive_the_terminal() {
+fn reports_engine_exits_without_escape_sequences() {
     let bench = Bench::new();
     // Killing the engine's process group does not kill the program.
     for (engine, expected) in [

@@ -207,7 +207,7 @@ fn castling_is_written_as_asked() {
 }
 
 #[test]
-fn nonsense_is_answered_and_changes_nothing() {
+fn invalid_commands_are_answered_and_ignored() {
     let mut engine = Program::gputexel(&[]);
     for (text, wanted) in [
         ("hello", "unknown command 'hello'"),

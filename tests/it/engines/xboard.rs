@@ -119,7 +119,7 @@ fn two_engines_play_a_game_by_the_clock() {
 }
 
 #[test]
-fn other_features_are_other_dialogs() {
+fn features_change_the_dialog() {
     // Standard notation, moves without a prefix, no clocks, one process per game.
     let odd = "feature ping=1 san=1 time=0 reuse=0 myname=\"Odd\" done=1";
     let (bench, good) = (Bench::new(&Script { features: odd, ..GOOD }), Bench::new(&GOOD));
@@ -178,7 +178,7 @@ fn failures_lose_the_game() {
 }
 
 #[test]
-fn what_is_no_xboard_engine_is_refused() {
+fn rejects_engines_without_xboard() {
     let why = |bench: &Bench| {
         let mut command = bench.command();
         command.start_deadline = Duration::from_millis(500);

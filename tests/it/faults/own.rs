@@ -72,7 +72,7 @@ fn verdicts(script: &'static str) -> Option<Vec<String>> {
 
 #[test]
 #[ignore = "full"]
-fn careless_writing_is_found_out() {
+fn detects_careless_writing() {
     let Some(broken) = verdicts("half.sh") else { return };
     let found =
         |start: &str, end: &str| broken.iter().any(|line| line.starts_with(start) && line.ends_with(end));

@@ -53,7 +53,7 @@ fn after(batch: &AdamBatch, step: &AdamStep, done: usize) -> AdamBatch {
 }
 
 #[test]
-fn a_step_is_the_one_of_the_paper() {
+fn step_matches_the_paper() {
     let Some(context) = context() else { return };
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
         let data = dataset(kind, 1200);
@@ -106,7 +106,7 @@ fn a_step_is_the_one_of_the_paper() {
 
 #[test]
 #[ignore = "full"]
-fn it_makes_no_difference_how_many_steps_are_taken_at_a_time() {
+fn results_do_not_depend_on_steps_per_call() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 1500);
     let layout = Layout::whole(&data).unwrap();
@@ -153,7 +153,7 @@ fn it_makes_no_difference_how_many_steps_are_taken_at_a_time() {
 }
 
 #[test]
-fn what_it_cannot_do_it_declines() {
+fn declines_unsupported_batches() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 24_000);
     let layout = Layout::whole(&data).unwrap();
@@ -230,7 +230,7 @@ fn run(
 
 #[test]
 #[ignore = "full"]
-fn a_run_ends_where_the_host_ends_and_goes_on_exactly_from_any_epoch() {
+fn run_matches_the_host_and_resumes_from_any_epoch() {
     if context().is_none() {
         return;
     }

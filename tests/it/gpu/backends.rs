@@ -32,7 +32,7 @@ fn tune(bench: &Bench, args: &[&str]) -> Value {
 
 #[test]
 #[ignore = "full"]
-fn the_gpu_ends_where_the_cpu_ends() {
+fn gpu_run_matches_cpu_run() {
     if !gpu() {
         return;
     }
@@ -62,7 +62,7 @@ fn the_gpu_ends_where_the_cpu_ends() {
 }
 
 #[test]
-fn gauss_newton_has_its_matrix_from_the_gpu() {
+fn gauss_newton_uses_the_gpu_matrix() {
     if !gpu() {
         return;
     }
@@ -82,7 +82,7 @@ fn gauss_newton_has_its_matrix_from_the_gpu() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn without_a_gpu_the_cpu_does_it() {
+fn falls_back_to_the_cpu_without_a_gpu() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 43);
     let hidden =
@@ -161,7 +161,7 @@ fn with_failure(
 }
 
 #[test]
-fn a_lost_device_costs_nothing_but_time() {
+fn lost_device_does_not_change_the_result() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 44);
     let adam =
@@ -251,7 +251,7 @@ fn in_trouble(
 
 #[test]
 #[ignore = "full"]
-fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
+fn failing_device_is_replaced_during_the_run() {
     if !gpu() {
         return;
     }
@@ -300,7 +300,7 @@ fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
 
 #[test]
 #[ignore = "full"]
-fn a_limit_of_memory_streams_and_says_so() {
+fn memory_limit_streams_and_is_reported() {
     if !gpu() {
         return;
     }

@@ -6,7 +6,7 @@ use crate::common::gpu::context;
 
 #[test]
 #[ignore = "full"]
-fn a_sound_device_passes_and_a_wrong_one_is_told_apart_group_by_group() {
+fn correct_device_passes_and_faults_are_reported_by_group() {
     let Some(context) = context() else { return };
     let sound = Checker::new(context, Depth::Brief).run().unwrap();
     assert_eq!((sound.fault(), &sound.broken), (None, &None), "{sound:?}");

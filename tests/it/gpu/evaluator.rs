@@ -176,7 +176,7 @@ fn scores_of_whole_number_weights_are_exact() {
 }
 
 #[test]
-fn parts_are_kept_apart() {
+fn parts_are_summed_separately() {
     let Some(context) = context() else { return };
     let data = random(FeatureKind::Pst, 4000, 11);
     let split = Split::try_new(&data, 0.25, 3, 1).unwrap();
@@ -236,7 +236,7 @@ fn weights_and_offsets_count() {
 
 #[test]
 #[ignore = "full"]
-fn every_tile_and_every_cut_gives_the_same_answer() {
+fn results_do_not_depend_on_tiles_and_cuts() {
     let Some(context) = context() else { return };
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
         let data = random(kind, 2500, 21);

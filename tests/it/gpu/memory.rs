@@ -32,7 +32,7 @@ fn request(parts: usize, gradients: bool) -> Request {
 
 #[test]
 #[ignore = "full"]
-fn streamed_results_are_the_resident_ones_bit_for_bit() {
+fn streamed_results_equal_resident_ones_bit_for_bit() {
     let Some(context) = context() else { return };
     for (kind, memory) in [(FeatureKind::Pst, 5 << 20), (FeatureKind::Material, 1 << 20)] {
         let data = dataset(kind, 24_000);
@@ -116,7 +116,7 @@ fn sums_do_not_depend_on_how_slices_are_cut() {
 }
 
 #[test]
-fn a_limit_that_is_too_small_says_what_would_do() {
+fn too_small_limit_reports_the_required_memory() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 3000);
     let layout = Layout::whole(&data).unwrap();
@@ -146,7 +146,7 @@ fn a_limit_that_is_too_small_says_what_would_do() {
 }
 
 #[test]
-fn an_iteration_takes_as_many_dispatches_for_many_members_as_for_one() {
+fn dispatches_do_not_depend_on_members() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 600);
     let layout = Layout::whole(&data).unwrap();

@@ -49,7 +49,7 @@ fn population(data: &Dataset, layout: &Layout, members: usize, lists: usize, sha
 
 #[test]
 #[ignore = "full"]
-fn every_list_does_what_its_definition_says() {
+fn every_list_matches_its_definition() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
@@ -180,7 +180,7 @@ fn games_count_exactly_as_often_as_on_the_host() {
 }
 
 #[test]
-fn one_theta_for_all_is_as_good_as_a_copy_for_each() {
+fn shared_theta_equals_copies() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 3000, 6);
@@ -203,7 +203,7 @@ fn one_theta_for_all_is_as_good_as_a_copy_for_each() {
 }
 
 #[test]
-fn lists_that_do_not_fit_are_refused() {
+fn rejects_lists_of_wrong_length() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 6);

@@ -118,7 +118,7 @@ fn streaming_changes_no_bit() {
 
 /// Matrices are those of the CPU, and losses of non-finite members are non-finite.
 #[test]
-fn matrices_come_from_the_cpu_and_broken_members_are_told() {
+fn matrices_come_from_the_cpu_and_nonfinite_members_are_reported() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("p.bin"), 300, 5);

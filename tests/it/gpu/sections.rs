@@ -115,7 +115,7 @@ impl Helper for Far {
 
 #[test]
 #[ignore = "full"]
-fn results_do_not_depend_on_who_computes_which_section() {
+fn results_do_not_depend_on_section_owners() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path(), 9001);
     for sections in [1, 2, 5, 13] {

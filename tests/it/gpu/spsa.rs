@@ -58,7 +58,7 @@ fn short_runs_agree_repeat_by_repeat() {
 }
 
 #[test]
-fn long_runs_end_as_the_papers_do() {
+fn long_runs_match_the_paper() {
     let Some(context) = context() else { return };
     // The last two need more loop iterations per chunk than software adapters allow in a dispatch.
     let sizes = [
@@ -87,7 +87,7 @@ fn long_runs_end_as_the_papers_do() {
 }
 
 #[test]
-fn what_the_gpu_cannot_do_is_refused_in_one_line() {
+fn rejects_unsupported_simulations_in_one_line() {
     let Some(context) = context() else { return };
     let good = mixed(MethodKind::Bspsas, false);
     let why = |scenario: Scenario| match simulate_on_gpu(

@@ -105,7 +105,7 @@ fn shards_join_like_one_dataset() {
 }
 
 #[test]
-fn every_truncation_and_flipped_bit_is_noticed() {
+fn detects_every_truncation_and_flipped_bit() {
     // Every byte of a header with all its fields, and bytes throughout one with many features.
     for (kind, step) in [(FeatureKind::Material, 1), (FeatureKind::Pst, 61)] {
         let folder = tempfile::tempdir().unwrap();
@@ -173,7 +173,7 @@ fn put(tensors: &mut BTreeMap<String, Tensor>, name: &str, bytes: &[u8]) {
 
 /// Files with correct checksums but invalid numbers for kernels are refused on reading.
 #[test]
-fn files_of_other_programs_are_not_trusted() {
+fn validates_files_of_other_programs() {
     let folder = tempfile::tempdir().unwrap();
     let [pst, material, forged] = ["p.bin", "m.bin", "f.bin"].map(|name| folder.path().join(name));
     common::random_dataset(&pst, FeatureKind::Pst, 40, 1);
@@ -211,7 +211,7 @@ fn files_of_other_programs_are_not_trusted() {
 
 /// Game numbers that leave no room for those of another shard.
 #[test]
-fn games_are_counted_as_far_as_numbers_go() {
+fn rejects_too_many_games() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b, last, none] = ["a.bin", "b.bin", "l.bin", "n.bin"].map(|name| folder.path().join(name));
     common::random_dataset(&a, FeatureKind::Pst, 40, 1);
@@ -233,7 +233,7 @@ fn games_are_counted_as_far_as_numbers_go() {
 
 /// A layout is created only from ids within its features, whatever part a position is put into.
 #[test]
-fn positions_belong_to_parts_that_there_are() {
+fn rejects_nonexistent_parts() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 40, 1);
     for part in [2, 1 << 32, usize::MAX] {

@@ -8,7 +8,7 @@ use gputexel::objective::{LossKind, Objective};
 
 /// Exact losses of the sample: f64 sums with a fixed order and the project's own functions.
 #[test]
-fn exact_losses_have_the_same_bits_on_every_processor() {
+fn exact_losses_are_bit_identical_on_every_processor() {
     let sample = dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap();
     let features = sample.feature_count();
     // Whole centipawns that differ from square to square.

@@ -43,7 +43,7 @@ fn games_are_tuned_on_and_the_records_read_back() {
 
 #[test]
 #[ignore = "full"]
-fn an_optimizer_of_ones_own_takes_part() {
+fn custom_optimizer_works() {
     let tuned = custom_optimizer::tune(&sample("sample.bin")).unwrap();
     assert!(tuned.loss.unwrap() < 0.98 * tuned.loss_before.unwrap(), "{:?}", tuned.loss);
     assert_eq!((tuned.outcome.optimizer.as_str(), tuned.epochs.len()), ("rprop", 40));

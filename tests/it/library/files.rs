@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 #[test]
-fn pipes_stay_pipes() {
+fn pipes_are_not_replaced() {
     use std::os::unix::fs::FileTypeExt as _;
 
     use crate::common::requirement;

@@ -39,7 +39,7 @@ fn lines(batch: &Batch) -> Vec<String> {
 /// The sum of the lines printed by sfbinpack 0.6.5 for the same file: 434,921 positions in 4,304 chains.
 #[test]
 #[ignore = "full"]
-fn a_real_binpack_is_read_as_by_an_independent_reader() {
+fn reads_real_binpack_like_an_independent_reader() {
     let Some(path) = shared("training/small.binpack") else { return };
     let bytes = std::fs::read(path).unwrap();
     assert_eq!(Format::detect("small", &bytes[..1 << 19], false).unwrap(), Some(Format::Binpack));
@@ -60,7 +60,7 @@ fn a_real_binpack_is_read_as_by_an_independent_reader() {
 /// The sum printed by the crate bulletformat 1.8.0: squares from a1, score, result.
 #[test]
 #[ignore = "full"]
-fn real_bulletformat_is_read_as_by_an_independent_reader() {
+fn reads_real_bulletformat_like_an_independent_reader() {
     let Some(path) = shared("training/batch.bf") else { return };
     let bytes = std::fs::read(path).unwrap();
     assert_eq!(Format::detect("batch", &bytes, true).unwrap(), Some(Format::Bulletformat));
@@ -126,7 +126,7 @@ fn same(batch: &Batch, games: &[Vec<(Origin, f32)>], moves: bool) {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_files_round_trip() {
     for gaps in [false, true] {
         let games = games(7, 60, gaps);
         for (output, format) in WHOLE {
@@ -158,7 +158,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn plain_text_is_read_as_it_is_written() {
+fn plain_text_round_trips() {
     for gaps in [false, true] {
         let games = games(5, 60, gaps);
         let bytes = write(OutputFormat::Plain, &games);
@@ -198,7 +198,7 @@ fn gaps_do_not_end_games() {
 /// At whatever byte a file ends, positions are those of the whole file up to there, and an end within a record is
 /// reported with its offset.
 #[test]
-fn files_that_are_cut_short_yield_a_beginning_and_say_so() {
+fn truncated_files_yield_their_beginning_and_an_error() {
     let games = games(3, 3, false);
     let all = WHOLE.into_iter().chain([(OutputFormat::Bulletformat, Format::Bulletformat)]);
     for (output, format) in all {
@@ -231,7 +231,7 @@ fn files_that_are_cut_short_yield_a_beginning_and_say_so() {
 proptest! {
     /// Damaged bytes never produce an illegal position, and all data that are not read are counted.
     #[test]
-    fn damage_is_survived(
+    fn damaged_files_are_handled(
         seed in 0u64..50,
         hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+    fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let block = [&b"BINP"[..], &(bytes.len() as u32).to_le_bytes(), &bytes].concat();
         for format in Format::ALL {
             for bytes in [&bytes, &block] {

@@ -79,7 +79,7 @@ fn table(text: &str) -> BTreeMap<(String, String), (usize, String)> {
 }
 
 #[test]
-fn what_the_program_reaches_is_in_the_table_of_security() {
+fn access_is_listed_in_security_table() {
     let listed = table(&std::fs::read_to_string(root().join("SECURITY.md")).unwrap());
     let found = found(&sources());
     let mut wrong = Vec::new();
@@ -104,7 +104,7 @@ fn what_the_program_reaches_is_in_the_table_of_security() {
 }
 
 #[test]
-fn places_are_found() {
+fn finds_all_access_patterns() {
     let text = "use std::process::Command;\nfn f() { Command::new(\"x\").spawn(); EngineCommand::new(\"y\"); }\n\
                 // Command::new(\"comment\")\nlet a = std::env::var(\"A\"); // env::var\nTcpListener::bind(a);\n\
                 open::that(\"x\"); File::open::<T>(); #[cfg(test)]\nmod tests { fn g() { Command::new(\"z\"); } }\n";

@@ -133,7 +133,7 @@ fn data(folder: &Path) -> Dataset {
 
 /// Nonexistent parts, however many are requested, and columns of other lengths.
 #[test]
-fn layouts_are_had_of_one_piece_only() {
+fn rejects_inconsistent_layouts() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
     for parts in [101, 1 << 40, usize::MAX] {
@@ -159,7 +159,7 @@ fn layouts_are_had_of_one_piece_only() {
 
 /// Validation is not cached: the next call checks its population again.
 #[test]
-fn populations_that_change_between_calls_are_checked_again() {
+fn revalidates_populations_on_every_call() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
     let layout = Layout::whole(&data).unwrap();

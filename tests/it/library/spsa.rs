@@ -79,7 +79,7 @@ fn gains(scenario: &Scenario) -> Summary {
 
 #[test]
 #[ignore = "full"]
-fn the_papers_table_comes_out() {
+fn reproduces_the_table_of_the_paper() {
     for cell in paper_cells() {
         // As many as a debug build on a busy machine has time for.
         let repeats = match (cell.parameters, cell.method) {
@@ -118,7 +118,7 @@ fn bspsa_is_bspsas_on_the_papers_largest_engine() {
 }
 
 #[test]
-fn clamped_perturbations_do_no_harm_unless_as_published() {
+fn clamped_perturbations_are_unbiased_unless_as_published() {
     let cell =
         paper_cells().into_iter().find(|c| c.parameters == 4 && c.method == MethodKind::Bspsas).unwrap();
     let mut scenario = cell.scenario(64, 1);
@@ -132,7 +132,7 @@ fn clamped_perturbations_do_no_harm_unless_as_published() {
 
 #[test]
 #[ignore = "full"]
-fn parameters_near_a_bound_are_not_drawn_away_from_it() {
+fn parameters_near_a_bound_are_unbiased() {
     // A start near a bound, a perturbation that reaches beyond it, a sigma that is too small by a factor of 1.6.
     let variable = |simul_elo: f64| Variable {
         name: "x".to_string(),
@@ -185,7 +185,7 @@ fn near_zero(method: MethodKind, rule: BoundRule, c_end: f64, start: f64, optimu
 
 #[test]
 #[ignore = "full"]
-fn starts_on_a_bound_do_not_hold_a_run_back() {
+fn starts_on_a_bound_do_not_slow_a_run() {
     for method in MethodKind::ALL {
         for c_end in [20.0, 40.0, 88.0] {
             let mut published = near_zero(method, BoundRule::ThreePoint, c_end, 0.0, 80.0);
@@ -324,7 +324,7 @@ fn stored_states_resume_bit_for_bit() {
 }
 
 #[test]
-fn pairs_are_told_once_and_lost_ones_are_asked_again() {
+fn pairs_count_once_and_lost_ones_are_repeated() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
     let mut tuner = Tuner::try_new(settings(MethodKind::Spsa), variables()).unwrap();
     let (first, second) = (tuner.ask(&mut rng).unwrap(), tuner.ask(&mut rng).unwrap());

@@ -81,7 +81,7 @@ fn results_are_verified_by_a_match_that_can_be_resumed() {
 }
 
 #[test]
-fn runs_go_on_by_the_rule_of_bounds_that_they_began_with() {
+fn resumed_runs_keep_their_bound_rule() {
     let near = CONFIG.replacen("start = 700\nmin = 0", "start = 700\nmin = 650", 1);
     let begun = |rule: &str| {
         let text = near.replacen("seed = 7", &format!("seed = 7\n{rule}"), 1);

@@ -33,7 +33,7 @@ fn games_give_the_textbook_interval() {
 
 /// The figures are from the tests of fastchess (MIT), a widely used match runner.
 #[test]
-fn elo_is_that_of_another_match_runner() {
+fn elo_matches_fastchess() {
     for (games, normalized, normalized_error, los) in [
         (trinomial(76, 89, 123), -20.76, 40.13, Some(0.1553)),
         (trinomial(136, 96, 111), 49.77, 36.77, Some(0.9960)),
@@ -62,7 +62,7 @@ fn elo_is_that_of_another_match_runner() {
 
 /// The figures are from the tests of fastchess (MIT).
 #[test]
-fn likelihood_ratios_are_those_of_another_match_runner() {
+fn likelihood_ratios_match_fastchess() {
     let small = Sprt::try_new(0.0, 2.0, 0.05, 0.05).unwrap();
     let shifted = Sprt::try_new(0.5, 2.5, 0.05, 0.05).unwrap();
     let games = trinomial(21404, 21184, 40708);
@@ -120,7 +120,7 @@ fn climbed_likelihood(counts: &[f64; 5], score: f64) -> f64 {
 }
 
 #[test]
-fn likelihood_ratios_are_those_of_a_climb() {
+fn likelihood_ratios_match_direct_maximization() {
     for counts in [
         [10, 20, 30, 25, 15],
         [223, 9863, 21279, 10037, 246],
@@ -245,7 +245,7 @@ impl Players {
 
 #[test]
 #[ignore = "full"]
-fn intervals_cover_the_truth_as_often_as_they_say() {
+fn intervals_have_nominal_coverage() {
     for (seed, players) in [
         Players { elo: 0.0, draw_share: 0.5, opening_elo: 0.0 },
         Players { elo: 20.0, draw_share: 0.7, opening_elo: 200.0 },
@@ -288,7 +288,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
 
 #[test]
 #[ignore = "full"]
-fn sequential_tests_err_as_seldom_as_they_say() {
+fn sequential_tests_have_nominal_error_rates() {
     let (alpha, beta) = (0.1, 0.05);
     let runs = 1500;
     for (opening_elo, draw_share) in [(0.0, 0.4), (200.0, 0.6)] {

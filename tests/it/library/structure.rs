@@ -167,7 +167,7 @@ fn circles(uses: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<(Module, Strin
 }
 
 #[test]
-fn neighboring_modules_do_not_use_each_other_in_circles() {
+fn sibling_modules_have_no_cyclic_uses() {
     let mut found = Vec::new();
     for root in roots() {
         for (folder, a, b) in circles(&uses(&modules(&root))) {
@@ -178,7 +178,7 @@ fn neighboring_modules_do_not_use_each_other_in_circles() {
 }
 
 #[test]
-fn circles_are_found() {
+fn finds_cyclic_uses() {
     let sources = [
         ("", "pub use a::Thing; pub mod a; mod b; mod c;"),
         ("a", "use crate::b::{self, inner::{Deep, Other}};"),
@@ -208,7 +208,7 @@ fn files_are_short_enough_to_read() {
 
 /// README starts with `cargo run`, which requires a name if a package has several programs and no default.
 #[test]
-fn cargo_knows_what_to_run() {
+fn cargo_has_a_default_program() {
     let root = env!("CARGO_MANIFEST_DIR");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let asked = ["metadata", "--no-deps", "--offline", "--format-version", "1"];

@@ -112,7 +112,7 @@ fn lower_degrees_fit_less_well() {
 }
 
 #[test]
-fn counts_that_determine_nothing_are_refused() {
+fn rejects_uninformative_counts() {
     type Outcomes = fn(i32, usize) -> Outcome;
     let by_score: Outcomes = |score, n| match (score, n % 3) {
         (_, 0) => Outcome::Draw,

@@ -77,7 +77,7 @@ fn any_number_of_ranks_writes_the_same_files() {
 }
 
 #[test]
-fn what_keeps_a_rank_from_working_is_told_in_one_line() {
+fn reports_rank_failures_in_one_line() {
     let Some(launcher) = launcher() else { return };
     let bench = Bench::with_positions(2_000, 5);
     let folder = bench.folder.path();
@@ -135,7 +135,7 @@ fn lives(process: i32) -> bool {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_rank_that_is_killed_ends_all_and_any_number_of_ranks_goes_on() {
+fn killed_rank_ends_all_and_runs_resume_with_any_ranks() {
     let Some(launcher) = launcher() else { return };
     let bench = Bench::with_positions(20_000, 7);
     let folder = bench.folder.path();

@@ -170,7 +170,7 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
 }
 
 #[test]
-fn losses_bear_the_errors_that_wgsl_allows() {
+fn losses_tolerate_errors_allowed_by_wgsl() {
     let Some(context) = context() else { return };
     let sample = positions::piece_squares().unwrap();
     let layout = Layout::whole(&sample.data).unwrap();

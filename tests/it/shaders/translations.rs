@@ -111,7 +111,7 @@ fn every_variant_is_translated_for_every_driver() {
 
 #[test]
 #[ignore = "full"]
-fn spirv_is_sound_to_the_validator_of_khronos() {
+fn spirv_passes_khronos_validator() {
     if !requirement::program("spirv-val") {
         return;
     }

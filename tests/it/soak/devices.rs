@@ -23,9 +23,9 @@ const ALONE: &str = "GPUTEXEL_SOAK_ALONE";
 
 #[test]
 #[ignore = "full"]
-fn devices_that_are_lost_cost_nothing_but_time() {
+fn lost_devices_do_not_change_results() {
     if std::env::var_os(ALONE).is_none() {
-        let name = "soak::devices::devices_that_are_lost_cost_nothing_but_time";
+        let name = "soak::devices::lost_devices_do_not_change_results";
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", name, "--include-ignored", "--nocapture"]).env(ALONE, "1");
         assert!(command.status().unwrap().success());

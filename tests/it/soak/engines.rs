@@ -77,7 +77,7 @@ fn processes_with(text: &str) -> usize {
 
 #[test]
 #[ignore = "full"]
-fn engines_that_crash_hang_and_lie_spoil_pairs_and_nothing_else() {
+fn misbehaving_engines_invalidate_only_their_pairs() {
     if !requirement::program("python3") {
         return;
     }

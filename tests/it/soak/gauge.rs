@@ -91,7 +91,7 @@ impl Gauge {
 }
 
 #[test]
-fn what_grows_is_noticed() {
+fn detects_growth() {
     let reading = |resident_bytes, handles| Reading { resident_bytes, handles, threads: 3 };
     let gauge = |late| Gauge { readings: vec![reading(100_000_000, 20), late, late], ..Gauge::new(1) };
     gauge(reading(140_000_000, 24)).check("flat");

@@ -50,7 +50,7 @@ fn visit(address: &str, random: &mut Xoshiro256PlusPlus, held: &mut Vec<TcpStrea
 
 #[test]
 #[ignore = "full"]
-fn impatient_readers_neither_stop_nor_swell_a_run() {
+fn impatient_readers_do_not_affect_a_run() {
     let bench = Bench::with_positions(3000, 7);
     // Longer than anybody waits.
     let tune = ["tune", "d.bin", "--l2", "1e-4", "--optimizer", "adam", "--learning-rate", "0.01"];

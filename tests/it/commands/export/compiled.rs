@@ -197,7 +197,7 @@ fn python_reads_its_lists() {
 
 #[test]
 #[ignore = "full"]
-fn go_and_csharp_compile_where_they_are() {
+fn odd_names_compile_in_go_and_csharp() {
     let bench = Bench::new();
     let file = odd(&bench, "p.json");
     let uneven = pst(&bench, "pst.json", false);
@@ -301,7 +301,7 @@ const SIX: &str = "#define TABLES(p) { pawn_##p, knight_##p, bishop_##p, rook_##
 
 #[test]
 #[ignore = "full"]
-fn an_engine_in_c_scores_positions_alike() {
+fn engine_in_c_gives_the_same_scores() {
     let bench = Bench::new();
     pst(&bench, "uneven.json", false);
     pst(&bench, "mirrored.json", true);

@@ -7,7 +7,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 
 #[test]
-fn all_formats_come_back() {
+fn all_export_formats_round_trip() {
     let bench = Bench::new();
     let file = pst(&bench, "p.json", false);
     std::fs::create_dir(bench.path("run")).unwrap();
@@ -86,7 +86,7 @@ fn normalized_parameters_have_the_same_loss() {
 }
 
 #[test]
-fn patch_fills_what_export_writes() {
+fn patch_fills_exported_tables() {
     let bench = Bench::new();
     let old = pst(&bench, "old.json", true);
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());

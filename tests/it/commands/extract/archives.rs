@@ -150,7 +150,7 @@ fn games_of_an_archive_are_one_input() {
 }
 
 #[test]
-fn faults_are_found_in_the_file_that_has_them() {
+fn reports_the_faulty_file_of_an_archive() {
     let bench = Bench::new();
     let [one, two] = games();
     // A comment that is never closed ends with its file.
@@ -167,7 +167,7 @@ fn faults_are_found_in_the_file_that_has_them() {
 }
 
 #[test]
-fn names_may_be_long() {
+fn accepts_long_names_in_archives() {
     let bench = Bench::new();
     let [one, _] = games();
     let name = format!("{}/1.pgn", "long".repeat(40));
@@ -193,7 +193,7 @@ fn names_may_be_long() {
 }
 
 #[test]
-fn positions_have_to_be_alone_in_an_archive() {
+fn rejects_several_position_files_in_an_archive() {
     let bench = Bench::new();
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n4k3/4p3/8/8/8/8/8/4K3 b - - [0.0]\n".as_bytes();
     bench.write("alone.zip", zip(&[("positions", lines)]));
@@ -217,7 +217,7 @@ fn positions_have_to_be_alone_in_an_archive() {
 }
 
 #[test]
-fn no_archive_loses_games_in_silence() {
+fn reports_games_lost_from_damaged_archives() {
     let bench = Bench::new();
     let [one, two] = games();
     let (one, two) = (bz2(one.as_bytes()), bz2(two.as_bytes()));

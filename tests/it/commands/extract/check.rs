@@ -58,7 +58,7 @@ fn check(text: &str, args: &[&str]) -> (i32, Value, String) {
 }
 
 #[test]
-fn a_good_trace_passes() {
+fn accepts_correct_traces() {
     let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, result)), &[]);
     assert_eq!((code, err.as_str()), (0, ""), "{found}");
     assert_eq!(found["evaluation"]["compared"], 900);
@@ -121,7 +121,7 @@ fn wrong_evaluations_are_named_with_line_and_position() {
 }
 
 #[test]
-fn points_of_view_are_told_apart() {
+fn detects_wrong_points_of_view() {
     // The evaluation is from the side to move's view.
     let turned = |black: bool, value: f64| if black { -value } else { value };
     let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), &[]);
@@ -179,7 +179,7 @@ fn search_scores_are_judged_by_themselves() {
 }
 
 #[test]
-fn evaluations_that_say_nothing_are_never_called_right() {
+fn does_not_confirm_uninformative_evaluations() {
     let bench = Bench::new();
     // Results that do not depend on material.
     let line =
@@ -192,7 +192,7 @@ fn evaluations_that_say_nothing_are_never_called_right() {
 }
 
 #[test]
-fn traces_on_another_scale_are_refused_however_rare_it_shows() {
+fn rejects_traces_on_another_scale() {
     let bench = Bench::new();
     bench.write("s.json", SCHEMA);
     // Draws are 0, losses -1: below a tenth of the lines, the last of them.
@@ -223,7 +223,7 @@ fn traces_on_another_scale_are_refused_however_rare_it_shows() {
 }
 
 #[test]
-fn extracted_datasets_are_checked_for_what_applies() {
+fn checks_extracted_datasets() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 4);
     let (code, out, err) = bench.run(&["check", "d.bin"], "");

@@ -39,7 +39,7 @@ fn wanted(plies: usize) -> Vec<i32> {
 }
 
 #[test]
-fn units_and_views_of_evaluations_are_told_by_their_games() {
+fn infers_units_and_views_of_scores_from_games() {
     let bench = Bench::new();
     let plies = wanted(18);
     let clock = "[%emt 0:00:04]";
@@ -70,7 +70,7 @@ fn units_and_views_of_evaluations_are_told_by_their_games() {
 }
 
 #[test]
-fn evaluations_of_one_side_are_held_against_material() {
+fn compares_scores_of_one_side_with_material() {
     let bench = Bench::new();
     let mut text = String::new();
     for game in 0..24 {
@@ -98,7 +98,7 @@ fn evaluations_of_one_side_are_held_against_material() {
 }
 
 #[test]
-fn units_are_held_against_material() {
+fn compares_units_with_material() {
     let bench = Bench::new();
     // An extra queen, and scores of nine pawns in several units.
     let games = |score: &str| {
@@ -114,7 +114,7 @@ fn units_are_held_against_material() {
 }
 
 #[test]
-fn a_view_that_cannot_be_known_is_asked_for() {
+fn requires_a_view_that_cannot_be_inferred() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval -28,19]}", "1-0"));
     let (found, told) = scores(&bench, &["g.pgn"]);
@@ -158,7 +158,7 @@ fn scores_of_two_views_in_one_file_are_refused() {
 }
 
 #[test]
-fn missing_scores_stay_missing_and_unknown_ones_are_said() {
+fn reports_unknown_score_syntax() {
     let bench = Bench::new();
     // As written by OpenBench.
     let moves = "1. e4 {+0.35 12/20 5 40000} e5 {-0.28 11/19 8 40000} 2. Qh5 {+0.41 13/22 16 35602} Ke7 { 0/1 8 40000} \
@@ -215,7 +215,7 @@ fn evaluation_profiles_have_the_scores_of_all_positions() {
 }
 
 #[test]
-fn of_two_scores_in_a_comment_that_of_the_searched_position_counts() {
+fn uses_the_score_of_the_searched_position() {
     let bench = Bench::new();
     let moves = "1. e4 {+0.39/72 4s, wv=0.39} e5 {-0.28/25 8s, wv=0.28} 2. Nf3 {d=9, wv=0.31}";
     bench.write("g.pgn", pgn("", moves, "1-0"));
@@ -226,7 +226,7 @@ fn of_two_scores_in_a_comment_that_of_the_searched_position_counts() {
 }
 
 #[test]
-fn units_of_evaluations_are_those_of_most_games() {
+fn uses_the_unit_of_most_games() {
     let bench = Bench::new();
     let whole = pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval 28,17]} 2. Nf3 {[%eval 35,19]}", "1-0");
     let decimal = pgn("", "1. e4 {[%eval 0.25]}", "1-0");

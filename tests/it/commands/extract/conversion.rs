@@ -13,7 +13,7 @@ fn games(bench: &Bench, count: usize) {
 const QUIET: [&str; 2] = ["--skip-plies", "12"];
 
 #[test]
-fn a_conversion_changes_no_dataset() {
+fn conversion_does_not_change_the_dataset() {
     let bench = Bench::new();
     games(&bench, 60);
     let (report, direct) = bench.extract(&[&["games.pgn", "--require-score"], &QUIET[..]].concat(), "");
@@ -66,7 +66,7 @@ fn a_conversion_changes_no_dataset() {
 }
 
 #[test]
-fn what_is_lost_is_said() {
+fn reports_lost_data() {
     let bench = Bench::new();
     games(&bench, 3);
     let losses = |args: &[&str]| {
@@ -87,7 +87,7 @@ fn what_is_lost_is_said() {
 }
 
 #[test]
-fn damage_is_refused_or_skipped() {
+fn refuses_or_skips_damage() {
     let bench = Bench::new();
     games(&bench, 20);
     for name in ["a.binpack", "a.vf", "a.bf", "a.marlin"] {
@@ -125,7 +125,7 @@ fn damage_is_refused_or_skipped() {
 
 #[test]
 #[ignore = "full"]
-fn training_data_is_tuned_at_once() {
+fn tunes_training_data_directly() {
     let bench = Bench::new();
     games(&bench, 60);
     // Network trainers name such files `.bin`, as datasets are named.
@@ -158,7 +158,7 @@ fn fields(line: &str) -> (u32, f32, String, Option<f32>) {
 }
 
 #[test]
-fn positions_are_those_of_the_dataset() {
+fn writes_the_positions_of_the_dataset() {
     let bench = Bench::new();
     games(&bench, 60);
     let rules: [&[&str]; 4] = [
@@ -195,7 +195,7 @@ fn positions_are_those_of_the_dataset() {
 
 #[test]
 #[ignore = "full"]
-fn what_takes_all_positions_is_that_of_the_dataset() {
+fn positions_and_datasets_agree_for_all_rules() {
     let bench = Bench::new();
     // Two inputs with many positions in common.
     games(&bench, 60);
@@ -262,7 +262,7 @@ fn what_takes_all_positions_is_that_of_the_dataset() {
 
 #[test]
 #[ignore = "full"]
-fn positions_take_the_format_of_their_ending() {
+fn chooses_the_format_by_extension() {
     let bench = Bench::new();
     games(&bench, 20);
     bench.told(&["extract", "games.pgn", "--positions", "p.epd"]);

@@ -103,7 +103,7 @@ fn unusable_games_are_counted_by_reason() {
 }
 
 #[test]
-fn odd_notation_is_understood() {
+fn reads_unusual_notation() {
     let bench = Bench::new();
     let wanted = {
         bench.write("g.pgn", pgn("", GAME, "1-0"));
@@ -206,7 +206,7 @@ fn everything<'a>(args: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn headers_without_moves_are_games_of_their_own() {
+fn counts_headers_without_moves_as_games() {
     let bench = Bench::new();
     let game = "[White \"a\"]\n[Result \"1-0\"]\n\n1. e4 e5 1-0\n\n";
     bench.write("g.pgn", game);
@@ -251,7 +251,7 @@ fn headers_without_moves_are_games_of_their_own() {
 }
 
 #[test]
-fn tags_that_contradict_each_other_are_not_believed() {
+fn ignores_contradictory_tags() {
     let bench = Bench::new();
     let other = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n[FEN \"4k3/8/8/8/8/8/4P3/3K4 w - - 0 1\"]\n";
     bench.write("g.pgn", pgn(other, "1. e4", "1-0") + &pgn("[Result \"0-1\"]\n", "1. e4", "1-0"));
@@ -568,7 +568,7 @@ fn pieces_are_named_in_many_languages() {
 }
 
 #[test]
-fn what_could_mean_several_moves_is_not_played() {
+fn rejects_ambiguous_moves() {
     let bench = Bench::new();
     let read = |moves: &str| {
         bench.write("g.pgn", pgn("", moves, "1-0"));

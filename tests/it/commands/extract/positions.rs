@@ -69,7 +69,7 @@ fn every_syntax_gives_the_same_dataset() {
 }
 
 #[test]
-fn what_was_written_for_engines_is_read_again() {
+fn reads_positions_written_for_engines() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     bench.told(&["extract", sample, "--share", "0.05", "--positions", "p.fens"]);
@@ -130,7 +130,7 @@ fn compression_and_standard_input_change_nothing() {
 }
 
 #[test]
-fn words_are_results_where_they_are_certain() {
+fn reads_unambiguous_result_words() {
     let bench = Bench::new();
     let wanted: Vec<f32> = positions(1000).iter().map(|(_, _, r)| *r).collect();
     let word = |words: [&'static str; 3], r: f32| words[(2.0 * r) as usize];
@@ -233,7 +233,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
 }
 
 #[test]
-fn some_broken_lines_are_reported_many_stop_the_run() {
+fn reports_bad_lines_and_stops_at_too_many() {
     let bench = Bench::new();
     let list = positions(2000);
     let with_broken = |every: usize| -> String {
@@ -275,7 +275,7 @@ fn some_broken_lines_are_reported_many_stop_the_run() {
 }
 
 #[test]
-fn points_of_view_are_questioned() {
+fn warns_about_doubtful_points_of_view() {
     let bench = Bench::new();
     let list = positions(1500);
     let lines = |flip: &dyn Fn(usize, &str) -> bool| -> String {
@@ -331,7 +331,7 @@ pub fn scheme(count: usize, write: impl Fn(usize, &str, f32) -> String) -> Strin
 }
 
 #[test]
-fn other_scales_are_refused_and_read_when_named() {
+fn reads_other_result_scales_only_when_named() {
     let bench = Bench::new();
     // The decisive class is rare, and occurs after the part that detection examines.
     let wanted = |i: usize, r: f32| if r == 0.0 && i < 8000 { 0.5 } else { r };
@@ -429,7 +429,7 @@ fn other_scales_are_refused_and_read_when_named() {
 }
 
 #[test]
-fn scores_and_results_have_points_of_view_of_their_own() {
+fn scores_and_results_have_separate_points_of_view() {
     let bench = Bench::new();
     let list = positions(1500);
     // Scores agree with material; results do if they are decisive.

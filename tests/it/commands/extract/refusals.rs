@@ -8,7 +8,7 @@ use crate::common::program::{Bench, GAME, pgn, tensors};
 use serde_json::Value;
 
 #[test]
-fn foreign_formats_are_named() {
+fn names_unsupported_formats() {
     let bench = Bench::new();
     let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
     for (name, text, part) in [
@@ -46,7 +46,7 @@ fn foreign_formats_are_named() {
 }
 
 #[test]
-fn inputs_given_twice_are_noticed() {
+fn rejects_duplicate_inputs() {
     let bench = Bench::new();
     let text = scheme(300, |_, _, r| format!("[{r:.1}]"));
     bench.write("a.epd", &text);
@@ -135,7 +135,7 @@ fn bad_requests_are_refused_in_one_line() {
 }
 
 #[test]
-fn outputs_are_never_lost() {
+fn does_not_overwrite_outputs() {
     let bench = Bench::new();
     bench.write("good.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
     bench.write("out.bin", "precious");

@@ -43,7 +43,7 @@ fn contents(bench: &Bench, folder: &str) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 #[ignore = "full"]
-fn killed_extractions_go_on_to_the_same_bytes() {
+fn killed_extractions_resume_to_the_same_bytes() {
     let bench = bench();
     let inputs = ["a.pgn.zst", "b.epd"];
     let told = bench.told(&args(&inputs, "whole", &[]));
@@ -82,7 +82,7 @@ fn killed_extractions_go_on_to_the_same_bytes() {
 }
 
 #[test]
-fn what_is_continued_must_be_what_was_begun() {
+fn rejects_resuming_with_other_inputs_or_settings() {
     let bench = bench();
     let inputs = ["a.pgn.zst", "b.epd", "c.epd"];
     let good: Vec<u8> =

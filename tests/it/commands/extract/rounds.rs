@@ -26,7 +26,7 @@ fn leaves(bench: &Bench, data: &str, params: &str) -> Vec<gputexel::extraction::
 
 #[test]
 #[ignore = "full"]
-fn rounds_resolve_with_what_the_round_before_has_tuned() {
+fn rounds_resolve_with_parameters_of_the_previous_round() {
     let bench = Bench::new();
     let sample = sample();
     let selection = ["--resolve", "quiescence", "--keep-captures", "--share", "0.2", "--per-game", "12"];
@@ -113,7 +113,7 @@ fn unresolved_datasets_and_games_can_be_resolved_in_rounds() {
 }
 
 #[test]
-fn rounds_that_cannot_be_are_refused_in_one_line() {
+fn rejects_invalid_rounds_in_one_line() {
     let bench = Bench::new();
     let text = pgn("", GAME, "1-0");
     bench.write("games.pgn", &text);

@@ -64,7 +64,7 @@ fn a_score_before_or_behind_the_result_is_kept() {
 }
 
 #[test]
-fn fields_that_cannot_be_told_apart_are_named() {
+fn reports_ambiguous_fields() {
     let bench = Bench::new();
     for (text, args, part) in [
         (
@@ -109,7 +109,7 @@ fn fields_that_cannot_be_told_apart_are_named() {
 }
 
 #[test]
-fn scores_need_no_results_where_they_are_the_target() {
+fn scores_as_targets_need_no_results() {
     let bench = Bench::new();
     let fens = [
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
@@ -162,7 +162,7 @@ fn scores_need_no_results_where_they_are_the_target() {
 }
 
 #[test]
-fn scores_that_are_not_understood_are_counted() {
+fn counts_unreadable_scores() {
     let bench = Bench::new();
     let told = |text: String| {
         bench.write("x.txt", text);

@@ -17,7 +17,7 @@ fn count(reasons: &Value, label: &str) -> u64 {
 }
 
 #[test]
-fn neighborhoods_reach_back_and_no_further() {
+fn neighborhoods_reach_back_only() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", MATE, "0-1"));
     let run = |args: &[&str]| left_out(&bench, &[&["g.pgn", "--skip-plies", "0"], args].concat());
@@ -38,7 +38,7 @@ fn neighborhoods_reach_back_and_no_further() {
 }
 
 #[test]
-fn promotions_may_pass_for_quiet_moves() {
+fn promotions_can_count_as_quiet() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("[FEN \"7k/4P3/8/8/8/8/8/K7 w - - 0 1\"]\n", "1. e8=Q+ Kg7 2. Ka2 Kf6", "1-0"));
     assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0"]).1, 3);
@@ -242,7 +242,7 @@ fn duplicates_are_kept_dropped_or_averaged() {
 }
 
 #[test]
-fn phases_can_count_alike() {
+fn balances_phases() {
     let bench = Bench::new();
     let text: String = positions(1500)
         .iter()
@@ -269,7 +269,7 @@ fn phases_can_count_alike() {
 }
 
 #[test]
-fn broken_games_are_kept_up_to_the_break_or_dropped() {
+fn keeps_broken_games_up_to_the_error_or_drops_them() {
     let bench = Bench::new();
     let text =
         [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
@@ -308,7 +308,7 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
 }
 
 #[test]
-fn funnels_add_up() {
+fn counts_of_left_out_positions_add_up() {
     let bench = Bench::new();
     bench.write("g.pgn", walks(50) + &pgn("", MATE, "0-1"));
     let (report, data) =
@@ -397,7 +397,7 @@ fn presets_are_recorded_and_can_be_overridden() {
 }
 
 #[test]
-fn lines_are_told_which_rules_need_games() {
+fn reports_rules_that_need_games() {
     let bench = Bench::new();
     bench.write("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
     let (report, data) = bench.extract(&["a.epd", "--preset", "unique"], "");
@@ -462,7 +462,7 @@ fn contradictions_are_refused_in_one_line() {
 }
 
 #[test]
-fn foreign_files_are_named_for_what_they_are() {
+fn names_unsupported_files() {
     let bench = Bench::new();
     bench.write("games.pgn", b"PK\x03\x04\x14\x00\x00\x00\x08\x00rest of an archive".as_slice());
     let err = bench.refuse(&["games.pgn"], "", 1);
@@ -491,7 +491,7 @@ fn peak_mib(bench: &Bench, args: &[&str]) -> (u64, String) {
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "full"]
-fn endless_lines_and_games_take_bounded_memory() {
+fn bounds_memory_for_endless_lines_and_games() {
     let bench = Bench::new();
     let mut one_game = "[Result \"1-0\"]\n\n".to_string();
     one_game += &"Nf3 Nf6 Ng1 Ng8 ".repeat((64 << 20) / 16);

@@ -119,7 +119,7 @@ fn evaluations_of_lichess_are_targets() {
 }
 
 #[test]
-fn scores_of_other_inputs_are_targets_too() {
+fn scores_of_other_formats_can_be_targets() {
     let bench = Bench::new();
     let text: String =
         positions(300).iter().map(|(b, t, r)| format!("{b} {t} - - | 100 | {r:.1}\n")).collect();

@@ -23,7 +23,7 @@ fn refuse(bench: &Bench, flags: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn damaged_datasets_are_named() {
+fn reports_damaged_datasets() {
     let bench = bench();
     let whole = bench.bytes("d.bin");
     let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
@@ -137,7 +137,7 @@ fn numbers_out_of_range_are_refused() {
 }
 
 #[test]
-fn unknown_flags_and_missing_arguments_are_usage() {
+fn unknown_flags_and_missing_arguments_are_usage_errors() {
     let bench = bench();
     for args in [
         &["tune", "d.bin", "--learn-rate", "1"][..],
@@ -156,7 +156,7 @@ fn unknown_flags_and_missing_arguments_are_usage() {
 }
 
 #[test]
-fn paths_that_cannot_be_are_named() {
+fn reports_invalid_paths() {
     let bench = bench();
     bench.write("file", "x");
     for out in ["file/r", "file"] {
@@ -280,7 +280,7 @@ fn a_full_disk_is_reported_and_leaves_nothing_broken() {
 }
 
 #[test]
-fn standard_output_that_cannot_be_written_is_no_panic() {
+fn unwritable_standard_output_does_not_panic() {
     let bench = bench();
     let run = "tune d.bin --backend cpu --prior-strength none --epochs 20 --k 0.8";
     // A reader that exits after the first line, and one that exits at once.
@@ -401,7 +401,7 @@ fn many_features(bench: &Bench, features: u16) {
 /// Errors whose matrices do not fit are left out with a note; the run still has its result.
 #[test]
 #[ignore = "full"]
-fn errors_that_do_not_fit_in_memory_cost_no_result() {
+fn skips_errors_that_do_not_fit_in_memory() {
     let bench = Bench::new();
     for (features, limit, why) in [
         (20_000, "unlimited", "no standard errors for 40,000 parameters: the limit is 16,384"),

@@ -47,7 +47,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_are_valid() {
     let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
     let pages = pages();
     let mut seen = 0;
@@ -73,7 +73,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn the_contents_list_every_page_once() {
+fn contents_list_every_page_once() {
     let contents = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for path in pages().keys().filter(|path| path.parent().unwrap().ends_with("docs")) {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -129,7 +129,7 @@ pub(super) fn words(line: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn commands_of_all_pages_exist() {
+fn commands_on_all_pages_exist() {
     let mut seen = 0;
     for (path, page) in pages() {
         if path.ends_with("docs/commands.md") {
@@ -178,7 +178,7 @@ fn describe(path: &[String], text: &mut String) {
 
 /// With `GPUTEXEL_BLESS=1`, writes the page.
 #[test]
-fn the_page_of_commands_is_what_they_say() {
+fn commands_page_matches_help() {
     if !cfg!(feature = "cluster") {
         eprintln!(
             "SKIPPED: the page of commands has those of builds with --features cluster, which this is not"

@@ -3,7 +3,7 @@
 use crate::common::program::Bench;
 
 #[test]
-fn completions_know_the_commands() {
+fn completions_contain_all_commands() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let (code, out, err) = bench.run(&["completions", shell], "");
@@ -48,7 +48,7 @@ fn help_has_examples() {
 }
 
 #[test]
-fn files_that_are_not_there_are_guessed() {
+fn suggests_similar_files() {
     let bench = Bench::with_positions(64, 1);
     std::fs::create_dir(bench.path("data")).unwrap();
     std::fs::rename(bench.path("d.bin"), bench.path("data/sample.bin")).unwrap();
@@ -64,7 +64,7 @@ fn files_that_are_not_there_are_guessed() {
 }
 
 #[test]
-fn refuses_senseless_command_lines() {
+fn rejects_invalid_command_lines() {
     let bench = Bench::new();
     for (args, parts) in [
         (&["tune"][..], ["required arguments were not provided", "<INPUT>..."]),
@@ -144,7 +144,7 @@ fn a_hyphen_is_standard_output_or_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn full_disks_and_readers_that_have_gone_are_told_apart() {
+fn distinguishes_full_disks_from_closed_pipes() {
     let bench = Bench::new();
     for args in ["features pst", "--help", "tune -h", "--version", "man", "completions bash", "devices"] {
         let (code, _, err) = bench.shell(&format!("\"$GPUTEXEL\" {args} > /dev/full"));
@@ -165,7 +165,7 @@ fn full_disks_and_readers_that_have_gone_are_told_apart() {
 /// Builds without the feature parse the flags of the queue, hide them, and report what is missing.
 #[cfg(not(feature = "cluster"))]
 #[test]
-fn a_build_without_the_queue_says_so() {
+fn reports_missing_queue_feature() {
     let bench = Bench::new();
     let queue = ["--queue", "nats://me:secret@127.0.0.1:1"];
     for args in [

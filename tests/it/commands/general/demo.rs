@@ -4,7 +4,7 @@ use crate::common::program::Bench;
 
 #[test]
 #[ignore = "full"]
-fn the_road_is_shown_and_leaves_what_it_says() {
+fn demo_runs_and_writes_its_files() {
     let bench = Bench::new();
     let (code, out, err) = bench.run(&["demo", "d"], "");
     assert_eq!(code, 0, "{err}");

@@ -29,7 +29,7 @@ fn assert_same(one: &Path, other: &Path) -> usize {
 
 #[test]
 #[ignore = "full"]
-fn results_are_the_same_bytes_with_another_number_of_threads() {
+fn results_do_not_depend_on_thread_count() {
     let bench = Bench::with_positions(4000, 7);
     write_games(&bench, "games.pgn");
     // Outputs are named @NAME, and go to two folders.
@@ -79,7 +79,7 @@ fn results_are_the_same_bytes_with_another_number_of_threads() {
 
 /// The sample in the repository was made on Linux; on every system it is byte-identical.
 #[test]
-fn the_sample_is_the_same_bytes_on_every_system() {
+fn sample_is_byte_identical_on_every_system() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
     let made = folder.path().join("sample.bin");

@@ -6,7 +6,7 @@ use crate::common::program::{Bench, assert_one_line};
 use crate::common::requirement;
 
 #[test]
-fn devices_says_what_each_choice_takes() {
+fn devices_prints_the_adapter_of_each_choice() {
     let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
     let says =
         predicate::str::contains("--backend auto uses").and(predicate::str::contains("--backend gpu uses"));
@@ -34,7 +34,7 @@ fn devices_prints_json() {
 /// Checking every variant on a software adapter takes minutes, so this test uses only the file that a check writes.
 #[test]
 #[ignore = "full"]
-fn a_device_that_a_check_found_wrong_is_refused() {
+fn rejects_devices_that_failed_a_check() {
     let bench = Bench::with_positions(300, 1);
     let summaries = gputexel::evaluator::gpu::list_adapters();
     let Some(adapter) = summaries.first() else {
@@ -103,7 +103,7 @@ fn a_device_that_a_check_found_wrong_is_refused() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_named() {
+fn reports_missing_devices() {
     let bench = Bench::new();
     let err = bench.fails(&["devices", "--check", "--device", "no such card"], 2);
     assert!(err.contains("--device no such card: no "), "{err}");

@@ -113,7 +113,7 @@ fn bench() -> Bench {
 
 #[test]
 #[ignore = "full"]
-fn every_command_answers_with_one_object() {
+fn every_command_prints_one_json_object() {
     let bench = bench();
     for args in LINES {
         let (code, out, err) = bench.run(&[&["--json"], *args].concat(), "");

@@ -21,7 +21,7 @@ fn refused(bench: &Bench, command: &str) -> String {
 }
 
 #[test]
-fn lines_without_an_end_are_named() {
+fn reports_endless_lines() {
     let bench = Bench::new();
     for (folder, name, commands) in [
         ("m", "match.jsonl", &["match --resume m", "report m"][..]),
@@ -88,7 +88,7 @@ fn tables_that_do_not_fit_into_memory_are_refused() {
 
 /// The system responds to a file beyond the limit with a signal that silently kills a process.
 #[test]
-fn files_beyond_the_limit_of_the_system_are_told_like_a_full_disk() {
+fn reports_file_size_limits_like_full_disks() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     bench.dataset("d.bin", FeatureKind::Pst, 1000, 7);

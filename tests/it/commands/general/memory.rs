@@ -33,7 +33,7 @@ fn results_do_not_depend_on_the_memory() {
 }
 
 #[test]
-fn memory_that_is_none_is_refused() {
+fn rejects_invalid_memory_limits() {
     let bench = Bench::with_positions(500, 1);
     let refused = |args: &[&str], words: &str| {
         let (code, _, told) = bench.run(&[&["tune", "d.bin", "--out", "run"], args].concat(), "");

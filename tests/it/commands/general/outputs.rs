@@ -9,7 +9,7 @@ use crate::common::requirement;
 use gputexel::model::FeatureKind;
 
 #[test]
-fn inputs_are_not_written_over() {
+fn does_not_overwrite_inputs() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
@@ -51,7 +51,7 @@ fn inputs_are_not_written_over() {
 }
 
 #[test]
-fn the_folder_of_a_run_stands_for_its_parameters() {
+fn run_folder_is_accepted_as_parameters() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
@@ -178,7 +178,7 @@ fn a_folder_has_one_writer() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn a_folder_that_is_removed_ends_its_run() {
+fn run_ends_when_its_folder_is_removed() {
     let bench = long_runs();
     for (file, args) in LONG {
         for back in [false, true] {
@@ -280,7 +280,7 @@ fn outputs_keep_modes_and_the_umask() {
 
 #[cfg(unix)]
 #[test]
-fn only_locks_are_taken_for_locks() {
+fn ignores_files_that_are_not_locks() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     std::fs::create_dir(bench.path("r")).unwrap();
@@ -306,7 +306,7 @@ fn only_locks_are_taken_for_locks() {
 }
 
 #[test]
-fn runs_of_other_kinds_are_not_written_over() {
+fn does_not_overwrite_runs_of_other_kinds() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     let play = ["match", "material", "zero", "--nodes", "1", "--games", "2", "--out", "m"];

@@ -199,7 +199,7 @@ fn run_page(name: &Path, page: &str, stage: &Page, has_engine: bool) -> Outcome 
 #[test]
 #[ignore = "full"]
 #[cfg(target_os = "linux")]
-fn all_commands_of_the_book_work() {
+fn commands_of_the_book_work() {
     let compiler = requirement::program("gcc");
     let mut first = Page::open("README.md");
     first.replace("engine", ENGINE);

@@ -13,7 +13,7 @@ const GAIN: f64 = 50.0;
 #[test]
 #[ignore = "full"]
 #[cfg(unix)]
-fn engines_get_stronger_along_the_road() {
+fn tuning_walkthrough_gains_strength() {
     if !["g++", "gcc"].iter().all(|compiler| requirement::program(compiler)) {
         return;
     }

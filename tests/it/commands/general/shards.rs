@@ -5,7 +5,7 @@ use gputexel::model::FeatureKind;
 use crate::common::program::Bench;
 
 #[test]
-fn a_folder_is_the_datasets_in_it() {
+fn folder_reads_as_its_datasets() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("data")).unwrap();
     bench.write("data/notes.txt", "not a dataset");
@@ -39,7 +39,7 @@ fn a_folder_is_the_datasets_in_it() {
 
 #[test]
 #[ignore = "full"]
-fn shards_are_the_dataset_they_were_made_of() {
+fn shards_equal_their_dataset() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     for model in ["pst", "classical"] {

@@ -58,7 +58,7 @@ fn results_have_colors() {
 }
 
 #[test]
-fn those_who_want_no_colors_get_none() {
+fn respects_no_color() {
     if !requirement::program("python3") {
         return;
     }
@@ -80,7 +80,7 @@ fn those_who_want_no_colors_get_none() {
 
 /// File names may be hostile.
 #[test]
-fn names_of_files_do_nothing_to_a_terminal() {
+fn escapes_file_names_on_terminals() {
     let bench = Bench::new();
     let name = "trap\u{1b}]0;title\u{7}\u{9b}2J.epd";
     bench.write(

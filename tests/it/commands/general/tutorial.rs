@@ -88,7 +88,7 @@ impl Page {
 #[test]
 #[ignore = "full"]
 #[cfg(unix)]
-fn all_commands_of_the_tutorial_work() {
+fn commands_of_the_tutorial_work() {
     let page = Page::open("docs/tutorial.md");
     let commands = commands(&page.text);
     assert!(commands.len() > 10, "{commands:?}");

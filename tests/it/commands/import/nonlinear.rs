@@ -176,7 +176,7 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn reports_mistakes() {
     let cases = [
         ("\"relu2\"", "\"cube\"", "s.json:8: not a schema: unknown variant `cube`"),
         ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: \"adjust\": there is no accumulator 'c'"),
@@ -211,7 +211,7 @@ fn mistakes_are_named() {
 }
 
 #[test]
-fn a_product_whose_scale_is_open_is_warned_of_when_it_is_imported_and_tuned() {
+fn warns_about_products_with_undetermined_scale() {
     let schema = format!(
         r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}}, "columns": {{"phase": 1}},
   "parameters": [{{"name": "pawn", "index": 2, "prior": [80, 110]}}],

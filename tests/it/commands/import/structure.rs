@@ -113,7 +113,7 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
 type Entries<'a> = &'a [(&'a str, usize, &'a str)];
 
 #[test]
-fn structure_that_contradicts_itself_is_named() {
+fn reports_contradictory_structure() {
     let cases: [(Entries<'_>, &str); 13] = [
         (&[("a", 1, "\"line\": true")], "parameter 'a': is no table, so that its line must have a name"),
         (
@@ -297,7 +297,7 @@ fn starting_values_are_read_from_the_source() {
 }
 
 #[test]
-fn sources_together_have_the_starting_values() {
+fn reads_starting_values_from_several_sources() {
     let pieces = "\"names\": [\"pawn\", \"knight\", \"bishop\"]";
     let schema = format!(
         "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 7}}, \"parameters\": [\

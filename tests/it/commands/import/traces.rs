@@ -41,7 +41,7 @@ fn compression_line_ends_and_threads_change_nothing() {
 }
 
 #[test]
-fn coefficients_that_half_precision_changes_are_kept() {
+fn keeps_coefficients_that_half_precision_would_change() {
     let mut made = make(3000, 2, false);
     let bench = bench(text(&made), &schema());
     import(&bench, &["t.svm"], "");
@@ -138,7 +138,7 @@ fn points_of_view_and_phases_come_from_the_position() {
 
 /// Results in the side to move's view, if the schema says White's, or for Black.
 #[test]
-fn results_that_run_against_material_are_refused() {
+fn rejects_results_that_contradict_material() {
     let schema = format!(
         "{HEAD}\"index_base\": 0, \"comment\": \"fen\",
          \"parameters\": [{{\"name\": \"material\", \"index\": 0, \"prior\": 100}}]}}"
@@ -304,7 +304,7 @@ fn tuning_follows_the_schema() {
 }
 
 #[test]
-fn a_dataset_becomes_a_trace_and_a_dataset_again() {
+fn datasets_round_trip_through_traces() {
     let bench = Bench::new();
     let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
     let (code, _, err) = bench.run(&["trace", "pst.bin", "-o", "t.svm", "--schema", "s.json"], "");

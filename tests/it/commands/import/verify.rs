@@ -59,7 +59,7 @@ fn verify(bench: &Bench, trace: &str, args: &[&str]) -> (i32, Value, String) {
 }
 
 #[test]
-fn engines_with_the_tuned_values_are_told_from_others() {
+fn distinguishes_engines_with_the_tuned_values() {
     let (tuned, made) = (theta(3, false), make(3000, 2, false));
     let whole: Vec<f64> = tuned.iter().map(|value| value.round()).collect();
     let bench = prepared(&tuned);
@@ -79,7 +79,7 @@ fn engines_with_the_tuned_values_are_told_from_others() {
 }
 
 #[test]
-fn tables_and_values_that_were_not_written_are_named() {
+fn names_tables_and_values_that_were_not_written() {
     let (tuned, made) = (theta(3, true), make(3000, 2, false));
     let bench = prepared(&tuned);
     // A table in both phases, a table in one, a value, and both.
@@ -117,7 +117,7 @@ fn tables_and_values_that_were_not_written_are_named() {
 }
 
 #[test]
-fn engines_that_trace_something_else_are_told() {
+fn detects_changed_traces() {
     let (tuned, made) = (theta(3, true), make(3000, 2, false));
     let bench = prepared(&tuned);
     bench.write("t.svm", traced(&made, &priors()));
@@ -224,7 +224,7 @@ fn positions_with_evaluations_need_no_trace() {
 }
 
 #[test]
-fn what_cannot_be_verified_is_refused() {
+fn rejects_unverifiable_input() {
     let made = make(300, 2, false);
     let bench = prepared(&priors());
     let (code, found, err) = verify(&bench, &traced(&made, &priors()), &[]);
@@ -253,7 +253,7 @@ fn what_cannot_be_verified_is_refused() {
 }
 
 #[test]
-fn changed_values_that_the_trace_never_shows_are_named() {
+fn names_changed_values_absent_from_the_trace() {
     let tuned = theta(3, true);
     // Positions without parameter 7, and an engine that nevertheless uses it.
     let hidden = format!(" {}:", 5 + 7);

@@ -20,7 +20,7 @@ fn array(phase: &str, named: bool) -> String {
 }
 
 #[test]
-fn tuned_values_go_where_blocks_say() {
+fn tuned_values_are_written_to_blocks() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 11);
     bench.tune(&["d.bin", "-o", "run", "--epochs", "3"]);

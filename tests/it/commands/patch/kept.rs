@@ -123,7 +123,7 @@ mod unix {
     }
 
     #[test]
-    fn nothing_becomes_more_readable_than_it_was() {
+    fn never_widens_permissions() {
         let bench = bench();
         let before = "source/.gputexel-patch/0001-tune/0000-s.cpp.before";
         for (source, umask, params) in [(0o600, "022", 0o644), (0o640, "077", 0o600), (0o755, "027", 0o640)] {
@@ -173,7 +173,7 @@ mod unix {
     }
 
     #[test]
-    fn other_names_of_a_file_are_told_of() {
+    fn warns_about_hard_links() {
         let bench = bench();
         std::fs::hard_link(bench.path("source/s.cpp"), bench.path("snapshot.cpp")).unwrap();
         let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");

@@ -48,7 +48,7 @@ fn read(bench: &Bench, name: &str) -> String {
 }
 
 #[test]
-fn tune_apply_and_undo_say_what_they_do() {
+fn tune_apply_and_undo_report_their_changes() {
     let bench = bench();
     let diff = ok(&bench, &["tune", "x.tune", "source", "--dry-run"]);
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
@@ -93,7 +93,7 @@ fn tune_apply_and_undo_say_what_they_do() {
 }
 
 #[test]
-fn what_is_hardly_meant_is_warned_about() {
+fn warns_about_probable_mistakes() {
     let bench = bench();
     let run = |args: &[&str]| bench.run(&[&["patch"], args].concat(), "");
     ok(&bench, &["tune", "x.tune", "source"]);
@@ -146,7 +146,7 @@ fn what_is_hardly_meant_is_warned_about() {
 }
 
 #[test]
-fn odd_places_are_warned_about() {
+fn warns_about_unusual_places() {
     let bench = bench();
     // The line's position, the block, and the message.
     for (source, tune, said) in [
@@ -180,7 +180,7 @@ fn odd_places_are_warned_about() {
 }
 
 #[test]
-fn what_tune_wrote_must_be_there_for_apply() {
+fn apply_requires_the_output_of_tune() {
     let bench = bench();
     ok(&bench, &["tune", "x.tune", "source"]);
     let tuned = read(&bench, "source/s.cpp");
@@ -211,7 +211,7 @@ fn what_tune_wrote_must_be_there_for_apply() {
 }
 
 #[test]
-fn backups_go_where_they_are_told() {
+fn writes_backups_to_the_given_folder() {
     let bench = bench();
     ok(&bench, &["tune", "x.tune", "source", "--no-backup"]);
     assert_eq!(bench.names("source"), ["s.cpp"]);
@@ -469,7 +469,7 @@ fn links_are_followed_inside_the_folder_only() {
 
 #[cfg(unix)]
 #[test]
-fn read_only_files_and_full_disks_leave_all_as_it_was() {
+fn read_only_files_and_full_disks_change_nothing() {
     use std::os::unix::fs::PermissionsExt;
     let bench = bench();
     let big = format!("{SOURCE}{}", "// a line that only takes up room\n".repeat(8000));
@@ -495,7 +495,7 @@ fn read_only_files_and_full_disks_leave_all_as_it_was() {
 
 #[test]
 #[ignore = "full"]
-fn killed_while_writing_the_tree_can_be_had_back() {
+fn restores_the_tree_after_a_kill() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("source")).unwrap();
     let count = 300;
@@ -527,7 +527,7 @@ fn killed_while_writing_the_tree_can_be_had_back() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn the_walk_through_is_true() {
+fn walkthrough_output_matches() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bench = Bench::new();
     std::fs::create_dir(bench.path("engine")).unwrap();

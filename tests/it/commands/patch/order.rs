@@ -41,7 +41,7 @@ fn outcome(blocks: &str) -> String {
 }
 
 #[test]
-fn contexts_that_overlap_are_refused_at_once() {
+fn rejects_overlapping_contexts() {
     let b = "x.tune:7: context q: overlaps context p in line 4: ";
     // A number of the first block lies in the second, and vice versa.
     let first = outcome("#context p\na = 1@;\nb = 2;\n#context q\nb = 2@;\nc = 3@;\n");
@@ -74,7 +74,7 @@ fn contexts_that_overlap_are_refused_at_once() {
 }
 
 #[test]
-fn contexts_that_share_unchanged_lines_are_none_the_worse() {
+fn accepts_contexts_that_share_unchanged_lines() {
     for blocks in [
         "#context p\na = 1@;\nb = 2;\n#context q\nb = 2;\nc = 3@;\n",
         "#context q\nb = 2;\nc = 3@;\n#context p\na = 1@;\nb = 2;\n",
@@ -108,7 +108,7 @@ fn patches_are_checked_in_order() {
 /// The structure of YaneuraOu's lists: patches that prepare the tree for tuning come first, and most later blocks
 /// build on them.
 #[test]
-fn a_list_that_prepares_its_own_tree_passes() {
+fn accepts_lists_that_patch_their_own_tree() {
     let bench = bench();
     let mut source = "#include \"search.h\"\r\nnamespace {\r\n".to_string();
     for i in 0..12 {
@@ -162,7 +162,7 @@ fn a_list_that_prepares_its_own_tree_passes() {
 
 #[test]
 #[ignore = "full"]
-fn many_missing_contexts_are_looked_for_in_bounded_time() {
+fn bounds_time_for_many_missing_contexts() {
     let bench = bench();
     let mut source = String::new();
     for i in 0..2000 {

@@ -96,7 +96,7 @@ fn names_may_hold_underscores() {
 }
 
 #[test]
-fn messages_do_not_repeat_all_that_was_written() {
+fn shortens_quoted_input_in_messages() {
     let long = "9".repeat(400);
     let bench = bench();
     let cases = [
@@ -145,7 +145,7 @@ fn messages_do_not_repeat_all_that_was_written() {
 }
 
 #[test]
-fn init_marks_what_can_be_a_parameter() {
+fn init_marks_possible_parameters() {
     let bench = bench();
     for (file, source, lines, expected) in [
         // Sizes and indices, including whole expressions; values in braces are marked.
@@ -314,7 +314,7 @@ fn init_marks_what_can_be_a_parameter() {
 }
 
 #[test]
-fn fractions_are_told_of_their_types() {
+fn warns_about_integer_types_of_fractions() {
     let bench = bench();
     let source = SOURCE.replace("100 * d", "0.1 * d");
     bench.write("source/s.cpp", &source);

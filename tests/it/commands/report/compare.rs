@@ -163,7 +163,7 @@ fn words_boards_and_the_page_say_the_same() {
 }
 
 #[test]
-fn other_features_and_what_only_one_has_are_told() {
+fn reports_other_features_and_unmatched_parameters() {
     let bench = bench();
     bench.dataset("m.bin", FeatureKind::Material, 3000, 7);
     bench.tune(&["m.bin", "--out", "m"]);
@@ -192,7 +192,7 @@ fn other_features_and_what_only_one_has_are_told() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn rejects_invalid_input() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 7);
     bench.tune(&["d.bin", "--out", "a", "--epochs", "1"]);

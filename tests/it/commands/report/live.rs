@@ -100,7 +100,7 @@ fn the_page_grows_and_ends_with_the_run() {
 
 #[test]
 #[ignore = "full"]
-fn watching_changes_nothing_and_is_refused_where_there_is_nothing_to_watch() {
+fn watching_does_not_change_results() {
     let bench = bench();
     let plain = bench.tune(&["d.bin", "--out", "plain"]);
     let (code, out, err) = bench.run(

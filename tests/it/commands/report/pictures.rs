@@ -63,7 +63,7 @@ fn served(bench: &Bench) -> String {
 
 #[test]
 #[ignore = "full"]
-fn reports_are_legible_everywhere_and_ask_for_nothing() {
+fn reports_are_legible_and_self_contained() {
     let Some(chromium) = chromium() else { return };
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 4000, 7);
@@ -132,7 +132,7 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
 /// The checks of the test above detect the faults that they look for.
 #[test]
 #[ignore = "full"]
-fn blank_wide_and_asking_pages_are_told() {
+fn detects_blank_wide_and_requesting_pages() {
     let Some(chromium) = chromium() else { return };
     let bench = Bench::new();
     let page = bench.write(

@@ -14,7 +14,7 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn the_report_has_curves_the_factor_and_what_parts_are_worth() {
+fn report_shows_curves_factor_and_worth_of_parts() {
     let bench = bench();
     let told = bench.tune(&[
         "d.bin",
@@ -65,7 +65,7 @@ fn the_report_has_curves_the_factor_and_what_parts_are_worth() {
 
 #[test]
 #[ignore = "full"]
-fn dead_terms_are_warned_of() {
+fn warns_about_dead_terms() {
     let bench = bench();
     let arguments = ["tune", "d.bin", "--epochs", "1", "--backend", "cpu", "--k", "0.9", "--out"];
     // Without priors in its schema, everything starts at 0.
@@ -88,7 +88,7 @@ fn dead_terms_are_warned_of() {
 
 #[test]
 #[ignore = "full"]
-fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
+fn warns_about_a_saturated_factor() {
     let bench = bench();
     let mut file = ParameterFile::parse(
         &String::from_utf8(bench.bytes("start.json")).unwrap(),
@@ -123,7 +123,7 @@ fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
 }
 
 #[test]
-fn linear_runs_say_nothing_of_it() {
+fn linear_runs_have_no_program_section() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let told = bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4", "--epochs", "2"]);

@@ -113,7 +113,7 @@ fn a_run_leaves_a_report_with_its_numbers() {
 }
 
 #[test]
-fn positions_that_are_gone_are_told_and_may_be_elsewhere() {
+fn reports_missing_positions_and_accepts_moved_ones() {
     let bench = bench();
     bench.tune(&["d.bin", "--out", "r", "--epochs", "2"]);
     let whole = report(&bench, "r/report.html");
@@ -168,7 +168,7 @@ fn names_cannot_become_markup() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn interrupted_runs_have_a_report_and_finished_ones_another() {
+fn interrupted_and_finished_runs_have_reports() {
     let bench = bench();
     let flags = [
         "tune",

@@ -34,7 +34,7 @@ fn ask(port: u16, request: &str, host: &str) -> Option<String> {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
+fn serves_only_runs_of_the_folder() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     bench.tune(&["d.bin", "--out", "runs/<script>x"]);
@@ -99,7 +99,7 @@ fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn folders_of_strange_names_and_numbers_are_listed_and_shown() {
+fn lists_and_shows_unusual_folders() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
 
@@ -149,7 +149,7 @@ fn folders_of_strange_names_and_numbers_are_listed_and_shown() {
 
 #[test]
 #[ignore = "full"]
-fn what_cannot_be_served_is_told() {
+fn reports_unservable_folders() {
     let bench = Bench::new();
     bench.write("file", "x");
     assert!(bench.fails(&["serve", "none"], 1).contains("none"));

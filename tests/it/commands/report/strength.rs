@@ -64,7 +64,7 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
 
 #[test]
 #[ignore = "full"]
-fn pages_show_what_was_chosen_and_what_it_changes() {
+fn pages_show_chosen_weights_and_their_effect() {
     let bench = bench();
     let done = bench.tune(&["d.bin", "--prior-strength", "auto", "--out", "r", "--ablate"]);
     let record = bench.json("r/run.json");
@@ -151,7 +151,7 @@ fn pages_show_what_was_chosen_and_what_it_changes() {
 }
 
 #[test]
-fn given_weights_are_listed_and_scores_of_another_scale_are_told() {
+fn lists_given_weights_and_reports_changed_scale() {
     let bench = bench();
     let given =
         ["d.bin", "--prior-strength", "smooth=1e-5,ridge=1e-6,ridge:king.eg=1e-4", "--backend", "cpu"];

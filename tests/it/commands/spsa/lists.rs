@@ -14,7 +14,7 @@ fn run(bench: &Bench, args: &[&str], stdin: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn lists_go_from_program_to_program() {
+fn lists_convert_between_programs() {
     let bench = Bench::new();
     bench.write("in", FISHTEST);
     let (code, out, err) = run(&bench, &["convert", "in", "--to", "openbench"], "");
@@ -41,7 +41,7 @@ fn lists_go_from_program_to_program() {
 }
 
 #[test]
-fn missing_settings_are_named_or_planned_and_values_taken() {
+fn plans_missing_settings_and_takes_values() {
     let bench = Bench::new();
     bench.write("bspsa.var", "x,30,0,440,22,10,70,0\n");
     let line = bench.fails(&["spsa", "convert", "bspsa.var", "--to", "fishtest"], 2);

@@ -25,7 +25,7 @@ fn kill_at(bench: &Bench, args: &[&str], journal: &str, wanted: usize) {
 
 #[test]
 #[ignore = "full"]
-fn a_run_killed_twice_is_the_run_that_was_not() {
+fn run_killed_twice_equals_an_uninterrupted_run() {
     for method in ["spsa", "bspsa"] {
         let bench = Bench::new();
         bench.write("run.toml", built_in(method, 120, 1));
@@ -55,7 +55,7 @@ fn a_run_killed_twice_is_the_run_that_was_not() {
 
 #[test]
 #[ignore = "full"]
-fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
+fn concurrent_pairs_count_exactly_once() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("bspsas", 150, 4));
     let journal = "r/spsa.jsonl";
@@ -112,7 +112,7 @@ fn strength_is_followed() {
 
 #[test]
 #[ignore = "full"]
-fn interrupted_runs_say_how_to_go_on() {
+fn interrupted_runs_print_how_to_resume() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 100_000, 2));
     let child = bench.spawn(&["spsa", "run", "run.toml", "--out", "r"]);
@@ -137,7 +137,7 @@ fn interrupted_runs_say_how_to_go_on() {
 }
 
 #[test]
-fn the_number_of_pairs_is_changed_in_the_open_only() {
+fn changes_the_number_of_pairs_only_on_request() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 30, 1));
     assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
@@ -211,7 +211,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
 }
 
 #[test]
-fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
+fn does_not_overwrite_and_reports_full_disks() {
     let bench = Bench::new();
     let with = |games: &str| built_in("spsa", 20, 1).replacen("[games]\n", &format!("[games]\n{games}\n"), 1);
     bench.write("run.toml", with("pgn = \"games_$THREAD.pgn\"\nlog = \"my.csv\""));

@@ -38,7 +38,7 @@ fn grids_are_simulated_and_drawn() {
 }
 
 #[test]
-fn the_papers_table_is_shown_beside_the_paper() {
+fn paper_table_is_shown_next_to_the_figures_of_the_paper() {
     let bench = Bench::new();
     let cells = json(&bench, &["simulate", "--paper", "--repeats", "32"]);
     let cells = cells["settings"].as_array().unwrap();
@@ -66,7 +66,7 @@ fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
 }
 
 #[test]
-fn the_backend_is_the_one_asked_for() {
+fn uses_the_requested_backend() {
     let bench = Bench::new();
     let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200", "--backend"];
     let means = |cells: &Value| -> Vec<f64> {
@@ -116,7 +116,7 @@ fn lists_integers_and_concurrency_are_simulated() {
 }
 
 #[test]
-fn plans_say_what_to_expect() {
+fn plans_print_the_expected_gain() {
     let bench = Bench::new();
     let flags = ["plan", "--games", "400000", "--draw-rate", "0.82", "--repeats", "32"];
     let plan = json(&bench, &[&flags[..], &["-p", "x,100,-1000,1000,100,2"]].concat());

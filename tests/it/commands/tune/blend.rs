@@ -24,7 +24,7 @@ fn parameters(bench: &Bench, run: &str) -> Value {
 
 #[test]
 #[ignore = "full"]
-fn a_blend_is_what_tuning_on_blended_results_would_be() {
+fn blend_equals_tuning_on_blended_results() {
     let bench = bench();
     let blend = Blend { share: 0.3, k: 0.7 };
     scored_dataset(&bench.path("labels.bin"), KIND, 4000, 11, |labels| {
@@ -57,7 +57,7 @@ fn a_blend_is_what_tuning_on_blended_results_would_be() {
 }
 
 #[test]
-fn what_is_blended_is_said_and_kept() {
+fn records_the_blend() {
     let bench = bench();
     let args = ["tune", "d.bin", "--backend", "cpu", "--l2", "1e-4", "--blend", "0.5", "--out", "r"];
     let (code, out, err) = bench.run(&args, "");

@@ -37,7 +37,7 @@ fn holds(bench: &Bench, file: &str) -> bool {
 }
 
 #[test]
-fn results_keep_to_the_constraints() {
+fn results_satisfy_the_constraints() {
     let bench = bench();
     let tune = |out: &str, flags: &[&str]| {
         bench.tune(&[&["d.bin", "--k=0.8", FREEZE, "--out", out], flags].concat())["loss"].as_f64().unwrap()
@@ -113,7 +113,7 @@ fn a_killed_run_keeps_its_constraints() {
 }
 
 #[test]
-fn what_cannot_hold_is_refused_before_anything_is_written() {
+fn rejects_infeasible_constraints() {
     let bench = bench();
     let refuse = |flags: &[&str], code: i32| {
         let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);

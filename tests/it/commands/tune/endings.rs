@@ -14,7 +14,7 @@ fn printed(bench: &Bench, args: &[&str]) -> String {
 }
 
 #[test]
-fn the_loss_with_regularization_is_what_was_minimized() {
+fn reports_the_minimized_regularized_loss() {
     let bench = bench();
     let report = bench.tune(&["d.bin", "--out", "a", "--l2", "1e-3"]);
     let [loss, regularized] = ["loss", "regularized_loss"].map(|name| report[name].as_f64().unwrap());

@@ -169,7 +169,7 @@ fn kill_at(bench: &Bench, kind: &Killed, line: &str, moment: &Moment) -> bool {
 }
 
 /// Returns the results of a run, without times, and with pairs of games in order.
-fn what_came(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
+fn results_of(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
     fn without_times(value: &mut Value) {
         match value {
             Value::Object(map) => {
@@ -219,7 +219,7 @@ fn kill_and_resume(index: usize) {
     let begun = Instant::now();
     assert_eq!(run(kind.start).0, 0, "{}: {:?}", kind.name, run(kind.start));
     let takes = begun.elapsed();
-    let whole = what_came(&bench, kind);
+    let whole = results_of(&bench, kind);
     let names = files(bench.folder.path(), "");
     let clear = || {
         for name in files(bench.folder.path(), "").difference(&inputs) {
@@ -267,7 +267,7 @@ fn kill_and_resume(index: usize) {
                 assert_eq!((code, err.as_str()), (0, ""), "{what}");
             }
         }
-        for ((name, now), (_, before)) in what_came(&bench, kind).iter().zip(&whole) {
+        for ((name, now), (_, before)) in results_of(&bench, kind).iter().zip(&whole) {
             assert!(now == before, "{what}: {name} differs");
         }
         // All expected files, and nothing half-made.
@@ -284,60 +284,60 @@ fn kill_and_resume(index: usize) {
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_adam_go_on() {
+fn killed_adam_runs_resume() {
     kill_and_resume(0);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_gauss_newton_go_on() {
+fn killed_gauss_newton_runs_resume() {
     kill_and_resume(1);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_sweeps_go_on() {
+fn killed_sweeps_resume() {
     kill_and_resume(2);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_swarms_go_on() {
+fn killed_swarms_resume() {
     kill_and_resume(3);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_spsa_go_on() {
+fn killed_spsa_runs_resume() {
     kill_and_resume(4);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_matches_go_on() {
+fn killed_matches_resume() {
     kill_and_resume(5);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_lbfgs_go_on() {
+fn killed_lbfgs_runs_resume() {
     kill_and_resume(6);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_selfplay_goes_on() {
+fn killed_selfplay_resumes() {
     kill_and_resume(7);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_extractions_go_on() {
+fn killed_extractions_resume() {
     kill_and_resume(8);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_rescoring_goes_on() {
+fn killed_rescoring_resumes() {
     kill_and_resume(9);
 }

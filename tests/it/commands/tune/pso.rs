@@ -99,7 +99,7 @@ fn the_same_command_gives_the_same_bytes() {
 
 #[test]
 #[ignore = "full"]
-fn a_killed_run_goes_on_to_the_same_bytes() {
+fn killed_run_resumes_to_the_same_bytes() {
     let bench = bench();
     let flags = ["d.bin", "--k", "0.8", "--iterations", "600", "--polish", "--holdout", "0.1"];
     let whole = pso(&bench, &[&flags[..], &["--out", "whole"]].concat());

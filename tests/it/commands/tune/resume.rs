@@ -45,7 +45,7 @@ fn losses(bench: &Bench, run: &str) -> Vec<(Value, Value)> {
 
 #[test]
 #[ignore = "full"]
-fn a_killed_run_goes_on_to_the_same_bytes() {
+fn killed_run_resumes_to_the_same_bytes() {
     let bench = bench();
     for (name, epochs, flags) in [
         ("full", 3000, &[][..]),
@@ -90,7 +90,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 
 #[test]
 #[ignore = "full"]
-fn an_interrupted_run_says_how_to_go_on() {
+fn interrupted_run_prints_how_to_resume() {
     let bench = bench();
     let child = started(&bench, "r", &["--epochs", "3000", "--bootstrap", "5"]);
     let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
@@ -114,7 +114,7 @@ fn an_interrupted_run_says_how_to_go_on() {
 }
 
 #[test]
-fn what_cannot_be_resumed_is_refused() {
+fn rejects_unresumable_runs() {
     let bench = bench();
     let resume = ["tune", "--backend", "cpu", "--resume", "r"];
     assert!(bench.fails(&resume, 1).contains("not the folder of a run"));
@@ -203,7 +203,7 @@ fn what_cannot_be_resumed_is_refused() {
 }
 
 #[test]
-fn a_finished_run_is_finished_once_its_result_is_there() {
+fn run_is_finished_once_its_result_exists() {
     let bench = bench();
     bench.tune(&["d.bin", "--out", "r", "--epochs", "3"]);
     let err = bench.fails(&["tune", "--resume", "r", "--backend", "cpu"], 2);
@@ -249,7 +249,7 @@ fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
 }
 
 #[test]
-fn leftovers_are_cleared_and_gaps_filled() {
+fn clears_leftovers_and_fills_gaps() {
     let bench = bench();
     let tune = ["-q", "tune", "d.bin", "--l2=0", "--epochs", "3", "--backend", "cpu"];
     // Killed between the parameters and the report.

@@ -135,7 +135,7 @@ fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
 
 #[test]
 #[ignore = "full"]
-fn the_local_search_ends_in_proof() {
+fn local_search_proves_its_minimum() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let common = ["d.bin", "--optimizer", "local", "--k", "0.8", "--l2", "0.001"];
@@ -202,7 +202,7 @@ fn a_run_that_ended_before_its_rounding_is_rounded_later() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn rejects_invalid_rounding() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
     for (flags, part) in [

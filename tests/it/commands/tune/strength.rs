@@ -226,7 +226,7 @@ fn sweeps_scale_given_weights() {
 }
 
 #[test]
-fn strengths_that_cannot_be_are_refused() {
+fn rejects_invalid_strengths() {
     let bench = bench();
     bench.dataset("m.bin", FeatureKind::Material, 200, 5);
     std::fs::create_dir(bench.path("empty")).unwrap();
@@ -263,7 +263,7 @@ fn strengths_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn few_games_and_games_without_a_winner_are_answered() {
+fn handles_few_games_and_games_without_winner() {
     let bench = Bench::new();
     let tune = |input: &str, more: &[&str]| {
         let run = [&["tune", input, "--out", "r", "--force", "--k", "1", "--backend", "cpu"], more].concat();

@@ -160,7 +160,7 @@ fn wait(bench: &Bench, folder: &str, epochs: u64) {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn interrupted_and_killed_sweeps_go_on_to_the_same_bytes() {
+fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     let bench = bench();
     let grid = [
         "d.bin",
@@ -247,7 +247,7 @@ fn resumed_sweeps_write_what_was_asked_for() {
 }
 
 #[test]
-fn files_are_not_written_over_unasked() {
+fn does_not_overwrite_files() {
     let bench = bench();
     bench.write("old.json", "old");
     let grid = ["d.bin", "--grid", "l2=1e-4,1e-3", "--epochs", "3", "--folds", "2"];
@@ -351,7 +351,7 @@ fn sources_blends_and_losses_are_varied() {
 }
 
 #[test]
-fn bad_input_is_one_line() {
+fn reports_bad_input_in_one_line() {
     let bench = bench();
     let cases: [(&[&str], &str); 42] = [
         (&["d.bin"], "needs --scale, --grid"),

@@ -39,7 +39,7 @@ fn merged_parts_are_the_whole() {
 }
 
 #[test]
-fn parts_that_are_not_all_there_are_refused() {
+fn rejects_incomplete_parts() {
     let bench = Bench::with_positions(600, 3);
     for (part, words) in [
         ("5/4", "--part 5/4: expected the number of a part"),

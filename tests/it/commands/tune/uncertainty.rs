@@ -22,7 +22,7 @@ fn errors_without_meaning_are_not_given() {
 
 #[test]
 #[ignore = "full"]
-fn the_program_tells_errors() {
+fn prints_errors() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
     let flags = ["d.bin", "--l2", "1e-3", "--holdout", "0.2", "--bootstrap", "40"];
@@ -80,7 +80,7 @@ fn the_program_tells_errors() {
 }
 
 #[test]
-fn questions_without_an_answer_are_refused() {
+fn rejects_unanswerable_requests() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 8, 20, 1, 5);
     for (flags, message) in [

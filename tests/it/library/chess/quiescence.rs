@@ -339,7 +339,7 @@ fn known_lines_are_found() {
 }
 
 #[test]
-fn explosions_are_given_up() {
+fn gives_up_search_explosions() {
     let model = Model::random_tables(5);
     let evaluation = model.evaluation();
     let mut search = Quiescence::new(&evaluation).with_node_limit(50_000);

@@ -130,7 +130,7 @@ fn extract(path: &Path, count: usize, selection: Selection, kind: FeatureKind) -
 
 #[test]
 #[ignore = "full"]
-fn presets_keep_what_the_study_says() {
+fn presets_match_the_study() {
     for (name, count) in [("tcec", 500), ("gm", 500), ("gm", usize::MAX)] {
         let Some(path) = shared(&format!("pgn/{name}.pgn.zst")) else { return };
         let games = games(&path, count);

@@ -90,7 +90,7 @@ fn scores_of_whole_numbers_are_exact() {
 }
 
 #[test]
-fn parts_and_weights_count_as_they_should() {
+fn parts_and_weights_match_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     let data = common::weighted_dataset(&path, 4000, 8);
@@ -177,7 +177,7 @@ fn weighted(parts: &[(f64, &[f64])]) -> Vec<f64> {
 }
 
 #[test]
-fn members_count_positions_as_they_say() {
+fn members_weight_positions_as_specified() {
     let folder = tempfile::tempdir().unwrap();
     let datasets = [
         common::weighted_dataset(&folder.path().join("a.bin"), 600, 8),
@@ -255,7 +255,7 @@ fn members_count_positions_as_they_say() {
 }
 
 #[test]
-fn a_part_without_weight_has_no_loss() {
+fn part_without_weight_has_no_loss() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
     // The second part is one game, which most bootstraps of 40 omit for some member.
@@ -284,7 +284,7 @@ fn a_part_without_weight_has_no_loss() {
 }
 
 #[test]
-fn broken_members_leave_the_others_alone() {
+fn nonfinite_members_leave_others_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
     let layout = Layout::whole(&data).unwrap();
@@ -341,7 +341,7 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
-fn mistakes_are_refused_and_broken_numbers_show() {
+fn rejects_mistakes_and_propagates_nonfinite_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 100, 4);
     let layout = Layout::whole(&data).unwrap();
@@ -358,7 +358,7 @@ fn mistakes_are_refused_and_broken_numbers_show() {
 
 /// Every list of a population and every part of a request is checked before a kernel sees it.
 #[test]
-fn nothing_reaches_a_kernel_unchecked() {
+fn kernel_inputs_are_validated() {
     let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Material, FeatureKind::Pst] {
         let data = common::random_dataset(&folder.path().join("d.bin"), kind, 100, 4);

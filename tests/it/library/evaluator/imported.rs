@@ -179,7 +179,7 @@ fn exact_changes_are_differences_of_the_reference() {
 
 /// A tapered model gives the same results as an untapered one whose coefficients include phase and scale.
 #[test]
-fn standard_errors_are_those_of_the_untapered_twin() {
+fn standard_errors_match_the_untapered_model() {
     let folder = tempfile::tempdir().unwrap();
     let made = make(600, 21, false);
     let (_, tapered) = imported(folder.path(), &text(&made), &schema());

@@ -163,7 +163,7 @@ fn one_member_is_exact_and_many_agree() {
 
 /// Part weights, blends, resamples and a shared θ: many members in lanes agree with each one alone.
 #[test]
-fn members_may_differ_in_all_that_populations_vary() {
+fn members_with_different_options_match_separate_runs() {
     let folder = tempfile::tempdir().unwrap();
     let data = dataset(folder.path(), 900, FactorTarget::Eg);
     let parts = 3;
@@ -223,7 +223,7 @@ fn members_may_differ_in_all_that_populations_vary() {
 
 /// A non-finite number in one member does not affect the others.
 #[test]
-fn broken_members_stay_alone() {
+fn nonfinite_members_do_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let data = dataset(folder.path(), 50, FactorTarget::Eg);
     let layout = Layout::whole(&data).unwrap();

@@ -51,7 +51,7 @@ fn simulator_kernels() -> impl Iterator<Item = (String, String)> {
 }
 
 #[test]
-fn every_variant_validates_within_what_webgpu_promises() {
+fn every_variant_validates_within_webgpu_limits() {
     for kernel in Kernel::ALL {
         for bits in 0..64 {
             let bit = |n: u32| bits >> n & 1 == 1;

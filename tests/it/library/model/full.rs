@@ -256,7 +256,7 @@ const BY_HAND: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn small_boards_have_what_they_have_by_hand() {
+fn small_boards_match_hand_counts() {
     let set = set();
     let group_of: BTreeMap<&str, &str> =
         set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
@@ -299,7 +299,7 @@ fn every_feature_of_a_sum_occurs() {
 
 /// With starting values, quiet positions have no danger, sharp ones do, and factors are 1 in most positions.
 #[test]
-fn the_start_is_alive_and_modest() {
+fn starting_values_are_active_and_moderate() {
     let set = set();
     let program = compiled(&set);
     let theta = Prior::default().theta(&set).unwrap();
@@ -331,7 +331,7 @@ fn the_start_is_alive_and_modest() {
 }
 
 #[test]
-fn priors_keep_what_has_no_slope_at_zero() {
+fn priors_keep_parameters_without_slope_at_zero() {
     let (set, classical) = (set(), FeatureSet::new(FeatureKind::Classical, PhaseSettings::default()));
     let (count, linear) = (set.features.len(), classical.features.len());
     let material = Prior::default().theta(&set).unwrap();
@@ -363,7 +363,7 @@ fn priors_keep_what_has_no_slope_at_zero() {
 }
 
 #[test]
-fn values_that_nothing_depends_on_are_not_penalized() {
+fn unused_values_are_not_penalized() {
     let set = set();
     let count = set.features.len();
     let ridge = penalties(&set, PenaltyKind::Ridge);

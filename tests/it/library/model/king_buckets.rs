@@ -121,7 +121,7 @@ fn rows_are_those_of_a_slow_construction() {
 }
 
 #[test]
-fn material_is_worth_the_same_whatever_the_bucket() {
+fn material_values_do_not_depend_on_buckets() {
     let (material, theta) = named_parameters("material").unwrap();
     let plain = TableEvaluation::try_new(&material, &theta).unwrap();
     for pieces in [KingPieces::Own, KingPieces::All] {

@@ -285,7 +285,7 @@ fn free(penalty: &Penalty, rng: &mut Xoshiro256PlusPlus, size: usize) -> Option<
 }
 
 #[test]
-fn what_is_said_to_be_free_is_free_and_nothing_near_it() {
+fn penalties_leave_exactly_the_documented_directions_free() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     for set in sets() {
         let (all, size) = all(&set);
@@ -499,7 +499,7 @@ fn penalties_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
+fn absent_values_are_tied_only_within_boards() {
     let set = computed(FeatureKind::Pst);
     let id = |name: &str| set.features.iter().position(|feature| feature.name == name).unwrap() as u32;
     let never = [
@@ -554,7 +554,7 @@ fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
 }
 
 #[test]
-fn values_of_lines_that_never_occur_part_them() {
+fn absent_values_split_lines() {
     let set = imported();
     let structure = set.structure();
     let line = structure.parts.iter().find_map(|part| match &part.layout {

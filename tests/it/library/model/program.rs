@@ -349,7 +349,7 @@ fn absent_sums_have_no_effect() {
 }
 
 #[test]
-fn bad_programs_are_named() {
+fn reports_invalid_programs() {
     let good = random_program(2);
     CompiledProgram::try_new(good.clone(), 8).unwrap();
     type Break = fn(&mut Program);
@@ -384,7 +384,7 @@ fn bad_programs_are_named() {
 
 /// A value that is already 0 is not clamped.
 #[test]
-fn an_adjustment_makes_only_other_values_0() {
+fn adjustment_clamps_only_nonzero_values() {
     let program = Program {
         accumulators: vec![both("complexity", false)],
         adjustments: vec![Adjustment { target: Phase::Eg, by: input(0, Phase::Eg), at_most: None }],
@@ -401,7 +401,7 @@ fn an_adjustment_makes_only_other_values_0() {
 
 /// Scales of products by their exponents: x² y and x y together leave none open.
 #[test]
-fn products_with_a_scale_of_their_own_are_told_from_others() {
+fn detects_products_with_undetermined_scale() {
     let product = |target, times: usize, operator| Term {
         times: Some(input(times, Phase::Mg)),
         ..term(target, 0, Phase::Mg, operator, 1.0)

@@ -111,7 +111,7 @@ fn text(files: &Tree, name: &str) -> String {
 }
 
 #[test]
-fn the_cases_of_the_script_come_out_byte_for_byte() {
+fn script_cases_match_byte_for_byte() {
     let mut equal = 0;
     for case in cases() {
         for command in ["tune", "apply"] {
@@ -133,7 +133,7 @@ fn the_cases_of_the_script_come_out_byte_for_byte() {
 }
 
 #[test]
-fn the_default_refuses_and_mends_what_the_table_says() {
+fn default_mode_differs_as_documented() {
     for case in cases() {
         for command in ["tune", "apply"] {
             let before = input(&case, command);
@@ -239,7 +239,7 @@ fn tuning_works_again_after_applying() {
 }
 
 #[test]
-fn the_default_is_right_where_the_script_is_not() {
+fn default_mode_fixes_script_errors() {
     let after = |case: &str, command: &str| {
         let folder = plant(&input(case, command));
         run(folder.path(), command, &DEFAULT).unwrap();
@@ -367,7 +367,7 @@ fn there_and_back(line: &str, body: &str, edit: fn(String) -> String) -> Result<
 }
 
 #[test]
-fn what_is_written_can_be_read_again() {
+fn written_parameters_can_be_read() {
     let same = |text: String| text;
     // An operator between marked numbers stays one.
     let lines = there_and_back("int a = 3-4;", "int a = 3@-4@;", same).unwrap();
@@ -396,7 +396,7 @@ fn what_is_written_can_be_read_again() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_refused() {
+fn rejects_output_that_could_not_be_read() {
     let same = |text: String| text;
     for (line, body, said) in [
         ("x = 1.f;", "x = 1@.f;", "'1@.f': marked is a part of a number"),

@@ -99,7 +99,7 @@ impl Bench {
 const STEPS: usize = 2 * (FILES + 1) + 1;
 
 #[test]
-fn killed_at_any_step_the_old_files_come_back() {
+fn restores_old_files_after_a_kill_at_any_step() {
     for i in 0..3 {
         let mut seen_half = 0;
         for step in 0..STEPS {
@@ -144,7 +144,7 @@ fn killed_at_any_step_the_old_files_come_back() {
 }
 
 #[test]
-fn an_error_at_any_step_puts_all_back_at_once() {
+fn restores_old_files_after_an_error_at_any_step() {
     for i in 0..3 {
         for step in 0..STEPS {
             let bench = Bench::new();
@@ -292,7 +292,7 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_file_that_changes_under_the_plan_stops_it() {
+fn stops_if_a_file_changes_after_planning() {
     let bench = Bench::new();
     std::fs::write(bench.file(2), "someone else's\n").unwrap();
     let before = bench.tree();
@@ -310,7 +310,7 @@ fn a_file_that_changes_under_the_plan_stops_it() {
 
 #[cfg(unix)]
 #[test]
-fn rights_stay() {
+fn permissions_are_kept() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new();
     std::fs::set_permissions(bench.file(0), std::fs::Permissions::from_mode(0o750)).unwrap();

@@ -47,7 +47,7 @@ fn assert_same(data: &Dataset, config: &RunConfig) -> Outcome {
 }
 
 #[test]
-fn optima_are_those_of_whole_matrices() {
+fn optima_match_full_matrices() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 4000, 4);
     let set = &data.metadata().feature_set;
@@ -74,7 +74,7 @@ fn optima_are_those_of_whole_matrices() {
 }
 
 #[test]
-fn it_is_the_default_where_matrices_are_too_large() {
+fn conjugate_gradients_are_the_default_for_large_problems() {
     let of = |parameters: usize, linear: bool, loss: LossKind| {
         OptimizerConfig::default_for(loss, ModelSize { parameters, linear })
     };

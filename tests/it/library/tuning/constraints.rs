@@ -90,7 +90,7 @@ fn optimum(data: &Dataset, tuned: &Tuned) -> (Parameterization, Vec<f64>) {
 }
 
 #[test]
-fn a_run_ends_where_no_direction_that_is_allowed_improves_the_loss() {
+fn run_satisfies_optimality_conditions() {
     use ConstraintKind::{Decreasing, Increasing, Negative, Positive};
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
@@ -150,7 +150,7 @@ fn a_run_ends_where_no_direction_that_is_allowed_improves_the_loss() {
 }
 
 #[test]
-fn constraints_that_hold_anyway_change_nothing() {
+fn inactive_constraints_change_nothing() {
     use ConstraintKind::{Decreasing, Increasing, Negative, Positive};
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());

@@ -75,7 +75,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
 
 #[test]
 #[ignore = "full"]
-fn intervals_cover_the_truth_as_often_as_they_say() {
+fn intervals_have_nominal_coverage() {
     for loss in [LossKind::Squared, LossKind::CrossEntropy] {
         let (by_game, by_position, checks) = coverage(false, loss);
         eprintln!(

@@ -99,7 +99,7 @@ fn every_number_is_that_of_its_definition() {
 }
 
 #[test]
-fn few_positions_are_no_problem() {
+fn handles_few_positions() {
     for positions in [1, 19, 41] {
         let (data, prior, theta) = data(positions);
         let split = Split::try_new(&data, 0.0, 1, 1).unwrap();

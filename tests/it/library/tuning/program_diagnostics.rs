@@ -235,7 +235,7 @@ fn check_worth(data: &Dataset, split: &Split, theta: &[f64], found: &gputexel::t
 }
 
 #[test]
-fn terms_that_are_never_on_are_dead() {
+fn reports_dead_terms() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 300, 3);
     let mut theta = program_theta();
@@ -249,7 +249,7 @@ fn terms_that_are_never_on_are_dead() {
 }
 
 #[test]
-fn without_held_out_positions_those_of_the_training_are_judged() {
+fn uses_training_positions_without_holdout() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 300, 4);
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();

@@ -168,7 +168,7 @@ fn standard_errors_are_those_of_finite_differences() {
 
 #[test]
 #[ignore = "full"]
-fn several_starts_revive_terms_that_are_off_everywhere() {
+fn several_starts_revive_dead_terms() {
     let folder = tempfile::tempdir().unwrap();
     // Sums far below 0, where neither danger term has a slope.
     let mut prior = program_theta();
@@ -210,7 +210,7 @@ fn several_starts_of_linear_scores_are_refused() {
 
 #[test]
 #[ignore = "full"]
-fn the_strength_of_the_prior_is_judged_by_folds_that_were_not_seen() {
+fn prior_strength_is_judged_on_unseen_folds() {
     let folder = tempfile::tempdir().unwrap();
     // Values close to those from which results are drawn, as in engines.
     let size = |i: usize| [0.6, 1.4, 0.8][i % 3];

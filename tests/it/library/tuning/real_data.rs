@@ -36,7 +36,7 @@ fn all(data: &Dataset) -> Vec<u32> {
 
 #[test]
 #[ignore = "full"]
-fn the_fitted_scale_is_that_of_other_tuners() {
+fn fitted_scale_matches_other_tuners() {
     let Some((_, data)) = engine_725k() else { return };
     for (prior, k, loss, precision) in [
         ("material:100,300,300,500,900", 0.819_095_9, 0.087_136_792_8, 1e-9),

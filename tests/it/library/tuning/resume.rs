@@ -37,7 +37,7 @@ fn run(mut tuning: Tuning<'_>, layout: &Layout, path: &Path, stop_after: usize) 
 
 #[test]
 #[ignore = "full"]
-fn any_step_can_be_the_last_before_a_resumption() {
+fn runs_resume_after_any_step() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 3000, 4);
     let path = folder.path().join("c.safetensors");

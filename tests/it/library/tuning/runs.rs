@@ -77,7 +77,7 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
 
 #[test]
 #[ignore = "full"]
-fn evaluators_of_the_callers_serve_runs_and_sweeps() {
+fn runs_and_sweeps_accept_custom_evaluators() {
     let data = dataset::read(&sample()).unwrap();
     let made = Arc::new(AtomicU32::new(0));
     let count = made.clone();
@@ -194,7 +194,7 @@ impl Optimizer for Empty {
 }
 
 #[test]
-fn answers_that_make_no_sense_end_a_run_with_an_error() {
+fn invalid_evaluator_results_end_a_run_with_an_error() {
     let data = dataset::read(&sample()).unwrap();
     let spoils: [(Spoil, &str); 5] = [
         (|answer| answer.gradients.fill(f64::INFINITY), "the loss at the start is NaN"),

@@ -95,7 +95,7 @@ fn in_a_basis_weights_are_chosen_for_its_coordinates() {
 }
 
 #[test]
-fn results_without_meaning_leave_the_prior() {
+fn random_results_keep_the_prior() {
     let folder = tempfile::tempdir().unwrap();
     // Results that do not depend on the position.
     let line = |i: usize| {
@@ -131,7 +131,7 @@ fn results_without_meaning_leave_the_prior() {
 
 #[test]
 #[ignore = "full"]
-fn progress_is_told_before_anything_takes_time() {
+fn progress_is_reported_before_long_steps() {
     let data = sample();
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let config = RunConfig::new(&data, &Prior::default(), K).unwrap();
@@ -157,7 +157,7 @@ fn progress_is_told_before_anything_takes_time() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_refused() {
+fn rejects_invalid_settings() {
     let data = sample();
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let rough = RunConfig {

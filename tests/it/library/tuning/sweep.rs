@@ -342,7 +342,7 @@ fn portions_change_nothing() {
 }
 
 #[test]
-fn a_lost_device_is_told_once_a_seed_and_changes_nothing() {
+fn lost_device_is_reported_once_per_seed() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 9).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let mut config = config(&data, &["l2=0,1e-3"], ADAM, 5);
@@ -369,7 +369,7 @@ fn a_lost_device_is_told_once_a_seed_and_changes_nothing() {
 
 #[test]
 #[ignore = "full"]
-fn every_step_can_be_the_last_before_a_resumption() {
+fn sweeps_resume_after_any_step() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let path = folder.path().join("c.safetensors");
@@ -455,7 +455,7 @@ fn every_step_can_be_the_last_before_a_resumption() {
 /// A killed sweep resumes from any of its stored states, including the one after the last step of a portion.
 #[test]
 #[ignore = "full"]
-fn every_stored_state_goes_on_to_the_same_outcome() {
+fn every_stored_state_resumes_to_the_same_outcome() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     for method in [ADAM, NEWTON] {
@@ -501,7 +501,7 @@ fn retraining_uses_every_position() {
 }
 
 #[test]
-fn diverging_runs_come_last_and_harm_no_other() {
+fn diverging_runs_rank_last_and_do_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 10).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let alone = run(&config(&data, &["learning-rate=1"], ADAM, 20), &data);
@@ -516,7 +516,7 @@ fn diverging_runs_come_last_and_harm_no_other() {
 }
 
 #[test]
-fn a_built_sweep_is_the_one_that_was_asked_for_and_its_folder_can_be_read() {
+fn built_sweep_matches_its_settings_and_folder() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let builder = || gputexel::sweep::Sweep::builder(&data).folds(3).seed(4).epochs(6);

@@ -174,7 +174,7 @@ fn material_fit(layout: &Layout, prior: &[f64], l2: f64) -> Sandwich {
 }
 
 #[test]
-fn copies_of_a_game_s_positions_tell_nothing_new() {
+fn copied_positions_add_no_information() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     let errors = |copies: usize, by_game: bool| {
@@ -207,7 +207,7 @@ fn copies_of_a_game_s_positions_tell_nothing_new() {
 }
 
 #[test]
-fn what_the_data_leave_open_has_no_part_in_errors() {
+fn undetermined_directions_have_no_errors() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 1200, 8, 1, 21);
     let layout = Layout::whole(&data).unwrap();
@@ -249,7 +249,7 @@ fn what_the_data_leave_open_has_no_part_in_errors() {
 }
 
 #[test]
-fn bounds_fix_a_coordinate_and_spare_the_rest() {
+fn active_bounds_fix_only_their_coordinate() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 150, 6, 1, 4);
     let layout = Layout::whole(&data).unwrap();
@@ -293,7 +293,7 @@ fn bounds_fix_a_coordinate_and_spare_the_rest() {
 }
 
 #[test]
-fn nothing_depends_on_threads_and_bad_fits_are_refused() {
+fn errors_do_not_depend_on_threads_and_bad_fits_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 5, 1, 8);
     let layout = Layout::whole(&data).unwrap();
@@ -410,7 +410,7 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
 
 #[test]
 #[ignore = "full"]
-fn resamples_arrive_wherever_bounds_stop_them() {
+fn resamples_converge_at_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 300, 6, 1, 17);
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);

@@ -34,7 +34,7 @@ fn is_inside(text: &str, opening: &str) -> bool {
 
 #[test]
 #[ignore = "full"]
-fn no_barrier_is_missing_and_each_one_would_be_missed() {
+fn every_barrier_is_necessary_and_none_is_missing() {
     let mut walked = 0;
     let mut removed = 0;
     for variant in all() {
@@ -90,7 +90,7 @@ fn found(body: &str) -> Vec<String> {
 }
 
 #[test]
-fn conflicts_are_found_and_nothing_else() {
+fn finds_exactly_the_conflicts() {
     let sound = [
         // Own cells, also with strides.
         "cells[thread] = 1.0; out[thread] = cells[thread];",

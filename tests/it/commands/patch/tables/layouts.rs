@@ -329,7 +329,7 @@ fn lists_and_numbers_of_lines_are_filled() {
 }
 
 #[test]
-fn layouts_that_mean_nothing_are_refused() {
+fn rejects_invalid_layouts() {
     let bench = Bench::new();
     write_values(&bench, "p.json", &values(0.0, false));
     for (source, expected) in [
@@ -360,7 +360,7 @@ fn layouts_that_mean_nothing_are_refused() {
 }
 
 #[test]
-fn kings_without_a_value_fit_no_number() {
+fn rejects_numbers_for_kings_without_value() {
     let bench = Bench::new();
     let write = |name: &str, change: f64| {
         let piece = |(name, value): (&str, f64)| ParameterRecord {

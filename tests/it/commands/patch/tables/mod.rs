@@ -288,7 +288,7 @@ fn sources_in_other_encodings_keep_their_bytes() {
 }
 
 #[test]
-fn nothing_is_written_unless_all_fits() {
+fn writes_nothing_unless_everything_fits() {
     let bench = Bench::new();
     material(&bench, "m.json");
     let good = "int a = 1; // gputexel: pawn.mg\n";
@@ -348,7 +348,7 @@ fn links_and_rights_are_kept() {
 }
 
 #[test]
-fn tables_that_are_relative_to_piece_values_are_noticed() {
+fn detects_tables_relative_to_piece_values() {
     let bench = Bench::new();
     std::fs::copy(
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin"),

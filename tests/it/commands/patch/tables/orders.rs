@@ -61,7 +61,7 @@ fn both_colors(theta: &[f64], layout: &str, sign: i64, mirror: usize) -> Vec<i64
 }
 
 #[test]
-fn both_colors_go_where_the_brackets_and_the_marker_say() {
+fn places_both_colors_by_brackets_and_marker() {
     let bench = Bench::new();
     let start = engine_values(&bench, "start.json", 0.0);
     let tuned = engine_values(&bench, "tuned.json", 1.0);
@@ -140,7 +140,7 @@ fn both_colors_go_where_the_brackets_and_the_marker_say() {
 }
 
 #[test]
-fn numbers_tell_which_marker_they_go_with() {
+fn matches_numbers_with_markers() {
     let bench = Bench::new();
     let start = engine_values(&bench, "start.json", 0.0);
     engine_values(&bench, "tuned.json", 1.0);
@@ -351,7 +351,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
 }
 
 #[test]
-fn a_start_that_the_engine_does_not_have_is_asked_about() {
+fn rejects_unknown_starting_values() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 8);
     bench.tune(&["d.bin", "--out", "run", "--epochs", "2"]);
@@ -465,7 +465,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
 }
 
 #[test]
-fn an_order_of_the_schemas_own_is_kept() {
+fn keeps_custom_schema_orders() {
     let bench = Bench::new();
     imported_run(&bench, true);
     let values = run_values(&bench);

@@ -155,7 +155,7 @@ const BY_HAND: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn small_boards_have_what_they_have_by_hand() {
+fn small_boards_match_hand_counts() {
     let set = classical();
     let mut row = FeatureRow::default();
     let group_of: BTreeMap<&str, &str> =

@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_meets_is_refused_or_comes_back(
+    fn overlapping_blocks_are_refused_or_restored(
         parts in parts(),
         plain in proptest::collection::vec(proptest::bool::weighted(0.2), 5),
         head in prop_oneof![Just(&b""[..]), Just(&b"// \x83\x7d\x81\x5b\x87\x90\n"[..]), Just(&b"// Gr\xf6\xdfe \xe9@\n"[..])],
