@@ -194,7 +194,7 @@ fn public_games_have_a_sensible_model() {
 
 #[test]
 #[ignore = "full"]
-fn the_documented_counts_are_those_of_the_engine_form() {
+fn documented_counts_match_the_engine_form() {
     let Some(path) = shared("pgn/ccc.pgn.zst") else { return };
     let told = Bench::new().report(&["wdl", path.to_str().unwrap(), "--max-ply", "239"]);
     // Its comments have two scores each, `+0.39/72 ... wv=0.39`; docs/wdl.md has the table.

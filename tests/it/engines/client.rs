@@ -486,7 +486,7 @@ fn bad_starts_are_explained() {
 }
 
 #[test]
-fn settings_are_checked_against_what_is_offered() {
+fn settings_are_checked_against_offered_options() {
     let bench = Bench::new(&GOOD);
     for (setting, words) in [
         ("Threads=2", "Script One: Threads: no such option"),

@@ -218,7 +218,7 @@ const POSITIONS: &str = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w K
     4k3/8/8/8/8/8/q3p3/4K3 w - - 0 1 | -55 | 0.0\n";
 
 #[test]
-fn engines_replace_scores_and_nothing_else() {
+fn engines_replace_only_scores() {
     let bench = Bench::new();
     // Enough for several blocks.
     bench.write("in.txt", POSITIONS.repeat(60));

@@ -103,7 +103,7 @@ fn flags_fall() {
 }
 
 #[test]
-fn engines_are_told_their_time() {
+fn engines_receive_their_time() {
     let mut rules = Rules { time_margin: Duration::from_secs(1), ..rules("time=2/10+1") };
     rules.time_controls[1] = "nodes=7".parse().unwrap();
     let steps = script("f3 e5 g4 Qh4");

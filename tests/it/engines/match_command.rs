@@ -104,7 +104,7 @@ fn files_that_have_changed_are_refused() {
 }
 
 #[test]
-fn counters_of_openings_are_those_of_their_games() {
+fn opening_counters_match_their_games() {
     let bench = Bench::new();
     let opening = "8/5pk1/6p1/8/8/6P1/5PK1/3R4 w - -";
     let match_of = |book: String, more: &[&str]| {

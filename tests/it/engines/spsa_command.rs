@@ -17,7 +17,7 @@ fn run(bench: &Bench, config: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn engines_are_told_the_values_of_the_journal() {
+fn engines_receive_the_values_of_the_journal() {
     let bench = Bench::new();
     let told = bench.path("told").display().to_string();
     let config = uci(&filtered(&format!("tee -a {told}")), 12, "concurrency = 1");

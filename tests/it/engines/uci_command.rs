@@ -142,7 +142,7 @@ fn limits_are_kept() {
 }
 
 #[test]
-fn endless_searches_end_when_told() {
+fn endless_searches_end_on_stop() {
     let mut engine = Program::gputexel(&[]);
     engine.tell("position startpos\ngo infinite");
     engine.until("info depth 5");
@@ -194,7 +194,7 @@ fn searches_with_limits_finish_before_the_next_and_at_the_end_of_the_input() {
 }
 
 #[test]
-fn castling_is_written_as_asked() {
+fn castling_notation_follows_the_option() {
     let mut engine = Program::gputexel(&[]);
     engine.tell("position fen 6k1/8/8/8/8/8/8/4K2R w K - 0 1");
     assert!(engine.ask("go depth 1 searchmoves e1g1", "bestmove").starts_with("bestmove e1g1"));

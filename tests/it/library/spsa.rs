@@ -231,7 +231,7 @@ fn rules_of_bounds_are_the_same_bit_for_bit_where_none_is_near() {
 }
 
 #[test]
-fn posterior_deviations_are_those_of_the_errors() {
+fn posterior_deviations_match_the_errors() {
     for (parameters, method) in [(1, MethodKind::Bspsas), (4, MethodKind::Bspsas), (4, MethodKind::Bspsa)] {
         let cell =
             paper_cells().into_iter().find(|c| c.parameters == parameters && c.method == method).unwrap();

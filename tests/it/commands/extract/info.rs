@@ -35,7 +35,7 @@ fn info_describes_whole_and_damaged_datasets() {
 }
 
 #[test]
-fn info_explains_what_was_left_out() {
+fn info_explains_left_out_positions() {
     let bench = Bench::new();
     // A game of four plies, of which the first eight are skipped; one without a result; one that is truncated before
     // any position can be kept.

@@ -176,7 +176,7 @@ fn rejects_resuming_with_other_inputs_or_settings() {
 }
 
 #[test]
-fn refused_flags_leave_nothing_and_pipes_can_be_given_again() {
+fn refused_flags_write_nothing_and_pipes_can_be_resumed() {
     let bench = bench();
     let bad = b"no position\n".repeat(3000);
     bench.write("bad.epd", &bad);

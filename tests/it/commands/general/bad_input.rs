@@ -227,7 +227,7 @@ fn parameter_files_are_checked() {
 /// A limit on file size simulates a full disk: with its signal ignored, writing fails in the same way. Without `trap`
 /// the signal would kill the program, which is the purpose of such a limit.
 #[test]
-fn a_full_disk_is_reported_and_leaves_nothing_broken() {
+fn full_disk_is_reported_and_leaves_valid_files() {
     let bench = bench();
     bench.tune(&["d.bin", "--out", "good", "--optimizer", "adam", "--epochs", "200"]);
     let mut failures = Vec::new();

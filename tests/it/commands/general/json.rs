@@ -139,7 +139,7 @@ fn every_command_prints_one_json_object() {
 
 #[test]
 #[ignore = "full"]
-fn quiet_commands_print_nothing_but_files() {
+fn quiet_commands_print_only_files() {
     let bench = bench();
     for args in LINES {
         let (code, out, err) = bench.run(&[&["--quiet"], *args].concat(), "");

@@ -31,7 +31,7 @@ const ENTRIES: [(&str, usize, &str); 9] = [
 ];
 
 #[test]
-fn lines_and_boards_are_kept_and_change_nothing_else() {
+fn lines_and_boards_are_kept_without_other_changes() {
     let lines = "1 1:1 20:-2 40:1 200:3\n0 5:2 120:1 2:1\n".replace("120:1 2:1", "120:1");
     let plain = ENTRIES.map(|(name, count, rest)| {
         let said = rest.split(", ").filter(|said| !said.contains("line") && !said.contains("board"));

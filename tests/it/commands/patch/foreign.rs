@@ -138,7 +138,7 @@ fn a_forged_note_deletes_no_folder() {
 
 /// Journals of the former version are refused, and can be adopted.
 #[test]
-fn journals_of_the_former_version_are_adopted_when_asked() {
+fn adopts_journals_of_the_former_version_on_request() {
     for (progress, pending) in [("writing", true), ("undoing", true), ("done", false)] {
         let bench = with_victims();
         bench.write("source/s.cpp", "tuned\n");
@@ -271,7 +271,7 @@ fn folders_that_became_links_are_not_written_through() {
 }
 
 #[test]
-fn hidden_files_are_left_alone_unless_asked_for() {
+fn ignores_hidden_files_by_default() {
     let bench = bench();
     std::fs::create_dir_all(bench.path("source/.git/deep")).unwrap();
     bench.write("source/.git/config", SOURCE);
@@ -306,7 +306,7 @@ fn hidden_files_are_left_alone_unless_asked_for() {
 }
 
 #[test]
-fn trees_that_were_moved_or_copied_are_adopted_when_asked() {
+fn adopts_moved_or_copied_trees_on_request() {
     let bench = bench();
     std::fs::create_dir(bench.path("source/deep")).unwrap();
     ok(&bench, &["tune", "x.tune", "source"]);
@@ -345,7 +345,7 @@ fn trees_that_were_moved_or_copied_are_adopted_when_asked() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn trees_of_others_are_adopted_when_asked() {
+fn adopts_trees_of_others_on_request() {
     let bench = bench();
     let theirs =
         |args: &str| bench.shell(&format!("XDG_STATE_HOME=\"$PWD/state\" \"$GPUTEXEL\" patch {args}"));

@@ -25,7 +25,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
-fn changes_losses_and_errors_are_those_of_the_files() {
+fn changes_losses_and_errors_match_the_files() {
     let bench = bench();
     let found = compare(&bench, &["a", "b/params.json", "--dataset", "d.bin", "--top", "1000"]);
     let (a, b) = (bench.json("a/params.json"), bench.json("b/params.json"));
@@ -127,7 +127,7 @@ fn piece_values_stand_for_parameters() {
 }
 
 #[test]
-fn words_boards_and_the_page_say_the_same() {
+fn text_boards_and_page_agree() {
     let bench = bench();
     let (code, out, err) =
         bench.run(&["compare", "a", "b", "--dataset", "d.bin", "--html", "c.html", "--board", "rook"], "");

@@ -273,7 +273,7 @@ fn event_files_hold_the_metrics() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn resumed_runs_go_on_in_their_event_files() {
+fn resumed_runs_append_to_their_event_files() {
     let bench = bench();
     let flags = ["--checkpoint-every", "0", "--tensorboard", "tb"];
     let adam = [

@@ -28,7 +28,7 @@ fn loss(report: &Value) -> f64 {
 
 #[test]
 #[ignore = "full"]
-fn weights_are_chosen_unless_something_else_is_said() {
+fn weights_are_chosen_by_default() {
     let bench = bench();
     let tune = ["tune", "d.bin", "--k", "0.8", "--backend", "cpu", "--out"];
     let (code, out, err) = bench.run(&[&tune[..], &["r"]].concat(), "");
@@ -152,7 +152,7 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
 
 #[test]
 #[ignore = "full"]
-fn a_prior_that_says_nothing_has_no_scale_to_keep() {
+fn handles_priors_without_scale() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();

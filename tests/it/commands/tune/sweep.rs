@@ -208,7 +208,7 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn resumed_sweeps_write_what_was_asked_for() {
+fn resumed_sweeps_write_the_requested_files() {
     let bench = bench();
     let grid =
         ["d.bin", "--grid", "l2=0,1e-3", "--epochs", "600", "--backend", "cpu", "--checkpoint-every", "0"];
@@ -420,7 +420,7 @@ fn reports_bad_input_in_one_line() {
 }
 
 #[test]
-fn runs_of_gauss_newton_end_when_they_have_converged_and_say_after_how_many_epochs() {
+fn gauss_newton_runs_stop_when_converged_and_report_epochs() {
     let bench = Bench::with_positions(3000, 5);
     let args =
         ["d.bin", "--optimizer", "gauss-newton", "--grid", "l2=1e-3,1e-2", "--folds", "3", "--out", "s"];

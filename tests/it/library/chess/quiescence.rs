@@ -270,7 +270,7 @@ fn real_positions() -> Option<Vec<Chess>> {
 
 #[test]
 #[ignore = "full"]
-fn scores_and_leaves_of_random_positions_are_those_of_a_plain_search() {
+fn random_positions_match_a_plain_search() {
     let positions = random_positions(80);
     for (model, exact) in [(Model::material(), true), (Model::random_tables(3), false)] {
         let tally = compare(&positions, &model, exact, 2000);
@@ -286,7 +286,7 @@ fn scores_and_leaves_of_random_positions_are_those_of_a_plain_search() {
 
 #[test]
 #[ignore = "full"]
-fn scores_and_leaves_of_real_positions_are_those_of_a_plain_search() {
+fn real_positions_match_a_plain_search() {
     let Some(positions) = real_positions() else { return };
     for (model, exact) in [(Model::material(), true), (Model::random_tables(4), false)] {
         let tally = compare(&positions, &model, exact, 2000);

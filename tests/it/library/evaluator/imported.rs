@@ -142,7 +142,7 @@ fn tapers_share_buckets_in_the_smallest_units() {
 }
 
 #[test]
-fn exact_changes_are_differences_of_the_reference() {
+fn exact_changes_match_the_reference() {
     let (_, data) = data(500, 8, true);
     let layout = Layout::whole(&data).unwrap();
     let prior = theta(1, false);

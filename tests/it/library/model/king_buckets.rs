@@ -111,7 +111,7 @@ fn sixteen(file: usize, rank: usize) -> usize {
 }
 
 #[test]
-fn rows_are_those_of_a_slow_construction() {
+fn rows_match_a_slow_construction() {
     for pieces in [KingPieces::Own, KingPieces::All] {
         check(KingBuckets::named("16", pieces).unwrap(), sixteen);
         // One bucket for each file, without mirroring.
@@ -140,7 +140,7 @@ fn material_values_do_not_depend_on_buckets() {
 }
 
 #[test]
-fn parameter_files_say_which_buckets_they_are_for() {
+fn parameter_files_record_their_buckets() {
     let set = |count: &str| {
         let buckets = KingBuckets::named(count, KingPieces::Own).unwrap();
         FeatureSet::with_king_buckets(buckets, PhaseSettings::default())

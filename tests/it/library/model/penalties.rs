@@ -183,7 +183,7 @@ fn matrices_are_half_the_second_derivatives() {
 }
 
 #[test]
-fn values_are_those_of_plain_loops() {
+fn values_match_plain_loops() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
     let set = computed(FeatureKind::Pst);
     let (all, size) = all(&set);

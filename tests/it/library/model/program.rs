@@ -152,7 +152,7 @@ fn random_sums(program: &CompiledProgram, random: &mut Xoshiro256PlusPlus) -> (V
 
 /// Slopes agree with dual numbers and, away from kinks, with finite differences; so do curvatures.
 #[test]
-fn slopes_are_those_of_dual_numbers() {
+fn slopes_match_dual_numbers() {
     let (mut worst, mut differences, mut zero, mut total) = (0.0f64, 0.0f64, 0, 0);
     for seed in 0..400 {
         let program = CompiledProgram::try_new(random_program(seed), 8).unwrap();

@@ -106,7 +106,7 @@ fn line(position: &Position, sign: i64, eval: i64, end: &str) -> String {
 }
 
 #[test]
-fn evaluations_are_those_of_an_engine_with_integers() {
+fn evaluations_match_an_integer_engine() {
     let mut random = Numbers(7);
     let positions: Vec<Position> = (0..4000).map(|_| position(&mut random)).collect();
     let text: String = positions.iter().map(|one| line(one, 1, ethereal(one), "")).collect();
@@ -140,7 +140,7 @@ fn evaluations_are_those_of_an_engine_with_integers() {
 
 /// Complexity above 0 pushes a value away from 0, toward the side on which rounding left it.
 #[test]
-fn rounding_near_a_jump_is_told_apart() {
+fn rounding_near_jumps_is_reported_separately() {
     let mut random = Numbers(3);
     let positions: Vec<Position> = (0..4000).map(|_| position(&mut random)).collect();
     let text: String = positions.iter().map(|one| line(one, 1, with_complexity(one, 60), "")).collect();
@@ -184,7 +184,7 @@ fn the_side_to_moves_coefficients_are_turned() {
 
 /// Values of the other examples for one position, by hand.
 #[test]
-fn examples_compute_what_their_engines_do() {
+fn examples_match_their_engines() {
     let cases = [
         // Danger 100 of White's king is not over 100; 780 + 2 · 185 − 7 · 4 − 39 = 1083 of Black's is.
         // mg 2538 + 0.5 · 1083² / 4096 with initiative 11 · 3 − 103 + 50 = −20, eg 2682 + 67 − 70, sf 36 + 7 · 2.

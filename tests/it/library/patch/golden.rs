@@ -326,7 +326,7 @@ fn patches_build_on_each_other() {
 }
 
 #[test]
-fn strict_numbers_must_be_those_of_the_source() {
+fn strict_numbers_must_match_the_source() {
     let files = |number: &str| {
         let tune = format!("#set file s.cpp\n#context p\na = {number}@ - b;\n");
         Tree::from([("case.tune".into(), tune.into()), ("source/s.cpp".into(), "a  =  -5 - b;\n".into())])

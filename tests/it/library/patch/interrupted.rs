@@ -192,7 +192,7 @@ fn undo_puts_back_one_command_after_the_other() {
 }
 
 #[test]
-fn undo_spares_what_was_changed_since() {
+fn undo_keeps_later_changes() {
     let bench = Bench::new();
     let kept = bench.folder.path().join("kept");
     let written = write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap();

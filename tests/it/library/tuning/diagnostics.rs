@@ -35,7 +35,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn every_number_is_that_of_its_definition() {
+fn every_number_matches_its_definition() {
     let (data, prior, theta) = data(3000);
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let diagnostics = diagnose(&data, &split, OBJECTIVE, &RunScores::new(&data, &prior, &theta));

@@ -94,7 +94,7 @@ fn check_histogram(histogram: &Histogram, which: usize, values: &[f64]) {
 }
 
 #[test]
-fn every_number_is_that_of_the_formulas() {
+fn every_number_matches_the_formulas() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 3000, 8);
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();

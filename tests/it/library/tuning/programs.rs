@@ -40,7 +40,7 @@ fn tied(theta: &[f64]) -> Parameterization {
 }
 
 #[test]
-fn exact_changes_are_differences_of_the_reference() {
+fn exact_changes_match_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 400, 1);
     let layout = Layout::whole(&data).unwrap();
@@ -103,7 +103,7 @@ fn exact_changes_are_differences_of_the_reference() {
 
 /// The bread is the full second derivative of the loss, including that of the scores.
 #[test]
-fn standard_errors_are_those_of_finite_differences() {
+fn standard_errors_match_finite_differences() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 1500, 2);
     let layout = Layout::whole(&data).unwrap();

@@ -48,7 +48,7 @@ fn basis(theta: &[f64]) -> Parameterization {
 }
 
 #[test]
-fn exact_changes_are_differences_of_the_reference() {
+fn exact_changes_match_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     for (kind, loss, l2, share) in [
@@ -114,7 +114,7 @@ fn exact_changes_are_differences_of_the_reference() {
 }
 
 #[test]
-fn a_descent_ends_where_the_reference_says() {
+fn descent_ends_at_the_minimum_of_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 8);
     let theta = random_theta(&data.metadata().feature_set, true, 5);

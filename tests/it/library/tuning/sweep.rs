@@ -157,7 +157,7 @@ fn about(a: f64, b: f64, method: SweepMethod) -> bool {
 }
 
 #[test]
-fn folds_keep_games_whole_and_sizes_alike() {
+fn folds_keep_games_whole_with_similar_sizes() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(3000, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let longest = 23;
@@ -293,7 +293,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
 }
 
 #[test]
-fn adam_runs_are_those_of_tune_on_the_training_folds() {
+fn adam_runs_match_tune_on_the_training_folds() {
     let rows = Rows::random(1500, 5);
     compare_with_tune(&rows, FeatureKind::Pst, &|data| {
         let axes = [
@@ -309,7 +309,7 @@ fn adam_runs_are_those_of_tune_on_the_training_folds() {
 }
 
 #[test]
-fn gauss_newton_runs_are_those_of_tune_on_the_training_folds() {
+fn gauss_newton_runs_match_tune_on_the_training_folds() {
     let rows = Rows::random(1500, 6);
     compare_with_tune(&rows, FeatureKind::Material, &|data| {
         let axes = ["l2=1e-4,1e-2", "k=0.7,1.1", "loss=squared,cross-entropy", "blend=0.5", "source:2=2"];

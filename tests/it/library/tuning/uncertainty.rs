@@ -104,7 +104,7 @@ fn assert_close(got: &[Option<f64>], wanted: &[f64], what: &str) -> usize {
 }
 
 #[test]
-fn errors_are_those_of_the_formula() {
+fn errors_match_the_formula() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     let mut compared = 0;
@@ -332,7 +332,7 @@ fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
 
 #[test]
 #[ignore = "full"]
-fn resamples_reach_the_optima_of_datasets_with_those_weights() {
+fn resamples_match_optima_of_weighted_datasets() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 400, 6, 1, 12);
     let held_out = |n: usize| data.game(n) % 4 == 1;

@@ -30,7 +30,7 @@ fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) ->
 }
 
 #[test]
-fn features_are_those_of_the_reference() {
+fn features_match_the_reference() {
     let set = classical();
     let mut row = FeatureRow::default();
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
@@ -231,7 +231,7 @@ fn every_group_is_documented() {
 }
 
 #[test]
-fn positions_from_text_are_those_of_boards() {
+fn positions_from_text_match_boards() {
     // The same for Chess960 and boards without pawns or pieces.
     let set = classical();
     let mut row = FeatureRow::default();
