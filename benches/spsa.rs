@@ -1,5 +1,5 @@
-//! Speed of the simulator of SPSA: pairs of games per second over all repeats, on one CPU thread and,
-//! where there is an adapter, on the GPU (which software adapters make slower than the CPU).
+//! Speed of the SPSA simulator: pairs of games per second over all repeats, on one CPU thread and, if there is an
+//! adapter, on the GPU (software adapters are slower than the CPU).
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
