@@ -1,7 +1,7 @@
-// BSPSA: many iterations of every repeat. Bindings: see spsa_common. State: values, slopes, C a of
-// the last pair and of this one (which is which changes with every pair), the last pair's weight.
-// The covariance takes in the last pair while it is read for this one: one pass a pair.
-// Dispatched (repeats / WORKGROUP) by the simulator; bound: memory. CPU twin: `Block::bspsa`.
+// BSPSA: many iterations of every repeat. Bindings: see spsa_common. State: values, slopes, C a of the last pair and
+// of this one (which is which changes with every pair), the last pair's weight. The covariance is updated with the
+// last pair while it is read for this one: one pass per pair. Dispatched (repeats / WORKGROUP) by the simulator;
+// bound: memory. CPU twin: `Block::bspsa`.
 
 // [n (n + 1) / 2][repeats]: the lower triangle, row by row, before the last pair.
 @group(0) @binding(6) var<storage, read_write> covariance: array<f32>;

@@ -28,7 +28,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             let pulled = variance * a;
             let inverse = 1.0 / (a * pulled + sizes.tau2);
             state[at] = clamp(x + pulled * innovation * inverse, p.low, p.high);
-            // As a difference: the share that is left is too close to 1 for a float.
+            // As a difference: the remaining share is too close to 1 for a float.
             state[n * sizes.repeats + at] = variance - pulled * pulled * inverse;
         }
     }

@@ -1,16 +1,16 @@
-// Shared by the kernels that simulate SPSA: sizes, parameters, the generator of random bits, and a
-// pair of games. No kernel by itself; joined to them by concatenation. Prepended by the host:
-// `BAYES` (there are slopes and innovations), `PUBLISHED` (updates take the perturbation that was
-// meant), `THREE_POINT` (the rule near bounds; else `MIN_SHARE` of a perturbation is left there), `WORKGROUP`. One invocation a repeat, many iterations a dispatch; values are distances from
-// the optimum, which keeps f32 sharp where it matters. CPU twins: the modules `lanes`, `games` and
+// Shared by the kernels that simulate SPSA: sizes, parameters, the generator of random bits, and a pair of games. Not
+// a kernel itself; concatenated with them. Prepended by the host: `BAYES` (there are slopes and innovations),
+// `PUBLISHED` (updates use the intended perturbation), `THREE_POINT` (the rule near bounds; else `MIN_SHARE` of a
+// perturbation is left there), `WORKGROUP`. One invocation per repeat, many iterations per dispatch. Values are
+// distances from the optimum, which keeps f32 precise where it matters. CPU twins: the modules `lanes`, `games` and
 // `random` of the simulator, which draw the same bits.
 
 struct Sizes {
-    // Repeats of a row of `state`, and of this dispatch.
+    // Repeats in a row of `state`, and in this dispatch.
     repeats: u32,
     // Number of parameters.
     parameters: u32,
-    // First of the iterations of this dispatch in `steps`.
+    // First iteration of this dispatch in `steps`.
     first: u32,
     // Iterations of this dispatch.
     steps: u32,
@@ -18,9 +18,9 @@ struct Sizes {
     done: u32,
     // Noise of the Bayesian methods, squared.
     tau2: f32,
-    // Half of the share of games that is not drawn.
+    // Half of the share of decided games.
     half_decided: f32,
-    // Fills up 32 bytes.
+    // Padding to 32 bytes.
     unused: u32,
 }
 
@@ -38,13 +38,13 @@ struct Parameter {
 
 @group(0) @binding(0) var<uniform> sizes: Sizes;
 @group(0) @binding(1) var<storage, read> parameters: array<Parameter>;
-// Shares of c_end and r_end, of each iteration.
+// Shares of c_end and r_end, for each iteration.
 @group(0) @binding(2) var<storage, read> steps: array<vec2<f32>>;
 // [8][repeats]: generators, lower half first.
 @group(0) @binding(3) var<storage, read_write> words: array<u32>;
-// [rows][repeats]: values of all parameters, then what the kernel keeps.
+// [rows][repeats]: values of all parameters, then the state of the kernel.
 @group(0) @binding(4) var<storage, read_write> state: array<f32>;
-// Elo lost at the end of the dispatch, of each repeat.
+// Elo lost at the end of the dispatch, for each repeat.
 @group(0) @binding(5) var<storage, read_write> losses: array<f32>;
 
 // 64 bits, lower half first.
@@ -75,7 +75,7 @@ fn next(random: ptr<function, Generator>) -> Wide {
     (*random).b = old.b ^ c;
     (*random).a = old.a ^ d;
     (*random).c = c ^ Wide(old.b.x << 17u, (old.b.y << 17u) | (old.b.x >> 15u));
-    // By 45: halves change places, and 13 more.
+    // By 45: swaps the halves, and 13 more.
     (*random).d = rotate(d.yx, 13u);
     return add(rotate(add(old.a, old.d), 23u), old.a);
 }
@@ -98,20 +98,20 @@ fn store_generator(random: Generator, me: u32) {
     }
 }
 
-// What a pair plays of a parameter, and what it counts for.
+// Values that a pair plays for a parameter, and their effect on updates.
 struct Sides {
-    // The way from the minus to the plus side, and their sum.
+    // Difference between the plus and the minus side, and their sum.
     way: f32,
     sum: f32,
-    // Half the way as updates take it: those with a model, and those by steps.
+    // Half the difference as updates use it: those with a model, and those by steps.
     half: f32,
     step: f32,
-    // The value less that which the pair is about.
+    // The value minus the center of the pair.
     off: f32,
 }
 
-// The sides around x, moved by the perturbation as far as there is room for it, with the sign of
-// parameter i: bit i of the word, not set for +; k counts iterations from 1.
+// The sides around x, moved by the perturbation as far as there is room for it, with the sign of parameter i: bit i
+// of the word, not set for +; k counts iterations from 1.
 fn sides(whole: f32, x: f32, p: Parameter, i: u32, k: u32, word: Wide) -> Sides {
     let bits = select(word.x, word.y, (i & 32u) != 0u) >> (i & 31u);
     let room = min(x - p.low, p.high - x);
@@ -128,7 +128,7 @@ fn sides(whole: f32, x: f32, p: Parameter, i: u32, k: u32, word: Wide) -> Sides 
     return Sides(way, sum, half, half, x - 0.5 * sum);
 }
 
-// The same where a bound is nearer than the perturbation: see the module `bounds`.
+// The same if a bound is nearer than the perturbation: see the module `bounds`.
 fn sides_near(whole: f32, x: f32, p: Parameter, room: f32, turn: u32, negative: bool) -> Sides {
     let sign = select(1.0, -1.0, negative);
     let reach = min(whole, 0.5 * (p.high - p.low));
@@ -153,13 +153,13 @@ fn sides_near(whole: f32, x: f32, p: Parameter, room: f32, turn: u32, negative: 
     return Sides(way, from_edge + farther, counts * half, counts * step_length(reach, half), 0.0);
 }
 
-// How long a step is, less gain and score.
+// Length of a step, without gain and score.
 fn step_length(reach: f32, half: f32) -> f32 {
     return select(reach * sqrt(reach / half), half, half >= reach);
 }
 
-// Half of tanh(lead ln 10 / 800): what is won more than lost, a game. Small leads, of which there
-// are many, keep their digits.
+// Half of tanh(lead ln 10 / 800): expected wins minus losses per game. Small leads, which are common, keep their
+// precision.
 fn edge(lead: f32) -> f32 {
     let z = clamp(lead * 0.0028782313662425572, -40.0, 40.0);
     let s = z * z;
@@ -169,7 +169,7 @@ fn edge(lead: f32) -> f32 {
     return clamp(0.5 * tanh, -sizes.half_decided, sizes.half_decided);
 }
 
-// 1, 0 or -1. Both ends are compared from their own side, where floats are fine.
+// 1, 0 or -1. Both ends are compared from their own side, where floats are precise.
 fn game(bits: u32, more: f32) -> f32 {
     let unit = 2.3283064365386963e-10;
     let won = f32(bits) * unit < sizes.half_decided + more;
@@ -180,7 +180,7 @@ fn game(bits: u32, more: f32) -> f32 {
 struct Played {
     // -2 to 2.
     score: f32,
-    // What the Bayesian model expected of it: not 0 only where sides were clamped.
+    // Score expected by the Bayesian model: nonzero only if sides were clamped.
     expected: f32,
 }
 
