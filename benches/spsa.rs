@@ -1,13 +1,11 @@
-//! Speed of the SPSA simulator: pairs of games per second over all repeats, on one CPU thread and, if there is an
-//! adapter, on the GPU (software adapters are slower than the CPU).
+//! Speed of the SPSA simulator: pairs of games per second over all repeats, on one thread.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use gputexel::evaluator::gpu::GpuContext;
 use gputexel::spsa::MethodKind;
-use gputexel::spsa::simulator::{Scenario, paper_cells, simulate, simulate_on_gpu};
+use gputexel::spsa::simulator::{Scenario, paper_cells, simulate};
 
 /// A cell of the paper's table, shortened.
 fn scenario(method: MethodKind, parameters: usize, repeats: usize, iterations: u64) -> Scenario {
@@ -27,21 +25,8 @@ fn benches(criterion: &mut Criterion) {
     for (method, parameters) in methods.into_iter().flat_map(|method| [1, 16, 64].map(|n| (method, n))) {
         let scenario = scenario(method, parameters, 64, 2_000);
         group.throughput(Throughput::Elements(64 * 2_000));
-        group.bench_function(BenchmarkId::new(format!("cpu, {method}"), parameters), |bencher| {
+        group.bench_function(BenchmarkId::new(method.to_string(), parameters), |bencher| {
             pool.install(|| bencher.iter(|| black_box(simulate(&scenario, &never, &mut |_| {}))));
-        });
-    }
-    let Ok(context) = GpuContext::try_new(true) else {
-        eprintln!("there is no adapter: the GPU is left out");
-        return group.finish();
-    };
-    let repeats = if context.summary().software { 64 } else { 16_384 };
-    for method in methods {
-        let scenario = scenario(method, 16, repeats, 2_000);
-        group.throughput(Throughput::Elements(repeats as u64 * 2_000));
-        let name = format!("{}, {method}", context.summary().name);
-        group.bench_function(BenchmarkId::new(name, 16), |bencher| {
-            bencher.iter(|| black_box(simulate_on_gpu(&context, &scenario, &never, &mut |_| {})));
         });
     }
     group.finish();

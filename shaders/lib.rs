@@ -34,10 +34,4 @@ shaders! {
     PROGRAM_LOSSES = "program_structs" "program_losses";
     /// Slopes by columns from those by sums.
     PROGRAM_GRADIENT = "program_structs" "program_gradient";
-    /// SPSA's random walks: classic and constant gains.
-    SPSA_WALK = "spsa_common" "spsa_walk";
-    /// Bayesian SPSA with one variance per parameter.
-    SPSA_BSPSAS = "spsa_common" "spsa_bspsas";
-    /// Bayesian SPSA with a full covariance.
-    SPSA_BSPSA = "spsa_common" "spsa_bspsa";
 }

@@ -49,39 +49,39 @@
 //! Games show what tuning is worth: [`engine`] plays with tuned parameters, [`mod@matches`] lets engines play each
 //! other. [`patch`] takes numbers from any engine's sources to a tuner and writes tuned values back.
 
-pub use gputexel_checking as checking;
 pub use gputexel_chess as chess;
+pub use gputexel_chess::formats;
 #[cfg(feature = "cluster")]
 pub use gputexel_cluster as cluster;
-pub use gputexel_datagen as datagen;
 pub use gputexel_dataset as dataset;
 pub use gputexel_dataset::Dataset;
 pub use gputexel_dataset::objective;
-pub use gputexel_devices as devices;
-pub use gputexel_engine as engine;
-pub use gputexel_evaluator as evaluator;
-pub use gputexel_evaluator::Backend;
-pub use gputexel_files::{
-    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Recorded, Remedy, Result, SETTINGS_BYTES, StopFlag,
-    absolute, check_apart, check_outputs, check_present, check_target, counted, escaped, folder_lock,
-    is_active, most_alike, parse_bytes, printable, read_limited, read_whole, read_whole_text,
-    remove_until_rewritten, run_folder, shown, weight_text, write_atomically,
-};
-pub use gputexel_formats as formats;
-pub use gputexel_gpu as gpu;
+pub use gputexel_eval as evaluator;
+pub use gputexel_eval::Backend;
+pub use gputexel_eval::device as gpu;
+pub use gputexel_eval::vetting as devices;
 pub use gputexel_ingest::{conversion, extraction, trace, tracing};
-pub use gputexel_live as live;
-pub use gputexel_matches as matches;
-pub use gputexel_matches::Match;
+pub use gputexel_io::{
+    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Result, RunLog, SETTINGS_BYTES, StopFlag, absolute,
+    check_apart, check_outputs, check_present, check_target, counted, escaped, folder_lock, is_active,
+    median, most_alike, parse_bytes, printable, read_limited, read_whole, read_whole_text, run_folder, shown,
+    weight_text, write_atomically,
+};
 pub use gputexel_model as model;
-pub use gputexel_optimizer as optimizer;
-pub use gputexel_patch as patch;
+pub use gputexel_optim as optimizer;
+pub use gputexel_play as matches;
+pub use gputexel_play::Match;
+pub use gputexel_play::datagen;
+pub use gputexel_play::engine;
 pub use gputexel_report as report;
-pub use gputexel_run as run;
-pub use gputexel_run::{RunEvent, Tuned, Tuner, extract};
+pub use gputexel_report::live;
+pub use gputexel_source as patch;
+pub use gputexel_source::tables;
 pub use gputexel_spsa as spsa;
-pub use gputexel_sweep as sweep;
-pub use gputexel_sweep::Sweep;
-pub use gputexel_tables as tables;
-pub use gputexel_tuning as tuning;
-pub use gputexel_wdl as wdl;
+pub use gputexel_tune as tuning;
+pub use gputexel_tune::check as checking;
+pub use gputexel_tune::run;
+pub use gputexel_tune::run::{RunEvent, Tuned, Tuner, extract};
+pub use gputexel_tune::sweep_run as sweep;
+pub use gputexel_tune::sweep_run::Sweep;
+pub use gputexel_tune::wdl;

@@ -2,7 +2,7 @@
 
 /// Puts large arrays into files if memory is limited.
 #[global_allocator]
-static ALLOCATOR: gputexel_paging::PagingAllocator = gputexel_paging::PagingAllocator;
+static ALLOCATOR: gputexel_io::paging::PagingAllocator = gputexel_io::paging::PagingAllocator;
 
 /// Sets up the process; must be called first.
 pub fn prepare() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gputexel::matches::client::Setting;
 use gputexel::matches::{Adjudication, DrawRule, Side, TimeControl, WinRule, deadline_from_seconds};
 use gputexel::run_folder::RunFolder;
-use gputexel::{Error, Recorded, Result};
+use gputexel::{Error, Result};
 
 use super::context::Context;
 
@@ -19,14 +19,6 @@ pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) 
         for warning in warnings {
             note!("gputexel: {}", gputexel::printable(warning));
         }
-    }
-}
-
-/// Prints which programs will be run and which files written because a folder's record names them, before it happens:
-/// the folder may come from somebody else.
-pub fn say_recorded(recorded: &Recorded) {
-    if let Some(words) = recorded.words() {
-        note!("gputexel: {words}");
     }
 }
 

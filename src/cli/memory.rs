@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gputexel::{Error, Result, parse_bytes};
-use gputexel_paging::{LimitError, available, limit, scratch_folders, usage};
+use gputexel_io::paging::{LimitError, available, limit, scratch_folders, usage};
 
 use super::context::Context;
 use super::table::bytes;

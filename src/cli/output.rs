@@ -25,32 +25,11 @@ macro_rules! alert {
 pub fn fail(error: anyhow::Error) -> ExitCode {
     // The library's errors are complete in one line; others are printed with their sources.
     let (code, text) = match error.downcast::<gputexel::Error>() {
-        Ok(ours) => (ours.exit_code(), in_flags(ours)),
+        Ok(ours) => (ours.exit_code(), hints::in_flags(&ours)),
         Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
     };
     let _ = writeln!(std::io::stderr(), "{} {text}", style::error_prefix());
     ExitCode::from(code)
-}
-
-/// Formats an error of the library in one line, with the flags that fix it.
-fn in_flags(error: gputexel::Error) -> String {
-    match error {
-        gputexel::Error::Exists(_) => format!("{error}; use --force to overwrite it"),
-        gputexel::Error::Setting { .. } => format!("--{error}"),
-        gputexel::Error::Advised { error, advice } => {
-            let flag = |name: &str, value: &str| match value {
-                "" => format!("--{name}"),
-                _ => format!("--{name} {value}"),
-            };
-            format!("{}; {}", in_flags(*error), gputexel::printable(&advice.render(flag)))
-        }
-        error => match hints::of(&error) {
-            // The reason comes from the operating system, and the hint follows it.
-            Some(hint) if matches!(error, gputexel::Error::Io { .. }) => format!("{error}{hint}"),
-            Some(hint) => error.with_hint(&hint).to_string(),
-            None => error.to_string(),
-        },
-    }
 }
 
 /// Set by `--quiet`.

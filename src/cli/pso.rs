@@ -59,13 +59,13 @@ struct SwarmArgs {
     #[arg(long, value_name = "SHARE", help_heading = "Swarms")]
     inertia: Option<f64>,
     /// Acceleration toward the particle's own best [default: 1.5]
-    #[arg(long = "own-pull", alias = "own", value_name = "PULL", help_heading = "Swarms")]
+    #[arg(long = "own-pull", value_name = "PULL", help_heading = "Swarms")]
     own: Option<f64>,
     /// Acceleration toward the swarm's best [default: 1.5]
-    #[arg(long = "swarm-pull", alias = "swarm", value_name = "PULL", help_heading = "Swarms")]
+    #[arg(long = "swarm-pull", value_name = "PULL", help_heading = "Swarms")]
     swarm: Option<f64>,
     /// Acceleration toward the best of all swarms [default: 0.375]
-    #[arg(long = "global-pull", alias = "global", value_name = "PULL", help_heading = "Swarms")]
+    #[arg(long = "global-pull", value_name = "PULL", help_heading = "Swarms")]
     global: Option<f64>,
     /// Maximum initial velocity, as a share of the interval [default: 0.1]
     #[arg(long, value_name = "SHARE", help_heading = "Swarms")]

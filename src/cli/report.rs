@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::live::run_report;
-use gputexel::report::{InHand, MatchReport, Positions, Report, RunReport, is_match, is_sweep};
+use gputexel::matches::{is_match, match_report};
+use gputexel::report::{Report, RunReport};
+use gputexel::run::{InHand, Positions, run_report};
 use gputexel::run_folder::{Kind, REPORT, RunFolder};
+use gputexel::sweep::{is_sweep, sweep_report};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result, check_apart, check_target, write_atomically};
 use serde_json::json;
@@ -58,7 +60,7 @@ impl Subcommand for ReportArgs {
         }
         let folder = RunFolder::view(path);
         if is_match(path) {
-            let report = MatchReport::of_folder(path)?;
+            let report = match_report(path)?;
             return plain(self, context, "match", report.final_, &report.to_html(None)?);
         }
         if page::is_run(path) {
@@ -66,7 +68,7 @@ impl Subcommand for ReportArgs {
             return plain(self, context, "run by games", report.final_, &report.to_html(None)?);
         }
         let report = if is_sweep(path) {
-            let report = RunReport::of_sweep_folder(&folder)?;
+            let report = sweep_report(&folder)?;
             if let Some(dataset) = self.dataset.first() {
                 let text =
                     format!("--dataset {}: the report of a sweep needs no positions", dataset.display());
@@ -111,13 +113,23 @@ impl Subcommand for ReportArgs {
 /// A folder that does not belong to a run, files that cannot be read or are damaged.
 pub fn of_folder(path: &Path) -> Result<Report> {
     if is_match(path) {
-        return MatchReport::of_folder(path).map(|report| Report::Match(Box::new(report)));
+        return match_report(path).map(|report| Report::Match(Box::new(report)));
     }
     if page::is_run(path) {
         return page::of_folder(path).map(|report| Report::Spsa(Box::new(report)));
     }
     let note = "Calibration and residuals take the positions: 'gputexel report' adds them.";
-    run_report(path, &InHand { note, ..InHand::default() })
+    of_run(path, &InHand { note, ..InHand::default() })
+}
+
+/// Creates the current report of a folder of `tune`, `pso` or `sweep`; `in_hand` may supply further data.
+///
+/// # Errors
+/// If there is no run in the folder yet, or a file is damaged.
+pub fn of_run(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {
+    let folder = RunFolder::view(path);
+    let report = if is_sweep(path) { sweep_report(&folder)? } else { run_report(&folder, in_hand)? };
+    Ok(Report::Run(Box::new(report)))
 }
 
 /// Writes a report that needs nothing but its folder.
@@ -153,7 +165,7 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
     let note = match Positions::read(folder, record, given)? {
         Positions::Found(found) => {
             let positions = Some((&found.0, &found.1));
-            return RunReport::of_run(folder, &InHand { positions, ..in_hand });
+            return run_report(folder, &InHand { positions, ..in_hand });
         }
         Positions::Unnamed => format!("{NEED} the run names no dataset; {HINT}"),
         Positions::Missing(path) => format!("{NEED} {} does not exist; {HINT}", path.display()),
@@ -161,7 +173,7 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
             format!("{NEED} {} is not the dataset of the run; {HINT}", path.display())
         }
     };
-    RunReport::of_run(folder, &InHand { note: &note, ..in_hand })
+    run_report(folder, &InHand { note: &note, ..in_hand })
 }
 
 /// Writes the report of a finished run into its folder, from the positions that it names.

@@ -1,19 +1,19 @@
-//! How labels agree with the material on the board, and whose view they take by that.
+//! Agreement of labels with the material on the board, and the point of view that follows from it.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Board, Color};
 
 use super::point_of_view::PointOfView;
 
-/// Scores below which nothing is made of their sign, centipawns.
+/// Smallest absolute score whose sign is compared with material, centipawns.
 pub(crate) const TELLING_SCORE_CP: f32 = 50.0;
 
-/// Whether a result favors a side.
+/// Returns true if a result favors a side.
 pub(super) fn is_decisive(result: f32) -> bool {
     (result - 0.5).abs() >= 0.1
 }
 
-/// Material in pawns, White's less Black's, with the usual 1, 3, 3, 5, 9.
+/// Returns the material in pawns, White's minus Black's, with the usual values 1, 3, 3, 5, 9.
 pub fn material_balance(board: &Board) -> i32 {
     let white = board.white();
     let balance = |pieces: Bitboard| 2 * (pieces & white).count() as i32 - pieces.count() as i32;
@@ -23,11 +23,11 @@ pub fn material_balance(board: &Board) -> i32 {
         + 9 * balance(board.queens())
 }
 
-/// Decisive results of positions with at least two pawns of imbalance: how many went to the side
+/// Decisive results of positions with at least two pawns of imbalance, and how many of them went to the side
 /// with more material, by side to move.
 ///
-/// In real data three in four do or more. Only lines with Black to move tell the points of view
-/// apart: read from the wrong side, they agree in one of four.
+/// In real data three in four do or more. Only lines with Black to move distinguish the points of view: read
+/// from the wrong side, they agree in one of four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
     /// White to move: positions that count.
@@ -40,13 +40,13 @@ pub struct Agreement {
     pub black_to_move_agree: u64,
 }
 
-/// Positions below which no fault is clear.
+/// Number of positions below which no fault is clear.
 const MIN_CLEAR: u64 = 100;
 
 /// Share of results that go with material below which they clearly run against it.
 const AGAINST: f64 = 1.0 / 3.0;
 
-/// What the final labels say when held against material.
+/// Verdict on the final labels compared with material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -54,25 +54,24 @@ pub enum Verdict {
     Agree,
     /// Too few decisive, imbalanced positions, or no clear tendency.
     CannotTell,
-    /// Results contradict material for both sides to move: they are reversed.
+    /// Results contradict material for both sides to move and are reversed.
     Reversed,
     /// Results go against material for one side to move only: they were read from the wrong
     /// point of view.
     WrongPointOfView,
-    /// Results go with material much less often for one side to move: lines of both points of
-    /// view are mixed.
+    /// Results go with material much less often for one side to move: the lines mix both points of view.
     MixedPointOfView,
 }
 
 impl Agreement {
-    /// Counts one position with a result from White's view, if it is decisive and the board
-    /// imbalanced; returns whether it is.
+    /// Counts one position with a result from White's view if it is decisive and the board
+    /// imbalanced. Returns true if it is.
     pub fn add(&mut self, board: &Board, turn: Color, result: f32) -> bool {
         is_decisive(result) && self.add_balance(material_balance(board), turn, result > 0.5).is_some()
     }
 
-    /// Counts one position with its material balance and whom its result or score favors, if the
-    /// board is imbalanced; returns whether they agree.
+    /// Counts one position with its material balance and the side that its result or score favors, if
+    /// the board is imbalanced. Returns true if they agree.
     pub(crate) fn add_balance(&mut self, balance: i32, turn: Color, favors_white: bool) -> Option<bool> {
         if balance.abs() < 2 {
             return None;
@@ -96,24 +95,24 @@ impl Agreement {
         self.black_to_move_agree += other.black_to_move_agree;
     }
 
-    /// Positions that count.
+    /// Returns the number of positions that count.
     pub fn positions(&self) -> u64 {
         self.white_to_move + self.black_to_move
     }
 
-    /// Share of results that went to the side with more material.
+    /// Returns the share of results that went to the side with more material.
     pub fn rate(&self) -> Option<f64> {
         let agree = self.white_to_move_agree + self.black_to_move_agree;
         (self.positions() > 0).then(|| agree as f64 / self.positions() as f64)
     }
 
-    /// The same results read from the other point of view.
+    /// Returns the same results read from the other point of view.
     pub fn flipped(&self) -> Self {
         Self { black_to_move_agree: self.black_to_move - self.black_to_move_agree, ..*self }
     }
 
-    /// The verdict, where the counts leave so little doubt that nothing should be written: two of
-    /// three go against material, for one side to move or for both, or one side's go nowhere.
+    /// Returns the verdict if the counts show so clear a fault that nothing should be written: two of three
+    /// results go against material for one side to move or for both, or those of one side show no tendency.
     pub fn clear_fault(&self) -> Option<Verdict> {
         let rate = |agree: u64, total: u64| agree as f64 / total.max(1) as f64;
         let white = rate(self.white_to_move_agree, self.white_to_move);
@@ -132,8 +131,8 @@ impl Agreement {
         clear.then_some(verdict)
     }
 
-    /// What the counts say. The thresholds are three standard deviations of a fair coin, and a
-    /// tenth between the sides to move (real data differ by a hundredth or two).
+    /// Returns the verdict. The thresholds are three standard deviations of a fair coin, and a tenth between
+    /// the sides to move (real data differ by a hundredth or two).
     pub fn verdict(&self) -> Verdict {
         let white = tendency(self.white_to_move_agree, self.white_to_move);
         let black = tendency(self.black_to_move_agree, self.black_to_move);
@@ -164,7 +163,7 @@ impl Agreement {
     }
 }
 
-/// Whether `agree` of `total` is clearly more (1) or less (−1) than half.
+/// Returns 1 if `agree` of `total` is clearly more than half, −1 if clearly less.
 pub(super) fn tendency(agree: u64, total: u64) -> i32 {
     let excess = 2.0 * agree as f64 - total as f64;
     match total {
@@ -175,11 +174,11 @@ pub(super) fn tendency(agree: u64, total: u64) -> i32 {
     }
 }
 
-/// Which view the counts of numbers that were read as White's speak for, if any.
+/// Returns the point of view that the counts support, if any, of numbers read as White's.
 ///
-/// Lines with Black to move differ between the readings, and decide when at least ten of them are
-/// three standard deviations off a coin's toss; but where those with White to move run against
-/// material, it is the meaning of the numbers that is wrong, and no view mends it.
+/// Lines with Black to move differ between the readings. They decide when at least ten of them are three
+/// standard deviations from a fair coin. If lines with White to move contradict material, the meaning of the
+/// numbers is wrong, and no point of view fixes it.
 pub(super) fn told_view(counts: &Agreement) -> Option<PointOfView> {
     let white = tendency(counts.white_to_move_agree, counts.white_to_move);
     match (white, tendency(counts.black_to_move_agree, counts.black_to_move)) {

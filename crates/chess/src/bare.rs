@@ -1,7 +1,7 @@
-//! Positions without castling rights and en passant squares: what their boards alone decide.
+//! Positions without castling rights and en passant squares, which their boards alone decide on.
 //!
-//! Binary records of that kind come by the hundred million; a whole position for each would cost more than all
-//! the rest.
+//! Binary records of that kind come by the hundred million. Building a whole position for each would cost
+//! more than everything else.
 
 use std::num::NonZeroU32;
 
@@ -9,7 +9,7 @@ use shakmaty::{Bitboard, Board, CastlingMode, Color, Position, Setup};
 
 use crate::fen::{FenError, has_free_move, legal_position};
 
-/// Checks a board as [`legal_position`] does; returns whether the side to move is in check.
+/// Checks a board as [`legal_position`] does. Returns true if the side to move is in check.
 ///
 /// # Errors
 /// As [`legal_position`].
@@ -29,7 +29,7 @@ fn is_attacked(board: &Board, square: shakmaty::Square, by: Color) -> bool {
     board.attacks_to(square, by, board.occupied()).any()
 }
 
-/// Whether the side to move of a legal position, in check or not, has no legal move.
+/// Returns true if the side to move of a legal position, in check or not, has no legal move.
 pub(crate) fn has_no_move(board: &Board, turn: Color, in_check: bool) -> bool {
     if !in_check && has_free_move(board, turn) {
         return false;

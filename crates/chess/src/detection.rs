@@ -1,8 +1,8 @@
-//! Detects from its beginning what an input is: games or labeled positions, how results are
-//! written, and whose view numbers take.
+//! Detects the contents of an input from its beginning: games or labeled positions, how results are written,
+//! and the point of view of numbers.
 //!
-//! Owns the guesses and the words in which they are reported. Everything here looks at a few
-//! thousand lines that the caller has buffered, so it works for pipes, too.
+//! Owns the guesses and the words in which they are reported. Everything here looks at a few thousand lines
+//! that the caller has buffered, so it works for pipes, too.
 
 use std::path::Path;
 
@@ -19,58 +19,58 @@ use super::pgn::is_tag_pair;
 use super::scale::ResultScale;
 use super::text::{Places, PointOfView, TextFormat, parse_labeled, significant_lines};
 use super::unsupported::{instead_of_result, is_json, is_plain};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
 pub use super::evidence::DETECTION_LINES;
 
-/// What kind of input it is.
+/// Kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
     /// Games in portable game notation.
     Pgn,
-    /// Labeled positions, one a line.
+    /// Labeled positions, one per line.
     Text,
 }
 
 pub use super::unsupported::unsupported_format;
 
-/// What the user said of labeled texts; the rest is detected.
+/// Options of the user for labeled texts; the rest is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextOptions {
-    /// How results are written.
+    /// Syntax of results.
     pub syntax: Option<LabelSyntax>,
-    /// What numbers stand for a loss and a win.
+    /// Numbers that stand for a loss and a win.
     pub scale: Option<ResultScale>,
-    /// Whose view results take.
+    /// Point of view of results.
     pub point_of_view: Option<PointOfView>,
-    /// Whose view scores take.
+    /// Point of view of scores.
     pub score_view: Option<PointOfView>,
-    /// Whether scores are needed, and results are not.
+    /// True if scores are needed, and results are not.
     pub wants_scores: bool,
 }
 
-/// What was found out about a labeled text.
+/// Result of the detection for a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detection {
-    /// How to read it.
+    /// Format by which to read it.
     pub format: TextFormat,
-    /// What was found out about fields and units, in words, if anything.
+    /// Detected fields and units, as text, if any.
     pub layout: Option<String>,
-    /// On what grounds the point of view of results was chosen, in words.
+    /// Evidence for the point of view of results, as text.
     pub evidence: String,
-    /// On what grounds that of scores was, where the first lines have any.
+    /// Evidence for that of scores, if the first lines have any.
     pub score_evidence: Option<String>,
-    /// Whether the first lines have game numbers.
+    /// True if the first lines have game numbers.
     pub has_games: bool,
-    /// What the user should look at, if anything.
+    /// Warning for the user about results, if any.
     pub warning: Option<String>,
-    /// The same of scores.
+    /// Warning for the user about scores, if any.
     pub score_warning: Option<String>,
 }
 
-/// Tells games from labeled positions: by content, and by name where the content is not clear. `name` is in
-/// lower case, without the endings of compressed files.
+/// Distinguishes games from labeled positions: by content, and by name where the content is not clear. `name`
+/// is in lower case, without the extensions of compressed files.
 pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
     let lines = || significant_lines(head, 1).map(|(_, line)| line).filter(|line| line[0] != b'%');
     if let Some(first) = lines().next() {
@@ -100,13 +100,14 @@ fn is_position(line: &[u8]) -> bool {
     parse_board(line).is_ok_and(|(_, used)| line.get(used) == Some(&b' '))
 }
 
-/// Finds out how the results of a text are written and whose view they and the scores take.
+/// Detects how the results of a text are written, and the points of view of results and scores.
 ///
-/// `head` is its beginning; unless `complete`, its last line may be cut and is not looked at.
+/// `head` is its beginning; unless `complete`, its last line may be cut and is ignored.
 ///
 /// # Errors
-/// [`Error::Input`] with the first line when no line holds a position, positions have no result, which of several
-/// numbers is the result cannot be told, or the results of the first lines clearly run against material.
+/// [`Error::Input`] with the first line when no line holds a position, positions have no result, it is not
+/// clear which of several numbers is the result, or the results of the first lines clearly contradict
+/// material.
 pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) -> Result<Detection> {
     if let Some(reason) = unsupported_format(head) {
         return Err(Error::input(name, reason));
@@ -186,7 +187,8 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     })
 }
 
-/// Which field behind the position is what, and the unit of scores, where the syntax leaves that open.
+/// Describes the meaning of the fields after the position, and the unit of scores, where the syntax leaves
+/// that open.
 fn layout(format: &TextFormat, any_score: bool) -> Option<String> {
     let Places { result, score } = format.places;
     let place = |what: &str, place: Option<usize>| {
@@ -199,7 +201,7 @@ fn layout(format: &TextFormat, any_score: bool) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// How much a line speaks for the syntax in which it was parsed.
+/// Returns the weight of a line's vote for the syntax in which it was parsed.
 fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
     match label {
         Ok(_) => 1000,
@@ -208,12 +210,12 @@ fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
     }
 }
 
-/// What helps where positions have scores alone.
+/// Returns the advice for positions that only have scores.
 fn scores_instead() -> Advice {
     Advice::default().setting("target", "score").text(" takes the scores instead")
 }
 
-/// The syntax that most lines follow, and which of several fields is what.
+/// Returns the syntax that most lines follow, and the meaning of the fields.
 fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSyntax, Places)> {
     let mut votes = [0u32; LabelSyntax::ALL.len()];
     let mut first_position = None;
@@ -281,7 +283,7 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
         (Some(LabelSyntax::Texelutil), Some(0), _) | (Some(LabelSyntax::ScoreResult), Some(1), Some(0)) => {
             voted
         }
-        // A result in front and no score is what the other syntaxes are for.
+        // A result in front and no score: other syntaxes cover that.
         (Some(_), Some(0), None) if voted != Some(LabelSyntax::ScoreResult) => voted,
         (None, Some(0), None) if survey.width() == 1 => None,
         (_, None, None) => voted,
@@ -317,7 +319,7 @@ mod tests {
     const WHITE_UP: &str = "4k3/8/8/8/8/8/3Q4/4K3";
     const BLACK_UP: &str = "4k3/3q4/8/8/8/8/8/4K3";
 
-    /// Lines in which the side with the queen wins, as numbers from a point of view.
+    /// Writes lines in which the side with the queen wins, as numbers from a point of view.
     fn lines(view: PointOfView, label: impl Fn(&str) -> String) -> String {
         let mut text = String::new();
         for i in 0..40 {

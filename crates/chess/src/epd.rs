@@ -1,4 +1,4 @@
-//! Operations behind the position of an EPD line: a name and its value, up to a semicolon.
+//! Operations after the position of an EPD line: a name and its value, up to a semicolon.
 //!
 //! Names and meanings are those of the standard
 //! (<https://www.chessprogramming.org/Extended_Position_Description>).
@@ -9,7 +9,7 @@ use shakmaty::Setup;
 
 use super::fen::{FenError, parse_fen};
 
-/// The operations behind a position with their values; quotes may enclose semicolons.
+/// Returns the operations after a position with their values; quotes may enclose semicolons.
 pub(super) fn operations(mut rest: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         while !rest.is_empty() {
@@ -32,17 +32,17 @@ pub(super) fn operations(mut rest: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])
     })
 }
 
-/// As [`parse_fen`], with the counters of the operations `hmvc` and `fmvn`, where the line has them.
+/// Parses as [`parse_fen`], with the counters of the operations `hmvc` and `fmvn`, if the line has them.
 ///
 /// # Errors
-/// Those of [`parse_fen`]; [`FenError::Counters`].
+/// As [`parse_fen`]; [`FenError::Counters`].
 pub fn parse_epd(text: &[u8]) -> Result<(Setup, usize), FenError> {
     let (mut setup, used) = parse_fen(text)?;
     take_counters(&mut setup, &text[used..])?;
     Ok((setup, used))
 }
 
-/// Takes over the counters that operations behind a position give.
+/// Sets the counters from the operations after a position.
 pub(super) fn take_counters(setup: &mut Setup, rest: &[u8]) -> Result<(), FenError> {
     let number = |value: &[u8]| {
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
@@ -59,7 +59,8 @@ pub(super) fn take_counters(setup: &mut Setup, rest: &[u8]) -> Result<(), FenErr
     Ok(())
 }
 
-/// Whether an operation of the standard holds something other than a score or a result, numbers included.
+/// Returns true if an operation of the standard holds something other than a score or a result, numbers
+/// included.
 pub(super) fn is_no_score(name: &[u8]) -> bool {
     matches!(
         name,

@@ -1,5 +1,5 @@
-//! What the first lines of a labeled text say of its numbers: the scale of results, the unit of scores, and whose view
-//! they take.
+//! Evidence in the first lines of a labeled text about its numbers: the scale of results, the unit of scores,
+//! and their points of view.
 //!
 //! Owns the words in which that is reported.
 
@@ -12,11 +12,11 @@ use super::labels::{Label, LabelError, LabelSyntax, MAX_SCORE_CP, Outcome, Word}
 use super::scale::ResultScale;
 use super::text::{PointOfView, TextFormat, parse_labeled, read_columns, significant_lines};
 
-/// Lines that are looked at.
+/// Number of lines that are looked at.
 pub const DETECTION_LINES: usize = 4000;
 
-/// The scale of a text whose first results are words for the winner: `w` means White where Black has a letter of
-/// its own, and nothing says lost. Else that of numbers, on which words have no meaning.
+/// Returns the scale of a text whose first results are words for the winner: `w` means White if Black has a
+/// letter of its own and no word means lost. Otherwise the scale of numbers, on which words have no meaning.
 pub(super) fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
     let (mut winner, mut other) = (false, false);
     for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
@@ -37,12 +37,12 @@ pub(super) fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
     if winner && !other { ResultScale::WINNER } else { format.scale }
 }
 
-/// What the first lines say when their numbers are read as White's view.
+/// Statistics of the first lines when their numbers are read as White's view.
 #[derive(Default)]
 pub(super) struct Reading {
-    /// Numbers held against material.
+    /// Agreement of numbers with material.
     pub numbers: Agreement,
-    /// Scores, likewise.
+    /// Agreement of scores with material.
     scores: Agreement,
     pub any_score: bool,
     pub any_number: bool,
@@ -52,7 +52,7 @@ pub(super) struct Reading {
     pub any_game_number: bool,
 }
 
-/// The positions and labels of the first lines that have both.
+/// Returns the positions and labels of the first lines that have both.
 fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (Setup, Label)> + 'a {
     let header_line = format.columns.as_ref().map(|columns| columns.header_line);
     let lines = significant_lines(head, 1).take(DETECTION_LINES);
@@ -70,17 +70,17 @@ fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (
     })
 }
 
-/// Centipawns above which the middle of all scores lies in any usual file, and below which it lies in pawns.
+/// Centipawns; the median of all scores lies above this in any usual file, and below it if they are pawns.
 const MIDDLE_SCORE: f32 = 20.0;
 
-/// Lines that are looked at for the unit of scores.
+/// Number of lines that are looked at for the unit of scores.
 const UNIT_LINES: usize = 1000;
 
-/// Middle score per pawn of imbalance below which scores are pawns.
+/// Median score per pawn of imbalance below which scores are pawns.
 const PER_PAWN: f32 = 10.0;
 
-/// Whether scores that may be centipawns or pawns are pawns: most have decimals, and they are small, if possible
-/// beside material.
+/// Returns true if scores that may be centipawns or pawns are pawns: most have decimals, and they are small,
+/// if possible compared with material.
 pub(super) fn are_pawns(head: &[u8], format: &TextFormat) -> bool {
     let open = match &format.columns {
         Some(columns) => !columns.centipawns,
@@ -150,7 +150,7 @@ pub(super) struct Judged {
     pub warning: Option<String>,
 }
 
-/// The counts with Black to move in words.
+/// Describes the counts with Black to move.
 fn counted(counts: &Agreement, what: &str) -> String {
     let percent = |agree: u64| 100.0 * agree as f64 / counts.black_to_move.max(1) as f64;
     format!(
@@ -162,7 +162,7 @@ fn counted(counts: &Agreement, what: &str) -> String {
     )
 }
 
-/// Why a default is taken.
+/// Explains why a default is taken.
 fn untold(counts: &Agreement, default: &str, what: &str) -> String {
     if counts.verdict() == Verdict::Reversed {
         format!("{default}, {what} contradict material for both sides to move")
@@ -220,7 +220,7 @@ pub(super) fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointO
     Judged { view, evidence, warning }
 }
 
-/// Decides on the point of view of scores: engines print the side to move's beside White's results.
+/// Decides on the point of view of scores: engines print the side to move's next to White's results.
 pub(super) fn judge_scores(
     reading: &Reading,
     syntax: LabelSyntax,

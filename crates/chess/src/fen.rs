@@ -1,9 +1,9 @@
 //! Reading positions written as FEN or EPD, fast.
 //!
-//! Owns the parser of the four to six fields and the rules for what counts as a legal position.
-//! Knows nothing of labels or files. Labeled data comes by the hundred million lines, so the
-//! board is parsed straight into bitboards (about three times as fast as piece by piece); tests
-//! hold it against shakmaty's own parser, and shakmaty decides on legality.
+//! Owns the parser of the four to six fields and the rules for legal positions. Knows nothing of labels or
+//! files. Labeled data comes by the hundred million lines, so the board is parsed straight into bitboards
+//! (about three times as fast as piece by piece). Tests compare it with shakmaty's own parser, and shakmaty
+//! decides on legality.
 
 use std::num::NonZeroU32;
 
@@ -12,16 +12,16 @@ use shakmaty::{
     PositionErrorKinds, Setup, Square,
 };
 
-/// Why a text is not a usable position.
+/// Reason why a text is not a usable position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenError {
     /// The piece placement does not fill a board.
     Board,
     /// The side to move is neither `w` nor `b`.
     Turn,
-    /// Castling rights that cannot be read.
+    /// Castling rights that cannot be parsed.
     Castling,
-    /// An en passant square that cannot be read.
+    /// An en passant square that cannot be parsed.
     EnPassant,
     /// A king is missing or there are several of a color.
     Kings,
@@ -29,12 +29,12 @@ pub enum FenError {
     Pawns,
     /// The side that is not to move is in check.
     OppositeCheck,
-    /// The counter of an operation that cannot be read.
+    /// A counter in an operation that cannot be parsed.
     Counters,
 }
 
 impl FenError {
-    /// A short description, the thing first.
+    /// Returns a short description, the part at fault first.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Board => "not a position: the piece placement cannot be read",
@@ -49,7 +49,7 @@ impl FenError {
     }
 }
 
-/// What a byte of a piece placement means.
+/// Meaning of a byte of a piece placement.
 #[derive(Clone, Copy)]
 struct Symbol {
     /// 0–11 a piece (role, +6 for Black), 12 none, 255 not part of a placement.
@@ -78,16 +78,16 @@ const SYMBOLS: [Symbol; 256] = {
     table
 };
 
-/// 64 pieces and 7 separators.
+/// Number of bytes of the longest placement: 64 pieces and 7 separators.
 const MAX_PLACEMENT: usize = 71;
 
-/// Parses a piece placement at the start of `text`; returns the board and the bytes it took.
+/// Parses a piece placement at the start of `text`. Returns the board and the number of bytes it took.
 ///
 /// # Errors
 /// [`FenError::Board`] unless eight ranks of eight squares follow.
 pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
-    // One bitboard a piece, Black's six after White's, and one for what is no piece. What a byte
-    // is cannot be predicted, so nothing branches on it: errors are collected on the way.
+    // One bitboard per piece, Black's six after White's, and one for anything else. The kind of a byte cannot
+    // be predicted, so nothing branches on it: errors are collected on the way.
     let mut pieces = [0u64; 13];
     let mut square = 0u32;
     let mut rank_end = 8u32;
@@ -123,14 +123,14 @@ pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
     Ok((board, used))
 }
 
-/// Parses a FEN (six fields) or the position of an EPD (four) at the start of `text`; returns it
-/// with the number of bytes it took.
+/// Parses a FEN (six fields) or the position of an EPD (four) at the start of `text`. Returns it with the
+/// number of bytes it took.
 ///
-/// Fields may be parted by several blanks. The move counters are taken only when both are there,
-/// so that a label that begins with a digit is left for the caller.
+/// Fields may be separated by several blanks. The move counters are taken only if both are there, so that a
+/// label that begins with a digit is left for the caller.
 ///
 /// # Errors
-/// The field that cannot be read. [`legal_position`] checks legality.
+/// The field that cannot be parsed. [`legal_position`] checks legality.
 pub fn parse_fen(text: &[u8]) -> Result<(Setup, usize), FenError> {
     let (board, used) = parse_board(text)?;
     let mut at = used;
@@ -186,7 +186,7 @@ fn skip_blanks(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The next field: letters, digits or `-`; anything else ends it.
+/// Returns the next field: letters, digits or `-`; anything else ends it.
 fn field(text: &[u8], at: usize) -> (&[u8], usize) {
     let start = skip_blanks(text, at);
     let length =
@@ -194,7 +194,7 @@ fn field(text: &[u8], at: usize) -> (&[u8], usize) {
     (&text[start..start + length], start + length)
 }
 
-/// A whole number that is a field of its own: followed by a blank, a separator or the end.
+/// Parses a whole number that is a field of its own: followed by a blank, a separator or the end.
 fn counter(text: &[u8], at: usize) -> Option<(u32, usize)> {
     let start = skip_blanks(text, at);
     if start == at {
@@ -213,7 +213,7 @@ fn counter(text: &[u8], at: usize) -> Option<(u32, usize)> {
     (end > start && ended).then_some((value, end))
 }
 
-/// Castling rights as rook squares: `KQkq` (the outermost rook, as X-FEN says) or rook files.
+/// Parses castling rights as rook squares: `KQkq` (the outermost rook, as in X-FEN) or rook files.
 fn parse_castling(letters: &[u8], board: &Board) -> Result<Bitboard, FenError> {
     if letters.is_empty() {
         return Err(FenError::Castling);
@@ -237,15 +237,15 @@ fn parse_castling(letters: &[u8], board: &Board) -> Result<Bitboard, FenError> {
     Ok(rights)
 }
 
-/// Checks a position as shakmaty does, without its stricter complaints: too much material,
-/// impossible checks, stale en passant squares and castling rights without a rook (common in
-/// hand-made and odds positions; such rights are dropped) do not harm an evaluation.
+/// Checks a position as shakmaty does, without its stricter rules. Too much material, impossible checks,
+/// stale en passant squares and castling rights without a rook (common in hand-made and odds positions; such
+/// rights are dropped) do not harm an evaluation.
 ///
 /// # Errors
 /// [`FenError::Kings`], [`FenError::Pawns`] or [`FenError::OppositeCheck`].
 pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenError> {
     match Chess::from_setup(setup, mode) {
-        // A position is some 200 bytes; handing it through the chain below would copy each time.
+        // A position is some 200 bytes; passing it through the chain below would copy it each time.
         Ok(position) => Ok(position),
         Err(error) => tolerate(error),
     }
@@ -274,14 +274,16 @@ fn tolerate(error: PositionError<Chess>) -> Result<Chess, FenError> {
         })
 }
 
-/// Whether the side to move, known not to be in check, has no legal move.
+/// Returns true if the side to move, known not to be in check, has no legal move.
 ///
-/// Nearly every position has a piece that stands on no line with its own king and can move; only the others pay for move generation.
+/// Nearly every position has a piece that is not on a line with its own king and can move. Only the others
+/// pay for move generation.
 pub fn is_stalemate(position: &Chess) -> bool {
     !has_free_move(position.board(), position.turn()) && position.legal_moves().is_empty()
 }
 
-/// Whether a piece of the side to move, known not to be in check, that stands on no line with its king can move.
+/// Returns true if a piece of the side to move, known not to be in check, that is not on a line with its king
+/// can move.
 pub(crate) fn has_free_move(board: &Board, turn: Color) -> bool {
     let own = board.by_color(turn);
     let Some(king) = board.king_of(turn) else { return false };

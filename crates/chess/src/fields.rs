@@ -1,13 +1,13 @@
-//! Fields behind a position, of which one is the result and perhaps another one the score.
+//! Fields after a position, of which one is the result and perhaps another one the score.
 //!
-//! Owns how a line is cut into fields and which of them are what: results come first, since they have few values; a
-//! line alone often cannot tell, the first lines of a file can.
+//! Owns the splitting of a line into fields and their assignment. Results come first, since they have few
+//! values. One line is often ambiguous; the first lines of a file together are not.
 
 use super::labels::{Label, LabelError, Parsed, Remainder, parse_cp, parse_outcome};
 use super::outcome::Outcome;
 use super::scale::ResultScale;
 
-/// Where result and score stand among the fields behind a position, from 0.
+/// Positions of result and score among the fields after a position, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The result, if positions have any.
@@ -16,8 +16,8 @@ pub struct Places {
     pub score: Option<usize>,
 }
 
-/// What follows a position, cut at whatever separates fields. Between two bars, semicolons, commas or colons there is a
-/// field even where there is nothing; blanks, brackets and quotes enclose none.
+/// Splits the text after a position at separators. Two bars, semicolons, commas or colons enclose a field
+/// even if it is empty; blanks, brackets and quotes do not.
 fn fields(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut empty = 0;
     std::iter::from_fn(move || {
@@ -49,7 +49,7 @@ fn is_separator(byte: u8) -> bool {
         || matches!(byte, b'|' | b';' | b',' | b':' | b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'"' | b'\'')
 }
 
-/// Parses what follows a position as fields.
+/// Parses the text after a position as fields.
 pub(super) fn parse_fields(places: Places, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let mut outcome = if places.result.is_none() { Ok(Outcome::Missing) } else { Err(LabelError::Missing) };
     let (mut score_cp, mut unread) = (f32::NAN, Remainder::Nothing);
@@ -70,27 +70,27 @@ pub(super) fn parse_fields(places: Places, rest: &[u8], scale: ResultScale) -> P
     outcome.map(|outcome| Label { score_cp, unread, ..Label::of(outcome) })
 }
 
-/// The values of one field over the first lines of a file.
+/// Statistics of one field over the first lines of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Column {
     values: u32,
-    /// Exactly a loss, a draw or a win, or words for them.
+    /// Values that are exactly a loss, a draw or a win, or words for them.
     results: u32,
-    /// On the scale of results.
+    /// Values on the scale of results.
     on_scale: u32,
-    /// On it, or numbers that other usual scales have.
+    /// Values on that scale, and numbers that other usual scales have.
     on_some_scale: u32,
-    /// Written as hardly any score is: `1-0`, `1/2`, `0.5`, words.
+    /// Values written as hardly any score is: `1-0`, `1/2`, `0.5`, words.
     telling: u32,
     scores: u32,
     /// Scores with a sign, and mates.
     signed: u32,
-    /// Scores that are no numbers from 0 to 1, or have no decimals.
+    /// Scores outside 0 to 1, or without decimals.
     beyond: u32,
 }
 
 impl Column {
-    /// Looks at a value; `scale` is that of results if it was asked for.
+    /// Adds a value; `scale` is the requested one of results, if any.
     pub fn add(&mut self, text: &[u8], scale: Option<ResultScale>) {
         if text.is_empty() {
             return;
@@ -117,52 +117,52 @@ impl Column {
         }
     }
 
-    /// How much its values look like results: 3 if they are nothing else, 0 if they cannot be.
+    /// Rates how much its values look like results: 3 if all are exact results, 0 if they cannot be results.
     fn rank(&self) -> u32 {
         let kinds = [self.results, self.on_scale, self.on_some_scale];
         (1..=3).rev().zip(kinds).find(|(_, count)| self.are_most(*count)).map_or(0, |(rank, _)| rank)
     }
 
-    /// Whether it has values, and they are no results.
+    /// Returns true if it has values, and they are not results.
     pub fn has_no_results(&self) -> bool {
         self.values > 0 && self.rank() == 0
     }
 
-    /// Whether its values may be scores. Numbers from 0 to 1 are probabilities rather than pawns.
+    /// Returns true if its values may be scores. Numbers from 0 to 1 are probabilities rather than pawns.
     fn is_score(&self) -> bool {
         self.are_most(self.scores) && self.beyond > 0
     }
 
-    /// All but one in a hundred.
+    /// Returns true if `count` is all values but one in a hundred.
     fn are_most(&self, count: u32) -> bool {
         self.values > 0 && 100 * (self.values - count) <= self.values
     }
 }
 
-/// What the fields behind the first positions of a file are.
+/// Survey of the fields after the first positions of a file.
 #[derive(Default)]
 pub(super) struct Survey {
-    /// Lines with anything behind the position but operations.
+    /// Lines with anything but operations after the position.
     lines: u32,
     columns: Vec<Column>,
     /// Values of the operation `ce`.
     pub ce: Column,
 }
 
-/// Fields beyond these are not looked at.
+/// Number of fields that are looked at.
 const MAX_FIELDS: usize = 16;
 
-/// What a survey has found.
+/// Result of a survey.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Which field is what.
+    /// Assignment of the fields.
     Places(Places),
     /// Several fields may be the result, or, where scores are needed, the score.
     Ambiguous(String),
 }
 
 impl Survey {
-    /// Looks at what follows a position.
+    /// Adds the text after a position.
     pub fn add(&mut self, rest: &[u8], scale: Option<ResultScale>) {
         if rest.trim_ascii().first().is_none_or(u8::is_ascii_alphabetic) {
             return;
@@ -176,23 +176,23 @@ impl Survey {
         }
     }
 
-    /// How many fields there are at most.
+    /// Returns the largest number of fields.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
 
-    /// Lines that were looked at.
+    /// Returns the number of lines that were looked at.
     pub fn lines(&self) -> u32 {
         self.lines
     }
 
-    /// Whether the numbers of a field have signs, as results have not.
+    /// Returns true if the numbers of a field have signs, which results do not have.
     pub fn is_signed(&self, field: usize) -> bool {
         self.columns.get(field).is_some_and(|column| column.signed > 0)
     }
 
-    /// Which field is the result, and which the score; of several, the `documented` ones. Where `wants_scores`, no
-    /// result is needed.
+    /// Returns the field of the result and that of the score; of several, the `documented` ones. If
+    /// `wants_scores`, no result is needed.
     pub fn places(&self, wants_scores: bool, documented: Places) -> Found {
         let columns = || self.columns.iter().enumerate();
         let frequent = |column: &Column, part: u32| part * column.values >= self.lines;

@@ -1,4 +1,4 @@
-//! Header lines of columns: which title stands for what.
+//! Header lines of columns and the meaning of their titles.
 
 use super::labels::Remainder;
 use super::text::{Columns, DELIMITERS, Places, split_columns};
@@ -25,16 +25,16 @@ const PERCENT: &[&str] = &[
     "percent",
 ];
 
-/// Titles of columns of scores; the first of them say centipawns.
+/// Titles of columns of scores; the first of them mean centipawns.
 const SCORES: &[&str] = &["cp", "score_cp", "centipawns", "score", "eval", "evaluation"];
 
-/// How many of them do.
+/// Number of titles that mean centipawns.
 const CENTIPAWNS: usize = 3;
 
 /// Titles of columns of game numbers.
 const GAMES: &[&str] = &["game", "game_id", "game_number"];
 
-/// The titles of a header line, in lower case.
+/// Returns the titles of a header line, in lower case.
 fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
     // "Win %" is "win%", "Result percent" is "result_percent".
     let title = |title: &Vec<u8>| {
@@ -44,7 +44,7 @@ fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
     split_columns(line, delimiter).iter().map(title).collect()
 }
 
-/// Reads a header line: a column for the position, one for the result, perhaps one for a score. Where
+/// Reads a header line: a column for the position, one for the result, perhaps one for a score. If
 /// `wants_scores`, one for a score is enough.
 pub(super) fn find_columns(line: &[u8], header_line: u64, wants_scores: bool) -> Option<Columns> {
     DELIMITERS.into_iter().find_map(|delimiter| {
@@ -78,7 +78,8 @@ pub(super) fn find_columns(line: &[u8], header_line: u64, wants_scores: bool) ->
     })
 }
 
-/// What a header line lacks that names some columns, but not all that are needed, and whether it names scores.
+/// Returns the column that a header line lacks if it names some columns, but not all that are needed, and
+/// true if it names scores.
 pub(super) fn lacking_column(line: &[u8]) -> Option<(String, bool)> {
     DELIMITERS.into_iter().find_map(|delimiter| {
         let titles = titles(line, delimiter);

@@ -1,7 +1,7 @@
-//! Results beside positions, in the ways that authors of tuners write them.
+//! Syntaxes of results next to positions, as authors of tuners write them.
 //!
-//! Owns one parser a syntax, each strict, so that a file's syntax can be told from its first
-//! lines. Which syntax a file has is decided in `detection`; lines are walked in `text`.
+//! Owns one parser per syntax, each strict, so that a file's syntax can be detected from its first lines. The
+//! syntax of a file is decided in `detection`; lines are walked in `text`.
 
 use std::str::FromStr;
 
@@ -9,9 +9,9 @@ use super::epd::{is_no_score, operations};
 use super::number::parse_number;
 pub use super::outcome::{Outcome, Word};
 use super::scale::ResultScale;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// A way of writing the result after a position.
+/// Syntax of the result after a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelSyntax {
     /// `c9 "1-0";`, `c9 1-0`, `c2 "0.5";`: an EPD comment operation.
@@ -32,19 +32,19 @@ pub enum LabelSyntax {
     Pipe,
     /// `: 1 : 35 : 30 : 17 : 3`: result, search score, quiescence score, game, move.
     Texelutil,
-    /// `1-0`, `0.5`: nothing but the result.
+    /// `1-0`, `0.5`: only the result.
     Bare,
-    /// `17 1 FEN 35`: game and result before the position, and perhaps centipawns behind it, as this program writes
-    /// positions for engines to trace.
+    /// `17 1 FEN 35`: game and result before the position, and perhaps centipawns after it, as this program
+    /// writes positions for engines to trace.
     Games,
-    /// `; 35 ; 0.5`, `[0.5] 35` and the like: fields, of which one is the result or there is none, and one the score.
+    /// `; 35 ; 0.5`, `[0.5] 35` and the like: fields, of which at most one is the result, and one the score.
     Fields,
     /// Columns with a header line.
     Csv,
 }
 
 impl LabelSyntax {
-    /// All syntaxes; where lines fit several, the earlier one is taken.
+    /// All syntaxes; if lines fit several, the earlier one is taken.
     pub const ALL: [Self; 13] = [
         Self::Opcode,
         Self::OpcodeScore,
@@ -61,7 +61,7 @@ impl LabelSyntax {
         Self::Csv,
     ];
 
-    /// The name by which command lines and datasets call it.
+    /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
         match self {
             Self::Opcode => "c9",
@@ -80,7 +80,7 @@ impl LabelSyntax {
         }
     }
 
-    /// Where in a line the position begins.
+    /// Returns the offset of the position in a line.
     pub fn position_start(self, line: &[u8]) -> usize {
         let Self::Games = self else { return 0 };
         let mut at = 0;
@@ -91,7 +91,7 @@ impl LabelSyntax {
         at
     }
 
-    /// An example of what is beside the position.
+    /// Returns an example of the text next to the position.
     pub fn example(self) -> &'static str {
         match self {
             Self::Opcode => "c9 \"1-0\";",
@@ -122,42 +122,42 @@ impl FromStr for LabelSyntax {
     }
 }
 
-/// What follows one position.
+/// Parsed text after a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
     /// The result.
     pub outcome: Outcome,
-    /// Centipawns in the file's point of view, NaN where there are none.
+    /// Centipawns in the file's point of view, NaN without a score.
     pub score_cp: f32,
-    /// Game number, where the syntax has one.
+    /// Game number, if the syntax has one.
     pub game: Option<u64>,
-    /// What else the line has.
+    /// Unread rest of the line.
     pub unread: Remainder,
-    /// Whether the operations `hmvc` or `fmvn` are among it.
+    /// True if the operations `hmvc` or `fmvn` are part of it.
     pub has_counters: bool,
 }
 
 impl Label {
-    /// A result and nothing else.
+    /// Returns a label with a result and nothing else.
     pub(super) fn of(outcome: Outcome) -> Self {
         Self { outcome, score_cp: f32::NAN, game: None, unread: Remainder::Nothing, has_counters: false }
     }
 }
 
-/// What a line has beside its position and label that is not read; the higher one counts.
+/// Parts of a line besides position and label that are not read; the higher one counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Remainder {
     /// Nothing.
     #[default]
     Nothing,
-    /// What is no score.
+    /// Text that is not a score.
     Text,
-    /// What looks like a score.
+    /// Text that looks like a score.
     Score,
 }
 
 impl Remainder {
-    /// What a text is that was not understood.
+    /// Classifies a text that was not understood.
     pub(super) fn of(text: &[u8]) -> Self {
         if text.is_empty() {
             return Self::Nothing;
@@ -174,20 +174,20 @@ fn separates(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'|' | b';' | b':' | b'[' | b']' | b'(' | b')' | b'"')
 }
 
-/// Whether a word is a number or a mate, perhaps with a depth behind it (`+0.35/12`, `23,14`).
+/// Returns true if a word is a number or a mate, perhaps followed by a depth (`+0.35/12`, `23,14`).
 fn looks_like_score(word: &[u8]) -> bool {
     let end = word.iter().position(|byte| matches!(byte, b'/' | b',')).unwrap_or(word.len());
     !word.iter().any(|byte| matches!(byte, b'e' | b'E')) && parse_cp(&word[..end]).is_some()
 }
 
-/// Why there is no usable label.
+/// Reason why there is no usable label.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabelError {
     /// Nothing of the syntax's shape follows the position.
     Missing,
     /// This number, which is not on the scale of results.
     OutOfRange(f32),
-    /// A word for a result that the scale gives no meaning: authors do not agree on them.
+    /// A word for a result that has no meaning on the scale: authors do not agree on such words.
     Word(Word),
     /// `*`: the game had no result.
     Unknown,
@@ -195,12 +195,12 @@ pub enum LabelError {
     Weight,
 }
 
-/// Bound of scores: mates and anything beyond are set to it.
+/// Bound of scores: mates and anything beyond are clamped to it.
 pub const MAX_SCORE_CP: f32 = 30_000.0;
 
 pub(super) type Parsed<T> = std::result::Result<T, LabelError>;
 
-/// Parses what precedes a position, in the one syntax in which something does, and what follows it.
+/// Parses the text before a position, which only one syntax has, and the text after it.
 ///
 /// # Errors
 /// See [`LabelError`].
@@ -269,7 +269,8 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Result and score from EPD operations. Of several comments that can be read as a result, `c9` counts, else the first.
+/// Returns the result and score from EPD operations. Of several comments that can be read as a result, `c9`
+/// counts, else the first.
 fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let mut label = Label::of(Outcome::Missing);
     let mut error = if syntax == LabelSyntax::CeScore { None } else { Some(LabelError::Missing) };
@@ -316,19 +317,19 @@ fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Par
     error.map_or(Ok(label), Err)
 }
 
-/// The result, and perhaps the score, that an operation holds.
+/// Parses the result, and perhaps the score, of an operation.
 fn parse_operand(syntax: LabelSyntax, value: &[u8], scale: ResultScale) -> Parsed<(Outcome, f32)> {
     if syntax != LabelSyntax::OpcodeScore {
         return Ok((parse_outcome(value, scale)?, f32::NAN));
     }
     let text = unquoted(value);
-    // Positions without a score are among those that have one.
+    // A file of scored positions may hold some without a score.
     let Some(at) = memchr::memchr(b'|', text) else { return Ok((parse_outcome(text, scale)?, f32::NAN)) };
     let outcome = parse_outcome(&text[at + 1..], scale)?;
     Ok((outcome, pawns_to_cp(parse_number(&text[..at]).ok_or(LabelError::Missing)?)))
 }
 
-/// Pawns have few decimals; what single precision adds to them is not written there.
+/// Converts pawns to centipawns, without the digits that single precision adds to their few decimals.
 pub(super) fn pawns_to_cp(pawns: f32) -> f32 {
     clamp_cp(((1e4 * f64::from(pawns)).round() / 100.0) as f32)
 }
@@ -340,8 +341,8 @@ fn bracketed(text: &[u8], scale: ResultScale) -> Parsed<Label> {
     Ok(Label { unread: Remainder::of(&inner[end + 1..]), ..Label::of(outcome) })
 }
 
-/// A game result, or a number or word on the scale, with or without quotes. Where losses are the higher
-/// numbers, game results are turned, too.
+/// Parses a game result, or a number or word on the scale, with or without quotes. If a loss is the higher
+/// number, game results are reversed, too.
 ///
 /// # Errors
 /// See [`LabelError`].
@@ -378,12 +379,12 @@ fn unquoted(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Centipawns; `#3`, `M5`, `-#2`, `+M7` are mates and become ±[`MAX_SCORE_CP`].
+/// Parses centipawns; `#3`, `M5`, `-#2`, `+M7` are mates and become ±[`MAX_SCORE_CP`].
 pub fn parse_cp(text: &[u8]) -> Option<f32> {
     parse_mate(text).or_else(|| parse_number(text).map(clamp_cp))
 }
 
-/// Pawns in decimal notation, or a mate, as centipawns.
+/// Parses pawns in decimal notation, or a mate, as centipawns.
 pub fn parse_pawns(text: &[u8]) -> Option<f32> {
     parse_mate(text).or_else(|| parse_number(text).map(|pawns| clamp_cp((100.0 * pawns).round())))
 }

@@ -1,10 +1,9 @@
-//! Chess input: the game phase, the readers of games and labeled positions, and the rules by which
-//! positions are kept.
+//! Chess input: the game phase, the readers of games and labeled positions, and the rules that select
+//! positions.
 //!
-//! Readers work on chunks of decompressed text and know neither files nor threads nor features:
-//! [`detection`] finds out what a text holds, [`pgn`] and [`text`] turn chunks into samples,
-//! [`selection`] names what is left out and why. [`quiescence`] searches captures under any
-//! [`evaluation`].
+//! Readers work on chunks of decompressed text and know neither files nor threads nor features. [`detection`]
+//! detects the contents of a text, [`pgn`] and [`text`] turn chunks into samples, [`selection`] decides which
+//! positions are left out and why. [`quiescence`] searches captures under any [`evaluation`].
 
 mod agreement;
 mod bare;
@@ -15,6 +14,7 @@ pub mod evaluation;
 mod evidence;
 pub mod fen;
 mod fields;
+pub mod formats;
 mod header;
 pub mod labels;
 mod number;

@@ -1,6 +1,6 @@
 //! Decimal numbers in text.
 
-/// A finite decimal number.
+/// Parses a finite decimal number.
 pub fn parse_number(text: &[u8]) -> Option<f32> {
     let text = text.trim_ascii();
     // Words such as `inf` and `nan` are numbers to the standard library.

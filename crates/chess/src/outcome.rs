@@ -1,14 +1,13 @@
-//! What stands for a result in labeled text.
+//! Results in labeled text.
 
-/// A result as written: game results are always White's view, numbers have the file's point of
-/// view.
+/// A result as written: game results are always White's view, numbers have the file's point of view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
-    /// `1-0` and its like; the value is White's.
+    /// `1-0` and the like; the value is White's.
     Game(f32),
-    /// A number, as the expected score from 0 to 1 that it means.
+    /// A number, as the expected score from 0 to 1.
     Number(f32),
-    /// None: positions are labeled with scores alone.
+    /// No result: positions are labeled with scores alone.
     Missing,
 }
 
@@ -47,7 +46,7 @@ impl Word {
         ("lost", Self::Loss),
     ];
 
-    /// The word that a text is, in whatever case.
+    /// Parses a word, ignoring case.
     pub(super) fn of(text: &[u8]) -> Option<Self> {
         let found = Self::ALL.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
         found.map(|(_, word)| *word)

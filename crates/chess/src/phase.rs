@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, ByRole, Role};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Phase units a piece and their maximum, which stands for φ = 1 (all pieces on the board).
+/// Phase units per piece and their maximum, which corresponds to φ = 1 (all pieces on the board).
 ///
-/// The phase is a convention of the engine whose parameters are tuned. The usual count has 24
-/// units (knight, bishop 1; rook 2; queen 4); MadChess counts 128 (5, 5, 11, 22).
+/// The phase is a convention of the engine whose parameters are tuned. The usual count has 24 units (knight,
+/// bishop 1; rook 2; queen 4); MadChess counts 128 (5, 5, 11, 22).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseSettings {
-    /// Units of one pawn (0 in every engine known to us).
+    /// Units of one pawn (0 in every known engine).
     #[serde(default)]
     pub pawn: u16,
     /// Units of one knight.
@@ -22,7 +22,7 @@ pub struct PhaseSettings {
     pub rook: u16,
     /// Units of one queen.
     pub queen: u16,
-    /// Units that stand for φ = 1; more are clamped to it.
+    /// Units that correspond to φ = 1; more are clamped to it.
     pub max: u16,
 }
 
@@ -33,7 +33,7 @@ impl Default for PhaseSettings {
 }
 
 impl std::fmt::Display for PhaseSettings {
-    /// As [`PhaseSettings::parse`] reads it.
+    /// Formats as [`PhaseSettings::parse`] parses it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{},{},{},{}/{}", self.knight, self.bishop, self.rook, self.queen, self.max)
     }
@@ -89,7 +89,7 @@ impl PhaseSettings {
         Ok(())
     }
 
-    /// Phase units of a board, clamped to the maximum.
+    /// Returns the phase units of a board, clamped to the maximum.
     #[inline]
     pub fn units(&self, board: &Board) -> u16 {
         let by_role = ByRole {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whose expected score a number is.
+/// Point of view of a number that is an expected score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PointOfView {
@@ -13,7 +13,7 @@ pub enum PointOfView {
 }
 
 impl PointOfView {
-    /// The name by which command lines and datasets call it.
+    /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
         match self {
             Self::White => "white",
@@ -23,11 +23,11 @@ impl PointOfView {
 }
 
 impl std::str::FromStr for PointOfView {
-    type Err = gputexel_files::Error;
+    type Err = gputexel_io::Error;
 
-    fn from_str(text: &str) -> gputexel_files::Result<Self> {
+    fn from_str(text: &str) -> gputexel_io::Result<Self> {
         [Self::White, Self::Stm].into_iter().find(|view| view.name() == text).ok_or_else(|| {
-            gputexel_files::Error::Usage(format!("point of view '{text}': expected white or stm"))
+            gputexel_io::Error::Usage(format!("point of view '{text}': expected white or stm"))
         })
     }
 }

@@ -1,13 +1,13 @@
-//! Why something was left out, and counts of it.
+//! Reasons why something was left out, and counts of them.
 //!
-//! Owns the names that reports and datasets use, and their order, which is the order in which the
-//! rules apply.
+//! Owns the names that reports and datasets use, and their order, which is the order in which the rules
+//! apply.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a reason takes out.
+/// Unit that a reason leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     /// One position.
@@ -22,7 +22,7 @@ pub enum Unit {
 
 macro_rules! reasons {
     ($($name:ident $unit:ident $label:literal;)*) => {
-        /// Why something was left out.
+        /// Reason why something was left out.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum Reason { $(#[doc = $label] $name,)* }
@@ -31,17 +31,17 @@ macro_rules! reasons {
             /// Every reason, in the order of reports.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The reason of a name.
+            /// Returns the reason with a name.
             pub fn of_label(label: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|reason| reason.label() == label)
             }
 
-            /// Its name in reports and datasets.
+            /// Returns its name in reports and datasets.
             pub fn label(self) -> &'static str {
                 match self { $(Self::$name => $label,)* }
             }
 
-            /// What it takes out.
+            /// Returns the unit that it leaves out.
             pub fn unit(self) -> Unit {
                 match self { $(Self::$name => Unit::$unit,)* }
             }
@@ -105,7 +105,7 @@ reasons! {
 }
 
 impl Reason {
-    /// Whether it is a rule of the user's choice about whole games, and no fault of the game.
+    /// Returns true if it is a rule of the user's choice about whole games, not a fault of the game.
     pub fn is_choice(self) -> bool {
         matches!(
             self,
@@ -113,7 +113,7 @@ impl Reason {
         )
     }
 
-    /// Whether it is a fault of a game that could have been used: something that cannot be read or
+    /// Returns true if it is a fault of a game that could have been used: something that cannot be parsed or
     /// played, or that contradicts itself.
     pub fn is_fault(self) -> bool {
         matches!(
@@ -129,8 +129,8 @@ impl Reason {
         )
     }
 
-    /// Its place in the funnel: whole games and lines first, then ends of games, then positions by the
-    /// order of the rules.
+    /// Returns its place in the funnel: whole games and lines first, then ends of games, then positions by
+    /// the order of the rules.
     pub fn rank(self) -> (u8, u8) {
         let unit = match self.unit() {
             Unit::Game | Unit::Line => 0,
@@ -140,7 +140,7 @@ impl Reason {
         (unit, self as u8)
     }
 
-    /// What it says of one game.
+    /// Returns its description for one game.
     pub fn about_one(self) -> &'static str {
         match self {
             Self::NoResult => "no result",
@@ -160,7 +160,7 @@ impl Reason {
     }
 }
 
-/// Counts by reason. Serialized, only those that are not 0.
+/// Counts by reason. Only nonzero counts are serialized.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "BTreeMap<Reason, u64>", from = "BTreeMap<Reason, u64>")]
 pub struct LeftOut([u64; Reason::ALL.len()]);
@@ -203,41 +203,41 @@ impl LeftOut {
         }
     }
 
-    /// How often a reason applied.
+    /// Returns the number of times a reason applied.
     pub fn count(&self, reason: Reason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Sum over the reasons that take out one kind of thing.
+    /// Returns the sum over the reasons that leave out one unit.
     pub fn sum(&self, unit: Unit) -> u64 {
         self.iter().filter(|(reason, _)| reason.unit() == unit).map(|(_, count)| count).sum()
     }
 
-    /// Reasons that applied at least once, in the order of reports.
+    /// Returns the reasons that applied at least once, in the order of reports.
     pub fn iter(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.iter().map(|&reason| (reason, self.count(reason))).filter(|(_, count)| *count > 0)
     }
 
-    /// Counts by label, as a dataset records them.
+    /// Returns the counts by label, as a dataset records them.
     pub fn by_label(&self) -> BTreeMap<String, u64> {
         self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
     }
 
-    /// Games with a fault. A null move alone is not one, since many games end with one; what comes
-    /// after it is lost all the same.
+    /// Returns the number of games with a fault. A null move alone is not one, since many games end with one;
+    /// the moves after it are still lost.
     pub fn faulty_games(&self) -> u64 {
         let faults = self.iter().filter(|(reason, _)| reason.is_fault() && *reason != Reason::NullMove);
         faults.map(|(_, count)| count).sum()
     }
 
-    /// Games that are of no use whatever their moves: without a result or moves, of other variants,
-    /// or left out by choice.
+    /// Returns the number of games that are useless whatever their moves: without a result or moves, of other
+    /// variants, or left out by choice.
     pub fn useless_games(&self) -> u64 {
         let useless = |reason: Reason| reason.unit() == Unit::Game && !reason.is_fault();
         self.iter().filter(|(reason, _)| useless(*reason)).map(|(_, count)| count).sum()
     }
 
-    /// Lines that count as broken: all that are left out but those whose result is unknown.
+    /// Returns the number of broken lines: all that are left out except those whose result is unknown.
     pub fn bad_lines(&self) -> u64 {
         self.sum(Unit::Line) - self.count(Reason::UnknownResult)
     }

@@ -1,5 +1,5 @@
-//! What the readers hand on: positions with their labels, batch by batch, and how well the
-//! labels go with the material on the board.
+//! Output of the readers: positions with their labels, batch by batch, and the agreement of labels with the
+//! material on the board.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Chess, Color, EnPassantMode, Move, Position, Square};
@@ -11,16 +11,16 @@ use super::comments::CommentTally;
 use super::reason::{LeftOut, Reason};
 use super::scale::ResultTally;
 
-/// One labeled position that the rules of selection let through.
+/// Labeled position that passed the rules of selection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The pieces, of the resolved position where positions are resolved.
+    /// The pieces, after resolving if positions are resolved.
     pub board: Board,
     /// Side to move, likewise.
     pub turn: Color,
     /// Hash of board, side to move, castling rights and en passant square.
     pub key: u64,
-    /// The same of the position that the features are taken from: another one where positions are
+    /// The same hash for the position that the features are taken from: another one if positions are
     /// resolved.
     pub leaf_key: u64,
     /// Result, White's view, 0 to 1.
@@ -29,39 +29,38 @@ pub struct Sample {
     pub score_cp: f32,
     /// Number of the move, as in a FEN: 1 until Black's first move is played.
     pub move_number: u32,
-    /// For games: the number of the game within its batch. For text: the game column, where there
-    /// is one.
+    /// For games: the number of the game within its batch. For text: the game column, if there is one.
     pub game: Option<u64>,
 }
 
-/// The whole position that a sample was made of: what a conversion needs besides.
+/// The whole position of a sample, which a conversion also needs.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The position.
     pub position: Chess,
-    /// The move played in it, where that is known.
+    /// Move played in it, if known.
     pub next: Option<Move>,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
 }
 
-/// Bytes of a binary input that cannot be read.
+/// Bytes of a binary input that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// Where they begin in the input.
+    /// Offset in the input.
     pub offset: u64,
-    /// How many there are; 0 where the input ends too early.
+    /// Number of bytes; 0 if the input ends too early.
     pub bytes: u64,
-    /// What is wrong.
+    /// Description of the fault.
     pub what: String,
 }
 
-/// What stands beside positions and is not read: on how many of them, and the first, with its line.
+/// Unread text next to positions: the number of occurrences, and the first, with its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
-    /// How many there are.
+    /// Number of occurrences.
     pub count: u64,
-    /// The line of the first, and its text.
+    /// Line number and text of the first one.
     pub first: Option<(u64, String)>,
 }
 
@@ -73,72 +72,72 @@ impl Unread {
     }
 }
 
-/// What one chunk of an input yielded. Serialized, it is without its positions.
+/// Output of one chunk of an input. Serialized without its positions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Batch {
     /// Kept positions in input order.
     #[serde(skip)]
     pub samples: Vec<Sample>,
-    /// The origins of the samples, if they were asked for.
+    /// Origins of the samples, if requested.
     #[serde(skip)]
     pub origins: Vec<Origin>,
     /// Games (PGN) or lines (text, without blank lines and comments) read.
     pub records: u64,
     /// Positions read, kept or not.
     pub positions_read: u64,
-    /// What was left out.
+    /// Counts of what was left out.
     pub left_out: LeftOut,
     /// The first few complaints: line and reason.
     pub complaints: Vec<(u64, String)>,
-    /// Games that were left out or cut short, as many as were asked for.
+    /// Games that were left out or cut short, as many as requested.
     pub skipped: Vec<SkippedGame>,
-    /// Plies of the games that can be used at least in part, and of those that are faulty.
+    /// Plies of the games that can be used at least in part, and of faulty games.
     pub plies: u64,
-    /// How many of them cannot be played.
+    /// Number of plies that cannot be played.
     pub plies_lost: u64,
-    /// How labels and material agree.
+    /// Agreement of labels with material.
     pub agreement: Agreement,
-    /// How scores of labeled text and material agree.
+    /// Agreement of the scores of labeled text with material.
     pub score_agreement: Agreement,
-    /// What the comments of games say about scores.
+    /// Statistics of the scores in the comments of games.
     pub comments: CommentTally,
     /// Results of labeled text as they are written.
     pub tally: ResultTally,
-    /// What looks like a score and was not understood.
+    /// Text that looks like a score and was not understood.
     #[serde(default)]
     pub unread_scores: Unread,
-    /// What labeled text has beside positions, results and scores.
+    /// Parts of labeled text other than positions, results and scores.
     #[serde(default)]
     pub unread_text: Unread,
-    /// Parts of a binary input that cannot be read.
+    /// Parts of a binary input that cannot be parsed.
     pub damage: Vec<Damage>,
 }
 
-/// A game that was left out, wholly or from some move on.
+/// Game that was left out, wholly or from some move on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedGame {
     /// Number of the game within its batch, from 0.
     pub game: u64,
     /// The line at fault, or the first line of the game.
     pub line: u64,
-    /// Why.
+    /// Reason.
     pub reason: Reason,
-    /// What to tell a reader.
+    /// Message for the user.
     pub what: String,
 }
 
 impl Batch {
-    /// Complaints kept for a batch and for a report.
+    /// Number of complaints kept for a batch and for a report.
     pub const COMPLAINTS: usize = 5;
 
-    /// Skipped games named for a batch and for a report, unless all are asked for.
+    /// Number of skipped games recorded for a batch and for a report, unless all are requested.
     pub const NAMED_GAMES: usize = 20;
 
-    /// Faulty games named for a batch in any case, and where too many are refused.
+    /// Number of faulty games recorded for a batch in any case, and when too many are rejected.
     pub const NAMED_FAULTS: usize = 3;
 
-    /// Whether its counts are such as a chunk of an input can have, so that those of many chunks can be added. What was
-    /// stored by somebody else may say anything.
+    /// Returns true if its counts are possible for a chunk of an input, so that those of many chunks can be
+    /// added. Batches stored by others may hold anything.
     pub fn is_plausible(&self) -> bool {
         const MOST: u64 = 1 << 40;
         let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } =
@@ -162,7 +161,7 @@ impl Batch {
         all.all(|count| count <= MOST)
     }
 
-    /// Adds a position that belongs to no game, and its origin if that was asked for.
+    /// Adds a position that belongs to no game, and its origin if requested.
     pub fn push_single(&mut self, sample: Sample, origin: Option<Origin>) {
         self.hold_against_material(&sample.board, sample.turn, sample.result, sample.score_cp);
         self.samples.push(sample);
@@ -186,7 +185,7 @@ impl Batch {
         });
     }
 
-    /// Holds result and score of a labeled position against the material on its board.
+    /// Compares result and score of a labeled position with the material on its board.
     fn hold_against_material(&mut self, board: &Board, turn: Color, result: f32, score_cp: f32) {
         let decisive = is_decisive(result);
         let scored = score_cp.abs() >= TELLING_SCORE_CP;
@@ -202,7 +201,7 @@ impl Batch {
         }
     }
 
-    /// Notes a complaint unless there are enough already.
+    /// Records a complaint unless there are enough already.
     pub fn complain(&mut self, line: u64, reason: impl FnOnce() -> String) {
         if self.complaints.len() < Self::COMPLAINTS {
             self.complaints.push((line, reason()));
@@ -210,20 +209,20 @@ impl Batch {
     }
 }
 
-/// Plies since the beginning of the game, by the number of the move: a FEN may give it any.
+/// Returns the plies since the beginning of the game, by the move number, which may be any in a FEN.
 pub fn game_ply(position: &Chess) -> u64 {
     2 * u64::from(position.fullmoves().get() - 1) + u64::from(position.turn().is_black())
 }
 
-/// Hash of everything that makes two positions the same: board, side to move, castling rights,
-/// and the en passant square where a capture on it is legal.
+/// Returns the hash of everything that makes two positions the same: board, side to move, castling rights,
+/// and the en passant square if a capture on it is legal.
 pub fn position_key(position: &Chess) -> u64 {
     let ep = position.ep_square(EnPassantMode::Legal);
     board_key(position.board(), position.turn(), position.castles().castling_rights().0, ep)
 }
 
-/// The hash of a position of which all is given: the rooks with castling rights, and the square of a legal en
-/// passant capture.
+/// Returns the hash of a position given by its parts: the rooks with castling rights, and the square of a
+/// legal en passant capture.
 pub(crate) fn board_key(board: &Board, turn: Color, castling: u64, ep: Option<Square>) -> u64 {
     let ep = ep.map_or(64, |square| u64::from(u32::from(square)));
     let words = [

@@ -1,10 +1,8 @@
-//! What numbers stand for a loss and a win, and signs that a file means other ones than it is read
-//! with.
+//! Scales of results, and signs that a file uses another scale than it is read with.
 //!
-//! Owns the scales of results and the tally that is kept over a whole file: a rare class of
-//! results, such as the losses of a strong engine written as −1, may first occur far beyond the
-//! lines that are looked at for detection, and would be dropped as a handful of broken lines while
-//! everything else is misread.
+//! Owns the scales of results and the tally that is kept over a whole file. A rare class of results, such as
+//! the losses of a strong engine written as −1, may first occur far beyond the lines that are used for
+//! detection. It would be dropped as a handful of broken lines while everything else is misread.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,21 +11,21 @@ use serde::{Deserialize, Serialize};
 
 use super::number::parse_number;
 use super::outcome::{Outcome, Word};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
-/// What words for results mean.
+/// Meaning of words for results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Words {
-    /// Nothing: a word is no result.
+    /// Words are not results.
     None,
-    /// Who won: `w`, `d` and `b`.
+    /// The winner: `w`, `d` and `b`.
     Winner,
-    /// How it ended for the point of view: `w`, `d` and `l`.
+    /// The outcome for the point of view: `w`, `d` and `l`.
     Ending,
 }
 
-/// What numbers stand for a loss and for a win, a draw being halfway; or what words mean, where there are no
-/// numbers.
+/// Numbers that stand for a loss and for a win, a draw being halfway; or the meaning of words, if there are
+/// no numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ResultScale {
     loss: f32,
@@ -45,18 +43,18 @@ impl ResultScale {
     /// From 0 to 100.
     pub const PERCENT: Self = Self { loss: 0.0, win: 100.0, words: Words::None };
 
-    /// `w`, `d` and `b`: who won.
+    /// `w`, `d` and `b`: the winner.
     pub const WINNER: Self = Self { loss: 0.0, win: 1.0, words: Words::Winner };
 
-    /// `w`, `d` and `l`: how it ended for the point of view.
+    /// `w`, `d` and `l`: the outcome for the point of view.
     pub const ENDING: Self = Self { loss: 0.0, win: 1.0, words: Words::Ending };
 
-    /// Whether results are words.
+    /// Returns true if results are words.
     pub fn is_words(self) -> bool {
         self.words != Words::None
     }
 
-    /// The result that a word means; `None` where that is not certain.
+    /// Returns the result that a word means; `None` if that is not certain.
     pub(super) fn word(self, word: Word) -> Option<Outcome> {
         match (self.words, word) {
             (Words::Winner, Word::W | Word::White) => Some(Outcome::Game(1.0)),
@@ -69,8 +67,8 @@ impl ResultScale {
         }
     }
 
-    /// The expected score, 0 to 1, that a number means; `None` where it is beyond loss and win, or results are
-    /// words.
+    /// Returns the expected score, 0 to 1, that a number means; `None` if it is beyond loss and win, or
+    /// results are words.
     pub fn value(self, number: f32) -> Option<f32> {
         if self.is_words() {
             return None;
@@ -85,12 +83,12 @@ impl ResultScale {
         (0.0..=1.0).contains(&value).then_some(value + 0.0)
     }
 
-    /// Whether a loss is the higher number, so that all results are the opponent's.
+    /// Returns true if a loss is the higher number, so that all results are the opponent's.
     pub fn is_reversed(self) -> bool {
         self.win < self.loss
     }
 
-    /// Its bounds, lower first.
+    /// Returns its bounds, lower first.
     fn bounds(self) -> (f32, f32) {
         if self.is_reversed() { (self.win, self.loss) } else { (self.loss, self.win) }
     }
@@ -129,7 +127,7 @@ impl FromStr for ResultScale {
     }
 }
 
-/// What is no result from 0 to 1 but may well be one on another scale.
+/// Value that is not a result from 0 to 1 but may be one on another scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     /// Exactly −1.
@@ -146,47 +144,47 @@ enum Sign {
     Word,
 }
 
-/// A file with fewer numbers between −1 and 0 is taken to have typos rather than another scale.
+/// Number of values between −1 and 0 below which they are taken for typos rather than another scale.
 const MIN_NEGATIVE: u64 = 10;
 
-/// Results without a draw below which nothing is made of that.
+/// Number of results without a draw below which that is not suspicious.
 const MIN_WITHOUT_DRAW: u64 = 1000;
 
-/// Decisive, imbalanced results of a class below which it is not held against the other class.
+/// Number of decisive, imbalanced results of a class below which it is not compared with the other class.
 const MIN_CLASS: u64 = 100;
 
 /// Results of a text as they are written, counted over all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultTally {
-    /// Lines by [`Sign`], and the first of each.
+    /// Number of lines by [`Sign`], and the first of each.
     signs: [(u64, u64); 6],
-    /// Numbers that no usual scale has: below -1, or above 100.
+    /// Numbers that are on no usual scale: below -1, or above 100.
     #[serde(default)]
     beyond: u64,
     /// Numbers that mean a loss or a win.
     extreme: u64,
-    /// Numbers between.
+    /// Numbers in between.
     between: u64,
     /// Numbers above a draw, and below.
     above: u64,
     below: u64,
     /// `1/2-1/2` and the like.
     game_draws: u64,
-    /// Results written as `1-0` and its like.
+    /// Results written as `1-0` and the like.
     games: u64,
-    /// Black's wins and White's, imbalanced ones: how many there are, and how many of them went to the
+    /// Wins of Black and of White in imbalanced positions: their number, and how many of them went to the
     /// side with more material.
     classes: [(u64, u64); 2],
 }
 
-/// Why a file seems to mean another scale of results than it is read on.
+/// Reason why a file seems to use another scale of results than it is read on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScaleMismatch {
-    /// The first line that says so, where one line does.
+    /// The first line that shows it, if a single line does.
     pub line: Option<u64>,
-    /// What is strange.
+    /// Description of the anomaly.
     pub reason: String,
-    /// Which settings read the file.
+    /// Settings that fit the file.
     pub advice: Advice,
 }
 
@@ -242,7 +240,7 @@ impl ResultTally {
         *agree += u64::from(agrees);
     }
 
-    /// Whatever was counted.
+    /// Returns all counts.
     pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
         let single =
             [self.beyond, self.extreme, self.between, self.above, self.below, self.game_draws, self.games];
@@ -271,7 +269,7 @@ impl ResultTally {
         self.games += later.games;
     }
 
-    /// The first −1 or 2 of a file without a number between 0 and 1, with its line.
+    /// Returns the first −1 or 2 of a file without a number between 0 and 1, with its line.
     pub fn mark(&self) -> Option<(f32, u64)> {
         let of =
             |sign: Sign, number: f32| Some((number, self.signs[sign as usize])).filter(|(_, (n, _))| *n > 0);
@@ -279,18 +277,18 @@ impl ResultTally {
         Some((mark.0, mark.1.1))
     }
 
-    /// Whether all results are written as `1-0` and its like.
+    /// Returns true if all results are written as `1-0` and the like.
     pub fn all_games(&self) -> bool {
         self.numbers() == 0
     }
 
-    /// Numbers that were read.
+    /// Returns the number of numbers that were read.
     fn numbers(&self) -> u64 {
         self.extreme + self.between
     }
 
-    /// Why words of a file contradict `scale`, whose results are words: letters of two scales are mixed, and some
-    /// would be misread.
+    /// Explains how words of a file contradict `scale`, whose results are words: letters of two scales are
+    /// mixed, and some would be misread.
     pub fn mixed_words(&self, scale: ResultScale) -> Option<ScaleMismatch> {
         let (count, line) = self.signs[Sign::Word as usize];
         let (letters, other) = match scale.words {
@@ -311,7 +309,7 @@ impl ResultTally {
         })
     }
 
-    /// Why the file seems to mean another scale than 0 to 1, and how to read it.
+    /// Explains why the file seems to use another scale than 0 to 1, and how to read it.
     pub fn scale_mismatch(&self) -> Option<ScaleMismatch> {
         let of = |sign: Sign| self.signs[sign as usize];
         let say = |(count, line): (u64, u64), what: &str, advice: Advice| {
@@ -405,14 +403,15 @@ impl ResultTally {
         }
     }
 
-    /// Numbers 0 and 1 alone, of which one goes with material and the other does not, as draws do.
+    /// Detects a file with only the numbers 0 and 1, of which one goes with material and the other does not,
+    /// as draws do.
     fn one_sided(&self) -> Option<ScaleMismatch> {
         if self.between > 0 || self.extreme == 0 || self.games > 0 {
             return None;
         }
         let [losses, wins] = self.classes;
         let rate = |(count, agree): (u64, u64)| agree as f64 / count.max(1) as f64;
-        // Three standard deviations off a coin's toss.
+        // Three standard deviations from a fair coin.
         let tells = |class: (u64, u64)| rate(class) - 0.5 > 1.5 / (class.0.max(1) as f64).sqrt();
         let (draw, class, reading) = if wins.0.min(losses.0) < MIN_CLASS {
             return None;
@@ -440,7 +439,7 @@ impl ResultTally {
         })
     }
 
-    /// What the user should look at: results that were read on `scale`.
+    /// Returns the warnings for results that were read on `scale`.
     pub fn warnings(&self, scale: ResultScale, asked: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         let (low, high) = scale.bounds();
@@ -536,7 +535,7 @@ mod tests {
         assert!(doubt(&mixed).starts_with("Some(4) 10 lines have a result of -1, 2, 50 or 100, and fewer"));
         let halves = tally(&[0.25, 0.75].repeat(1000));
         assert!(halves.warnings("-1..1".parse().unwrap(), true)[0].starts_with("no result is -1 or 1"));
-        // A sentinel beside draws, and typos.
+        // A sentinel among draws, and typos.
         assert_eq!(doubt(&[1.0, 0.5, 0.0, -1.0]), "");
         assert_eq!(tally(&[1.0, 0.5, 0.0, -1.0]).warnings(ResultScale::default(), false).len(), 1);
         assert_eq!(doubt(&[1.0, 0.5, -0.3, 11.0]), "");

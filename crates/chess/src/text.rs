@@ -1,7 +1,7 @@
-//! Labeled positions, one a line: walks the lines of a chunk.
+//! Labeled positions, one per line: walks the lines of a chunk.
 //!
-//! Owns blank lines, comments, line ends and columns. Syntaxes of results are in `labels`; which
-//! of them a file has, and whose view it takes, is found out in `detection`.
+//! Owns blank lines, comments, line ends and columns. Syntaxes of results are in `labels`; the syntax of a
+//! file and its point of view are detected in `detection`.
 
 use std::borrow::Cow;
 
@@ -23,10 +23,10 @@ use super::selection::{Criteria, Reason};
 /// Separators of columns.
 pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// Longest line that is looked at, in bytes; labeled positions have about a hundred.
+/// Longest line that is parsed, in bytes; labeled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
-/// The columns of a text with a header line.
+/// Columns of a text with a header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Line of the header, from 1.
@@ -35,39 +35,39 @@ pub struct Columns {
     pub delimiter: u8,
     /// Index of the position's column.
     pub fen: usize,
-    /// The columns of results and scores, as far as there are any.
+    /// Columns of results and scores, if any.
     pub places: Places,
-    /// Whether the title of results says percent.
+    /// True if the title of results means percent.
     pub percent: bool,
-    /// Whether the title of scores says centipawns.
+    /// True if the title of scores means centipawns.
     pub centipawns: bool,
     /// Index of the column of game numbers, if there is one.
     pub game: Option<usize>,
-    /// What other columns there are, by their titles.
+    /// Unread columns, by their titles.
     pub unread: Remainder,
 }
 
-/// How to read a labeled text.
+/// Format of a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextFormat {
-    /// How results are written.
+    /// Syntax of results.
     pub syntax: LabelSyntax,
     /// The columns, for [`LabelSyntax::Csv`].
     pub columns: Option<Columns>,
-    /// Which field is what, for [`LabelSyntax::Fields`].
+    /// Assignment of the fields, for [`LabelSyntax::Fields`].
     pub places: Places,
-    /// Whether scores are pawns where the syntax leaves that open, else centipawns.
+    /// True if scores are pawns where the syntax leaves that open, else centipawns.
     pub pawns: bool,
-    /// What numbers stand for a loss and a win.
+    /// Numbers that stand for a loss and a win.
     pub scale: ResultScale,
-    /// Whose view results take that are numbers.
+    /// Point of view of results that are numbers.
     pub point_of_view: PointOfView,
-    /// Whose view scores take.
+    /// Point of view of scores.
     pub score_view: PointOfView,
 }
 
 impl TextFormat {
-    /// A format without columns, all of whose numbers take one view, results from 0 to 1.
+    /// Creates a format without columns, all of whose numbers take one view, results from 0 to 1.
     pub fn new(syntax: LabelSyntax, point_of_view: PointOfView) -> Self {
         Self {
             syntax,
@@ -80,7 +80,7 @@ impl TextFormat {
         }
     }
 
-    /// Whether positions have results; else they have scores alone.
+    /// Returns true if positions have results; else they only have scores.
     pub fn has_results(&self) -> bool {
         match self.syntax {
             LabelSyntax::CeScore => false,
@@ -101,7 +101,7 @@ pub fn read_text<'c>(
     read_lines(chunk, first_line, format, criteria.into())
 }
 
-/// Not generic, so that the loop over the lines is compiled in this crate.
+/// Reads the lines. Not generic, so that the loop over the lines is compiled in this crate.
 fn read_lines(chunk: &[u8], first_line: u64, format: &TextFormat, criteria: Criteria<'_>) -> Batch {
     let mut batch = Batch::default();
     for (number, line) in significant_lines(chunk, first_line) {
@@ -127,8 +127,8 @@ fn read_lines(chunk: &[u8], first_line: u64, format: &TextFormat, criteria: Crit
     batch
 }
 
-/// Lines with their numbers, without blank lines, `#` comments, the byte order mark and blanks
-/// at either end.
+/// Returns the lines with their numbers, without blank lines, `#` comments, the byte order mark and blanks at
+/// either end.
 pub fn significant_lines(chunk: &[u8], first_line: u64) -> impl Iterator<Item = (u64, &[u8])> {
     let mut rest = if first_line == 1 { chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(chunk) } else { chunk };
     let mut number = first_line;
@@ -146,15 +146,15 @@ pub fn significant_lines(chunk: &[u8], first_line: u64) -> impl Iterator<Item = 
     })
 }
 
-/// Whether what looks like a comment is a column of scores: `#-3,FEN`.
+/// Returns true if an apparent comment is a column of scores: `#-3,FEN`.
 #[cold]
 fn begins_with_mate(line: &[u8]) -> bool {
     let end = line.iter().position(|byte| DELIMITERS.contains(byte));
     end.is_some_and(|end| parse_cp(&line[..end]).is_some())
 }
 
-/// Why a line yields no sample: broken lines have a text, positions that the rules of selection
-/// leave out have none.
+/// Reason why a line yields no sample: broken lines have a text, positions that the rules of selection leave
+/// out have none.
 struct Refusal {
     reason: Reason,
     text: Option<Cow<'static, str>>,
@@ -246,7 +246,7 @@ fn read_line(
     Ok((sample, origin))
 }
 
-/// What of a line cannot be read.
+/// Part of a line that cannot be parsed.
 enum Fault {
     Position(FenError),
     Label(LabelError),
@@ -279,10 +279,10 @@ fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fau
     }
 }
 
-/// The position and the label of a line without columns.
+/// Parses the position and the label of a line without columns.
 ///
 /// # Errors
-/// Those of [`parse_fen`], [`FenError::Counters`]; those of the label are inside.
+/// As [`parse_fen`]; [`FenError::Counters`]. Errors of the label are inside.
 pub(super) fn parse_labeled(
     format: &TextFormat,
     line: &[u8],
@@ -298,7 +298,7 @@ pub(super) fn parse_labeled(
         if format.pawns {
             label.score_cp = in_centipawns(label.score_cp);
         }
-        // A copy here spares all other lines one.
+        // Copying here saves all other lines a copy.
         if label.has_counters {
             let mut counted = setup;
             take_counters(&mut counted, rest)?;
@@ -308,12 +308,12 @@ pub(super) fn parse_labeled(
     Ok((setup, label))
 }
 
-/// A score that was read as centipawns, but is pawns unless it is a mate.
+/// Converts a score that was read as centipawns, but is pawns unless it is a mate.
 fn in_centipawns(score: f32) -> f32 {
     if score.abs() == MAX_SCORE_CP { score } else { pawns_to_cp(score) }
 }
 
-/// What stands beside the position on a line.
+/// Returns the unread text next to the position on a line.
 fn unread_text(line: &[u8], format: &TextFormat) -> String {
     const SHOWN: usize = 60;
     let beside = match &format.columns {
@@ -328,7 +328,7 @@ fn unread_text(line: &[u8], format: &TextFormat) -> String {
     text.chars().take(SHOWN).collect::<String>().escape_debug().to_string().replace("\\\"", "\"")
 }
 
-/// The text of the position and the label of a line with columns.
+/// Returns the text of the position and the label of a line with columns.
 pub(super) fn read_columns(
     line: &[u8],
     columns: &Columns,
@@ -352,7 +352,7 @@ pub(super) fn read_columns(
     Ok((field(columns.fen).unwrap_or_default().to_vec(), label))
 }
 
-/// The fields of a line; quotes may enclose a separator.
+/// Splits a line into fields; quotes may enclose a separator.
 pub(super) fn split_columns(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(line);

@@ -1,17 +1,16 @@
-//! Explains why a file is not supported: what it is instead of games or labeled positions, or what its
-//! positions lack.
+//! Explains why a file is not supported: its actual format, or what its positions lack.
 
 use super::fen::parse_fen;
 use super::text::{DELIMITERS, significant_lines, split_columns};
-use gputexel_files::input::is_container;
+use gputexel_io::input::is_container;
 
-/// Bytes in which texts hold no zero.
+/// Number of bytes in which texts have no zero.
 const BINARY_BYTES: usize = 4096;
 
-/// Characters that are shown of what cannot be read.
+/// Number of characters that are printed of unreadable text.
 const SHOWN: usize = 40;
 
-/// Whether a text is JSON: its first line is an object, or the beginning of a list of them.
+/// Returns true if a text is JSON: its first line is an object, or the beginning of a list of objects.
 pub(super) fn is_json(first: &[u8]) -> bool {
     let item = first.strip_prefix(b"[").unwrap_or(first).trim_ascii_start();
     let Some(inner) = item.strip_prefix(b"{") else { return first == b"[" };
@@ -22,12 +21,12 @@ pub(super) fn is_json(first: &[u8]) -> bool {
         || (inner.is_empty() && item.len() < first.len())
 }
 
-/// Whether a text is in Stockfish's plain format, which has six lines per position.
+/// Returns true if a text is in Stockfish's plain format, which has six lines per position.
 pub(super) fn is_plain(first: &[u8]) -> bool {
     first.strip_prefix(b"fen ").is_some_and(|rest| parse_fen(rest.trim_ascii_start()).is_ok())
 }
 
-/// What an unsupported input is, judged from its beginning; `None` for those that may be read.
+/// Describes an unsupported input, judged from its beginning; `None` for inputs that may be supported.
 pub fn unsupported_format(head: &[u8]) -> Option<String> {
     if is_container(head) {
         return Some("is a dataset already, not games or positions".to_string());
@@ -53,8 +52,8 @@ pub fn unsupported_format(head: &[u8]) -> Option<String> {
     None
 }
 
-/// What stands on a line whose position is followed by no result; `rest` is what follows it, if the
-/// line begins with one.
+/// Describes the text on a line whose position is followed by no result. `rest` is the text after the
+/// position, if the line begins with one.
 pub(super) fn instead_of_result(line: &[u8], rest: Option<&[u8]>) -> Option<String> {
     let header = "columns need a header line that names them, such as fen,result or fen,score,result";
     match rest.map(<[u8]>::trim_ascii) {

@@ -1,4 +1,4 @@
-//! Where the server is and who we are there. Secrets stay inside: nothing that is shown has them.
+//! Address of the server and credentials. Secrets stay inside: nothing that is displayed contains them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,21 +6,21 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
-use gputexel_files::{Error, Result, SETTINGS_BYTES, read_whole_text};
+use gputexel_io::{Error, Result, SETTINGS_BYTES, read_whole_text};
 
 use crate::queue::Notify;
 
-/// How long a server may take to answer when a connection is made.
+/// Time that a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Errors of a server that are shown.
+/// Maximum number of server errors that are shown.
 const MAX_ERRORS: usize = 3;
 
-/// The longest pause between two attempts to reach a server that has gone.
+/// The longest pause between two attempts to reconnect to a server.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
-/// A server: `nats://HOST[:PORT]`, or `tls://` where the connection has to be encrypted. A user and a password may
-/// stand before the host: `nats://USER:PASSWORD@HOST`.
+/// A server: `nats://HOST[:PORT]`, or `tls://` for an encrypted connection. A user and a password may stand before the
+/// host: `nats://USER:PASSWORD@HOST`.
 #[derive(Clone)]
 pub struct Address {
     encrypted: bool,
@@ -32,7 +32,7 @@ impl FromStr for Address {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        // The text may have a password, so it is not quoted.
+        // The text may contain a password, so it is not quoted.
         let bad =
             |why: &str| Error::Usage(format!("the address of the queue {why}: expected nats://HOST[:PORT]"));
         let (scheme, rest) = text.split_once("://").unwrap_or(("nats", text));
@@ -74,7 +74,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// `%40` and its like in users and passwords.
+/// Decodes `%40` and the like in users and passwords.
 fn unescaped(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -90,7 +90,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// How to get in: the address, and files with what else the server asks for.
+/// Means of access: the address, and files with further credentials.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// The server.
@@ -99,17 +99,18 @@ pub struct Access {
     pub token: Option<PathBuf>,
     /// A `.creds` file, with a JWT and the seed of a key.
     pub credentials: Option<PathBuf>,
-    /// Certificates, in PEM, of whoever may have signed that of the server, besides those of the system.
+    /// Additional certificates, in PEM, of authorities that may have signed the server's certificate, besides those of
+    /// the system.
     pub authority: Option<PathBuf>,
 }
 
 impl Access {
-    /// An address without further files.
+    /// Uses an address without further files.
     pub fn new(address: Address) -> Self {
         Self { address, token: None, credentials: None, authority: None }
     }
 
-    /// The beginning of the subjects on which a worker gets its work, of its own for each user, so that a server can
+    /// Returns the prefix of the subjects on which a worker gets its work, separate for each user, so that a server can
     /// keep workers from reading each other's.
     pub(crate) fn worker_inbox(&self) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -117,12 +118,12 @@ impl Access {
         format!("_INBOX_WORKER.{}", user.filter(|user| user.chars().all(is_plain)).unwrap_or("any"))
     }
 
-    /// Connects, and from then on reconnects whenever the connection is lost; `notify` hears of both. Answers of
-    /// the server come to subjects that begin with `inbox`.
+    /// Connects, and reconnects whenever the connection is lost; `notify` is called for both. Replies of the server
+    /// arrive on subjects that begin with `inbox`.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more than one way to get in; [`Error::Input`] for files that have not what they should
-    /// have, and for a server that cannot be reached or refuses.
+    /// [`Error::Usage`] for more than one means of authentication; [`Error::Input`] for invalid files, and for a server
+    /// that cannot be reached or refuses.
     pub(crate) async fn connect(&self, name: &str, inbox: &str, notify: Notify) -> Result<Client> {
         let ways = [self.address.user.is_some(), self.token.is_some(), self.credentials.is_some()];
         if ways.iter().filter(|way| **way).count() > 1 {
@@ -149,7 +150,7 @@ impl Access {
                     Event::Disconnected if !lost.swap(true, Relaxed) => {
                         notify(&format!("{shown}: the connection was lost; waiting for the server"));
                     }
-                    // Such as what the user has no permission for; once would do, but more may explain more.
+                    // For example missing permissions; once would do, but more may explain more.
                     Event::ServerError(error) if errors.fetch_add(1, Relaxed) < MAX_ERRORS => {
                         notify(&format!("{shown}: {error}"));
                     }
@@ -173,7 +174,7 @@ impl Access {
                 .map_err(|_| Error::input(path, "not a file of NATS credentials, with a JWT and a seed"))?;
         }
         if let Some(path) = &self.authority {
-            // That it can be read is found out here, where the message can name it.
+            // Checks here that it is readable, where the message can name it.
             read_text(path)?;
             options = options.add_root_certificates(path.clone());
         }
@@ -191,7 +192,7 @@ impl Access {
     }
 }
 
-/// A short text file.
+/// Reads a short text file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     read_whole_text(path, SETTINGS_BYTES).map_err(|e| Error::io(path, e))
 }

@@ -1,16 +1,16 @@
-//! What tells engines apart across machines.
+//! Fingerprints that identify engines across machines.
 
 use std::path::Path;
 
-use gputexel_files::{Error, RECORD_BYTES, Result, read_whole};
-use gputexel_matches::client::{EngineCommand, find_program};
+use gputexel_io::{Error, RECORD_BYTES, Result, read_whole};
+use gputexel_play::client::{EngineCommand, find_program};
 
 use crate::identity::hex;
 use crate::speed;
 
-/// The fingerprint of an engine's program and arguments, wherever its files are: blake3 over the bytes of the
-/// program and, for each argument, the bytes of the file that it names or else its text. Libraries, and files that
-/// the engine finds by itself, are not in it.
+/// Returns the fingerprint of an engine's program and arguments, regardless of where its files are: blake3 over the
+/// bytes of the program and, for each argument, the bytes of the file that it names or else its text. Libraries, and
+/// files that the engine finds by itself, are not included.
 ///
 /// # Errors
 /// [`Error::Input`] when there is no such program, [`Error::Io`] when a file cannot be read.
@@ -33,7 +33,8 @@ pub fn fingerprint(command: &EngineCommand) -> Result<String> {
     Ok(hex(&hasher.finalize().as_bytes()[..16]))
 }
 
-/// The fingerprint of the built-in engine: the program's version, and how many nodes it needs for fixed searches.
+/// Returns the fingerprint of the built-in engine: the program's version, and the number of nodes that it needs for
+/// fixed searches.
 pub fn built_in_fingerprint() -> String {
     format!("{}/{}", env!("CARGO_PKG_VERSION"), speed::reference_nodes())
 }
@@ -57,7 +58,7 @@ mod tests {
         let file = |name: &str| of(&["--net", path(name).to_str().unwrap()]);
         assert_eq!(file("one.nnue"), file("same.nnue"));
         assert_ne!(file("one.nnue"), file("other.nnue"));
-        // Texts are not files, and where arguments end is part of them.
+        // Texts differ from files, and the boundaries of arguments matter.
         assert_ne!(of(&["net"]), file("one.nnue"));
         assert_ne!(of(&["a", "b"]), of(&["ab"]));
         assert_eq!(of(&[]).len(), 32);

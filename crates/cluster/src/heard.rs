@@ -1,11 +1,11 @@
-//! What comes over the wire, without a server: for fuzzing.
+//! Parses messages without a server: for fuzzing.
 
-use gputexel_matches::Assignment;
+use gputexel_play::Assignment;
 
 use crate::identity::Identity;
 use crate::wire::{Answer, Work};
 
-/// Reads a message of a coordinator, as a worker does. Whether it is work that can be done.
+/// Reads a message of a coordinator, as a worker does. Returns true if it is work that can be done.
 pub fn work(bytes: &[u8]) -> bool {
     let Ok(work) = Work::read(bytes) else { return false };
     let again = Work::read(&work.to_bytes());
@@ -18,8 +18,8 @@ pub fn work(bytes: &[u8]) -> bool {
     work.task.job().is_ok()
 }
 
-/// Reads a message of a worker, as the coordinator does that has given it the assignment; `bytes` are the message, or
-/// the content of one that is right otherwise. Whether it has games that can be replayed.
+/// Reads a message of a worker, as the coordinator that gave it the assignment does; `bytes` are the message, or the
+/// content of one that is valid otherwise. Returns true if it has games that can be replayed.
 pub fn answer(bytes: &[u8], assignment: &Assignment) -> bool {
     let identity = Identity::draw(None);
     assert!(Answer::read(bytes, &identity).is_err(), "who was given nothing has nothing to say");
@@ -32,7 +32,7 @@ pub fn answer(bytes: &[u8], assignment: &Assignment) -> bool {
     answer.records(assignment).is_ok()
 }
 
-/// A message of work, for seeds.
+/// Returns a message with work, for seeds.
 pub fn some_work(assignment: &Assignment) -> Vec<u8> {
     Work::new(&Identity::draw(None), assignment).map(|work| work.to_bytes()).unwrap_or_default()
 }

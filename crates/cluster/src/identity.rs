@@ -1,20 +1,20 @@
-//! Who a run is in the queue, for as long as its folder exists: so that what was sent out before its
-//! coordinator was killed is recognized afterwards.
+//! Identity of a run in the queue, for as long as its folder exists: work that was sent before its coordinator was
+//! killed is recognized afterwards.
 
 use std::io::Write as _;
 use std::path::Path;
 
 use crate::address::read_text;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
-/// The file in the folder of a run.
+/// File name in the folder of a run.
 const FILE: &str = "queue.json";
 
 const FORMAT: &str = "gputexel-queue";
 
-/// What a run is called, and what makes its tickets.
+/// The name of a run in the queue, and the secret for its tickets.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Identity {
@@ -23,14 +23,14 @@ pub(crate) struct Identity {
     pub run: String,
     /// 64 hexadecimal digits, known to the coordinator alone.
     secret: String,
-    /// Nodes per second of the machine by which clocks are set, the one on which the run began; `None` where no
-    /// limit is one of time.
+    /// Nodes per second of the machine that clocks refer to, the one on which the run began; `None` if there is no time
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_per_second: Option<u64>,
 }
 
 impl Identity {
-    /// A new one.
+    /// Creates a random one.
     pub fn draw(nodes_per_second: Option<u64>) -> Self {
         let mut bytes = [0u8; 48];
         rand::rng().fill(&mut bytes[..]);
@@ -38,10 +38,11 @@ impl Identity {
         Self { format: FORMAT.to_string(), run: hex(run), secret: hex(secret), nodes_per_second }
     }
 
-    /// That of the run in a folder, made if it has none; `speed` is asked then, if clocks need it.
+    /// Returns the identity of the run in a folder, created if it has none; `speed` is called in that case, if clocks
+    /// need it.
     ///
     /// # Errors
-    /// [`Error::Input`] for a file that is none, [`Error::Io`].
+    /// [`Error::Input`] for an invalid file, [`Error::Io`].
     pub fn of_folder(folder: &Path, speed: impl FnOnce() -> Option<u64>) -> Result<Self> {
         let path = folder.join(FILE);
         if path.exists() {
@@ -64,21 +65,21 @@ impl Identity {
         Ok(identity)
     }
 
-    /// What whoever was given this work can show and nobody else: 32 hexadecimal digits.
+    /// Returns a ticket that only a recipient of this work can show: 32 hexadecimal digits.
     pub fn ticket(&self, number: u64, digest: &str) -> String {
         let key = blake3::hash(self.secret.as_bytes());
         let text = format!("{}/{number}/{digest}", self.run);
         hex(&blake3::keyed_hash(key.as_bytes(), text.as_bytes()).as_bytes()[..16])
     }
 
-    /// Whether a ticket is that of this work. How long the comparison takes says nothing.
+    /// Returns true if a ticket belongs to this work. The comparison takes constant time.
     pub fn accepts(&self, number: u64, digest: &str, ticket: &str) -> bool {
         let whole = |text: &str| blake3::hash(text.as_bytes());
         whole(&self.ticket(number, digest)) == whole(ticket)
     }
 }
 
-/// Writes a file that only its owner can read, whole or not at all.
+/// Writes a file that only its owner can read, completely or not at all.
 fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let staged = path.with_extension("json.tmp");
     let mut options = std::fs::OpenOptions::new();

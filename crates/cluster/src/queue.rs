@@ -1,4 +1,4 @@
-//! The queue on the server: its streams, its subjects, and who may do what with them.
+//! The queue on the server: its streams, its subjects, and permissions for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,50 +7,50 @@ use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::context::Context;
 use async_nats::jetstream::stream::{self, DiscardPolicy, RetentionPolicy, Stream};
 
-/// Told what a user wants to know, a sentence at a time.
+/// Receives messages for the user, a sentence at a time.
 pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The stream of work that nobody has done.
+/// Stream of work that nobody has done.
 pub(crate) const WORK: &str = "GPUTEXEL_WORK";
 
-/// The stream of answers that no coordinator has stored.
+/// Stream of answers that no coordinator has stored.
 pub(crate) const RESULTS: &str = "GPUTEXEL_RESULTS";
 
-/// What all workers take work from.
+/// Consumer from which all workers take work.
 pub(crate) const WORKERS: &str = "workers";
 
-/// How long a worker may be silent about work that it has taken, unless said otherwise.
+/// Default time that a worker may be silent about work that it has taken.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
 
-/// What is left on the server that long has no coordinator any more.
+/// Work that stays on the server this long has no coordinator any more.
 const MAX_AGE: Duration = Duration::from_secs(7 * 86_400);
 
-/// Bytes of each stream: nobody fills a disk by sending rubbish.
+/// Maximum size of each stream: nobody can fill a disk by sending garbage.
 const MAX_BYTES: i64 = 1 << 30;
 
-/// How long the server remembers which answers it has, to drop those that are sent twice.
+/// Time for which the server remembers its answers, to drop duplicates.
 const DUPLICATES: Duration = Duration::from_secs(120);
 
-/// Work that may be out at a time, of all runs.
+/// Maximum amount of outstanding work, of all runs.
 const MAX_OUT: i64 = 65_536;
 
-/// Workers' slots that may wait at a time.
+/// Maximum number of waiting worker slots.
 const MAX_WAITING: i64 = 8192;
 
-/// How long the server keeps what it knows of who took the results of a run.
+/// Time for which the server keeps its state of who took the results of a run.
 const FORGET: Duration = Duration::from_secs(7 * 86_400);
 
-/// The subject of some work; `*` or `>` for `number` stands for all of a run.
+/// Returns the subject of some work; `*` or `>` for `number` stands for all of a run.
 pub(crate) fn work_subject(run: &str, number: impl std::fmt::Display) -> String {
     format!("gputexel.work.{run}.{number}")
 }
 
-/// The subject of answers.
+/// Returns the subject of answers.
 pub(crate) fn result_subject(run: &str) -> String {
     format!("gputexel.result.{run}")
 }
 
-/// The subject on which a run says that no more games are wanted.
+/// Returns the subject on which a run announces that it needs no more games.
 pub(crate) fn end_subject(run: &str) -> String {
     format!("gputexel.end.{run}")
 }
@@ -68,11 +68,11 @@ fn config(name: &str, subject: &str) -> stream::Config {
     }
 }
 
-/// The streams, and what workers take work from, made where they are missing. `lease` is changed only where one is
+/// Returns the streams, and the consumer from which workers take work; creates missing ones. `lease` is changed only if
 /// given.
 ///
 /// # Errors
-/// What the server says.
+/// The server's message.
 pub(crate) async fn set_up(context: &Context, lease: Option<Duration>) -> Result<[Stream; 2], String> {
     let work = context.get_or_create_stream(config(WORK, "gputexel.work.*.*")).await;
     let work = work.map_err(|e| format!("the stream {WORK}: {e}"))?;
@@ -94,10 +94,10 @@ pub(crate) async fn set_up(context: &Context, lease: Option<Duration>) -> Result
     Ok([work, results])
 }
 
-/// What the coordinator of a run takes its answers from.
+/// Returns the consumer from which the coordinator of a run takes its answers.
 ///
 /// # Errors
-/// What the server says.
+/// The server's message.
 pub(crate) async fn answers(results: &Stream, run: &str) -> Result<PullConsumer, String> {
     let config = pull::Config {
         durable_name: Some(run.to_string()),

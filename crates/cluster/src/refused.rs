@@ -1,28 +1,28 @@
-//! What came back and was not used: counted by reason, with the names that senders gave themselves.
+//! Results that came back and were not used: counted by reason, with the names that senders claim.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Names that are kept; more senders than that are counted together.
+/// Maximum number of names; further senders are counted together.
 const MAX_NAMES: usize = 20;
 
-/// Results that were refused, and workers that refused.
+/// Results that were refused, and workers that declined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusedResults {
-    /// Messages that are no results.
+    /// Messages that are not results.
     pub unreadable: u64,
     /// Results of work that their sender was not given, by the name that it claims.
     pub forged: BTreeMap<String, u64>,
     /// Results whose games cannot have been played, by worker.
     pub impossible: BTreeMap<String, u64>,
-    /// Results of pairs that had one already, or are no longer wanted.
+    /// Results of pairs that already had one, or are no longer wanted.
     pub late: u64,
-    /// Work that workers did not do, by worker and reason.
+    /// Work that workers declined, by worker and reason.
     pub declined: BTreeMap<String, u64>,
 }
 
 impl RefusedResults {
-    /// Counts one more of a name; says whether it is the first.
+    /// Counts one more of a name; returns true if it is the first.
     pub(crate) fn count(names: &mut BTreeMap<String, u64>, name: String) -> bool {
         let known = names.contains_key(&name);
         let place = if known || names.len() < MAX_NAMES { name } else { "others".to_string() };
@@ -31,18 +31,18 @@ impl RefusedResults {
         *count == 1
     }
 
-    /// Results that were refused, late ones left out: those come from what the queue is for.
+    /// Returns the number of refused results without late ones, which are a normal consequence of leases.
     pub fn bad(&self) -> u64 {
         self.unreadable + self.forged.values().sum::<u64>() + self.impossible.values().sum::<u64>()
     }
 
-    /// Whether there is nothing to say.
+    /// Returns true if nothing was counted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// In one line.
+/// On one line.
 impl fmt::Display for RefusedResults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = |names: &BTreeMap<String, u64>| {

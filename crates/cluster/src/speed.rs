@@ -1,25 +1,25 @@
-//! How fast a machine is, by searches of the built-in engine, which every machine has.
+//! Speed of a machine, measured by searches of the built-in engine, which every machine has.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use gputexel_chess::fen::{legal_position, parse_fen};
-use gputexel_engine::uci::BENCH_POSITIONS;
-use gputexel_engine::{Engine, Limits};
 use gputexel_model::{TableEvaluation, named_parameters};
+use gputexel_play::engine::uci::BENCH_POSITIONS;
+use gputexel_play::engine::{Engine, Limits};
 use shakmaty::{CastlingMode, Chess};
 
 /// Depth of the searches.
 const DEPTH: u32 = 6;
 
-/// How often they are made; the fastest counts.
+/// Number of repetitions; the fastest counts.
 const ROUNDS: usize = 3;
 
 /// Transposition table, MiB.
 const HASH_MIB: usize = 1;
 
-/// Nodes per second of one of so many searches at a time.
+/// Measures nodes per second per search, with `threads` searches in parallel.
 pub fn nodes_per_second(threads: usize) -> u64 {
     let speed = || {
         let rounds = (0..ROUNDS).map(|_| {
@@ -36,7 +36,7 @@ pub fn nodes_per_second(threads: usize) -> u64 {
     (total / threads.max(1) as f64).round() as u64
 }
 
-/// Nodes of the searches, the same on every machine that has the same engine.
+/// Returns the nodes of the searches, the same on every machine that has the same engine.
 pub(crate) fn reference_nodes() -> u64 {
     static NODES: OnceLock<u64> = OnceLock::new();
     *NODES.get_or_init(search_all)

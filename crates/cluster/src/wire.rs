@@ -1,36 +1,35 @@
-//! What goes over the wire: work, its games, and why somebody does not do it. JSON, read as something that anybody
-//! may have written.
+//! Messages over the wire: work, its games, and reasons for declining it. They are JSON, and are treated as untrusted.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Result, shown};
-use gputexel_matches::client::Setting;
-use gputexel_matches::openings::Opening;
-use gputexel_matches::{
+use gputexel_io::{Result, shown};
+use gputexel_model::{FeatureSet, KingBuckets};
+use gputexel_play::client::Setting;
+use gputexel_play::openings::Opening;
+use gputexel_play::{
     Adjudication, Assignment, GameRecord, RemoteSide, Rules, StoredCourse, StoredOpening, TimeControl,
     check_hash, recorded_game,
 };
-use gputexel_model::{FeatureSet, KingBuckets};
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{built_in_fingerprint, fingerprint};
 use crate::identity::{Identity, hex};
 
-/// What all messages begin with; other versions are refused.
+/// Prefix of all messages; other versions are refused.
 const FORMAT: &str = "gputexel-cluster-1";
 
-/// What messages of all versions begin with.
+/// Prefix of messages of all versions.
 const FAMILY: &str = "gputexel-cluster-";
 
-/// Options of an engine at most.
+/// Maximum number of options of an engine.
 const MAX_OPTIONS: usize = 4096;
 
-/// Bytes of the name and of the value of an option at most.
+/// Maximum length of the name and of the value of an option, bytes.
 const MAX_OPTION: usize = 1000;
 
-/// Bytes of a worker's name and of a reason at most.
+/// Maximum length of a worker's name and of a reason, bytes.
 const MAX_WORDS: usize = 300;
 
 /// A pair to be played, or a single game.
@@ -38,17 +37,17 @@ const MAX_WORDS: usize = 300;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Work {
     format: String,
-    /// The run that it is of.
+    /// The run that it belongs to.
     pub run: String,
-    /// What it is called there.
+    /// Its number there.
     pub number: u64,
-    /// Shows that whoever has it was given the work.
+    /// Proves that its owner was given the work.
     pub ticket: String,
-    /// Everything that decides the games.
+    /// Everything that determines the games.
     pub task: Task,
 }
 
-/// Everything that decides the games.
+/// Everything that determines the games.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Task {
@@ -59,7 +58,7 @@ pub(crate) struct Task {
     time_margin_ms: u64,
     deadline_ms: u64,
     adjudication: Adjudication,
-    /// Nodes per second of the machine whose time the limits are.
+    /// Nodes per second of the machine that time limits refer to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nodes_per_second: Option<u64>,
 }
@@ -84,17 +83,17 @@ enum WireSide {
     },
 }
 
-/// What a worker has to do.
+/// Work as a worker executes it.
 pub(crate) struct Job {
     /// A or plus, then B or minus.
     pub sides: [JobSide; 2],
-    /// Where the games begin.
+    /// Start of the games.
     pub opening: Opening,
-    /// 1 or 2.
+    /// Number of games: 1 or 2.
     pub games: usize,
-    /// With the times of the machine that [`Job::nodes_per_second`] is of.
+    /// Rules, with times for the machine of [`Job::nodes_per_second`].
     pub rules: Rules,
-    /// Nodes per second of the machine whose time the limits are.
+    /// Nodes per second of the machine that time limits refer to.
     pub nodes_per_second: Option<u64>,
 }
 
@@ -103,20 +102,20 @@ pub(crate) struct Job {
 pub(crate) enum JobSide {
     /// The built-in engine.
     BuiltIn {
-        /// What it has to be.
+        /// Required fingerprint.
         fingerprint: String,
-        /// What it computes.
+        /// Its features.
         set: Box<FeatureSet>,
-        /// Values, as many as that has, all finite.
+        /// Their values, as many as the set has, all finite.
         theta: Arc<[f64]>,
         /// Transposition table, MiB.
         hash_mib: usize,
     },
     /// A program.
     Uci {
-        /// What the run calls it; for messages.
+        /// Its name in the run; for messages.
         name: String,
-        /// What it has to be.
+        /// Required fingerprint.
         fingerprint: String,
         /// Options without characters that would end a line.
         options: Vec<Setting>,
@@ -124,10 +123,7 @@ pub(crate) enum JobSide {
 }
 
 impl Work {
-    /// What has to be sent for an assignment.
-    ///
-    /// # Errors
-    /// Those of reading an engine's program.
+    /// Creates the work to send for an assignment.
     pub fn new(identity: &Identity, assignment: &Assignment) -> Result<Self> {
         let task = Task::new(identity, assignment)?;
         let (run, number) = (identity.run.clone(), assignment.number);
@@ -135,7 +131,7 @@ impl Work {
         Ok(Self { format: FORMAT.to_string(), run, number, ticket, task })
     }
 
-    /// The bytes of a message.
+    /// Returns the bytes of a message.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::json!(self).to_string().into_bytes()
     }
@@ -143,7 +139,7 @@ impl Work {
     /// Reads a message.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn read(bytes: &[u8]) -> std::result::Result<Self, BadWork> {
         let head: Head = serde_json::from_slice(bytes).map_err(|e| BadWork::Unreadable(e.to_string()))?;
         if head.format != FORMAT {
@@ -162,19 +158,19 @@ impl Work {
     }
 }
 
-/// What all versions have.
+/// Fields that all versions have.
 #[derive(Deserialize)]
 struct Head {
     format: String,
 }
 
-/// Why a message is no work.
+/// Reason why a message is not valid work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadWork {
     /// A worker of that version can do it.
     #[error("it is of another version, '{0}'; this one has '{FORMAT}'")]
     OtherVersion(String),
-    /// It is none.
+    /// It is invalid.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
 }
@@ -197,15 +193,15 @@ impl Task {
         })
     }
 
-    /// 32 hexadecimal digits that tell it from others.
+    /// Returns 32 hexadecimal digits that identify it.
     pub fn digest(&self) -> String {
         hex(&blake3::hash(serde_json::json!(self).to_string().as_bytes()).as_bytes()[..16])
     }
 
-    /// What has to be done.
+    /// Returns the job.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn job(&self) -> std::result::Result<Job, String> {
         let limit = |text: &String| text.parse::<TimeControl>().map_err(|e| e.to_string());
         let [a, b] = &self.limits;
@@ -290,7 +286,7 @@ impl WireSide {
     }
 }
 
-/// The games of a pair, or why they are not played.
+/// The games of a pair, or the reason why they are not played.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answer {
@@ -310,22 +306,22 @@ enum Content {
     Refusal(String),
 }
 
-/// Why an answer is not looked at.
+/// Reason why an answer is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unusable {
-    /// It is no answer.
+    /// It is invalid.
     Unreadable,
     /// Nobody was given that work; with the name that the sender claims.
     Forged(String),
 }
 
 impl Answer {
-    /// The games of some work.
+    /// Answers with the games of some work.
     pub fn games(work: &Work, worker: &str, games: Vec<StoredCourse>) -> Self {
         Self::new(work, worker, Content::Games(games))
     }
 
-    /// Why some work is not done.
+    /// Answers with the reason why work is declined.
     pub fn refusal(work: &Work, worker: &str, reason: &str) -> Self {
         Self::new(work, worker, Content::Refusal(cut(reason)))
     }
@@ -342,15 +338,15 @@ impl Answer {
         }
     }
 
-    /// The bytes of a message.
+    /// Returns the bytes of a message.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::json!(self).to_string().into_bytes()
     }
 
-    /// Reads a message, and sees to it that the sender was given the work.
+    /// Reads a message, and checks that the sender was given the work.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     pub fn read(bytes: &[u8], identity: &Identity) -> std::result::Result<Self, Unusable> {
         let answer: Self = serde_json::from_slice(bytes).map_err(|_| Unusable::Unreadable)?;
         if answer.format != FORMAT {
@@ -362,33 +358,33 @@ impl Answer {
         Ok(answer)
     }
 
-    /// What the work is called.
+    /// Returns the number of the work.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// What the work was.
+    /// Returns the digest of the work.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Who says so, fit to be shown.
+    /// Returns the name of the sender, printable.
     pub fn worker(&self) -> String {
         shown(&self.worker)
     }
 
-    /// Why the work is not done, fit to be shown; `None` where it is.
+    /// Returns the reason why the work is declined, printable; `None` otherwise.
     pub fn reason(&self) -> Option<String> {
         match &self.content {
-            Content::Refusal(reason) => Some(gputexel_files::printable(&cut(reason)).into_owned()),
+            Content::Refusal(reason) => Some(gputexel_io::printable(&cut(reason)).into_owned()),
             Content::Games(_) => None,
         }
     }
 
-    /// The games, replayed. What an engine failed by has the name of the worker with it.
+    /// Returns the games, replayed. Descriptions of engine failures are extended by the name of the worker.
     ///
     /// # Errors
-    /// Why they cannot be those of the assignment.
+    /// The reason why they cannot belong to the assignment.
     pub fn records(&self, assignment: &Assignment) -> std::result::Result<Vec<GameRecord>, String> {
         let Content::Games(games) = &self.content else { return Err("no games".to_string()) };
         if games.len() != assignment.games {
@@ -407,7 +403,7 @@ impl Answer {
     }
 }
 
-/// At most so much of a text as others accept.
+/// Cuts a text to the length that others accept.
 fn cut(text: &str) -> String {
     let end = (0..=text.len().min(MAX_WORDS)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     text[..end].to_string()
@@ -416,8 +412,8 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gputexel_matches::client::EngineCommand;
     use gputexel_model::{FeatureKind, KingPieces, named_parameters};
+    use gputexel_play::client::EngineCommand;
 
     fn assignment() -> Assignment {
         let (set, mut theta) = named_parameters("material").unwrap();
@@ -458,7 +454,7 @@ mod tests {
         assert_eq!(Answer::read(&answer, &identity).unwrap().number(), 7);
         let stranger = Identity::draw(None);
         assert_eq!(Answer::read(&answer, &stranger).unwrap_err(), Unusable::Forged("den".into()));
-        // Nothing that decides the games can be changed without another ticket.
+        // Nothing that determines the games can be changed without another ticket.
         let text = String::from_utf8(answer).unwrap();
         let other = text.replace("\"number\":7", "\"number\":8");
         assert!(matches!(Answer::read(other.as_bytes(), &identity), Err(Unusable::Forged(_))));

@@ -1,16 +1,16 @@
 //! Targets that blend results of games with search scores.
 //!
-//! A result says who won, and is noisy for a single position; a search score is precise and has the faults of
-//! the evaluation it came from. The target (1 − B) y + B σ(k s) takes a share of each, as trainers of networks do
-//! (there the share of the result is usually called lambda or WDL).
+//! A result shows who won, and is noisy for a single position; a search score is precise and has the faults
+//! of the evaluation it came from. The target (1 − B) y + B σ(k s) takes a share of each, as trainers of
+//! networks do (there the share of the result is usually called lambda or WDL).
 
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
 use crate::loss::{GivenScale, expected_score};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// How targets are made of results and search scores.
+/// Mixture of results and search scores in targets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blend {
     /// Share B of the search score, 0 to 1.
@@ -23,7 +23,7 @@ impl Blend {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a share outside 0 to 1, or a K that is none.
+    /// [`Error::Setting`] for a share outside 0 to 1, or an invalid K.
     pub fn validate(self) -> Result<()> {
         if !(0.0..=1.0).contains(&self.share) {
             return Err(Error::setting("blend", self.share, "must be from 0 to 1"));
@@ -34,8 +34,8 @@ impl Blend {
         }
     }
 
-    /// The target of a position with result `y` and search score `score_cp`; NaN is no score, and leaves the
-    /// result.
+    /// Returns the target of a position with result `y` and search score `score_cp`; NaN means no score, and
+    /// leaves the result.
     #[inline]
     pub fn target(self, y: f32, score_cp: f32) -> f32 {
         if score_cp.is_nan() || self.share == 0.0 {
@@ -47,12 +47,12 @@ impl Blend {
 }
 
 impl Dataset {
-    /// Puts targets in place of results: [`results`](Self::results), rows and layouts made from now on have the
-    /// targets. An earlier blend is replaced, not blended again. Positions without a search score keep the result
-    /// alone.
+    /// Replaces results by targets: [`results`](Self::results), rows and layouts created from now on have the
+    /// targets. An earlier blend is replaced, not blended again. Positions without a search score keep the
+    /// result alone.
     ///
     /// # Errors
-    /// Those of [`Blend::validate`]; [`Error::Setting`] when no position has a search score. The dataset is then
+    /// As [`Blend::validate`]; [`Error::Setting`] when no position has a search score. The dataset is then
     /// unchanged.
     pub fn blend(&mut self, blend: Blend) -> Result<()> {
         blend.validate()?;
@@ -68,13 +68,13 @@ impl Dataset {
         Ok(())
     }
 
-    /// Results of the games, White's view, where [`results`](Self::results) may be blended.
+    /// Returns the results of the games, White's view, even if [`results`](Self::results) are blended.
     #[inline]
     pub fn game_results(&self) -> &[f32] {
         if self.unblended.is_empty() { &self.results } else { &self.unblended }
     }
 
-    /// Number of positions with a search score.
+    /// Returns the number of positions with a search score.
     pub fn scored_positions(&self) -> u64 {
         self.scores.iter().filter(|score| !score.is_nan()).count() as u64
     }

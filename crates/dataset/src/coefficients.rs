@@ -1,6 +1,6 @@
 //! Coefficients of rows in memory, in the same precision as on disk.
 
-use gputexel_paging::portions;
+use gputexel_io::paging::portions;
 use half::f16;
 
 /// Coefficients parallel to the feature ids of a dataset.
@@ -15,7 +15,7 @@ pub(crate) enum Coefficients {
 }
 
 impl Coefficients {
-    /// The coefficients of one row.
+    /// Returns the coefficients of one row.
     #[inline]
     pub(crate) fn row(&self, range: std::ops::Range<usize>) -> RowCoefficients<'_> {
         match self {
@@ -25,7 +25,7 @@ impl Coefficients {
         }
     }
 
-    /// Whether all are finite.
+    /// Returns true if all are finite.
     #[inline]
     pub(crate) fn is_finite(&self) -> bool {
         match self {
@@ -73,7 +73,7 @@ pub(crate) enum RowCoefficients<'a> {
 }
 
 impl RowCoefficients<'_> {
-    /// The coefficient of entry `i`; `plus` entries of unit rows have +1.
+    /// Returns the coefficient of entry `i`; `plus` entries of unit rows have +1.
     #[inline]
     pub(crate) fn get(&self, i: usize, plus: usize) -> f32 {
         match self {

@@ -11,15 +11,15 @@ use super::coefficients::Coefficients;
 use super::shards::shards;
 use super::stored::{ChecksumState, Stored};
 use super::{Dataset, Metadata};
-use gputexel_files::{Error, Result};
+use gputexel_io::paging::portions;
+use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
-use gputexel_paging::portions;
 
 /// Tensor names. All are one-dimensional.
 pub(super) mod names {
     /// u16, entries of each row.
     pub const ROW_LENGTHS: &str = "row_lengths";
-    /// u16, how many entries of each row have coefficient +1; the rest have −1. Unit rows only.
+    /// u16, number of entries of each row with coefficient +1; the rest have −1. Unit rows only.
     pub const WHITE_COUNTS: &str = "white_counts";
     /// u16, feature ids, rows concatenated.
     pub const IDS: &str = "feature_ids";
@@ -74,7 +74,7 @@ pub struct TensorInfo {
     pub elements: usize,
     /// Size in bytes.
     pub bytes: usize,
-    /// Whether the bytes match their checksum.
+    /// Result of the checksum comparison.
     pub checksum: ChecksumState,
 }
 
@@ -161,10 +161,10 @@ pub fn read(path: &Path) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// Reads several shards as [`read_many`] does, and refuses them where there is nothing in them.
+/// Reads several shards as [`read_many`] does, and rejects shards without positions.
 ///
 /// # Errors
-/// Those of [`read_many`]; [`Error::Input`] when there is no position.
+/// As [`read_many`]; [`Error::Input`] when there is no position.
 pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
     let all = read_many(paths)?;
     match (all.is_empty(), paths) {
@@ -176,7 +176,7 @@ pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
 /// Reads several [`shards`] as one dataset; game numbers of later shards follow those of earlier ones.
 ///
 /// # Errors
-/// Those of [`read`] and [`shards`]; [`Error::Input`] when a shard's feature set differs from that of the first.
+/// As [`read`] and [`shards`]; [`Error::Input`] when a shard's feature set differs from that of the first.
 pub fn read_many<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
     let paths = shards(paths)?;
     let [first, rest @ ..] = &paths[..] else {
@@ -282,7 +282,7 @@ fn compile(metadata: &Metadata, path: &Path) -> Result<Option<Arc<CompiledProgra
 fn validate(dataset: &Dataset, path: &Path) -> Result<()> {
     let broken = |what: &str| Err(Error::input(path, format!("broken: {what}")));
     let columns = dataset.column_count();
-    // Maxima and not `any`, because they are vectorized.
+    // Maxima rather than `any`, because they are vectorized.
     if portions(&dataset.ids).any(|ids| ids.iter().max().is_some_and(|&id| usize::from(id) >= columns)) {
         return broken("a feature id is out of range");
     }

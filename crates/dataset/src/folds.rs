@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A seeded partition of the games. Positions of one game are always in the same fold; if the input had no
 /// games, positions are distributed individually.
@@ -57,18 +57,18 @@ impl Folds {
         Ok(Self { of, count })
     }
 
-    /// Number of folds.
+    /// Returns the number of folds.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Fold of position `n`.
+    /// Returns the fold of position `n`.
     #[inline]
     pub fn fold_of(&self, n: usize) -> usize {
         self.of[n] as usize
     }
 
-    /// Positions of one fold, ascending.
+    /// Returns the positions of one fold, ascending.
     pub fn members(&self, fold: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.of.len()).filter(move |&n| self.fold_of(n) == fold)
     }

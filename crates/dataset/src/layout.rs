@@ -1,4 +1,4 @@
-//! The order in which evaluators traverse a dataset.
+//! Order in which evaluators traverse a dataset.
 //!
 //! Positions are sorted by part (training batch, held-out set), then by taper (phase and endgame scale
 //! factor), then by the shape of their rows. Inside a bucket of one taper, one interpolated table serves
@@ -19,7 +19,7 @@ pub use self::sections::MOST_SECTIONS;
 use self::sections::Sections;
 use super::Dataset;
 use crate::loss;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
 /// A training batch or the held-out set.
@@ -62,7 +62,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Number of entries per row.
+    /// Returns the number of entries per row.
     #[inline]
     pub fn row_length(&self) -> usize {
         self.plus + self.minus
@@ -77,44 +77,44 @@ impl Shape {
 /// similar functions). Everything else is read-only:
 ///
 /// ```
-/// fn largest(layout: &gputexel_dataset::Layout) -> (Option<&u16>, usize) {
+/// fn largest(layout: &crate::Layout) -> (Option<&u16>, usize) {
 ///     (layout.ids().iter().max(), layout.features())
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(layout: &mut gputexel_dataset::Layout) {
+/// fn shrink(layout: &mut crate::Layout) {
 ///     layout.features = 1; // fewer than the ids name
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(layout: &mut gputexel_dataset::Layout) {
+/// fn stray(layout: &mut crate::Layout) {
 ///     layout.ids = vec![u16::MAX; layout.ids().len()];
 /// }
 /// ```
 ///
 /// ```compile_fail,E0594
-/// fn stray(layout: &mut gputexel_dataset::Layout) {
+/// fn stray(layout: &mut crate::Layout) {
 ///     layout.ids()[0] = u16::MAX;
 /// }
 /// ```
 ///
 /// ```compile_fail,E0594
-/// fn move_shape(layout: &mut gputexel_dataset::Layout) {
+/// fn move_shape(layout: &mut crate::Layout) {
 ///     layout.shapes()[0].first_entry = usize::MAX;
 /// }
 /// ```
 ///
 /// ```compile_fail,E0451
-/// fn replace(layout: gputexel_dataset::Layout) -> gputexel_dataset::Layout {
-///     gputexel_dataset::Layout { features: 1, ..layout }
+/// fn replace(layout: crate::Layout) -> crate::Layout {
+///     crate::Layout { features: 1, ..layout }
 /// }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Layout {
     features: usize,
-    /// As many as features, unless there is a program.
+    /// The number of features, unless there is a program.
     columns: usize,
     program: Option<Arc<CompiledProgram>>,
     phase_max: u16,
@@ -133,7 +133,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout without parts and positions, to be filled in.
+    /// Creates a layout without parts and positions, to be filled in.
     fn empty(features: usize, columns: usize, program: Option<Arc<CompiledProgram>>, phase_max: u16) -> Self {
         Self {
             features,
@@ -155,7 +155,7 @@ impl Layout {
         }
     }
 
-    /// A layout with one part.
+    /// Creates a layout with one part.
     ///
     /// # Errors
     /// [`Error::Usage`] when the dataset is empty.
@@ -180,27 +180,27 @@ impl Layout {
         Ok(self)
     }
 
-    /// Game of a position, for resampling.
+    /// Returns the game of a position, for resampling.
     #[inline]
     pub fn game(&self, position: usize) -> u32 {
         self.games.get(position).copied().unwrap_or(self.rows[position])
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     #[inline]
     pub fn positions(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether every coefficient is ±1.
+    /// Returns true if every coefficient is ±1.
     #[inline]
     pub fn unit_rows(&self) -> bool {
         self.coefficients.is_empty()
     }
 
-    /// The entries of one row as (id, coefficient) with ascending, distinct ids. The row is `range` of the
-    /// entry arrays, and its first `plus` entries have coefficient +1. Features that occur with both signs
-    /// have already cancelled in the layout; repeated ids are merged here.
+    /// Writes the entries of one row as (id, coefficient) with ascending, distinct ids. The row is `range` of
+    /// the entry arrays, and its first `plus` entries have coefficient +1. Features that occur with both
+    /// signs have already cancelled in the layout; repeated ids are merged here.
     #[inline]
     pub fn merge_row<C>(&self, range: Range<usize>, plus: usize, out: &mut Vec<(u32, C)>)
     where
@@ -228,7 +228,7 @@ impl Layout {
         minus.for_each(|&id| push(id, -1.0));
     }
 
-    /// Start of every row in the entry arrays, and the end of the last one.
+    /// Returns the start of every row in the entry arrays, and the end of the last one.
     pub fn row_starts(&self) -> Vec<u32> {
         let mut starts = Vec::with_capacity(self.positions() + 1);
         for shape in &self.shapes {
@@ -240,21 +240,21 @@ impl Layout {
         starts
     }
 
-    /// The buckets that overlap a range of positions, with their intersection. Memory is kept below its limit on the
-    /// way, since most passes over positions take it.
+    /// Returns the buckets that overlap a range of positions, with their intersection. Keeps memory below its
+    /// limit while iterating, since most passes over positions use it.
     #[inline]
     pub fn buckets_in(&self, positions: Range<usize>) -> impl Iterator<Item = (&Bucket, Range<usize>)> + '_ {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
         self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
             move |bucket| {
-                gputexel_paging::keep_limit();
+                gputexel_io::paging::keep_limit();
                 let start = bucket.positions.start.max(positions.start);
                 (bucket, start..bucket.positions.end.min(positions.end))
             },
         )
     }
 
-    /// The shapes that overlap a range of positions, each clipped to the range.
+    /// Returns the shapes that overlap a range of positions, each clipped to the range.
     #[inline]
     pub fn shapes_in(&self, positions: Range<usize>) -> impl Iterator<Item = Shape> + '_ {
         let first = self.shapes.partition_point(|shape| shape.positions.end <= positions.start);

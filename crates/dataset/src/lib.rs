@@ -10,7 +10,6 @@ mod container;
 mod folds;
 mod layout;
 mod loss;
-mod median;
 mod metadata;
 pub mod objective;
 mod resample;
@@ -26,7 +25,6 @@ pub use container::{TensorInfo, read, read_many, read_positions, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, MOST_SECTIONS, Part, Shape};
 pub use loss::expected_score;
-pub use median::median;
 pub use metadata::{Metadata, SourceRecord, TracingRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use shards::{UNFINISHED, check_shards, remove_shards, shards};
@@ -40,7 +38,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
 /// Positions in extraction order, with columns in memory.
@@ -50,25 +48,25 @@ use gputexel_model::program::CompiledProgram;
 /// afterwards, because the columns, and the metadata that describe them, are read-only:
 ///
 /// ```
-/// fn features(data: &gputexel_dataset::Dataset) -> usize {
+/// fn features(data: &crate::Dataset) -> usize {
 ///     data.metadata().feature_set.features.len()
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn shrink(data: &mut gputexel_dataset::Dataset) {
+/// fn shrink(data: &mut crate::Dataset) {
 ///     data.metadata.feature_set.features.truncate(1);
 /// }
 /// ```
 ///
 /// ```compile_fail,E0596
-/// fn shrink(data: &mut gputexel_dataset::Dataset) {
+/// fn shrink(data: &mut crate::Dataset) {
 ///     data.metadata().feature_set.features.truncate(1);
 /// }
 /// ```
 ///
 /// ```compile_fail,E0616
-/// fn stray(data: &mut gputexel_dataset::Dataset) {
+/// fn stray(data: &mut crate::Dataset) {
 ///     data.ids[0] = u16::MAX;
 /// }
 /// ```
@@ -113,7 +111,7 @@ pub struct Dataset {
     pub(crate) evaluations: Vec<f32>,
     /// Game of each position; empty when the input had no games.
     pub(crate) games: Vec<u32>,
-    /// Number of sections that layouts are divided into; by the number of positions, unless asked for.
+    /// Number of sections that layouts are divided into; by the number of positions, unless requested.
     pub(crate) sections: Option<usize>,
 }
 
@@ -134,22 +132,22 @@ pub struct RowView<'a> {
 }
 
 impl<'a> RowView<'a> {
-    /// Ids, which are those of features unless the dataset has a [program](Dataset::program), with their
-    /// coefficients.
+    /// Returns the ids, which are those of features unless the dataset has a [program](Dataset::program),
+    /// with their coefficients.
     #[inline]
     pub fn entries(&self) -> impl Iterator<Item = (u16, f32)> + use<'a> {
         let Self { ids, coefficients, plus, .. } = *self;
         ids.iter().enumerate().map(move |(i, &id)| (id, coefficients.get(i, plus)))
     }
 
-    /// Ids of the entries with coefficient +1, and with −1, of a row [without other
-    /// coefficients](Dataset::unit_rows); all with +1 otherwise.
+    /// Returns the ids of the entries with coefficient +1, and with −1, of a row
+    /// [without other coefficients](Dataset::unit_rows); all with +1 otherwise.
     #[inline]
     pub fn ids_by_sign(&self) -> (&'a [u16], &'a [u16]) {
         self.ids.split_at(self.plus.min(self.ids.len()))
     }
 
-    /// Number of entries; for piece-square rows, the number of pieces.
+    /// Returns the number of entries; for piece-square rows, the number of pieces.
     #[inline]
     pub fn entry_count(&self) -> usize {
         self.ids.len()
@@ -157,18 +155,19 @@ impl<'a> RowView<'a> {
 }
 
 impl Dataset {
-    /// The meaning of the columns and their origin.
+    /// Returns the meaning of the columns and their origin.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
+    /// Returns the checksum of the container, hexadecimal; those of several files are joined by `+`.
     pub fn checksum(&self) -> &str {
         &self.checksum
     }
 
-    /// The dataset with the given number of sections in its layouts (see [`Layout::sections`]), on whose sums results
-    /// depend to the last digit; `None` for one of every 2^20 positions, and up to 64 of more.
+    /// Returns the dataset with the given number of sections in its layouts (see [`Layout::sections`]), on
+    /// which the last digits of results depend. `None` means sections of 2^20 positions, or of a multiple of
+    /// that so that there are at most 64.
     ///
     /// # Errors
     /// [`Error::Setting`] unless the number is from 1 to [`MOST_SECTIONS`].
@@ -180,24 +179,24 @@ impl Dataset {
         Ok(self)
     }
 
-    /// The number of sections that was [asked for](Self::with_sections).
+    /// Returns the number of sections that was [requested](Self::with_sections).
     pub fn sections(&self) -> Option<usize> {
         self.sections
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     #[inline]
     pub fn len(&self) -> usize {
         self.phases.len()
     }
 
-    /// Whether there are no positions.
+    /// Returns true if there are no positions.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
     }
 
-    /// Source of a position: its index in [`Metadata::sources`].
+    /// Returns the source of each position: its index in [`Metadata::sources`].
     ///
     /// # Errors
     /// [`Error::Usage`] if the sources do not account for all positions.
@@ -217,20 +216,20 @@ impl Dataset {
         }
     }
 
-    /// Number of features F; there are 2 F parameters.
+    /// Returns the number of features F; there are 2 F parameters.
     #[inline]
     pub fn feature_count(&self) -> usize {
         self.metadata.feature_set.features.len()
     }
 
-    /// Number of columns, which the ids of rows refer to: as many as features, unless there is a
-    /// [`program`](Self::program).
+    /// Returns the number of columns, which the ids of rows refer to: the number of features, unless there is
+    /// a [`program`](Self::program).
     #[inline]
     pub fn column_count(&self) -> usize {
         self.program.as_ref().map_or(self.feature_count(), |program| program.columns())
     }
 
-    /// The feature that a column of a row belongs to.
+    /// Returns the feature that a column of a row belongs to.
     #[inline]
     pub fn feature_of(&self, column: u16) -> u16 {
         match &self.program {
@@ -239,59 +238,59 @@ impl Dataset {
         }
     }
 
-    /// The program of the evaluation; `None` if scores are sums of parameters.
+    /// Returns the program of the evaluation; `None` if scores are sums of parameters.
     #[inline]
     pub fn program(&self) -> Option<&Arc<CompiledProgram>> {
         self.program.as_ref()
     }
 
-    /// Phase units of φ = 1.
+    /// Returns the phase units of φ = 1.
     #[inline]
     pub fn phase_max(&self) -> u16 {
         self.metadata.feature_set.phase.max
     }
 
-    /// Whether every coefficient is ±1.
+    /// Returns true if every coefficient is ±1.
     #[inline]
     pub fn unit_rows(&self) -> bool {
         self.coefficients == Coefficients::Unit
     }
 
-    /// Whether games of positions are recorded, so that splits can keep games together.
+    /// Returns true if games of positions are recorded, so that splits can keep games together.
     #[inline]
     pub fn has_games(&self) -> bool {
         !self.games.is_empty()
     }
 
-    /// Whether any weight differs from 1.
+    /// Returns true if any weight differs from 1.
     pub fn has_weights(&self) -> bool {
         !self.weights.is_empty()
     }
 
-    /// Weights of positions in the loss; empty when all are 1.
+    /// Returns the weights of positions in the loss; empty when all are 1.
     #[inline]
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// Whether scores have a constant part, which is not tuned.
+    /// Returns true if scores have a constant part, which is not tuned.
     pub fn has_offsets(&self) -> bool {
         !self.offsets.is_empty()
     }
 
-    /// Search scores, centipawns, White's view, NaN where unknown; empty when there are none.
+    /// Returns the search scores, centipawns, White's view, NaN where unknown; empty when there are none.
     pub fn search_scores(&self) -> &[f32] {
         &self.scores
     }
 
-    /// Static evaluations printed by the engine, centipawns, White's view, NaN where unknown; empty when
-    /// there are none.
+    /// Returns the static evaluations printed by the engine, centipawns, White's view, NaN where unknown;
+    /// empty when there are none.
     pub fn static_evaluations(&self) -> &[f32] {
         &self.evaluations
     }
 
-    /// Shares of the middlegame and the endgame value in the score of a position: φ and (1 − φ) ρ, with its
-    /// endgame scale factor ρ, which is 1 unless the dataset has such factors.
+    /// Returns the shares of the middlegame and the endgame value in the score of a position: φ and (1 − φ)
+    /// ρ, with its endgame scale factor ρ, which is 1 unless the dataset has such factors.
     #[inline]
     pub fn shares(&self, n: usize) -> (f64, f64) {
         let phi = f64::from(self.phases[n]) / f64::from(self.phase_max());
@@ -301,42 +300,43 @@ impl Dataset {
         }
     }
 
-    /// The value of endgame scale factors that represents 1.
+    /// Returns the value of endgame scale factors that represents 1.
     #[inline]
     pub fn endgame_scale_one(&self) -> u16 {
         self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
     }
 
-    /// Endgame scale factors in units of [`scale_one`](Self::endgame_scale_one); empty when all are 1.
+    /// Returns the endgame scale factors in units of [`scale_one`](Self::endgame_scale_one); empty when all
+    /// are 1.
     #[inline]
     pub fn endgame_scales(&self) -> &[u16] {
         &self.scales
     }
 
-    /// Whether coefficients are stored in single precision, because half precision would change some.
+    /// Returns true if coefficients are stored in single precision, because half precision would change some.
     pub fn has_single_precision(&self) -> bool {
         matches!(self.coefficients, Coefficients::Single(_))
     }
 
-    /// Results, White's view; targets where they are [blended](Self::blend) with search scores.
+    /// Returns the results, White's view; targets if they are [blended](Self::blend) with search scores.
     #[inline]
     pub fn results(&self) -> &[f32] {
         &self.results
     }
 
-    /// Phase units of every position.
+    /// Returns the phase units of every position.
     #[inline]
     pub fn phases(&self) -> &[u16] {
         &self.phases
     }
 
-    /// Game number of a position; its own index if the input had no games.
+    /// Returns the game number of a position; its own index if the input had no games.
     #[inline]
     pub fn game(&self, n: usize) -> u32 {
         self.games.get(n).copied().unwrap_or(n as u32)
     }
 
-    /// Position `n`.
+    /// Returns position `n`.
     ///
     /// # Panics
     /// If there is no such position.
@@ -354,7 +354,7 @@ impl Dataset {
         }
     }
 
-    /// Number of positions with a nonzero coefficient of each feature, by feature id.
+    /// Counts the positions with a nonzero coefficient of each feature, by feature id.
     pub fn occurrences(&self) -> Vec<u64> {
         const PIECE: usize = 1 << 16;
         let features = self.feature_count();

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// ℓ(p, y): the cost of a prediction.
+/// Loss ℓ(p, y), the cost of a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
@@ -45,7 +45,7 @@ impl std::fmt::Display for LossKind {
 }
 
 impl LossKind {
-    /// Whether the curvature is bounded, so that Gauss–Newton steps make sense.
+    /// Returns true if the curvature is bounded, so that Gauss–Newton steps make sense.
     pub fn is_smooth(self) -> bool {
         match self {
             Self::Squared | Self::CrossEntropy => true,
@@ -53,7 +53,7 @@ impl LossKind {
         }
     }
 
-    /// ℓ as a function of the sigmoid's argument x = K ln 10 · s / 400, where p = σ(x).
+    /// Returns ℓ as a function of the sigmoid's argument x = K ln 10 · s / 400, where p = σ(x).
     ///
     /// Takes x instead of p because 1 − p loses all its digits when p is close to 1.
     #[inline]
@@ -66,7 +66,7 @@ impl LossKind {
         }
     }
 
-    /// dℓ/dx; dp/dx = p (1 − p).
+    /// Returns dℓ/dx; dp/dx = p (1 − p).
     #[inline]
     pub fn slope(self, x: f64, y: f64) -> f64 {
         let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
@@ -80,8 +80,8 @@ impl LossKind {
         }
     }
 
-    /// The Gauss–Newton curvature h ≥ 0 of ℓ in x: ℓ''(p) · (dp/dx)², omitting the second derivative of p;
-    /// for cross-entropy this is the exact p (1 − p).
+    /// Returns the Gauss–Newton curvature h ≥ 0 of ℓ in x: ℓ''(p) · (dp/dx)², omitting the second derivative
+    /// of p; for cross-entropy this is the exact p (1 − p).
     #[inline]
     pub fn curvature(self, x: f64, y: f64) -> f64 {
         let dp = sigmoid(x) * sigmoid(-x);
@@ -96,7 +96,7 @@ impl LossKind {
         }
     }
 
-    /// d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) plus the term it omits, ℓ'(p) ·
+    /// Returns d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) plus the term it omits, ℓ'(p) ·
     /// d²p/dx². Not finite where |p − y|^q with q < 2 has no second derivative.
     #[inline]
     pub fn second_derivative(self, x: f64, y: f64) -> f64 {
@@ -115,25 +115,25 @@ impl LossKind {
     }
 }
 
-/// 1 / (1 + e^−x).
+/// Returns 1 / (1 + e^−x).
 #[inline]
 pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// dx/ds: the sigmoid's argument per centipawn, for K in base-10 form.
+/// Returns dx/ds: the sigmoid's argument per centipawn, for K in base-10 form.
 #[inline]
 pub fn x_per_cp(k: f64) -> f64 {
     k * std::f64::consts::LN_10 / 400.0
 }
 
-/// p = σ(s) for a score in centipawns and K in base-10 form.
+/// Returns p = σ(s) for a score in centipawns and K in base-10 form.
 #[inline]
 pub fn expected_score(k: f64, score_cp: f64) -> f64 {
     sigmoid(x_per_cp(k) * score_cp)
 }
 
-/// The four forms in which tuners write the scale constant; see `docs/design.md`.
+/// Forms in which tuners write the scale constant; see `docs/design.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScaleForms {
     /// 1 / (1 + 10^(−K s / 400)): Texel's original form.
@@ -147,7 +147,7 @@ pub struct ScaleForms {
 }
 
 impl ScaleForms {
-    /// All forms of a base-10 K.
+    /// Converts a base-10 K to all forms.
     pub fn new(k: f64) -> Self {
         let ln10 = std::f64::consts::LN_10;
         Self { k, k_e: k * ln10, win_scale: 400.0 / k, e_scale: 400.0 / (k * ln10) }
@@ -172,7 +172,7 @@ pub enum GivenScale {
 }
 
 impl GivenScale {
-    /// K in base-10 form.
+    /// Returns K in base-10 form.
     ///
     /// # Errors
     /// [`Error::Setting`] for numbers that are not finite and positive, and for K outside 1e-4 to 1e4.

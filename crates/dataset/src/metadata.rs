@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_model::FeatureSet;
 
-/// The origin of a contiguous range of positions.
+/// Origin of a contiguous range of positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// The file as given on the command line; `-` for standard input.
@@ -42,7 +42,7 @@ pub struct SourceRecord {
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// How imported positions were traced, where a command was given them.
+/// Tracing of imported positions by a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingRecord {
     /// The command as given.
@@ -68,7 +68,7 @@ pub struct Metadata {
     pub sources: Vec<SourceRecord>,
     /// Selection settings by name.
     pub selection: BTreeMap<String, String>,
-    /// The command that has traced the positions, if one has.
+    /// Command that traced the positions, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<TracingRecord>,
     /// xxh3 of each tensor's bytes, hexadecimal.
@@ -80,10 +80,11 @@ impl Metadata {
     /// The schema version that this version of the program writes and reads.
     pub const SCHEMA: u32 = 1;
 
-    /// The files that the dataset at `path` was made of, at their recorded paths, else next to the dataset.
+    /// Returns the files that the dataset at `path` was created from, at their recorded paths, else next to
+    /// the dataset.
     ///
     /// # Errors
-    /// Why they cannot be read again: they are not recorded, standard input, or not there.
+    /// A message if they cannot be read again: they are not recorded, standard input, or missing.
     pub fn sources_beside(&self, path: &Path) -> Result<Vec<PathBuf>, String> {
         if self.sources.is_empty() {
             return Err("does not say which files it was extracted from".to_string());
@@ -96,7 +97,7 @@ impl Metadata {
             let named = PathBuf::from(&source.path);
             let beside = path.parent().map_or_else(|| named.clone(), |folder| folder.join(&named));
             match [named, beside].into_iter().find(|candidate| candidate.exists()) {
-                // Datasets come from anywhere, so they do not have devices and pipes opened.
+                // Datasets come from anywhere, so devices and pipes that they name are not opened.
                 Some(found) if !found.is_file() => {
                     return Err(format!("its source '{}' is no file", source.path));
                 }
@@ -107,7 +108,7 @@ impl Metadata {
         Ok(inputs)
     }
 
-    /// Metadata of a dataset to be written.
+    /// Creates the metadata of a dataset to be written.
     pub fn new(feature_set: FeatureSet) -> Self {
         Self {
             schema: Self::SCHEMA,

@@ -3,9 +3,9 @@
 //!
 //! Score of position n (White's view, centipawns): s = b + Σ c_f · (φ · mg_f + (1 − φ) · ρ · eg_f), where the
 //! endgame scale factor ρ is 1 unless the dataset has such factors; expected score p = 1 / (1 + 10^(−K · s /
-//! 400)); loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014). If the dataset has a program,
-//! s is what that computes from sums of the same form, see [`gputexel_model::program`]; the Gauss–Newton matrix
-//! then has the derivatives of s in place of x.
+//! 400)); loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014). If the dataset has a
+//! program, it computes s from sums of the same form, see [`gputexel_model::program`]; the Gauss–Newton
+//! matrix then has the derivatives of s in place of x.
 
 pub use crate::loss::*;
 
@@ -23,7 +23,7 @@ pub struct Objective {
     pub loss: LossKind,
 }
 
-/// Score of position `n` under θ (mg of every feature, then eg), centipawns, White's view.
+/// Returns the score of position `n` under θ (mg of every feature, then eg), centipawns, White's view.
 pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
     let (mg, eg) = theta.split_at(dataset.feature_count());
     let row = dataset.row(n);
@@ -41,8 +41,8 @@ pub fn score(dataset: &Dataset, theta: &[f64], n: usize) -> f64 {
     sum
 }
 
-/// The sums of position `n` that the program of its evaluation computes with: the middlegame and the endgame value
-/// of each slot, and a bit for each slot that the position has entries of.
+/// Returns the sums of position `n` that are the input of the program of its evaluation: the middlegame and
+/// the endgame value of each slot, and a bit for each slot of which the position has entries.
 pub fn sums(dataset: &Dataset, program: &CompiledProgram, theta: &[f64], n: usize) -> (Vec<[f64; 2]>, u32) {
     let (mg, eg) = theta.split_at(dataset.feature_count());
     let mut sums = vec![[0.0; 2]; program.slots()];
@@ -56,14 +56,14 @@ pub fn sums(dataset: &Dataset, program: &CompiledProgram, theta: &[f64], n: usiz
     (sums, present)
 }
 
-/// The shares of the values of position `n`.
+/// Returns the shares of the values of position `n`.
 pub fn taper(dataset: &Dataset, n: usize) -> Taper {
     let (mg, eg) = dataset.shares(n);
     Taper { mg, eg }
 }
 
-/// Score of position `n`, with its derivatives by the parameters that have any, as (index in θ, derivative) in no
-/// order; an index may occur several times.
+/// Returns the score of position `n`, with its nonzero derivatives as (index in θ, derivative) in no
+/// particular order; an index may occur several times.
 pub fn score_and_slopes(dataset: &Dataset, theta: &[f64], n: usize, slopes: &mut Vec<(usize, f64)>) -> f64 {
     let features = dataset.feature_count();
     slopes.clear();
@@ -95,7 +95,7 @@ pub struct Reference {
     pub gradient: Vec<f64>,
 }
 
-/// Mean loss over the positions `which`, NaN if their weights sum to 0.
+/// Returns the mean loss over the positions `which`, NaN if their weights sum to 0.
 pub fn loss(
     dataset: &Dataset,
     objective: Objective,
@@ -112,7 +112,7 @@ pub fn loss(
     sum / weights
 }
 
-/// Mean loss and gradient over the positions `which`.
+/// Returns the mean loss and gradient over the positions `which`.
 pub fn loss_and_gradient(
     dataset: &Dataset,
     objective: Objective,
@@ -137,7 +137,7 @@ pub fn loss_and_gradient(
     Reference { loss: sum / weights, gradient }
 }
 
-/// The Gauss–Newton matrix Σ w h ∇s ∇sᵀ / Σ w of the positions `which`, per centipawn squared:
+/// Returns the Gauss–Newton matrix Σ w h ∇s ∇sᵀ / Σ w of the positions `which`, per centipawn squared:
 /// symmetric, row-major, 2F × 2F.
 pub fn gauss_newton_matrix(
     dataset: &Dataset,

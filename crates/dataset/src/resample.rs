@@ -1,4 +1,4 @@
-//! Poisson resampling: how often a game counts in a bootstrap.
+//! Poisson resampling: the number of times a game counts in a bootstrap.
 //!
 //! Drawing N games with replacement gives each a binomial count that is Poisson(1) in the limit; independent
 //! Poisson counts need no pass over the games and can be computed on the fly from a hash (Hanley and
@@ -9,7 +9,7 @@
 pub const POISSON_TAILS: [u32; 9] =
     [2_714_937_127, 1_134_906_959, 344_891_874, 81_553_513, 15_718_922, 2_552_004, 357_518, 44_020, 4_833];
 
-/// A well-mixed hash of a game and a seed (the finalizer of MurmurHash3 over their combination).
+/// Returns a well-mixed hash of a game and a seed (the finalizer of MurmurHash3 over their combination).
 #[inline(always)]
 pub const fn game_hash(game: u32, seed: u32) -> u32 {
     let mut h = game.wrapping_mul(0x9e37_79b1) ^ seed.wrapping_mul(0x85eb_ca77);
@@ -18,7 +18,7 @@ pub const fn game_hash(game: u32, seed: u32) -> u32 {
     h ^ (h >> 16)
 }
 
-/// How often a game counts in the bootstrap with a seed: a Poisson(1) variate.
+/// Returns the number of times a game counts in the bootstrap with a seed: a Poisson(1) variate.
 #[inline(always)]
 pub const fn poisson_weight(game: u32, seed: u32) -> u32 {
     let h = game_hash(game, seed);

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
-/// The name of the file that says of a folder that not all of its shards are there yet.
+/// Name of the file that marks a folder whose shards are not all there yet.
 pub const UNFINISHED: &str = "unfinished.extract";
 
-/// The shards that paths stand for: files are themselves, and a folder is the datasets in it (`*.bin`), by name.
+/// Returns the shards that paths stand for: a file is itself, and a folder is the datasets in it (`*.bin`),
+/// by name.
 ///
 /// # Errors
 /// [`Error::Io`] for folders that cannot be read; [`Error::Input`] for one without datasets, and for one whose
@@ -35,7 +36,7 @@ pub fn shards<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The datasets in a folder, by name.
+/// Returns the datasets in a folder, by name.
 fn datasets_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let io = |e| Error::io(folder, e);
     let entries = std::fs::read_dir(folder).map_err(io)?.map(|entry| entry.map(|entry| entry.path()));
@@ -45,7 +46,7 @@ fn datasets_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Refuses shards of no positions.
+/// Rejects shards of no positions.
 ///
 /// # Errors
 /// [`Error::Setting`].
@@ -53,8 +54,8 @@ pub(crate) fn check_size(size: usize) -> Result<()> {
     if size == 0 { Err(Error::setting("shard-size", size, "must be at least 1")) } else { Ok(()) }
 }
 
-/// Refuses shards of no positions, and a folder that they cannot be written to: one that has datasets already, which would
-/// be taken for shards of the same dataset.
+/// Rejects shards of no positions, and a folder that they cannot be written to: one that has datasets
+/// already, which would be taken for shards of the same dataset.
 ///
 /// # Errors
 /// [`Error::Setting`] for a size of 0; [`Error::Usage`] for such a folder; [`Error::Io`] for one that cannot be read.

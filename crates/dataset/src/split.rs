@@ -1,9 +1,9 @@
-//! Splits: which positions are held out, and which training batches the others belong to.
+//! Splits: the held-out positions, and the training batches of the others.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A seeded split by game. Positions of one game are always on the same side of the hold-out, because
 /// neighboring positions share their result and look alike; if the input had no games, positions are split
@@ -16,7 +16,7 @@ pub struct Split {
     held_out: usize,
 }
 
-/// Uniform in 0..1, a function of the seed, the purpose and the number.
+/// Returns a uniform number in 0..1, a function of the seed, the purpose and the number.
 fn uniform(seed: u64, purpose: u8, number: u32) -> f64 {
     let mut bytes = [purpose; 5];
     bytes[1..].copy_from_slice(&number.to_le_bytes());
@@ -69,33 +69,33 @@ impl Split {
         }
     }
 
-    /// Number of parts: the batches and, if there is one, the held-out set.
+    /// Returns the number of parts: the batches and, if there is one, the held-out set.
     pub fn parts(&self) -> usize {
         self.batches + usize::from(self.held_out > 0)
     }
 
-    /// Number of training batches.
+    /// Returns the number of training batches.
     pub fn batches(&self) -> usize {
         self.batches
     }
 
-    /// Part of position `n`.
+    /// Returns the part of position `n`.
     #[inline]
     pub fn part_of(&self, n: usize) -> usize {
         self.parts[n] as usize
     }
 
-    /// Index of the held-out part, if there is one.
+    /// Returns the index of the held-out part, if there is one.
     pub fn held_out_part(&self) -> Option<usize> {
         (self.held_out > 0).then_some(self.batches)
     }
 
-    /// Training positions, ascending.
+    /// Returns the training positions, ascending.
     pub fn training(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.parts.len()).filter(|&n| self.part_of(n) < self.batches)
     }
 
-    /// Held-out positions, ascending.
+    /// Returns the held-out positions, ascending.
     pub fn held_out(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.parts.len()).filter(|&n| self.part_of(n) == self.batches)
     }

@@ -1,7 +1,7 @@
 //! The file of a dataset: its header, and its tensors read into owned memory.
 //!
-//! Nothing is memory-mapped: another process may truncate or change the file at any time, and data are
-//! verified against their checksum as they are read, so that what is used is what was verified.
+//! Nothing is memory-mapped: another process may truncate or change the file at any time. Data are verified
+//! against their checksum as they are read, so that the data in use are the verified ones.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ use safetensors::tensor::{Metadata as Header, TensorInfo};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Metadata;
-use gputexel_files::{Error, Result, is_compressed};
+use gputexel_io::{Error, Result, is_compressed};
 
 /// Key of our JSON in the container's metadata.
 pub(super) const METADATA_KEY: &str = "gputexel";
@@ -93,17 +93,17 @@ impl<'a> Stored<'a> {
         Ok(Self { path, file, header, start: 8 + length, metadata })
     }
 
-    /// Names of its tensors, in storage order.
+    /// Returns the names of its tensors, in storage order.
     pub fn names(&self) -> Vec<String> {
         self.header.offset_keys()
     }
 
-    /// Type, shape and offsets of an existing tensor.
+    /// Returns the type, shape and offsets of an existing tensor.
     pub fn info(&self, name: &str) -> &TensorInfo {
         self.header.info(name).expect("a tensor of this file")
     }
 
-    /// Type of a tensor, if it exists.
+    /// Returns the type of a tensor, if it exists.
     pub fn dtype(&self, name: &str) -> Option<Dtype> {
         self.header.info(name).map(|info| info.dtype)
     }
@@ -125,7 +125,7 @@ impl<'a> Stored<'a> {
         Ok(self.state(name, &hash))
     }
 
-    /// The elements of a tensor.
+    /// Reads the elements of a tensor.
     ///
     /// # Errors
     /// [`Error::Input`] when it is missing, has a different type or length, or a wrong checksum;
@@ -163,10 +163,10 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// The elements of a tensor, or none if it does not exist.
+    /// Reads the elements of a tensor, or none if it does not exist.
     ///
     /// # Errors
-    /// Those of [`required`](Self::required).
+    /// As [`required`](Self::required).
     pub fn optional<T: bytemuck::Pod>(
         &mut self,
         name: &str,
@@ -176,7 +176,7 @@ impl<'a> Stored<'a> {
         if self.dtype(name).is_none() { Ok(Vec::new()) } else { self.required(name, dtype, elements) }
     }
 
-    /// The error for a tensor with a wrong checksum.
+    /// Returns the error for a tensor with a wrong checksum.
     pub fn damaged(&self, name: &str) -> Error {
         Error::input(self.path, format!("damaged: the checksum of '{name}' does not match"))
     }
@@ -206,7 +206,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Our metadata in a header.
+/// Parses our metadata in a header.
 fn metadata(header: &Header, path: &Path) -> Result<Metadata> {
     let json = header
         .metadata()

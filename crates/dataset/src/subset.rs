@@ -1,17 +1,17 @@
-//! Some positions of a dataset as a dataset.
+//! Creates a dataset from some positions of another.
 
 use half::f16;
 
 use super::Dataset;
 use super::coefficients::Coefficients;
-use gputexel_paging::keep_limit;
+use gputexel_io::paging::keep_limit;
 
-/// Positions after which memory is looked at: where they are far apart, each brings in some hundred kilobytes.
+/// Number of positions between checks of memory: if they are far apart, each loads some hundred kilobytes.
 const BETWEEN_LOOKS: usize = 32;
 
 impl Dataset {
-    /// The positions `chosen`, in this order, as a dataset in memory. It has no sources, and the games have the numbers that
-    /// they have here.
+    /// Returns the positions `chosen`, in this order, as a dataset in memory. It has no sources, and the
+    /// games keep their numbers.
     ///
     /// # Panics
     /// If there is no such position.
@@ -60,7 +60,7 @@ impl Dataset {
             }
             subset.phases.push(self.phases[n]);
             subset.results.push(self.results[n]);
-            // These are empty where they would say nothing.
+            // These are empty if they carry no information.
             subset.white_counts.extend(self.white_counts.get(n));
             subset.scales.extend(self.scales.get(n));
             subset.unblended.extend(self.unblended.get(n));

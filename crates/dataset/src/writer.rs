@@ -17,11 +17,11 @@ use super::container::names;
 use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
 use column::{Column, le_bytes, read};
-use gputexel_files::{AtomicFile, staging_folder};
-use gputexel_files::{Error, Result};
+use gputexel_io::{AtomicFile, staging_folder};
+use gputexel_io::{Error, Result};
 use gputexel_model::FeatureRow;
 
-/// All properties of a position but its features.
+/// Properties of a position other than its features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionLabels {
     /// Result, White's view, 0 to 1.
@@ -79,8 +79,8 @@ pub struct RowLabels {
     pub game: u32,
 }
 
-/// Collects rows and writes them as a dataset file.
-/// Refuses rows that [`read`](crate::read) would refuse, so that no unreadable file is written.
+/// Collects rows and writes them as a dataset file. Rejects rows that [`read`](crate::read) would reject, so
+/// that no unreadable file is written.
 pub struct DatasetWriter {
     path: PathBuf,
     folder: PathBuf,
@@ -151,12 +151,12 @@ impl DatasetWriter {
         })
     }
 
-    /// Number of positions so far.
+    /// Returns the number of positions so far.
     pub fn len(&self) -> usize {
         self.phases.len()
     }
 
-    /// Whether there are no positions yet.
+    /// Returns true if there are no positions yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -181,7 +181,7 @@ impl DatasetWriter {
     /// Appends one position whose features are already in the stored format.
     ///
     /// # Errors
-    /// Those of [`push`](Self::push).
+    /// As [`push`](Self::push).
     pub fn push_row(&mut self, row: StoredRow<'_>, labels: PositionLabels) -> Result<()> {
         self.note(labels);
         self.try_push_row(row, labels).map_err(|e| Error::io(&self.path, e))
@@ -191,7 +191,7 @@ impl DatasetWriter {
     /// first one that it would change; from then on all are stored in single precision.
     ///
     /// # Errors
-    /// Those of [`push`](Self::push).
+    /// As [`push`](Self::push).
     pub fn push_imported(&mut self, position: &ImportedPosition<'_>) -> Result<()> {
         let ImportedPosition { ids, coefficients, phase, scale, labels, .. } = *position;
         let fits = self.is_imported() && coefficients.len() == ids.len();
@@ -210,7 +210,7 @@ impl DatasetWriter {
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Whether coefficients are stored in single precision.
+    /// Returns true if coefficients are stored in single precision.
     pub fn has_single_precision(&self) -> bool {
         self.coefficients.dtype() == Dtype::F32
     }
@@ -437,7 +437,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Games so far.
+    /// Returns the number of games so far.
     pub fn games(&self) -> u64 {
         self.metadata.games
     }

@@ -6,7 +6,7 @@ use std::collections::hash_map;
 use super::reading::Ending;
 use gputexel_dataset::SourceRecord;
 
-/// The contents of the inputs that have been read.
+/// Contents of the inputs that have been read.
 #[derive(Debug, Default)]
 pub(crate) struct Contents(HashMap<(u64, u64), String>);
 

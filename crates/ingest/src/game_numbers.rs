@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The numbers assigned so far. Memory: a few dozen bytes per game of the current input, if games have keys.
+/// Game numbers assigned so far. Memory: a few dozen bytes per game of the current input, if games have keys.
 #[derive(Debug, Default)]
 pub(crate) struct GameNumbers {
     next: u32,
@@ -23,13 +23,13 @@ impl GameNumbers {
         self.previous = None;
     }
 
-    /// The number of a position that counts as a game of its own.
+    /// Returns the number of a position that counts as a game of its own.
     pub fn single(&mut self) -> u32 {
         self.previous = None;
         self.fresh()
     }
 
-    /// The number of the game with `key`, which is unique in its input.
+    /// Returns the number of the game with `key`, which is unique in its input.
     pub fn of_input(&mut self, key: u64) -> u32 {
         if let Some((_, number)) = self.previous.filter(|(previous, _)| *previous == key) {
             return number;
@@ -46,7 +46,8 @@ impl GameNumbers {
         number
     }
 
-    /// The number of the game with `key`, which is unique in its chunk, where its positions are adjacent.
+    /// Returns the number of the game with `key`, which is unique in its chunk, where its positions are
+    /// adjacent.
     pub fn of_chunk(&mut self, key: u64) -> u32 {
         if let Some((_, number)) = self.previous.filter(|(previous, _)| *previous == key) {
             return number;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Keys are hashes already.
+/// Hasher for keys that are hashes already.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 

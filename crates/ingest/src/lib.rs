@@ -1,6 +1,6 @@
 //! Converts positions to datasets: [`extraction`] reads games and labeled positions and computes their
-//! features, [`trace`] imports features computed by another engine, [`tracing`] has them computed by a command of that
-//! engine, [`conversion`] writes them in the formats of other programs.
+//! features, [`trace`] imports features computed by another engine, [`tracing`] runs a command of that engine
+//! to compute them, and [`conversion`] writes positions in the formats of other programs.
 
 mod contents;
 pub mod conversion;

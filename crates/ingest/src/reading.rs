@@ -15,9 +15,9 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use gputexel_files::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
-use gputexel_files::{Error, Result};
-use gputexel_formats::Format;
+use gputexel_chess::formats::Format;
+use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::{Error, Result};
 
 /// Decompressed bytes per chunk, unless a record is longer.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -44,19 +44,19 @@ pub struct Hooks<'a> {
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
-/// How the records of an input end.
+/// Kind of the records of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Records {
     /// Games in PGN, which take several lines.
     Games,
     /// One line per record.
     Lines,
-    /// Those of a binary format.
+    /// Records of a binary format.
     Training(Format),
 }
 
 impl Records {
-    /// The end of the last complete record in a buffer.
+    /// Returns the end of the last complete record in a buffer.
     pub fn split_point(self, buffer: &[u8]) -> Option<usize> {
         match self {
             Self::Games => gputexel_chess::pgn::last_game_start(buffer),
@@ -66,16 +66,16 @@ impl Records {
     }
 }
 
-/// An input to read.
+/// Input to read.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub path: PathBuf,
     pub records: Records,
     /// File size, unless it is a pipe.
     pub bytes: Option<u64>,
-    /// What the file looked like before it was read, unless it is a pipe.
+    /// State of the file before it was read, unless it is a pipe.
     pub stamp: Option<Stamp>,
-    /// Set if what was once read of it is known, so that it is not read again.
+    /// Set if its stored content is known, so that it is not read again.
     pub is_known: bool,
     /// Pipes stay open after detection, because they cannot be read twice. Files are opened again: there may
     /// be more than can be open at a time.
@@ -83,10 +83,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens an input for a first look by `look`, which determines how its records end.
-    ///
-    /// # Errors
-    /// Those of [`Input::open`] and of `look`.
+    /// Opens an input; `look` examines its beginning and determines how its records end.
     pub fn open(
         path: &Path,
         bytes_read: &Arc<AtomicU64>,
@@ -107,7 +104,7 @@ impl Source {
     }
 }
 
-/// What tells that a file has not changed, as `make` takes it.
+/// File state that shows whether a file has changed, as in `make`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     /// Size.
@@ -123,7 +120,7 @@ impl Stamp {
     }
 }
 
-/// What is known about an input after it has been read.
+/// Properties of an input known after it has been read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ending {
     /// Warnings about data that were ignored: after compressed data, in archives.
@@ -132,7 +129,7 @@ pub(crate) struct Ending {
     pub content: Option<(u64, u64)>,
 }
 
-/// A chunk of an input.
+/// Chunk of an input.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     /// Its number among all that are read, from 0.
@@ -143,7 +140,7 @@ pub(crate) struct Chunk {
     pub member: Option<Arc<str>>,
     /// Number of its first line, from 1, within that file; 1 in binary formats.
     pub first_line: u64,
-    /// Where it begins in the decompressed input, bytes.
+    /// Offset in the decompressed input, bytes.
     pub offset: u64,
     /// Set if the source ends with this chunk.
     pub ending: Option<Ending>,
@@ -158,10 +155,10 @@ struct Finished<T> {
 
 /// Receives the results of chunks in order.
 pub(crate) trait Sink {
-    /// The result of processing a chunk.
+    /// Result of processing a chunk.
     type Batch: Send + 'static;
 
-    /// Positions so far.
+    /// Returns the number of positions so far.
     fn positions(&self) -> u64;
 
     /// Adds the next batch.
@@ -206,8 +203,7 @@ impl<T> Queue<T> {
 /// Reads all sources and passes the processed chunks to `sink`; `worker` is called once by each of `threads`
 /// threads.
 ///
-/// # Errors
-/// Those of reading and of the sink; [`Error::Interrupted`] after `hooks.cancel`.
+/// Errors of reading and of the sink; [`Error::Interrupted`] after `hooks.cancel`.
 pub(crate) fn read_all<S: Sink>(
     sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -317,7 +313,7 @@ fn read_chunks(
     }
 }
 
-/// Splits one input into chunks of whole records; returns whether the receiver still exists.
+/// Splits one input into chunks of whole records. Returns true if the receiver still exists.
 fn split_into_chunks(
     input: &mut Input,
     records: Records,

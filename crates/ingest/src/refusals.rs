@@ -1,9 +1,9 @@
-//! Refusals common to extractions and imports.
+//! Errors common to extractions and imports.
 
 use gputexel_dataset::{DatasetWriter, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Refuses more positions than a dataset can hold.
+/// Rejects more positions than a dataset can hold.
 pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
     if writer.len() > u32::MAX as usize - 1 {
         return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));
@@ -11,8 +11,9 @@ pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
     Ok(())
 }
 
-/// The error for an input with too many unusable lines: `commonest` is the most frequent reason, with its
-/// count, `unit` what the input consists of, `share` the share of unusable lines and `limit` the maximum allowed.
+/// Returns the error for an input with too many unusable lines: `commonest` is the most frequent reason, with
+/// its count, `unit` the unit of the input, `share` the share of unusable lines and `limit` the maximum
+/// allowed.
 pub(crate) fn too_many_bad_lines(
     (record, unit): (&SourceRecord, &str),
     bad_lines: u64,

@@ -1,9 +1,9 @@
-//! How the features of a group are arranged: what neighbors what.
+//! Arrangement of the features of a group: which are neighbors.
 
-/// How the features of a group are arranged.
+/// Arrangement of the features of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrangement {
-    /// Not at all.
+    /// No arrangement.
     None,
     /// On the squares of a board, a1, b1 … h8.
     Board(Vec<Option<u32>>),
@@ -12,7 +12,8 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    /// It in one or two words, for lists: `board`, `line of 9` or `11 lines`; empty if there is none.
+    /// Describes it in one or two words, for lists: `board`, `line of 9` or `11 lines`; empty if there is
+    /// none.
     pub fn summary(&self) -> String {
         match self {
             Self::None => String::new(),

@@ -1,4 +1,4 @@
-//! Feature sets: how a board becomes a sparse row of feature ids and coefficients.
+//! Feature sets: the conversion of a board to a sparse row of feature ids and coefficients.
 
 use half::f16;
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
 use super::program::Program;
 use super::{Imported, KingBuckets, classical, full, places};
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// How the rows of a feature set are computed.
+/// Kind of a feature set, which determines the computation of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FeatureKind {
@@ -24,7 +24,8 @@ pub enum FeatureKind {
     /// The usual terms of a hand-written evaluation, see [`classical`]; coefficients are whole numbers,
     /// expressed by repeating ids in a row.
     Classical,
-    /// Those of [`classical`] and a program: danger of kings, complexity and a factor on the endgame, see [`full`].
+    /// The features of [`classical`] and a program: danger of kings, complexity and a factor on the endgame,
+    /// see [`full`].
     Full,
     /// Piece-square tables by the squares of kings, see [`KingBuckets`]; all coefficients ±1.
     #[serde(rename = "king-pst")]
@@ -32,15 +33,15 @@ pub enum FeatureKind {
 }
 
 impl FeatureKind {
-    /// The feature sets that are computed from a position by nothing but their kind.
+    /// The feature sets that are computed from a position and determined by their kind alone.
     pub const COMPUTED: [Self; 4] = [Self::Pst, Self::Material, Self::Classical, Self::Full];
 
-    /// Whether its first features are the piece-square tables of all pieces, pawns first.
+    /// Returns true if its first features are the piece-square tables of all pieces, pawns first.
     pub(crate) fn has_boards(self) -> bool {
         matches!(self, Self::Pst | Self::Classical | Self::Full)
     }
 
-    /// Its name on the command line and in files.
+    /// Returns its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Material => "material",
@@ -52,7 +53,7 @@ impl FeatureKind {
         }
     }
 
-    /// The computed feature set with the given name.
+    /// Returns the computed feature set with the given name.
     ///
     /// # Errors
     /// [`Error::Usage`] that lists the valid names.
@@ -67,7 +68,7 @@ impl FeatureKind {
 /// A feature set together with the phase convention its rows were computed with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
-    /// What computes the rows.
+    /// Kind of the rows.
     pub kind: FeatureKind,
     /// Phase weights and maximum.
     pub phase: PhaseSettings,
@@ -76,19 +77,19 @@ pub struct FeatureSet {
     /// Declarations about the parameters of [`FeatureKind::Imported`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// Where kings decide about tables, of [`FeatureKind::KingPst`]; none for other kinds.
+    /// Buckets of king squares, of [`FeatureKind::KingPst`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub king_buckets: Option<KingBuckets>,
-    /// What is done with sums of parameters, if the score is not just their sum.
+    /// Program on sums of parameters, if the score is not just their sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
 }
 
 /// One position as features. Reused between positions so that extraction does not allocate.
 ///
-/// Unit rows list White's ids (coefficient +1) and Black's (−1). Columns of accumulators are among White's, whosoever
-/// they are. Coefficient rows have all ids in
-/// `plus`, one coefficient each, and an empty `minus`.
+/// Unit rows list White's ids (coefficient +1) and Black's (−1). Columns of accumulators are listed with
+/// White's, for either side. Coefficient rows have all ids in `plus`, one coefficient each, and an empty
+/// `minus`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeatureRow {
     /// Ids with coefficient +1, or all ids if there are coefficients.
@@ -106,16 +107,16 @@ pub struct FeatureRow {
 pub struct FeatureGroup<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What its features count; empty of another engine's.
+    /// Definition of its features; empty for features of another engine.
     pub definition: &'static str,
-    /// Their names.
+    /// Names of its features.
     pub features: Vec<&'a str>,
 }
 
 impl FeatureSet {
-    /// The feature set of `kind` under a phase convention. Without features for [`FeatureKind::Imported`],
-    /// which are given to [`try_imported`](Self::try_imported), and for [`FeatureKind::KingPst`], of which
-    /// [`with_king_buckets`](Self::with_king_buckets) is told more.
+    /// Creates the feature set of `kind` under a phase convention. Without features for
+    /// [`FeatureKind::Imported`], which are given to [`try_imported`](Self::try_imported), and for
+    /// [`FeatureKind::KingPst`], which needs [`with_king_buckets`](Self::with_king_buckets).
     pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
         let feature = |name: String, group: &str| Feature { name, group: group.to_string() };
         let features = match kind {
@@ -136,14 +137,14 @@ impl FeatureSet {
         Self { kind, phase, features, imported: None, king_buckets: None, program }
     }
 
-    /// Piece-square tables by the squares of kings, under a phase convention.
+    /// Creates piece-square tables by the squares of kings, under a phase convention.
     pub fn with_king_buckets(buckets: KingBuckets, phase: PhaseSettings) -> Self {
         let features = buckets.features();
         Self { features, king_buckets: Some(buckets), ..Self::new(FeatureKind::KingPst, phase) }
     }
 
-    /// The feature set that `name` stands for where this program computes it, under a phase convention; `None` for
-    /// others. Buckets of kings are for `king-pst` alone, which is `None` without them.
+    /// Returns the computed feature set with the name `name` under a phase convention; `None` for others.
+    /// Buckets of kings are for `king-pst` alone, which is `None` without them.
     pub fn computed(name: &str, king_buckets: Option<&KingBuckets>, phase: PhaseSettings) -> Option<Self> {
         if name == FeatureKind::KingPst.name() {
             return king_buckets.map(|buckets| Self::with_king_buckets(buckets.clone(), phase));
@@ -152,8 +153,8 @@ impl FeatureSet {
         kind.map(|kind| Self::new(kind, phase))
     }
 
-    /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names
-    /// of feature and phase, `knight_f3.mg`.
+    /// Returns the name of a parameter by its index in θ (mg of every feature, then eg of every feature): the
+    /// names of feature and phase, `knight_f3.mg`.
     ///
     /// # Panics
     /// If `index` is not below twice the number of features.
@@ -165,7 +166,8 @@ impl FeatureSet {
         }
     }
 
-    /// Whether every entry has coefficient ±1, so that rows store ids only; an id may occur several times.
+    /// Returns true if every entry has coefficient ±1, so that rows store ids only; an id may occur several
+    /// times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
         self.kind.has_boards() || self.kind == FeatureKind::KingPst
@@ -203,16 +205,16 @@ impl FeatureSet {
         Ok(())
     }
 
-    /// Its name on the command line and in files.
+    /// Returns its name on the command line and in files.
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }
 
-    /// What the features of a group count.
+    /// Returns the definition of the features of a group.
     pub fn definition(&self, group: &str) -> Option<&'static str> {
         match self.kind {
             FeatureKind::Material => Some("Pieces of a kind, White's less Black's."),
-            // Piece-square tables are the same in both.
+            // Both have the same piece-square tables.
             FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
             FeatureKind::Full => full::definition(group),
             FeatureKind::KingPst => Some(KingBuckets::definition(group)),
@@ -220,7 +222,7 @@ impl FeatureSet {
         }
     }
 
-    /// The groups, in the order of their features.
+    /// Returns the groups, in the order of their features.
     pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
         let named = self.group_names().into_iter().map(|name| {
             let own = self.features.iter().filter(|feature| feature.group == name);
@@ -230,7 +232,7 @@ impl FeatureSet {
         named.collect()
     }
 
-    /// The names of the groups, each once, in the order of their first features.
+    /// Returns the names of the groups, each once, in the order of their first features.
     pub fn group_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for feature in &self.features {
@@ -291,8 +293,8 @@ fn piece_squares(board: &Board, row: &mut FeatureRow) {
     append_squares(board, !white, 56, &mut row.minus);
 }
 
-/// Appends the pieces on `side`, their squares combined with `flip`. Collected in an array first, since growing
-/// a list id by id takes longer than finding the ids.
+/// Appends the pieces on `side`, their squares combined with `flip`. They are collected in an array first,
+/// since growing a list id by id takes longer than finding the ids.
 fn append_squares(board: &Board, side: Bitboard, flip: u16, ids: &mut Vec<u16>) {
     let mut found = [0; 64];
     let mut count = 0;
@@ -300,7 +302,7 @@ fn append_squares(board: &Board, side: Bitboard, flip: u16, ids: &mut Vec<u16>) 
         let base = 64 * index as u16;
         let mut rest = (board.by_role(role) & side).0;
         while rest != 0 {
-            // A board has 64 squares at most; the mask spares the check.
+            // A board has at most 64 squares; the mask avoids the bounds check.
             found[count & 63] = base + (rest.trailing_zeros() as u16 ^ flip);
             count += 1;
             rest &= rest - 1;
@@ -310,18 +312,18 @@ fn append_squares(board: &Board, side: Bitboard, flip: u16, ids: &mut Vec<u16>) 
 }
 
 impl FeatureSet {
-    /// A feature set of imported features.
+    /// Creates a feature set of imported features.
     ///
     /// # Errors
-    /// Those of [`validate`](Self::validate).
+    /// As [`validate`](Self::validate).
     pub fn try_imported(features: Vec<Feature>, phase: PhaseSettings, imported: Imported) -> Result<Self> {
         Self::try_imported_program(features, phase, imported, None)
     }
 
-    /// A feature set of imported features whose evaluation has a program.
+    /// Creates a feature set of imported features whose evaluation has a program.
     ///
     /// # Errors
-    /// Those of [`validate`](Self::validate).
+    /// As [`validate`](Self::validate).
     pub fn try_imported_program(
         features: Vec<Feature>,
         phase: PhaseSettings,
@@ -334,7 +336,7 @@ impl FeatureSet {
         set.validate().map(|()| set)
     }
 
-    /// Number of columns that rows may refer to: features, and entries of accumulators.
+    /// Returns the number of columns that rows may refer to: features, and entries of accumulators.
     pub fn columns(&self) -> usize {
         let accumulators = self.program.iter().flat_map(|program| &program.accumulators);
         self.features.len() + accumulators.map(|accumulator| accumulator.columns()).sum::<usize>()
@@ -375,14 +377,14 @@ impl FeatureSet {
         places::check(&self.features, &imported.parameters)
     }
 
-    /// Starting values of an imported feature set: mg of every feature, then eg.
+    /// Returns the starting values of an imported feature set: mg of every feature, then eg.
     pub fn imported_prior(&self) -> Option<Vec<f64>> {
         let parameters = &self.imported.as_ref()?.parameters;
         Some((0..2).flat_map(|phase| parameters.iter().map(move |p| p.prior[phase])).collect())
     }
 
-    /// The name of the default basis: that of the schema for an imported feature set, `otherwise` for one
-    /// that this program computes.
+    /// Returns the name of the default basis: that of the schema for an imported feature set, `otherwise` for
+    /// one that this program computes.
     pub fn default_basis<'a>(&self, otherwise: &'a str) -> &'a str {
         match &self.imported {
             Some(imported) if imported.parameters.iter().all(ImportedParameter::is_plain) => "identity",

@@ -1,12 +1,12 @@
-//! Numbers that each represent a group of parameters of the built-in engine: what `queen`, `rook.mg` and
-//! `knight.f3` refer to, and how changing them changes θ.
+//! Numbers that each represent a group of parameters of the built-in engine: the meaning of `queen`,
+//! `rook.mg` and `knight.f3`, and the effect of changing them on θ.
 //!
-//! Owns names, means and shifts. Which numbers are changed, and by how much, is up to the tuner.
+//! Owns names, means and shifts. The tuner decides which numbers are changed, and by how much.
 
 use super::FeatureSet;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Indices of θ that a name refers to, ascending; `None` if it refers to nothing.
+/// Returns the indices of θ that a name refers to, ascending; `None` if it refers to nothing.
 ///
 /// Names and parameters are split at dots and underscores, ignoring case: `queen_e4.mg` has the segments
 /// `queen`, `e4` and `mg`. A name refers to all parameters that contain its segments as a subsequence:
@@ -52,8 +52,8 @@ pub struct ParameterGroups {
 }
 
 impl ParameterGroups {
-    /// The groups that `names` refer to, with the values θ of a feature set (mg of every feature, then eg of
-    /// every feature, centipawns).
+    /// Creates the groups that `names` refer to, with the values θ of a feature set (mg of every feature,
+    /// then eg of every feature, centipawns).
     ///
     /// # Errors
     /// [`Error::Usage`] for names that refer to nothing, and for two that share a parameter.
@@ -85,29 +85,29 @@ impl ParameterGroups {
         Ok(Self { theta: theta.to_vec(), indices })
     }
 
-    /// Number of groups.
+    /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.indices.len()
     }
 
-    /// Whether there are no groups.
+    /// Returns true if there are no groups.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
 
-    /// Indices of θ in each group.
+    /// Returns the indices of θ in each group.
     pub fn indices(&self) -> &[Vec<usize>] {
         &self.indices
     }
 
-    /// The value of each group: the mean of its parameters, centipawns.
+    /// Returns the value of each group: the mean of its parameters, centipawns.
     pub fn means(&self) -> Vec<f64> {
         let mean =
             |group: &Vec<usize>| group.iter().map(|&i| self.theta[i]).sum::<f64>() / group.len() as f64;
         self.indices.iter().map(mean).collect()
     }
 
-    /// θ with every group shifted as a whole so that its mean becomes the given value.
+    /// Returns θ with every group shifted as a whole so that its mean becomes the given value.
     ///
     /// # Panics
     /// If the number of values is not the number of groups.

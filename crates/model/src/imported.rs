@@ -1,19 +1,19 @@
 //! Imported feature sets: features computed by another engine, with names, starting values and bounds
 //! declared by its author.
 //!
-//! Owns what a dataset stores of the schema it was imported with, and the basis that follows from it. Schema
-//! files and traces are read by `trace`.
+//! Owns the part of the schema that a dataset stores, and the basis that follows from it. Schema files and
+//! traces are read by `trace`.
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::shown_number;
+use gputexel_io::shown_number;
 
 /// Maximum number of features: ids have 16 bits, and one more id pads rows.
 pub const MAX_FEATURES: usize = 65_534;
 /// Largest magnitude of a starting value or bound, centipawns.
 const MAX_CP: f64 = 1e6;
 
-/// Which of its two values a feature has.
+/// Values of a feature that are tuned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phases {
@@ -33,13 +33,13 @@ pub enum Phases {
 pub struct ImportedParameter {
     /// Starting values, centipawns.
     pub prior: [f64; 2],
-    /// Which of them are tuned.
+    /// Phases that are tuned.
     #[serde(default)]
     pub phases: Phases,
-    /// Whether none of them is tuned.
+    /// True if none of them is tuned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frozen: bool,
-    /// Whether only whole numbers are allowed.
+    /// True if only whole numbers are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
     /// Lower bounds, if any.
@@ -57,7 +57,7 @@ pub struct ImportedParameter {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// In the line of that name, behind those of its parameters that are listed before.
+    /// In the line of that name, after those of its parameters that are listed before.
     Line(String),
     /// On the board of that name, on one of the squares a1, b1 … h8, counted from 0.
     Square(String, u8),
@@ -103,7 +103,7 @@ impl ImportedParameter {
         Ok(())
     }
 
-    /// Whether the value of a phase is tuned (0 is the middlegame).
+    /// Returns true if the value of a phase is tuned (0 is the middlegame).
     pub(crate) fn moves(&self, phase: usize) -> bool {
         !self.frozen
             && match self.phases {
@@ -113,17 +113,17 @@ impl ImportedParameter {
             }
     }
 
-    /// Whether nothing that concerns tuning is declared but the starting values.
+    /// Returns true if only the starting values are declared.
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self { prior: self.prior, place: self.place.clone(), ..Self::default() }
     }
 }
 
-/// How the engine that computes an evaluation divides.
+/// Division in the engine that computes an evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Division {
-    /// As real numbers do, or nobody knows.
+    /// Exact, or unknown.
     #[default]
     Exact,
     /// Toward 0, as integers in C, after each term, the factor and the taper.
@@ -131,18 +131,18 @@ pub enum Division {
 }
 
 impl Division {
-    /// Whether nothing is lost, or nobody knows.
+    /// Returns true if it is exact or unknown.
     pub fn is_exact(&self) -> bool {
         *self == Self::Exact
     }
 }
 
-/// What a dataset stores of the schema it was imported with.
+/// Part of the import schema that a dataset stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The value of endgame scale factors that represents 1.
     pub scale_one: u16,
-    /// How the engine divides. It concerns only comparisons with its evaluations.
+    /// Division of the engine. It affects only comparisons with its evaluations.
     #[serde(default, skip_serializing_if = "Division::is_exact")]
     pub division: Division,
     /// One entry per feature.
@@ -150,7 +150,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Declarations without [division](Self::division).
+    /// Creates declarations without [division](Self::division).
     pub fn new(scale_one: u16, parameters: Vec<ImportedParameter>) -> Self {
         Self { scale_one, division: Division::default(), parameters }
     }

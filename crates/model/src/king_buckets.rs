@@ -1,16 +1,17 @@
-//! King buckets: piece-square tables that depend on where a king stands.
+//! King buckets: piece-square tables that depend on the square of a king.
 //!
-//! A side's king selects, by its square, one of N buckets; squares are seen from that side (Black's are flipped
-//! vertically). Where buckets are mirrored, a king on files e to h first mirrors the whole board horizontally as its
-//! side sees it, so that kings stand on files a to d. What a side's king decides holds for that side alone: both sides
-//! choose bucket and mirror by themselves.
+//! A side's king selects, by its square, one of N buckets; squares are seen from that side (Black's are
+//! flipped vertically). If buckets are mirrored, a king on files e to h first mirrors the whole board
+//! horizontally as its side sees it, so that kings stand on files a to d. A side's king affects that side
+//! alone: both sides choose bucket and mirror separately.
 //!
-//! - [`KingPieces::Own`]: each piece counts in the tables of its own king's bucket. Features are (bucket, piece,
-//!   square), 384 for each bucket.
-//! - [`KingPieces::All`]: each side sees all pieces, those of its opponent in tables of their own, and the score is what
-//!   White sees less what Black sees. Features are (bucket, own or opponent's, piece, square), 768 for each bucket.
+//! - [`KingPieces::Own`]: each piece counts in the tables of its own king's bucket. Features are (bucket,
+//!   piece, square), 384 for each bucket.
+//! - [`KingPieces::All`]: each side sees all pieces, those of its opponent in separate tables, and the score
+//!   is White's view minus Black's. Features are (bucket, own or opponent's, piece, square), 768 for each
+//!   bucket.
 //!
-//! The second are the features that the networks of Stockfish call HalfKAv2, with one linear layer.
+//! The second kind are the features that the networks of Stockfish call HalfKAv2, with one linear layer.
 
 use std::path::Path;
 
@@ -18,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
 use crate::{Feature, ROLE_NAMES};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Number of squares, and so of buckets at most.
+/// Number of squares, and so the largest number of buckets.
 const SQUARES: usize = 64;
-/// Features of one bucket and one side's pieces.
+/// Number of features of one bucket and one side's pieces.
 const TABLES: usize = 6 * SQUARES;
 
 /// Buckets of kings on files a to d, from the first rank to the eighth.
@@ -46,14 +47,14 @@ const SIXTEEN: [u8; 32] = [
     14, 14, 15, 15, 14, 14, 15, 15,
 ];
 
-/// Which pieces a king decides about.
+/// Pieces whose tables depend on a king.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KingPieces {
-    /// Those of its own side.
+    /// Pieces of its own side.
     #[default]
     Own,
-    /// Those of both sides.
+    /// Pieces of both sides.
     All,
 }
 
@@ -72,17 +73,17 @@ impl std::str::FromStr for KingPieces {
 /// A partition of the squares of a king; see the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KingBuckets {
-    /// The bucket of each square, a1, b1 … h8, as the king's side sees it. Mirrored squares have the same bucket where
-    /// buckets are mirrored.
+    /// The bucket of each square, a1, b1 … h8, as the king's side sees it. If buckets are mirrored, mirrored
+    /// squares have the same bucket.
     squares: Vec<u8>,
-    /// Whether a king on files e to h mirrors the board.
+    /// True if a king on files e to h mirrors the board.
     mirrored: bool,
-    /// Which pieces it decides about.
+    /// Pieces whose tables depend on the king.
     pieces: KingPieces,
 }
 
 impl KingBuckets {
-    /// The mirrored buckets that the program knows: 4, 8 or 16 of them.
+    /// Returns the built-in mirrored buckets: 4, 8 or 16 of them.
     pub fn named(count: &str, pieces: KingPieces) -> Option<Self> {
         let quarter = match count {
             "4" => &FOUR,
@@ -93,10 +94,10 @@ impl KingBuckets {
         Some(Self { squares: mirror(quarter), mirrored: true, pieces })
     }
 
-    /// Buckets by their name, or from a file as [`parse`](Self::parse) reads it.
+    /// Returns buckets by their name, or from a file as [`parse`](Self::parse) reads it.
     ///
     /// # Errors
-    /// [`Error::Io`] for a file that cannot be read, and those of [`parse`](Self::parse).
+    /// [`Error::Io`] for a file that cannot be read; otherwise as [`parse`](Self::parse).
     pub fn read(text: &str, pieces: KingPieces) -> Result<Self> {
         if let Some(named) = Self::named(text, pieces) {
             return Ok(named);
@@ -107,17 +108,18 @@ impl KingBuckets {
                 format!("king buckets '{text}': expected 4, 8, 16 or a file with a number for each square");
             return Err(Error::Usage(reason));
         }
-        let content = gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES)
+        let content = gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES)
             .map_err(|error| Error::io(path, error))?;
         Self::parse(&content, path, pieces)
     }
 
-    /// Buckets from text: 32 numbers, of the squares of files a to d, for mirrored buckets, or 64 of all squares,
-    /// beginning with the first rank (a1, b1 …). Numbers begin with 0 and are separated by spaces, commas or lines; `#`
-    /// begins a comment.
+    /// Parses buckets from text: 32 numbers, of the squares of files a to d, for mirrored buckets, or 64 of
+    /// all squares, beginning with the first rank (a1, b1 …). Numbers begin with 0 and are separated by
+    /// spaces, commas or lines; `#` begins a comment.
     ///
     /// # Errors
-    /// [`Error::Input`] with line and column for what is not a number of a bucket, and for numbers that are missing.
+    /// [`Error::Input`] with line and column for anything that is not a bucket number, and for missing
+    /// numbers.
     pub fn parse(text: &str, path: &Path, pieces: KingPieces) -> Result<Self> {
         let mut squares: Vec<u8> = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -150,8 +152,8 @@ impl KingBuckets {
     /// Checks buckets that were read from a file.
     ///
     /// # Errors
-    /// [`Error::Usage`] for another number of squares than 64, for numbers that no square has although there are
-    /// higher ones, and for mirrored buckets that differ from their mirror image.
+    /// [`Error::Usage`] for a number of squares other than 64, for bucket numbers that are skipped, and for
+    /// mirrored buckets that differ from their mirror image.
     pub fn validate(&self) -> Result<()> {
         let usage = |reason: String| Err(Error::Usage(format!("king buckets: {reason}")));
         if self.squares.len() != SQUARES || self.squares.iter().any(|&b| usize::from(b) >= SQUARES) {
@@ -167,22 +169,22 @@ impl KingBuckets {
         Ok(())
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub fn count(&self) -> usize {
         usize::from(self.squares.iter().copied().max().unwrap_or(0)) + 1
     }
 
-    /// Which pieces kings decide about.
+    /// Returns the pieces whose tables depend on kings.
     pub fn pieces(&self) -> KingPieces {
         self.pieces
     }
 
-    /// Whether a king on files e to h mirrors the board.
+    /// Returns true if a king on files e to h mirrors the board.
     pub fn mirrored(&self) -> bool {
         self.mirrored
     }
 
-    /// Sets of six tables for each bucket: own pieces, and the opponent's.
+    /// Returns the number of sets of six tables for each bucket: own pieces, and the opponent's.
     fn sides(&self) -> usize {
         match self.pieces {
             KingPieces::Own => 1,
@@ -190,8 +192,8 @@ impl KingBuckets {
         }
     }
 
-    /// The features: tables `knight_k3` of pieces whose own king is in bucket 3, with features such as `knight_k3_f5`,
-    /// and tables `enemy_knight_k3` of its opponent's.
+    /// Returns the features: tables `knight_k3` of pieces whose own king is in bucket 3, with features such
+    /// as `knight_k3_f5`, and tables `enemy_knight_k3` of its opponent's.
     pub(crate) fn features(&self) -> Vec<Feature> {
         let mut features = Vec::with_capacity(self.count() * self.sides() * TABLES);
         for bucket in 0..self.count() {
@@ -207,12 +209,12 @@ impl KingBuckets {
         features
     }
 
-    /// The piece of a feature (0 is the pawn), its side (0 is the king's own) and its square.
+    /// Returns the piece of a feature (0 is the pawn), its side (0 is the king's own) and its square.
     fn piece(&self, id: usize) -> (usize, usize, usize) {
         (id / SQUARES % 6, id / TABLES % self.sides(), id % SQUARES)
     }
 
-    /// What a group's features count.
+    /// Returns the definition of a group's features.
     pub(crate) fn definition(group: &str) -> &'static str {
         match group.starts_with("enemy_") {
             true => {
@@ -222,8 +224,8 @@ impl KingBuckets {
         }
     }
 
-    /// Whether a feature can occur: pawns do not stand on the first and last rank, nor does a king stand outside of its
-    /// bucket.
+    /// Returns true if a feature can occur: pawns do not stand on the first and last rank, nor does a king
+    /// stand outside of its bucket.
     pub(crate) fn is_possible(&self, id: usize) -> bool {
         let bucket = id / (self.sides() * TABLES);
         match self.piece(id) {
@@ -235,8 +237,8 @@ impl KingBuckets {
         }
     }
 
-    /// The value of a feature in a position's score if pieces have the given values: those of the opponent's are
-    /// negative. Where both sides see a piece, each counts half of it.
+    /// Returns the value of a feature in a position's score if pieces have the given values: those of the
+    /// opponent's are negative. If both sides see a piece, each counts half of it.
     pub(crate) fn material(&self, id: usize, values: &[f64; 5]) -> f64 {
         let (role, side, _) = self.piece(id);
         let value = values.get(role).copied().unwrap_or(0.0);
@@ -247,8 +249,8 @@ impl KingBuckets {
         }
     }
 
-    /// Calls `found` with each feature that a side sees; White's count as they are, Black's with the opposite sign. A
-    /// side without a king sees nothing.
+    /// Calls `found` with each feature that a side sees; White's count with their sign, Black's with the
+    /// opposite sign. A side without a king sees nothing.
     #[inline]
     pub(crate) fn visit(&self, board: &Board, side: Color, mut found: impl FnMut(usize)) {
         let Some(king) = board.king_of(side) else { return };
@@ -266,7 +268,7 @@ impl KingBuckets {
     }
 }
 
-/// All squares from those of files a to d.
+/// Returns all squares from those of files a to d.
 fn mirror(half: &[u8]) -> Vec<u8> {
     half.chunks(4).flat_map(|rank| rank.iter().chain(rank.iter().rev())).copied().collect()
 }

@@ -1,7 +1,7 @@
-//! The model: which features a position has, what their parameters are called, and their starting values.
+//! The model: the features of a position, the names of their parameters, and their starting values.
 //!
-//! Owns feature sets, parameter files, priors, and the choice of what is tuned. Optimizers decide the values
-//! of parameters; evaluators score positions with them.
+//! Owns feature sets, parameter files, priors, and the choice of tuned parameters. Optimizers decide the
+//! values of parameters; evaluators score positions with them.
 
 mod arrangement;
 mod basis;
@@ -37,7 +37,7 @@ pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, CorrelationRecord, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord,
-    SingleStepsRecord, UncertaintyRecord, Unfinished,
+    SingleStepsRecord, UncertaintyRecord,
 };
 pub use penalty::{
     Form, PENALTY_SCALE_CP, Penalty, PenaltyKind, SparseSymmetric, Term, parse_penalties, penalties,

@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result, counted};
+use gputexel_io::{Error, Result, counted};
 
 /// Number of members whose θ are computed together.
 const BLOCK: usize = 8;
@@ -24,7 +24,7 @@ pub struct Coordinate {
     /// Upper bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Whether it is a whole number.
+    /// True if it is a whole number.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
 }
@@ -45,7 +45,7 @@ pub struct Parameterization {
 }
 
 impl Parameterization {
-    /// z = θ: every parameter by itself, starting at `theta`, real and unbounded.
+    /// Creates the identity z = θ: every parameter by itself, starting at `theta`, real and unbounded.
     pub fn identity(theta: &[f64]) -> Self {
         Self {
             name: "identity".to_string(),
@@ -56,7 +56,7 @@ impl Parameterization {
         }
     }
 
-    /// A parameterization with the given coordinates.
+    /// Creates a parameterization with the given coordinates.
     ///
     /// # Errors
     /// [`Error::Usage`] when lengths do not match, names repeat, an index is beyond θ, a number is not
@@ -77,7 +77,7 @@ impl Parameterization {
     /// Checks a parameterization that was read from a file.
     ///
     /// # Errors
-    /// Those of [`try_new`](Self::try_new).
+    /// As [`try_new`](Self::try_new).
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(format!("basis '{}': {text}", self.name)));
         if self.coordinates.len() != self.columns.len() {
@@ -112,7 +112,7 @@ impl Parameterization {
         Ok(())
     }
 
-    /// The same with a different start.
+    /// Replaces the start.
     ///
     /// # Panics
     /// If the dimension of `z` is different.
@@ -125,12 +125,12 @@ impl Parameterization {
         self
     }
 
-    /// Whether z is θ itself.
+    /// Returns true if z is θ itself.
     pub fn is_identity(&self) -> bool {
         self.coordinates.is_empty()
     }
 
-    /// The same; coordinates without bounds get bounds at distance `radius` from the start.
+    /// Adds bounds at distance `radius` from the start to coordinates without bounds.
     pub fn within(mut self, radius: f64) -> Self {
         for coordinate in &mut self.coordinates {
             coordinate.min.get_or_insert(coordinate.start - radius);
@@ -139,14 +139,14 @@ impl Parameterization {
         self
     }
 
-    /// The same without bounds.
+    /// Removes the bounds.
     pub fn without_bounds(mut self) -> Self {
         self.coordinates.iter_mut().for_each(|c| (c.min, c.max) = (None, None));
         self
     }
 
-    /// The same with all coordinates restricted to whole numbers; they start at the nearest whole number
-    /// within their bounds.
+    /// Restricts all coordinates to whole numbers; they start at the nearest whole number within their
+    /// bounds.
     pub fn whole(mut self) -> Self {
         for Coordinate { start, min, max, integer, .. } in &mut self.coordinates {
             let low = min.map_or(f64::NEG_INFINITY, f64::ceil);
@@ -156,17 +156,17 @@ impl Parameterization {
         self
     }
 
-    /// Length of z.
+    /// Returns the length of z.
     pub fn dimension(&self) -> usize {
         if self.is_identity() { self.start.len() } else { self.coordinates.len() }
     }
 
-    /// Length of θ.
+    /// Returns the length of θ.
     pub fn parameters(&self) -> usize {
         self.base.len()
     }
 
-    /// z at the start.
+    /// Returns z at the start.
     pub fn start(&self) -> Vec<f64> {
         match self.is_identity() {
             true => self.start.clone(),
@@ -174,7 +174,7 @@ impl Parameterization {
         }
     }
 
-    /// θ of every vector in `z`, which contains one or more of them, concatenated.
+    /// Computes θ of every vector in `z`, which contains one or more of them, concatenated.
     pub fn theta(&self, z: &[f64]) -> Vec<f64> {
         if self.is_identity() {
             return z.to_vec();
@@ -200,7 +200,7 @@ impl Parameterization {
         theta
     }
 
-    /// Rows of B: (coordinate, factor), one list per parameter.
+    /// Returns the rows of B: (coordinate, factor), one list per parameter.
     pub fn rows(&self) -> Vec<Vec<(u32, f64)>> {
         if self.is_identity() {
             return (0..self.parameters() as u32).map(|i| vec![(i, 1.0)]).collect();
@@ -214,7 +214,7 @@ impl Parameterization {
         rows
     }
 
-    /// dL/dz = Bᵀ dL/dθ of every gradient, concatenated.
+    /// Computes dL/dz = Bᵀ dL/dθ of every gradient, concatenated.
     pub fn pull_gradients(&self, gradients: &[f64]) -> Vec<f64> {
         if self.is_identity() {
             return gradients.to_vec();
@@ -228,7 +228,7 @@ impl Parameterization {
         gradients.chunks_exact(self.parameters()).flat_map(pull).collect()
     }
 
-    /// B v of every vector of z, concatenated: the change of θ by a change of z.
+    /// Computes B v of every vector of z, concatenated: the change of θ by a change of z.
     pub fn push_directions(&self, vectors: &[f64]) -> Vec<f64> {
         if self.is_identity() {
             return vectors.to_vec();
@@ -243,7 +243,7 @@ impl Parameterization {
         vectors.chunks_exact(self.dimension()).flat_map(push).collect()
     }
 
-    /// Bᵀ H B of every matrix (row-major, concatenated).
+    /// Computes Bᵀ H B of every matrix (row-major, concatenated).
     pub fn pull_matrices(&self, matrices: &[f64]) -> Vec<f64> {
         if self.is_identity() {
             return matrices.to_vec();

@@ -7,32 +7,30 @@ use serde::{Deserialize, Serialize};
 use super::{FeatureSet, KingBuckets};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
-use gputexel_files::run_folder::PARAMETERS;
-use gputexel_files::{Error, Result};
+use gputexel_io::run_folder::PARAMETERS;
+use gputexel_io::{Advice, Error, Result};
 
 const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
 
-/// Why a folder may have no parameters although a run has started in it, by the file that shows this.
-const RECORDS: [(&str, &str, Option<Unfinished>); 4] = [
-    ("run.json", "the run has not finished", Some(Unfinished::Run)),
-    ("sweep.json", "sweeps write parameters only on request", Some(Unfinished::Sweep)),
-    ("spsa.jsonl", "the run has not finished, or tunes another engine", Some(Unfinished::Spsa)),
+/// Reasons why a folder may have no parameters although a run has started in it, by the file that shows this.
+const RECORDS: [(&str, &str, Option<CommandParts>); 4] = [
+    ("run.json", "the run has not finished", Some(["resume it with 'gputexel tune ", "'"])),
+    (
+        "sweep.json",
+        "sweeps write parameters only on request",
+        Some(["'gputexel sweep ", " --best FILE' trains them"]),
+    ),
+    (
+        "spsa.jsonl",
+        "the run has not finished, or tunes another engine",
+        Some(["resume it with 'gputexel spsa run ", "'"]),
+    ),
     ("match.jsonl", "it is the folder of a match", None),
 ];
 
-/// What has to be done to obtain parameters in an unfinished folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfinished {
-    /// Resume the tuning run.
-    Run,
-    /// Train the best settings of the sweep.
-    Sweep,
-    /// Resume the SPSA run.
-    Spsa,
-}
-
-impl gputexel_files::Remedy for Unfinished {}
+/// The words around the setting that resumes a run in a folder.
+type CommandParts = [&'static str; 2];
 
 /// One feature's two parameters, in centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +64,7 @@ pub struct BothPhases<T> {
     pub eg: Option<T>,
 }
 
-/// How a parameter varies over bootstrap resamples, centipawns.
+/// Variation of a parameter over bootstrap resamples, centipawns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Standard deviation.
@@ -77,7 +75,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// How standard errors were computed.
+/// Computation of standard errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UncertaintyRecord {
     /// Number of games, or of positions if the input had no games.
@@ -99,20 +97,20 @@ pub struct UncertaintyRecord {
     pub correlations: Vec<CorrelationRecord>,
 }
 
-/// Two tuned coordinates that the data tell apart badly.
+/// Two tuned coordinates that the data hardly distinguish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CorrelationRecord {
-    /// The one coordinate.
+    /// First coordinate.
     pub a: String,
-    /// The other one.
+    /// Second coordinate.
     pub b: String,
-    /// Correlation of their estimates, −1 to 1, from the inverse of the curvature: near −1, the data know their sum
-    /// (of effects) far better than either.
+    /// Correlation of their estimates, −1 to 1, from the inverse of the curvature: near −1, the data
+    /// determine their sum (of effects) far better than either.
     pub r: f64,
 }
 
-/// How the values were found: everything needed to reproduce them, and nothing that differs between two
-/// identical runs.
+/// Origin of the values: everything needed to reproduce them, and nothing that differs between two identical
+/// runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Program and version.
@@ -144,13 +142,13 @@ pub struct Provenance {
     /// Mean loss over the held-out positions after tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_held_out: Option<f64>,
-    /// How values were rounded, if they were.
+    /// Rounding of the values, if they were rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundingRecord>,
-    /// What was done to the values afterwards (scaled, rounded), if anything. Losses are from before.
+    /// Changes of the values afterwards (scaled, rounded), if any. Losses are from before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
-    /// How single steps of the values change the loss, if that was checked.
+    /// Effect of single steps of the values on the loss, if that was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_steps: Option<SingleStepsRecord>,
 }
@@ -158,7 +156,7 @@ pub struct Provenance {
 /// The effect of rounding. Losses are exact and include regularization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundingRecord {
-    /// naive or local.
+    /// `naive` or `local`.
     pub method: String,
     /// Training loss before rounding.
     pub loss_real: f64,
@@ -187,7 +185,7 @@ pub struct ParameterFile {
     version: u32,
     /// Name of the feature set.
     pub feature_set: String,
-    /// Where kings decide about tables, if they do.
+    /// Buckets of king squares, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub king_buckets: Option<KingBuckets>,
     /// Phase convention of the values.
@@ -195,7 +193,7 @@ pub struct ParameterFile {
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<f64>,
-    /// How standard errors were computed, if there are any.
+    /// Computation of standard errors, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<UncertaintyRecord>,
     /// Values in id order.
@@ -209,8 +207,8 @@ pub struct ParameterFile {
 }
 
 impl ParameterFile {
-    /// Whether nothing is computed with the middlegame and the endgame value of a parameter: they are 0, and no
-    /// accumulator that it is in uses them.
+    /// Returns true for each of the middlegame and the endgame value of a parameter that is not used in any
+    /// computation: it is 0, and no accumulator of the parameter uses it.
     ///
     /// # Panics
     /// If there is no such parameter.
@@ -258,7 +256,7 @@ impl ParameterFile {
         }
     }
 
-    /// Values with arbitrary names, without provenance.
+    /// Creates a file of values with arbitrary names, without provenance.
     pub fn of(
         feature_set: &str,
         phase: PhaseSettings,
@@ -279,16 +277,17 @@ impl ParameterFile {
         }
     }
 
-    /// The feature set of the parameters, if it is one that this program computes and the file says all about it.
+    /// Returns the feature set of the parameters, if this program computes it and the file describes it
+    /// completely.
     pub fn computed_set(&self) -> Option<FeatureSet> {
         let buckets = self.king_buckets.as_ref().filter(|buckets| buckets.validate().is_ok());
         FeatureSet::computed(&self.feature_set, buckets, self.phase.clone())
     }
 
-    /// The file that a path refers to: itself, or the result in a run's folder.
+    /// Returns the file that a path refers to: itself, or the result in a run's folder.
     ///
     /// # Errors
-    /// [`Error::Input`] for a folder without a result, saying what is missing.
+    /// [`Error::Input`] for a folder without a result, naming the missing part.
     pub fn locate(path: &Path) -> Result<PathBuf> {
         if !path.is_dir() {
             return Ok(path.to_path_buf());
@@ -298,11 +297,13 @@ impl ParameterFile {
             return Ok(inside);
         }
         let known = RECORDS.iter().find(|(record, ..)| path.join(record).exists());
-        let (why, unfinished) =
-            known.map_or(("it is not the folder of a finished run", None), |(_, why, what)| (*why, *what));
+        let (why, command) = known
+            .map_or(("it is not the folder of a finished run", None), |(_, why, command)| (*why, *command));
         let error = Error::input(path, format!("has no params.json: {why}"));
-        Err(match unfinished {
-            Some(unfinished) => error.mended_by(unfinished),
+        Err(match command {
+            Some([before, behind]) => {
+                error.advise(Advice::default().text(before).setting("resume", path.display()).text(behind))
+            }
             None => error,
         })
     }
@@ -310,18 +311,18 @@ impl ParameterFile {
     /// Reads and checks a parameter file, or the one in a run's folder.
     ///
     /// # Errors
-    /// Those of [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the
-    /// line when it is not a parameter file or contains a non-finite value.
+    /// As [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when
+    /// it is not a parameter file or contains a non-finite value.
     pub fn read(path: &Path) -> Result<Self> {
         let path = &*Self::locate(path)?;
         let text =
-            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
-                match source.kind() {
-                    std::io::ErrorKind::InvalidData => {
-                        Error::input(path, "not a parameter file (params.json): it is not text")
-                    }
-                    _ => Error::io(path, source),
+            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source
+                .kind()
+            {
+                std::io::ErrorKind::InvalidData => {
+                    Error::input(path, "not a parameter file (params.json): it is not text")
                 }
+                _ => Error::io(path, source),
             })?;
         Self::parse(&text, path)
     }
@@ -359,14 +360,14 @@ impl ParameterFile {
         Ok(file)
     }
 
-    /// The file as indented JSON with a final newline.
+    /// Formats the file as indented JSON with a final newline.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("plain data serializes");
         text.push('\n');
         text
     }
 
-    /// θ in the id order of `set`, matched by name.
+    /// Returns θ in the id order of `set`, matched by name.
     ///
     /// # Errors
     /// [`Error::Input`] when a feature is missing, unknown or listed twice, or when the phase conventions

@@ -1,12 +1,12 @@
-//! The places of imported parameters: the lines and boards that they make up.
+//! Places of imported parameters: the lines and boards that they form.
 //!
-//! Owns which places contradict each other, and how a group with several boards is taken apart.
+//! Owns the consistency of places, and the division of groups with several boards.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::arrangement::Arrangement;
 use crate::{Feature, ImportedParameter, Place, check_name};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Checks that every line lies in one group and has several parameters, and that no square is taken twice.
 ///
@@ -63,8 +63,8 @@ pub(crate) fn check(features: &[Feature], parameters: &[ImportedParameter]) -> R
     Ok(())
 }
 
-/// The parts of groups, with their names, ids and arrangements, in the order of their first features: each board,
-/// and what is on none.
+/// Returns the parts of groups, with their names, ids and arrangements, in the order of their first features:
+/// each board, and the features on none.
 pub(crate) fn pieces(
     groups: Vec<(&str, Vec<u32>)>,
     parameters: &[ImportedParameter],
@@ -80,7 +80,7 @@ pub(crate) fn pieces(
         let mut boards: Vec<Board<'_>> = Vec::new();
         let mut lines: Vec<Vec<u32>> = Vec::new();
         let mut rest = Vec::new();
-        // Indices of the above.
+        // Indices of these parts.
         let mut known: HashMap<(bool, &str), usize> = HashMap::new();
         for id in ids {
             match &parameters[id as usize].place {
@@ -120,7 +120,7 @@ pub(crate) fn pieces(
     all
 }
 
-/// A name that is not taken yet: the given one, or followed by the first number that makes it so.
+/// Returns an unused name: the given one, or followed by the first number that makes it unique.
 fn unused(taken: &mut HashSet<String>, name: String) -> String {
     let mut candidate = name.clone();
     let mut number = 2;

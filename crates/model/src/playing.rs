@@ -1,5 +1,5 @@
-//! Parameter values as an evaluation for play: piece-square tables in fixed point, updated move by move, and
-//! all other terms of a model, computed anew in each position.
+//! Evaluation for play from parameter values: piece-square tables in fixed point, updated move by move, and
+//! all other terms of a model, computed again in each position.
 
 use std::str::FromStr as _;
 
@@ -11,7 +11,7 @@ use super::program::Taper;
 use super::{FeatureKind, FeatureSet, KingBuckets, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
 /// Units per centipawn in tables: fine enough that a full board rounds to the same score as with real
 /// numbers, except for ties, and coarse enough that sums fit in 32 bits.
@@ -37,9 +37,10 @@ struct SquareValue {
 pub struct TableEvaluation {
     /// By color, role and square; Black's values are negative.
     entries: Box<[[[SquareValue; 64]; 6]; 2]>,
-    /// Values of the features of `classical`, which `full` has too, including its piece-square tables, which are not used here.
+    /// Values of the features of `classical`, also for `full`, including its piece-square tables, which are
+    /// not used here.
     terms: Option<Values>,
-    /// What `full` has besides.
+    /// Further values of `full`.
     further: Option<FurtherValues>,
     /// The values of `king-pst`, by feature.
     kings: Option<(KingBuckets, Vec<Tapered>)>,
@@ -111,8 +112,8 @@ impl TableEvaluation {
         })
     }
 
-    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to move's
-    /// view.
+    /// Returns (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to
+    /// move's view.
     #[inline]
     fn blend_stm(&self, state: &TableSums, terms: Tapered, turn: Color) -> i32 {
         let phase = state.phase.min(self.max_phase);
@@ -121,7 +122,7 @@ impl TableEvaluation {
         self.rounded_stm(blended as f64 * self.scale, turn)
     }
 
-    /// A score from White's view, rounded half away from zero, from the side to move's view.
+    /// Converts a score from White's view to the side to move's, rounded half away from zero.
     #[inline]
     fn rounded_stm(&self, score: f64, turn: Color) -> i32 {
         // Conversions truncate; `round` is a library call on processors without SSE 4.1.
@@ -130,7 +131,7 @@ impl TableEvaluation {
         if turn.is_white() { score } else { -score }
     }
 
-    /// What depends on the squares of kings.
+    /// Returns the sum of the features that depend on the squares of kings.
     fn king_total(&self, board: &Board) -> Tapered {
         let (mut mg, mut eg) = (0, 0);
         if let Some((buckets, values)) = &self.kings {
@@ -144,7 +145,7 @@ impl TableEvaluation {
         Tapered::new(mg, eg)
     }
 
-    /// The score of `full`, whose program takes over the sums.
+    /// Returns the score of `full`, whose program processes the sums.
     fn program_stm(
         &self,
         further: &FurtherValues,
@@ -190,11 +191,11 @@ impl TableEvaluation {
     }
 }
 
-/// The parameters θ that `text` refers to, with their feature set: a parameter file, or piece values as in
-/// [`Prior`] (`material`, `material:100,300,320,500,900`).
+/// Returns the parameters θ that `text` refers to, with their feature set: a parameter file, or piece values
+/// as in [`Prior`] (`material`, `material:100,300,320,500,900`).
 ///
 /// # Errors
-/// Those of [`ParameterFile::read`] and of reading a [`Prior`].
+/// As [`ParameterFile::read`], and errors of parsing a [`Prior`].
 pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
     let prior = Prior::from_str(text)?;
     let set = match &prior {
@@ -329,8 +330,8 @@ mod tests {
         });
         for set in FeatureKind::COMPUTED.map(|kind| FeatureSet::new(kind, phase())).into_iter().chain(kings) {
             let count = set.features.len();
-            // What is squared has values of about their usual size, and those of a program are whole units: squares
-            // and products would magnify the errors of fixed point.
+            // Squared values are about their usual size, and those of a program are whole units: squares and
+            // products would magnify the errors of fixed point.
             let draw = |index: usize| {
                 let most = if index % count < classical::COUNT { 400.0 } else { 40.0 };
                 let value: f64 = random.random_range(-most..most);

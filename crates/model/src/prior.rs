@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::{Feature, FeatureKind, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, full};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// The origin of the starting values.
+/// Origin of the starting values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prior {
     /// Piece values in centipawns (pawn to queen), the same in both phases and on every square.
@@ -26,12 +26,12 @@ impl Default for Prior {
 }
 
 impl Prior {
-    /// The default prior of a feature set.
+    /// Returns the default prior of a feature set.
     pub fn default_for(set: &FeatureSet) -> Self {
         if set.imported.is_some() { Self::Schema } else { Self::default() }
     }
 
-    /// Whether a text gives piece values by a keyword, correctly written or not, rather than a file.
+    /// Returns true if a text gives piece values by a keyword, correctly written or not, rather than a file.
     pub fn is_word(text: &str) -> bool {
         ["zero", "schema", "material"].contains(&text) || text.starts_with("material:")
     }
@@ -81,13 +81,13 @@ impl std::fmt::Display for Prior {
 }
 
 impl Prior {
-    /// θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of [`full`], which would have no
-    /// slopes at 0, start from values of their own, unless a parameter file of that feature set has others. Files of
-    /// `classical` also serve [`full`].
+    /// Returns θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of [`full`],
+    /// which would have no slopes at 0, start from values of their own, unless a parameter file of that
+    /// feature set has others. Files of `classical` also work for [`full`].
     ///
     /// # Errors
-    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema of a
-    /// feature set that has none, and for piece values of one without pieces.
+    /// As [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema of a feature
+    /// set that has none, and for piece values of one without pieces.
     pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
         let count = set.features.len();
         let mut theta = match self {
@@ -138,10 +138,11 @@ impl Prior {
 }
 
 impl Prior {
-    /// These values as a parameter file with the parameters of another one, which `name` stands for in messages.
+    /// Returns these values as a parameter file with the parameters of another one, which is called `name` in
+    /// messages.
     ///
     /// # Errors
-    /// [`Error::Usage`] for values other than 0 where the parameters are those of a schema; those of
+    /// [`Error::Usage`] for nonzero values if the parameters are those of a schema; otherwise as
     /// [`Self::theta`].
     pub fn file_like(&self, other: &ParameterFile, name: &str) -> Result<ParameterFile> {
         if let Some(set) = other.computed_set() {

@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The colors for which tables are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct SquareCell {
     /// The squares (a1 is 0, h8 is 63, from the piece's own side) whose mean it is: one, or two that mirror
     /// each other.
     pub squares: Vec<usize>,
-    /// Whether the value is negated.
+    /// True if the value is negated.
     pub negative: bool,
 }
 
@@ -69,7 +69,7 @@ impl FromStr for SquareOrder {
 }
 
 impl SquareOrder {
-    /// The first square.
+    /// Returns the first square.
     pub fn first(&self) -> &'static str {
         match (self.ranks_down, self.files_down) {
             (false, false) => "a1",
@@ -79,7 +79,7 @@ impl SquareOrder {
         }
     }
 
-    /// Number of entries per color.
+    /// Returns the number of entries per color.
     pub fn entries(&self) -> usize {
         8 * self.files
     }
@@ -87,19 +87,20 @@ impl SquareOrder {
     /// The four orders of all squares, identified by their first square.
     pub const ORIENTATIONS: [&'static str; 4] = ["a1", "h1", "a8", "h8"];
 
-    /// The square at each index of a full table; the last is opposite to the first.
+    /// Returns the square at each index of a full table; the last is opposite to the first.
     pub fn squares(&self) -> [usize; 64] {
         let ranks = if self.ranks_down { 56 } else { 0 };
         let files = if self.files_down { 7 } else { 0 };
         std::array::from_fn(|index| index ^ ranks ^ files)
     }
 
-    /// The entries of a piece in order: White's, then Black's if both colors have their own.
+    /// Returns the entries of a piece in order: White's, then Black's if both colors have their own.
     pub fn cells(&self) -> Vec<SquareCell> {
         self.cells_of(&self.squares())
     }
 
-    /// As [`cells`](Self::cells), with full tables in any order of squares, half tables rank by rank.
+    /// Returns the cells as [`cells`](Self::cells), with full tables in any order of squares, half tables
+    /// rank by rank.
     pub fn cells_of(&self, squares: &[usize; 64]) -> Vec<SquareCell> {
         let mut cells = Vec::with_capacity(2 * self.entries());
         for row in squares.chunks(8) {
@@ -141,7 +142,7 @@ mod tests {
             let white = order(first, 8, Colors::One);
             assert_eq!(white.first(), first);
             let both = order(first, 8, Colors::Negated).cells();
-            // An index of Black's table means the same square of the board, seen from the other side.
+            // An index of Black's table is the same square of the board, seen from the other side.
             for index in 0..64 {
                 assert_eq!(both[64 + index].squares[0], both[index].squares[0] ^ 56);
                 assert!(both[64 + index].negative && !both[index].negative);

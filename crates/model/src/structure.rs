@@ -1,6 +1,6 @@
-//! The structure of a feature set: which features stand on a board, which on a line, and which belong together.
+//! Structure of a feature set: the features on a board, those in lines, and the groups.
 //!
-//! Owns what neighbors what. What follows from it is left to [penalties](super::penalties).
+//! Owns the relation of neighbors. Its use is left to [penalties](super::penalties).
 
 use std::collections::HashMap;
 
@@ -14,24 +14,24 @@ pub struct Structure {
     pub parts: Vec<Part>,
 }
 
-/// A group of features; of a group that has boards and other features, a board, or all that is on none.
+/// A group of features; if a group has boards and other features, a board, or all features on none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its name, which no other part has: the group's, or `group/board` of a board that is not all of its group.
+    /// Its name, which is unique: the group's, or `group/board` for a board that is not all of its group.
     pub name: String,
-    /// All of its features in the order of their ids, each with whether its middlegame and endgame values are
-    /// tuned.
+    /// All of its features in the order of their ids, each with true for the middlegame and the endgame value
+    /// if that is tuned.
     pub features: Vec<(u32, [bool; 2])>,
-    /// Those with one value for both phases, in the order of their ids.
+    /// Features with one value for both phases, in the order of their ids.
     pub untapered: Vec<u32>,
-    /// What neighbors what.
+    /// Arrangement of the features.
     pub layout: Arrangement,
 }
 
 impl Structure {
-    /// The same, but features that no position has keep their start, unless their neighbors on a board determine them:
-    /// squares of which half of the squares around occur, on a rank of which any square occurs. So gaps are filled,
-    /// and nothing reaches squares beyond those of a piece: pawns on the last rank, say.
+    /// Makes features that no position has keep their start, unless their neighbors on a board determine
+    /// them: squares of which half of the squares around occur, on a rank of which any square occurs. So gaps
+    /// are filled, but squares that a piece cannot reach are not, such as the last rank for pawns.
     ///
     /// `occurrences` are numbers of positions by feature.
     #[must_use]
@@ -46,7 +46,7 @@ impl Structure {
     }
 }
 
-/// Whether a square has neighbors that determine it.
+/// Returns true if a square has neighbors that determine it.
 fn is_surrounded(layout: &Arrangement, id: u32, occurs: &impl Fn(u32) -> bool) -> bool {
     let Arrangement::Board(squares) = layout else { return false };
     let Some(own) = squares.iter().position(|&other| other == Some(id)) else { return false };
@@ -59,7 +59,7 @@ fn is_surrounded(layout: &Arrangement, id: u32, occurs: &impl Fn(u32) -> bool) -
 }
 
 impl FeatureSet {
-    /// Which features stand on a board or a line, and which belong together.
+    /// Determines the features on boards and lines, and the groups.
     pub fn structure(&self) -> Structure {
         let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
@@ -93,8 +93,8 @@ impl FeatureSet {
 
     fn part(&self, name: String, ids: &[u32], layout: Arrangement) -> Part {
         let of = |id: u32| self.imported.as_ref().map(|imported| &imported.parameters[id as usize]);
-        // Pawns never stand on the first and last rank, nor kings outside of their bucket: what neighbors say of them
-        // would mean nothing.
+        // Pawns never stand on the first and last rank, nor kings outside of their bucket, so values derived
+        // from neighbors would be meaningless.
         let possible = |id: u32| match &self.king_buckets {
             Some(buckets) => buckets.is_possible(id as usize),
             None => !(name == "pawn" && self.kind.has_boards() && matches!(id % 64, 0..8 | 56..64)),
@@ -109,7 +109,7 @@ impl FeatureSet {
         Part { name, features, untapered, layout }
     }
 
-    /// The arrangements of each group in words, in the order of groups: `line of 9`, or `2 lines, board`.
+    /// Describes the arrangements of each group, in the order of groups: `line of 9`, or `2 lines, board`.
     pub fn arrangements(&self) -> Vec<String> {
         let mut words: Vec<Vec<String>> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
@@ -129,7 +129,8 @@ impl FeatureSet {
         words.into_iter().map(join).collect()
     }
 
-    /// Whether scores depend on the middlegame and the endgame value of a computed feature.
+    /// Returns true for each of the middlegame and the endgame value of a computed feature that scores depend
+    /// on.
     fn used(&self, id: u32) -> [bool; 2] {
         match self.kind {
             FeatureKind::Full => full::phases(id as usize),

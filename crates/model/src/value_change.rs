@@ -1,4 +1,4 @@
-//! Changes of values that no position supports, for those who have to be told.
+//! Changes of values that no position supports, for reports.
 
 use serde::Serialize;
 
@@ -14,8 +14,8 @@ pub struct ValueChange {
 }
 
 impl ValueChange {
-    /// The values of the features `which`, by id, in two vectors θ: middlegame values of all features, then their
-    /// endgame values.
+    /// Returns the changes of the features `which`, by id, between two vectors θ: middlegame values of all
+    /// features, then their endgame values.
     pub fn of(
         set: &crate::FeatureSet,
         which: impl Iterator<Item = usize>,
@@ -33,13 +33,13 @@ impl ValueChange {
             .collect()
     }
 
-    /// Whether any of its values is another now.
+    /// Returns true if any of its values has changed.
     pub fn is_change(&self) -> bool {
         self.from != self.to
     }
 }
 
-/// As `knight_a8 (mg 0 -> -12, eg 0 -> -5.5)`; values that did not change are left out.
+/// Formats as `knight_a8 (mg 0 -> -12, eg 0 -> -5.5)`; values that did not change are left out.
 impl std::fmt::Display for ValueChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let tenths = |value: f64| (10.0 * value).round() / 10.0;

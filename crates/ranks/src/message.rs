@@ -1,34 +1,34 @@
-//! What ranks say to each other. A message is a byte that says what it is, and its contents.
+//! Messages between ranks. A message is a byte for its kind, and its contents.
 
-use gputexel_evaluator::divided::Answer;
-use gputexel_evaluator::{Population, ProductRequest, Request};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::Answer;
+use gputexel_eval::{Population, ProductRequest, Request};
+use gputexel_io::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What rank 0 says.
+/// Message from rank 0.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Keep a layout, which is number `id` from now on.
+    /// Keep a layout, which gets the number `id`.
     Open { id: u64, layout: Vec<u8> },
     /// Compute sums on it.
     Sums { id: u64, population: Population, request: Request },
     /// Compute products on it.
     Products { id: u64, population: Population, request: ProductRequest },
-    /// It is not needed any more.
+    /// The layout is not needed any more.
     Close { id: u64 },
-    /// All is done.
+    /// Everything is done.
     End,
 }
 
-/// What others answer to all but [`Order::Close`] and [`Order::End`].
+/// Reply of the others to all but [`Order::Close`] and [`Order::End`].
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// A layout is there, and who computes on it.
+    /// A layout is ready, with a description of the evaluator.
     Opened(String),
     /// Sums of its sections.
     Sums(Answer),
-    /// Why there are none.
+    /// The reason why there are none.
     Failed(String),
 }
 
@@ -56,7 +56,7 @@ fn contents<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     postcard::from_bytes(bytes).map_err(|_| broken())
 }
 
-/// The message to [open](Order::Open) a layout.
+/// Returns the message to [open](Order::Open) a layout.
 pub(crate) fn open(id: u64, layout: &[u8]) -> Vec<u8> {
     let mut message = vec![kind::OPEN];
     message.extend_from_slice(&id.to_le_bytes());
@@ -64,22 +64,22 @@ pub(crate) fn open(id: u64, layout: &[u8]) -> Vec<u8> {
     message
 }
 
-/// The message for [sums](Order::Sums).
+/// Returns the message for [sums](Order::Sums).
 pub(crate) fn sums(id: u64, of: &(Population, Request)) -> Vec<u8> {
     with_kind(kind::SUMS, &(id, of))
 }
 
-/// The message for [products](Order::Products).
+/// Returns the message for [products](Order::Products).
 pub(crate) fn products(id: u64, of: &(Population, ProductRequest)) -> Vec<u8> {
     with_kind(kind::PRODUCTS, &(id, of))
 }
 
-/// The message that a layout is [not needed any more](Order::Close).
+/// Returns the message that a layout is [not needed any more](Order::Close).
 pub(crate) fn close(id: u64) -> Vec<u8> {
     with_kind(kind::CLOSE, &id)
 }
 
-/// The message that [all is done](Order::End).
+/// Returns the message that [everything is done](Order::End).
 pub(crate) fn end() -> Vec<u8> {
     vec![kind::END]
 }

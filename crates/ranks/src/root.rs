@@ -1,4 +1,4 @@
-//! Rank 0: gives others their sections, asks for sums, and tells them when all is done.
+//! Rank 0: distributes sections, requests sums, and ends the other ranks.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use gputexel_dataset::Layout;
-use gputexel_evaluator::divided::{Answer, Division, Helper, Task, Team};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::{Answer, Division, Helper, Task, Team};
+use gputexel_io::{Error, Result};
 
 use crate::Link;
 use crate::message::{self, Reply};
 
-/// What was said between rank 0 and the others.
+/// Traffic between rank 0 and the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traffic {
-    /// Messages, both ways.
+    /// Number of messages, both ways.
     pub messages: u64,
     /// Bytes from rank 0.
     pub sent: u64,
-    /// Bytes to it.
+    /// Bytes to rank 0.
     pub received: u64,
-    /// Seconds that rank 0 was busy with them: writing, sending, fetching, reading. Waiting for others is not included.
+    /// Seconds that rank 0 spent on messages: writing, sending, fetching, reading. Waiting for others is not included.
     pub seconds: f64,
 }
 
@@ -37,7 +37,7 @@ impl std::fmt::Display for Traffic {
     }
 }
 
-/// The link, and what went over it.
+/// The link and its traffic.
 struct Counted {
     link: Box<dyn Link>,
     traffic: Traffic,
@@ -68,7 +68,7 @@ impl Counted {
 
 type Shared = Arc<Mutex<Counted>>;
 
-/// All ranks, as rank 0 has them.
+/// All ranks, as seen by rank 0.
 #[derive(Clone)]
 pub struct Ranks {
     link: Shared,
@@ -78,27 +78,27 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// The ranks behind a link.
+    /// Creates the ranks behind a link.
     pub fn new(link: Box<dyn Link>) -> Self {
         let size = link.size();
         let link = Arc::new(Mutex::new(Counted { link, traffic: Traffic::default() }));
         Self { link, size, next: Arc::default(), ended: Arc::default() }
     }
 
-    /// Number of processes, this one included.
+    /// Returns the number of processes, including this one.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// What was said so far.
+    /// Returns the traffic so far.
     pub fn traffic(&self) -> Traffic {
         locked(&self.link).traffic
     }
 
-    /// Tells all others that all is done; they end.
+    /// Tells all others to end.
     ///
     /// # Errors
-    /// Those of the connections; all are told all the same.
+    /// Errors of the connections; all ranks are notified even then.
     pub fn end(&self) -> Result<()> {
         if self.ended.swap(true, Ordering::Relaxed) {
             return Ok(());
@@ -120,7 +120,7 @@ impl Team for Ranks {
     fn divide(&self, layout: &Layout) -> Result<Division> {
         let sections = layout.sections();
         let of = |rank: usize| {
-            // Where there are more ranks than sections, rank 0, which needs no copy, is not left without.
+            // With more ranks than sections, rank 0, which needs no copy, still gets a section.
             let at = |rank: usize| sections.start + (rank * sections.len()).div_ceil(self.size);
             at(rank)..at(rank + 1)
         };
@@ -166,7 +166,7 @@ fn unasked(rank: usize) -> Error {
     of_rank(rank, "answers what it was not asked")
 }
 
-/// Sections that another rank has.
+/// Sections held by another rank.
 struct Remote {
     link: Shared,
     rank: usize,
@@ -203,7 +203,7 @@ impl Helper for Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // Where the connection is gone, so is the layout.
+        // If the connection is gone, so is the layout.
         let _ = locked(&self.link).send(self.rank, || Ok(message::close(self.id)));
     }
 }

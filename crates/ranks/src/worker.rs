@@ -1,4 +1,4 @@
-//! The other ranks: keep layouts and compute sums until they are told that all is done.
+//! The other ranks: keep layouts and compute sums until rank 0 ends them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use gputexel_dataset::Layout;
-use gputexel_evaluator::divided::Task;
-use gputexel_evaluator::{Backend, Evaluator};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::Task;
+use gputexel_eval::{Backend, Evaluator};
+use gputexel_io::{Error, Result};
 
 use crate::Link;
 use crate::message::{Order, Reply};
 
-/// A layout and its evaluator, in a thread of their own.
+/// A layout and its evaluator, in a separate thread.
 struct Share {
     tasks: Option<Sender<Task>>,
     replies: Receiver<Reply>,
@@ -26,7 +26,7 @@ impl Share {
         let (reply, replies) = channel();
         let thread = std::thread::spawn(move || {
             let fail = |error: Error| {
-                // Nobody listens any more only where all is done.
+                // The receiver is gone only when everything is done.
                 let _ = reply.send(Reply::Failed(error.to_string()));
             };
             let layout = match Layout::from_bytes(&layout) {
@@ -60,7 +60,7 @@ impl Share {
     }
 
     fn work(&self, task: Task) -> Reply {
-        // Where nobody takes it, there is no reply either.
+        // If nobody takes the task, there is no reply either.
         let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
         self.reply()
     }
@@ -70,17 +70,14 @@ impl Drop for Share {
     fn drop(&mut self) {
         self.tasks = None;
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
     }
 }
 
-/// Serves rank 0 until it says that all is done. Where the backend cannot be opened, rank 0 is told as soon as it asks
-/// for anything.
-///
-/// # Errors
-/// Those of the connection.
+/// Serves rank 0 until it ends the ranks. If the backend cannot be opened, rank 0 gets the error with its first
+/// request.
 pub fn serve(link: &mut dyn Link, backend: Result<Backend>) -> Result<()> {
     let backend = backend.map(Arc::new);
     let mut shares: HashMap<u64, Share> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Threads as ranks: the same bits whatever their number, and one clear error when one of them cannot work.
+//! Threads as ranks: the same bits for any number of ranks, and one clear error when one of them cannot work.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, DatasetWriter, Layout, Metadata, PositionLabels};
-use gputexel_evaluator::divided::Team;
-use gputexel_evaluator::gpu::BackendChoice;
-use gputexel_evaluator::{Backend, Evaluator, Population, ProductRequest, Request};
-use gputexel_files::{Error, Result};
+use gputexel_eval::divided::Team;
+use gputexel_eval::gpu::BackendChoice;
+use gputexel_eval::{Backend, Evaluator, Population, ProductRequest, Request};
+use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureRow, FeatureSet};
 use gputexel_ranks::{Link, Ranks, serve};
 
@@ -21,7 +21,7 @@ const SIZE: usize = 768;
 /// A channel to a rank, and one from it.
 type Pair = (Sender<Vec<u8>>, Receiver<Vec<u8>>);
 
-/// Those of other ranks, by rank.
+/// Channels to other ranks, by rank.
 struct Channels(Vec<Option<Pair>>);
 
 impl Link for Channels {
@@ -40,7 +40,7 @@ impl Link for Channels {
     }
 }
 
-/// Starts so many ranks, whose backends are given by rank, lets rank 0 work with the others, and ends them.
+/// Starts `size` ranks, whose backends are given by rank, lets rank 0 work with the others, and ends them.
 fn with_ranks(size: usize, backend: impl Fn(usize) -> Result<Backend>, work: impl FnOnce(&Ranks, &Backend)) {
     let mut root = vec![None];
     let mut threads: Vec<JoinHandle<Result<()>>> = Vec::new();
@@ -80,7 +80,7 @@ fn layout(folder: &Path, sections: usize) -> Layout {
     Layout::try_new(&data(folder).with_sections(Some(sections)).unwrap(), 2, |n| n / 8 % 2).unwrap()
 }
 
-/// The bits of some answers.
+/// Returns the bits of some answers.
 fn answers(evaluator: &mut dyn Evaluator) -> Vec<u64> {
     let theta: Vec<f64> = (0..3 * SIZE).map(|i| (i * 37 % 101) as f64 - 50.0).collect();
     let population = Population::new(SIZE / 2, theta, vec![0.7, 1.0, 1.3]);
@@ -107,7 +107,7 @@ fn any_number_of_ranks_gives_the_same_bits() {
         let alone = answers(&mut *of_cpu(0).unwrap().evaluator(&layout).unwrap().0);
         for size in 1..6 {
             with_ranks(size, of_cpu, |_, backend| {
-                // Two layouts at a time, which are asked in turn.
+                // Two layouts at a time, used in turn.
                 let (mut one, line) = backend.evaluator(&layout).unwrap();
                 let (mut other, _) = backend.evaluator(&layout).unwrap();
                 assert_eq!(answers(&mut *one), alone, "{sections} sections, {size} ranks");
@@ -131,7 +131,7 @@ fn a_rank_that_cannot_work_is_named() {
     with_ranks(4, one_fails, |_, backend| {
         let error = backend.evaluator(&layout).err().unwrap().to_string();
         assert_eq!(error, "rank 2: GPU: there is none");
-        // Whatever the others have said meanwhile, they can still be asked.
+        // Regardless of errors of the others, they can still be used.
         assert!(backend.evaluator(&layout).err().unwrap().to_string().starts_with("rank 2"));
     });
 }

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use super::number_text::short;
 use super::span::Span;
 use super::svg::{Size, draw};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Percentiles of a distribution over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ impl Bands {
     /// The bands as an SVG document: 5 to 95 % light, the quartiles dark, the median a line.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when there is nothing to draw.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when there is nothing to draw.
     pub fn to_svg(&self) -> Result<String> {
         let columns = (1..).find(|c| c * c >= self.panels.len()).unwrap_or(1).max(1);
         let rows = self.panels.len().div_ceil(columns).max(1);

@@ -1,13 +1,12 @@
-//! Curves: a line with a marked point, for the terminal (braille) and as SVG.
+//! Curves: a line with a marked point, as SVG.
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
 use plotters::prelude::*;
-use textplots::{AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, Shape};
 
 use super::number_text::{fixed, precise, short};
 use super::span::Span;
 use super::svg::{Size, draw};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// How numbers are laid out on the horizontal axis of a [`Curve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +42,7 @@ impl Spacing {
 /// A curve to be shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// Name of the horizontal axis.
     pub x_name: String,
@@ -58,11 +57,6 @@ pub struct Curve {
     /// How x is laid out.
     pub spacing: Spacing,
 }
-
-/// Characters across of the terminal's picture.
-const COLUMNS: u32 = 72;
-/// Lines of the terminal's picture.
-const LINES: u32 = 14;
 
 impl Curve {
     /// Position of a number on the horizontal axis.
@@ -95,33 +89,10 @@ impl Curve {
         (Span::over(all.clone().map(|p| p.0), 0.0), Span::over(all.map(|p| p.1).chain(with_errors), 0.0))
     }
 
-    /// The curve in braille characters, with a dotted line through the marked point.
-    pub fn to_terminal(&self) -> String {
-        let (across, up) = self.spans();
-        // Shares are numbers that an f32 holds.
-        let drawn = self.drawn().into_iter().map(|(x, y)| (across.share(x) as f32, up.share(y) as f32));
-        let line: Vec<(f32, f32)> = drawn.collect();
-        let (dots, at) = (2 * LINES, across.share(self.x(self.mark.0)) as f32);
-        let marked: Vec<(f32, f32)> = (0..=dots).map(|i| (at, i as f32 / dots as f32)).collect();
-        let (line, marked) = (Shape::Lines(&line), Shape::Points(&marked));
-        let mut chart = Chart::new_with_y_range(2 * COLUMNS, 4 * LINES, 0.0, 1.0, 0.0, 1.0);
-        let axis = self.horizontal(across);
-        let x_label = move |share: f32| axis.format_ext(&across.at(f64::from(share)));
-        let chart = chart
-            .x_axis_style(LineStyle::None)
-            .y_axis_style(LineStyle::None)
-            .x_label_format(LabelFormat::Custom(Box::new(x_label)))
-            .y_label_format(LabelFormat::Custom(Box::new(move |share| fixed(up.at(f64::from(share)), 6))))
-            .lineplot(&line)
-            .lineplot(&marked);
-        chart.figures();
-        chart.to_string()
-    }
-
     /// The curve as an SVG document.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when there is nothing to draw.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when there is nothing to draw.
     pub fn to_svg(&self) -> Result<String> {
         let (across, up) = self.spans();
         let across = match self.spacing {
@@ -227,17 +198,6 @@ mod tests {
     }
 
     #[test]
-    fn curves_are_drawn_where_they_are() {
-        let text = parabola().to_terminal();
-        let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
-        // Blank braille is U+2800; the curve starts a ninth up and ends at the top right.
-        assert!(lines[0][COLUMNS as usize - 1] != '\u{2800}', "{text}");
-        assert!(lines[0][0] == '\u{2800}' && lines[LINES as usize / 2][0] == '\u{2800}', "{text}");
-        assert!(lines[LINES as usize - 1][COLUMNS as usize / 4] != '\u{2800}', "{text}");
-        assert!(text.contains("2.320000") && text.contains("0.070000"), "{text}");
-    }
-
-    #[test]
     fn svg_is_whole_and_marks_the_minimum() {
         let svg = parabola().to_svg().unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
@@ -252,7 +212,6 @@ mod tests {
         let one =
             Curve { points: vec![(1.0, 0.1)], mark: (1.0, 0.1), spacing: Spacing::Logarithmic, ..parabola() };
         for curve in [flat, one] {
-            assert!(curve.to_terminal().lines().count() > LINES as usize);
             curve.to_svg().unwrap();
         }
     }

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 
 use super::number_text::fixed;
 use super::svg::{Size, draw};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// A table of values to be shown in colors, low ones dark.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl HeatMap {
     /// The map as an SVG document; the lowest value is framed.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub fn to_svg(&self) -> Result<String> {
         let columns = self.columns.len();
         let shares = self.shares();

@@ -1,38 +1,37 @@
-//! What came of a run, for people and for source files.
+//! Results of runs for people: boards for the terminal, pictures (SVG) and pages (HTML).
 //!
-//! Owns exports of parameters to other languages and back, the boards and curves shown on a terminal,
-//! pictures (SVG), the report as a page (HTML), and event files for TensorBoard. Decides nothing.
+//! Renders data and decides nothing.
 
 mod bands;
 mod board;
-mod comparison;
 mod curve;
-mod folder;
+mod diagnostics;
 mod heat;
 mod html;
+pub mod live;
 mod number_text;
 mod paths;
+mod readable;
 mod report;
 mod span;
 mod svg;
-mod sweep_chart;
-mod tensorboard;
 
 pub use bands::{BandPanel, Bands};
 pub use board::{board, change_boards};
-pub use comparison::{
-    Change, Contender, Contenders, DIFFERENCE_ERRORS_NOTE, Differences, Loss, Losses, Side, SortBy,
-};
 pub use curve::{Curve, Spacing};
-pub use folder::{InHand, Positions, is_match, is_sweep};
+pub use diagnostics::{
+    AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
+    Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,
+    TermDiagnostics, Worth,
+};
 pub use heat::HeatMap;
 pub use html::{
     Comparison, Contest, ContestColumn, CoordinateValue, Entrant, ListedRun, Live, MatchReport, Page,
     Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SpsaReport, Stage, Standing, Step,
     StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, bytes, grouped, notice,
+    remaining_seconds,
 };
 pub use paths::{Path, Paths};
+pub use readable::readable;
 pub use report::Report;
 pub use span::Span;
-pub use sweep_chart::{sweep_curve, sweep_picture};
-pub use tensorboard::EventWriter;

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use super::number_text::short;
 use super::span::Span;
 use super::svg::{Size, draw};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Parameters that get a color and a line of the legend: those that went farthest. The others are
 /// gray.
@@ -66,7 +66,7 @@ impl Paths {
     /// The picture as an SVG document.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub fn to_svg(&self) -> Result<String> {
         let all = || self.paths.iter().flat_map(Path::scaled).map(|point| point.1);
         let up = Span::over(all().chain([0.0]), 0.005).with_room(0.05, 0.05);

@@ -1,10 +1,10 @@
 //! A report of any kind.
 
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 use crate::html::{Live, MatchReport, RunReport, SpsaReport, Stage};
 
-/// What came of a folder, whatever it is the folder of.
+/// Report of a folder of any kind.
 #[derive(Clone, Debug)]
 pub enum Report {
     /// Of `tune`, `pso` and `sweep`.
@@ -55,7 +55,7 @@ impl Report {
     /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         match self {
             Self::Run(report) => report.to_html(live),

@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::*;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Size of a document, pixels.
 #[derive(Clone, Copy, Debug)]

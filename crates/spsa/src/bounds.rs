@@ -1,4 +1,4 @@
-//! What is played near a bound, where there is no room for a perturbation on both sides.
+//! Play near a bound, where there is no room for a perturbation on both sides.
 //!
 //! A pair that plays θ + u and θ + v, u < v, of a strength that is −κ (x − θ*)² tells, but for noise of
 //! variance τ², y = 2 κ · 2 d (θ* − θ − o) with d = (v − u) / 2 and o = (u + v) / 2, the offset of its
@@ -25,45 +25,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result};
-
-/// What is played near a bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BoundRule {
-    /// Both sides move by the room that there is, but at least by a quarter of the perturbation, and are clamped.
-    /// All runs did so before there was another rule. Without bias as long as nothing is clamped, but slow: steps are R d.
-    Centered,
-    /// Pairs of a common middle, and on a bound's side of it pairs of three points; see the module.
-    #[default]
-    ThreePoint,
-}
-
-impl std::str::FromStr for BoundRule {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "centered" => Ok(Self::Centered),
-            "three-point" => Ok(Self::ThreePoint),
-            _ => Err(Error::setting("near-bounds", text, "expected three-point or centered")),
-        }
-    }
-}
-
-impl std::fmt::Display for BoundRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Centered => "centered",
-            Self::ThreePoint => "three-point",
-        })
-    }
-}
-
-/// What is left of a perturbation by [`BoundRule::Centered`] where a bound leaves no room for it.
-pub(crate) const MIN_SHARE: f64 = 0.25;
-
-/// What a pair near a bound says about a parameter, other than what its two values would.
+/// Meaning of a pair near a bound for a parameter, where it is not that of its two values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NearBound {
     /// The parameter.
@@ -76,7 +38,7 @@ pub struct NearBound {
     pub step: f64,
 }
 
-/// What a parameter plays.
+/// Values that a parameter plays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Placement {
     /// Both sides move by `c`. Near a bound there is a `reach`, the perturbation as it would be elsewhere.
@@ -85,7 +47,7 @@ pub(crate) enum Placement {
     Points(Points),
 }
 
-/// Two of three points, and what the pair counts for when the plus side has the upper one.
+/// Two of three points, and the weight of the pair when the plus side has the upper one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Points {
     pub upper: f64,
@@ -111,7 +73,7 @@ pub(crate) fn step_length(reach: f64, half: f64) -> f64 {
     if half >= reach { half } else { reach * (reach / half).sqrt() }
 }
 
-/// Which of two pairs an iteration, from 1, plays of a parameter: from 0 to 1. (Fractions of multiples of the golden
+/// Number from 0 to 1 that chooses which of two pairs an iteration, from 1, plays of a parameter. (Fractions of multiples of the golden
 /// section, shifted from parameter to parameter by those of the plastic number.)
 #[inline(always)]
 pub(crate) fn turn(k: u64, i: usize) -> f64 {
@@ -126,17 +88,8 @@ impl Range {
         (theta - self.min).min(self.max - theta)
     }
 
-    /// The perturbation `c` as far as there is room for it around `theta` on both sides, but no
-    /// less than [`MIN_SHARE`] of it.
-    pub fn centered(&self, theta: f64, c: f64) -> f64 {
-        c.min(self.room(theta).max(MIN_SHARE * c))
-    }
-
-    /// What is played around `theta` with the perturbation `c`; `turn` is from 0 to 1.
-    pub fn placement(&self, rule: BoundRule, theta: f64, c: f64, turn: f64) -> Placement {
-        if rule == BoundRule::Centered {
-            return Placement::Around { c: self.centered(theta, c), reach: None };
-        }
+    /// Values played around `theta` with the perturbation `c`; `turn` is from 0 to 1.
+    pub fn placement(&self, theta: f64, c: f64, turn: f64) -> Placement {
         let room = self.room(theta);
         if room >= c {
             return Placement::Around { c, reach: None };
@@ -184,7 +137,7 @@ mod tests {
     /// Means over turns of w y / (4 κ) and of d w, for a parabola with its best value at `best`.
     fn mean(range: &Range, theta: f64, c: f64, best: f64) -> (f64, f64) {
         let turns = 100_000;
-        let one = |k: u64| match range.placement(BoundRule::ThreePoint, theta, c, turn(k, 3)) {
+        let one = |k: u64| match range.placement(theta, c, turn(k, 3)) {
             Placement::Around { c, .. } => (c * (best - theta), c),
             Placement::Points(p) => {
                 assert!(
@@ -220,7 +173,7 @@ mod tests {
 
     #[test]
     fn halves_are_those_of_the_formulas() {
-        let half = |theta: f64| match RANGE.placement(BoundRule::ThreePoint, theta, 100.0, 0.99) {
+        let half = |theta: f64| match RANGE.placement(theta, 100.0, 0.99) {
             Placement::Around { c, .. } => c,
             Placement::Points(p) => p.half,
         };
@@ -236,7 +189,7 @@ mod tests {
             assert!((half(theta) - expected).abs() < 1e-9, "{theta}: {}", half(theta));
         }
         // Speed and variance relative to elsewhere: √(A / c) and c / A.
-        let Placement::Points(p) = RANGE.placement(BoundRule::ThreePoint, 0.0, 100.0, 0.1) else { panic!() };
+        let Placement::Points(p) = RANGE.placement(0.0, 100.0, 0.1) else { panic!() };
         assert_eq!((p.lower, p.upper, p.half, p.step), (100.0, 200.0, -25.0, -200.0));
         assert_eq!(step_length(100.0, 100.0), 100.0);
     }
@@ -244,13 +197,11 @@ mod tests {
     #[test]
     fn nothing_changes_away_from_bounds() {
         for theta in [100.0, 250.0, 300.0] {
-            for rule in [BoundRule::Centered, BoundRule::ThreePoint] {
-                let expected = Placement::Around { c: 100.0, reach: None };
-                assert_eq!(RANGE.placement(rule, theta, 100.0, 0.1), expected);
-            }
+            let expected = Placement::Around { c: 100.0, reach: None };
+            assert_eq!(RANGE.placement(theta, 100.0, 0.1), expected);
         }
         let only_two = Range { min: 0.0, max: 1.0, whole: Some((0.0, 1.0)) };
-        let played = only_two.placement(BoundRule::ThreePoint, 0.0, 3.0, 0.1);
+        let played = only_two.placement(0.0, 3.0, 0.1);
         assert_eq!(played, Placement::Around { c: 0.125, reach: Some(0.5) });
     }
 }

@@ -26,7 +26,7 @@ mod toml_text;
 mod tuner;
 pub mod variables;
 
-pub use bounds::{BoundRule, NearBound};
+pub use bounds::NearBound;
 pub use lists::read_variables;
 pub use method_kind::MethodKind;
 pub use schedule::Schedule;

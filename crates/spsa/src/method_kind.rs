@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Which update rule is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::variables::positive;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Sequences of c and R as shares of their values at the last iteration.
 ///

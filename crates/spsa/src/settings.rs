@@ -1,12 +1,11 @@
-//! Settings that all methods share, and what is known of the noise of games.
+//! Settings that all methods share, and the noise of games.
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::BoundRule;
 use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::variables::{Rounding, positive};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// How noisy the score of a pair of games is: τ², its variance in units of y ∈ {−2, …, 2}.
 ///
@@ -82,7 +81,7 @@ pub fn check_draw_rate(rate: f64) -> Result<()> {
     }
 }
 
-/// What is run: the method, its schedule, and how values are played.
+/// Settings of a run: the method, its schedule, and how values are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The update rule.
@@ -97,14 +96,6 @@ pub struct Settings {
     /// Update with the perturbation that was meant, as the ancestors do, and not with what clamping
     /// and rounding left of it.
     pub as_published: bool,
-    /// What is played near a bound, unless as published. States that do not say come from before there was a choice.
-    #[serde(default = "first_rule")]
-    pub near_bounds: BoundRule,
-}
-
-/// The rule of all runs that do not name one.
-pub(crate) const fn first_rule() -> BoundRule {
-    BoundRule::Centered
 }
 
 impl Settings {
@@ -116,7 +107,6 @@ impl Settings {
             noise: Noise::DrawRate(draw_rate),
             rounding: Rounding::default(),
             as_published: false,
-            near_bounds: BoundRule::default(),
         }
     }
 

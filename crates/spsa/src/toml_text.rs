@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::Value;
 
 use crate::variables::Variable;
-use gputexel_files::Error;
+use gputexel_io::Error;
 
 /// An error of the parser in one line.
 pub(crate) fn toml_error(text: &str, path: &Path, error: &toml::de::Error) -> Error {

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::{NearBound, Placement, step_length, turn};
 use super::method_kind::MethodKind;
-use super::methods::{Method, Observation};
+use super::methods::{Factors, Method, Observation, Scratch};
 use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::{Variable, validate};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Values that two sides are to play a pair of games with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,21 @@ pub struct Perturbation {
     /// Parameters near a bound, of which the two values do not tell all, by their number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<NearBound>,
+}
+
+impl Perturbation {
+    /// Room for a perturbation of `n` parameters.
+    pub(crate) fn with_capacity(n: usize) -> Self {
+        let values = || Vec::with_capacity(n);
+        Self { k: 0, plus: values(), minus: values(), delta: Vec::with_capacity(n), near: Vec::new() }
+    }
+
+    fn clear(&mut self) {
+        self.plus.clear();
+        self.minus.clear();
+        self.delta.clear();
+        self.near.clear();
+    }
 }
 
 /// A run of one method, asked for perturbations and told scores.
@@ -115,21 +130,34 @@ impl Tuner {
     /// whole-number parameters after it.
     pub fn ask(&mut self, rng: &mut (impl Rng + ?Sized)) -> Option<Perturbation> {
         let k = self.next_iteration()?;
+        let mut perturbation = Perturbation::with_capacity(self.variables.len());
+        self.ask_into(&mut perturbation, k, self.factors(k), rng);
+        Some(perturbation)
+    }
+
+    /// Overwrites a perturbation with the next one, whose iteration `k` is [`next_iteration`](Self::next_iteration)
+    /// and has these `factors`. Draws as [`ask`](Self::ask) does.
+    pub(crate) fn ask_into(
+        &mut self,
+        perturbation: &mut Perturbation,
+        k: u64,
+        factors: Factors,
+        rng: &mut (impl Rng + ?Sized),
+    ) {
         self.returned.remove(&k);
         self.asked = self.asked.max(k);
         self.pending.insert(k);
-        let n = self.variables.len();
-        let empty = || Vec::with_capacity(n);
-        let mut perturbation =
-            Perturbation { k, plus: empty(), minus: empty(), delta: Vec::with_capacity(n), near: Vec::new() };
-        let Settings { rounding, as_published, near_bounds, .. } = self.settings;
-        let rule = self.method.rule();
-        for (i, (variable, &theta)) in self.variables.iter().zip(&self.theta).enumerate() {
+        perturbation.clear();
+        perturbation.k = k;
+        let Settings { rounding, as_published, .. } = self.settings;
+        let parameters = self.variables.iter().zip(&self.theta).zip(self.method.rule().c_end());
+        for (i, ((variable, &theta), c_end)) in parameters.enumerate() {
             let delta = if rng.next_u32() >> 31 == 1 { 1 } else { -1 };
-            let (sign, c) = (f64::from(delta), rule.spread(i, k));
-            let placement = match as_published {
-                true => Placement::Around { c, reach: None },
-                false => variable.range().placement(near_bounds, theta, c, turn(k, i)),
+            let (sign, c) = (f64::from(delta), c_end * factors.c);
+            let placement = if as_published {
+                Placement::Around { c, reach: None }
+            } else {
+                variable.range().placement(theta, c, turn(k, i))
             };
             let (plus, minus) = match placement {
                 Placement::Around { c, reach } => {
@@ -151,7 +179,6 @@ impl Tuner {
             perturbation.minus.push(minus);
             perturbation.delta.push(delta);
         }
-        Some(perturbation)
     }
 
     /// Learns from a pair of games: `half_points` is what the plus side scored in it, 0 to 4.
@@ -164,19 +191,36 @@ impl Tuner {
         if half_points > 4 {
             return Err(Error::Usage(format!("{half_points} half points: a pair has at most 4")));
         }
+        self.learn(perturbation, half_points, self.factors(perturbation.k), &mut Scratch::default());
+        Ok(())
+    }
+
+    /// Learns from the pair of a perturbation that is out, whose iteration has these `factors`; `half_points` is at
+    /// most 4.
+    pub(crate) fn learn(
+        &mut self,
+        perturbation: &Perturbation,
+        half_points: u8,
+        factors: Factors,
+        scratch: &mut Scratch,
+    ) {
         // The pairs before this one, lest its own score have a say in how much it counts.
         let variance = self.noise_variance();
         self.pairs[usize::from(half_points)] += 1;
         let Perturbation { k, plus, minus, delta, near } = perturbation;
         let as_published = self.settings.as_published;
         let y = f64::from(half_points) - 2.0;
-        let seen = Observation { k: *k, plus, minus, delta, near, y, variance, as_published };
-        self.method.rule_mut().update(&mut self.theta, &seen);
+        let seen = Observation { factors, plus, minus, delta, near, y, variance, as_published };
+        self.method.rule_mut().update(&mut self.theta, &seen, scratch);
         for (theta, variable) in self.theta.iter_mut().zip(&self.variables) {
             *theta = variable.clamp(*theta);
         }
         self.pending.remove(k);
-        Ok(())
+    }
+
+    /// Shares of the gains at the end that iteration `k` has.
+    pub(crate) fn factors(&self, k: u64) -> Factors {
+        self.method.rule().factors(k)
     }
 
     /// Takes a perturbation back whose games came to nothing (a crash): its iteration will be asked
@@ -316,12 +360,13 @@ impl Tuner {
     /// c_k of variable `i` at the newest iteration, as far as there is room for it around its
     /// value, before rounding. (Of pairs of three points, A, which is what they are worth.)
     pub fn c_now(&self, i: usize) -> f64 {
-        let c = self.method.rule().spread(i, self.asked.max(1));
+        let rule = self.method.rule();
+        let c = rule.c_end()[i] * rule.factors(self.asked.max(1)).c;
         if self.settings.as_published {
             return c;
         }
         let range = self.variables[i].range();
-        match range.placement(self.settings.near_bounds, self.theta[i], c, 0.0) {
+        match range.placement(self.theta[i], c, 0.0) {
             Placement::Around { c, .. } => c,
             Placement::Points(points) => points.half.abs(),
         }
@@ -329,7 +374,8 @@ impl Tuner {
 
     /// R_k of variable `i` at the newest iteration; `None` for the Bayesian methods.
     pub fn r_now(&self, i: usize) -> Option<f64> {
-        self.method.rule().gain(i, self.asked.max(1))
+        let rule = self.method.rule();
+        rule.r_end().map(|r_end| r_end[i] * rule.factors(self.asked.max(1)).r)
     }
 
     /// The variables that went farthest from their starts in units of their perturbations, at most so many, in

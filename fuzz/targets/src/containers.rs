@@ -3,11 +3,11 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use gputexel_checking::info::Info;
 use gputexel_dataset::objective::{self, LossKind};
 use gputexel_dataset::{Dataset, Folds, Layout, Split};
-use gputexel_evaluator::cpu::CpuEvaluator;
-use gputexel_evaluator::{Evaluator as _, Population, Request};
+use gputexel_eval::cpu::CpuEvaluator;
+use gputexel_eval::{Evaluator as _, Population, Request};
+use gputexel_tune::check::info::Info;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::Value;

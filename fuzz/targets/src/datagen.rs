@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
-use gputexel_datagen::rescore::{EngineOptions, RescoreOptions, rescore};
-use gputexel_datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions};
-use gputexel_files::StopFlag;
-use gputexel_formats::OutputFormat;
+use gputexel_chess::formats::OutputFormat;
 use gputexel_ingest::conversion::ConversionSettings;
-use gputexel_matches::{Side, TimeControl};
+use gputexel_io::StopFlag;
 use gputexel_model::FeatureKind;
+use gputexel_play::datagen::rescore::{EngineOptions, RescoreOptions, rescore};
+use gputexel_play::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions};
+use gputexel_play::{Side, TimeControl};
 
 use crate::extractions::{hooked, lenient};
 use crate::journals::INPUT;
@@ -29,9 +29,6 @@ pub(crate) fn selfplay_options() -> SelfPlayOptions {
 /// Any lines of games after a header of any kind: games in the journal are written, or refused.
 pub(crate) fn selfplay_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::fs::write(folder.path().join(SELFPLAY), data).expect("room for a temporary file");
-    let _ = SelfPlay::recorded(folder.path());
-
     let folder = folder.path().join("games");
     let stop = StopFlag::new();
     let mut begun = SelfPlay::new(selfplay_options(), Some(1), &stop).expect("a built-in engine plays");
@@ -59,7 +56,7 @@ fn conversion() -> ConversionSettings {
 }
 
 /// Rescores the input; `seen` may inspect the folder of the journal meanwhile.
-fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_files::Result<()> {
+fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_io::Result<()> {
     let input = folder.join("input.epd");
     std::fs::write(&input, INPUT.repeat(30)).expect("room for a temporary file");
     let engine = EngineOptions {

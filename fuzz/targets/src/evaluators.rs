@@ -6,9 +6,9 @@ use std::ops::Range;
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::objective::{self, LossKind};
 use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels};
-use gputexel_evaluator::cpu::{CpuEvaluator, InstructionSet};
-use gputexel_evaluator::reference::{Seen, each_position};
-use gputexel_evaluator::{Evaluator as _, Population, ProductRequest, Request};
+use gputexel_eval::cpu::{CpuEvaluator, InstructionSet};
+use gputexel_eval::reference::{Seen, each_position};
+use gputexel_eval::{Evaluator as _, Population, ProductRequest, Request};
 use gputexel_model::program::{
     Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
 };

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use gputexel_chess::PhaseSettings;
+use gputexel_chess::formats::OutputFormat;
 use gputexel_chess::selection::Selection;
-use gputexel_files::Result;
-use gputexel_formats::OutputFormat;
 use gputexel_ingest::conversion::{ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_ingest::trace::{CompiledSchema, ImportSettings, Schema, import, read_lines};
+use gputexel_io::Result;
 use gputexel_model::{FeatureKind, FeatureSet};
 
 use crate::bundle;

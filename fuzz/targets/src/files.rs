@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use gputexel_files::input::{Filled, Input};
+use gputexel_io::input::{Filled, Input};
 
 /// Number of decompressed bytes after which reading stops: a few bytes may expand to any size.
 const ENOUGH: usize = 1 << 22;

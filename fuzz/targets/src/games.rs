@@ -126,7 +126,7 @@ pub(crate) fn detection(data: &[u8]) {
                 let asked = TextOptions { wants_scores, ..TextOptions::default() };
                 let _ = detect_text(name, data, complete, asked);
             }
-            let _ = gputexel_formats::Format::detect(name, data, complete);
+            let _ = gputexel_chess::formats::Format::detect(name, data, complete);
         }
     }
     let _ = unsupported_format(data);

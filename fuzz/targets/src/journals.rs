@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::journal::{LineJournal, Place, read, read_at, scan};
 use gputexel_ingest::extraction::{ExtractSettings, extract_shards, unfinished};
-use gputexel_matches::MatchRecord;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{LogFile, LogLine, RunLog, read_at};
 use gputexel_model::FeatureKind;
-use gputexel_report::MatchReport;
+use gputexel_play::MatchRecord;
 use gputexel_spsa::run::{self, RunState, RunSummary, Verified};
 use serde_json::Value;
 
@@ -17,43 +16,48 @@ use crate::extractions::{hooked, lenient};
 /// Any lines: lines read in sequence can be read by position as well, and writing continues after them.
 pub(crate) fn journal(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let place = Place { folder: folder.path(), name: "journal.jsonl", what: "test" };
-    std::fs::write(place.path(), data).expect("room for a temporary file");
-    let mut entries: Vec<(gputexel_files::journal::Line, Value)> = Vec::new();
-    let scanned = scan(
-        place,
+    let log = LogFile { name: "journal.jsonl", what: "test" };
+    let path = log.path(folder.path());
+    std::fs::write(&path, data).expect("room for a temporary file");
+    let mut entries: Vec<(LogLine, Value)> = Vec::new();
+    let read = log.read(
+        folder.path(),
         |_: &Value| Ok(()),
         |line, entry| {
             entries.push((line, entry));
             Ok(())
         },
     );
-    let Ok((_, bytes)) = scanned else { return };
-    assert!(bytes <= data.len() as u64);
-    let path = place.path();
+    if read.is_err() {
+        return;
+    }
     let mut file = std::fs::File::open(&path).expect("the journal");
     for (line, entry) in &entries {
         assert_eq!(&read_at::<Value>(&mut file, &path, *line).expect("an entry that was read"), entry);
     }
     let lock = FolderLock::acquire(folder.path()).expect("a new folder is free");
-    let (mut journal, contents) =
-        LineJournal::open::<Value, Value>(&lock, place, |_| Ok(())).expect("it was read");
-    assert_eq!(contents.entries.len(), entries.len());
+    let mut count = 0;
+    let mut counted = |_, _: Value| {
+        count += 1;
+        Ok(())
+    };
+    let (mut journal, _) =
+        RunLog::open(&lock, log, |_: &Value| Ok(()), &mut counted).expect("what was read is opened");
     journal.append(&Value::Null).expect("room for a line");
-    let after = read::<Value, Value>(place, |_| Ok(())).expect("what was written can be read");
-    assert_eq!(after.entries.len(), entries.len() + 1);
+    log.read(folder.path(), |_: &Value| Ok(()), counted).expect("what was written can be read");
+    assert_eq!(count, 2 * entries.len() + 1);
 }
 
 /// The journal of a match, and its report. No engine is started.
 pub(crate) fn match_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
-    std::fs::write(path.join(gputexel_matches::journal::JOURNAL), data).expect("room for a temporary file");
+    std::fs::write(path.join(gputexel_play::journal::JOURNAL), data).expect("room for a temporary file");
     if let Ok(record) = MatchRecord::read(path) {
         assert!(record.tally.games() >= record.pairs.len() as u64);
         assert!((0.0..=record.tally.games() as f64).contains(&record.tally.points()));
         let _ = record.is_finished();
-        let report = MatchReport::of_folder(path).expect("what can be read can be shown");
+        let report = gputexel_play::match_report(path).expect("what can be read can be shown");
         let _ = gputexel_report::Report::Match(Box::new(report)).to_html(None);
     }
 }

@@ -66,7 +66,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("params", sources::params),
     ("patch", sources::patch),
     ("patch_init", sources::patch_init),
-    ("patch_records", sources::patch_records),
     ("pgn", games::pgn),
     ("pgn_letters", games::pgn_letters),
     ("plain", training::plain),

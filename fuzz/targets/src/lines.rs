@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use gputexel_chess::PhaseSettings;
 use gputexel_cluster::{Address, WorkerConfig};
-use gputexel_engine::uci;
 use gputexel_ingest::tracing::TraceCommand;
-use gputexel_matches::client::{EngineCommand, Setting, heard};
-use gputexel_matches::openings::{Book, Opening, Openings, Order};
-use gputexel_matches::statistics::Sprt;
-use gputexel_matches::{Adjudication, Assignment, RemoteSide, Rules, Side, TimeControl};
 use gputexel_model::{FeatureKind, FeatureSet, Prior};
+use gputexel_play::client::{EngineCommand, Setting, heard};
+use gputexel_play::engine::uci;
+use gputexel_play::openings::{Book, Opening, Openings, Order};
+use gputexel_play::statistics::Sprt;
+use gputexel_play::{Adjudication, Assignment, RemoteSide, Rules, Side, TimeControl};
 use shakmaty::{CastlingMode, Chess, Position as _};
 
 /// Returns the position of the first line, and the other lines.
@@ -192,19 +192,19 @@ pub(crate) fn words(data: &[u8]) {
         Address,
         gputexel_model::Basis,
         gputexel_model::SquareOrder,
-        gputexel_run::BlendShare,
+        gputexel_tune::run::BlendShare,
         gputexel_spsa::grid::GridAxis,
         gputexel_spsa::planner::Guess,
-        gputexel_optimizer::Schedule,
-        gputexel_tables::Rounding,
-        gputexel_tables::Normalization,
-        gputexel_patch::SourceLines
+        gputexel_optim::Schedule,
+        gputexel_source::tables::Rounding,
+        gputexel_source::tables::Normalization,
+        gputexel_source::SourceLines
     );
     let _ = TimeControl::parse_clock(text);
-    let _ = gputexel_files::parse_bytes(text);
+    let _ = gputexel_io::parse_bytes(text);
     let _ = PhaseSettings::parse(text);
     let _ = TraceCommand::try_new(text, 1.0);
-    let _ = gputexel_tuning::sweep::Axis::parse(text, &[], 1.0);
+    let _ = gputexel_tune::sweep::Axis::parse(text, &[], 1.0);
     let _ = gputexel_model::parse_penalties(&PLAYER.0, text);
     if let Ok(command) = text.parse::<EngineCommand>()
         && let Ok(line) = command.to_command_line()
@@ -212,8 +212,8 @@ pub(crate) fn words(data: &[u8]) {
         let again: EngineCommand = line.parse().expect("what is quoted can be read");
         assert_eq!((again.program, again.arguments), (command.program, command.arguments), "{line}");
     }
-    let shown = gputexel_files::shown(text);
+    let shown = gputexel_io::shown(text);
     assert!(!shown.contains(char::is_control), "{shown:?}");
-    assert!(!gputexel_files::printable(text).contains('\u{1b}'));
-    let _ = gputexel_files::folder_lock::is_leftover(Path::new(text).as_os_str());
+    assert!(!gputexel_io::printable(text).contains('\u{1b}'));
+    let _ = gputexel_io::folder_lock::is_leftover(Path::new(text).as_os_str());
 }

@@ -9,8 +9,8 @@ use gputexel_model::program::{CompiledProgram, Program};
 use gputexel_model::{
     Basis, BasisFile, FeatureKind, FeatureSet, KingBuckets, KingPieces, ParameterFile, Prior, parse_penalties,
 };
-use gputexel_tables::{Language, tables};
-use gputexel_wdl::{Constants, ConstantsFormat};
+use gputexel_source::tables::{Language, tables};
+use gputexel_tune::wdl::{Constants, ConstantsFormat};
 
 use crate::bundle;
 

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gputexel_files::RunFolder;
-use gputexel_files::run_folder::Kind;
-use gputexel_live::run_report;
-use gputexel_optimizer::{
+use gputexel_io::RunFolder;
+use gputexel_io::run_folder::Kind;
+use gputexel_optim::{
     AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, OptimizerState, ParticleSwarmSettings,
     Schedule, Space, SwarmVariant,
 };
-use gputexel_report::{Contenders, Differences, InHand, Report, Side, SortBy};
-use gputexel_run::{PriorStrength, Reopened};
-use gputexel_tuning::sweep::recorded_runs;
-use gputexel_tuning::{
+use gputexel_report::Report;
+use gputexel_tune::run::comparison::{Contenders, Differences, Side, SortBy};
+use gputexel_tune::run::{InHand, PriorStrength, Reopened, run_report};
+use gputexel_tune::sweep::recorded_runs;
+use gputexel_tune::sweep_run::{is_sweep, sweep_report};
+use gputexel_tune::{
     Checkpoint, CoordinatesFile, MetricsLine, OptimizerConfig, Progress, RunRecord, read_metrics,
 };
 use serde_json::Value;
@@ -27,7 +28,17 @@ pub(crate) const RUN_FILES: [&str; 6] =
 /// Files of a sweep's folder.
 pub(crate) const SWEEP_FILES: [&str; 3] = ["sweep.json", "checkpoint.safetensors", "best.json"];
 
-fn show(report: gputexel_files::Result<Report>) {
+/// Creates the report of a run or a sweep from its folder.
+pub(crate) fn report(path: &Path) -> gputexel_io::Result<Report> {
+    let folder = RunFolder::view(path);
+    let report = match is_sweep(path) {
+        true => sweep_report(&folder)?,
+        false => run_report(&folder, &InHand::default())?,
+    };
+    Ok(Report::Run(Box::new(report)))
+}
+
+fn show(report: gputexel_io::Result<Report>) {
     if let Ok(mut report) = report {
         report.set_running(false);
         let _ = (report.stage(), report.status().len(), report.facts().len());
@@ -40,7 +51,7 @@ pub(crate) fn run_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
     bundle::write(data, &RUN_FILES, path);
-    show(run_report(path, &InHand::default()));
+    show(report(path));
     if let Ok(record) = RunFolder::view(path).record::<RunRecord>(Kind::Run) {
         let _ = record.config.validate();
         let text = serde_json::to_string(&record).expect("plain data serializes");
@@ -49,7 +60,7 @@ pub(crate) fn run_folder(data: &[u8]) {
     }
     let _ = PriorStrength::read(&path.display().to_string());
     let _ = CoordinatesFile::read(&path.join("z.json"));
-    match gputexel_run::Tuner::reopen(path) {
+    match gputexel_tune::run::Tuner::reopen(path) {
         Ok(Reopened::Finished(finished)) => drop(finished.describe()),
         Ok(Reopened::Unfinished { .. }) | Err(_) => {}
     }
@@ -60,9 +71,9 @@ pub(crate) fn sweep_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
     bundle::write(data, &SWEEP_FILES, path);
-    show(run_report(path, &InHand::default()));
+    show(report(path));
     let view = RunFolder::view(path);
-    if let Ok(record) = view.record::<gputexel_tuning::sweep::SweepRecord>(Kind::Sweep)
+    if let Ok(record) = view.record::<gputexel_tune::sweep::SweepRecord>(Kind::Sweep)
         && let Ok(Some(checkpoint)) = Checkpoint::read_from(&view)
     {
         let _ = recorded_runs(&record.config, None, &checkpoint, path);

@@ -3,19 +3,19 @@
 
 use std::path::Path;
 
+use gputexel_chess::formats::OutputFormat;
 use gputexel_dataset::{Dataset, Layout};
-use gputexel_evaluator::Evaluations;
-use gputexel_formats::OutputFormat;
+use gputexel_eval::Evaluations;
 use gputexel_ingest::conversion::{ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, extract, extract_shards};
-use gputexel_matches::Match;
 use gputexel_model::{FeatureKind, ParameterFile, Prior};
-use gputexel_run::Tuner;
+use gputexel_play::Match;
+use gputexel_source::tables::exports::CodeOptions;
+use gputexel_source::tables::{ExportOptions, Language, Rounding, Target, export};
 use gputexel_spsa::config::RunConfig;
 use gputexel_spsa::run::{JOURNAL, SpsaRun};
-use gputexel_sweep::Sweep;
-use gputexel_tables::exports::CodeOptions;
-use gputexel_tables::{ExportOptions, Language, Rounding, Target, export};
+use gputexel_tune::run::Tuner;
+use gputexel_tune::sweep_run::Sweep;
 use serde_json::json;
 
 use crate::extractions::{hooked, lenient};
@@ -63,7 +63,7 @@ pub fn seeds() -> Vec<Seed> {
         files_of(&run, &["run.json", "metrics.jsonl", "checkpoint.safetensors"], folder),
     );
     add("metrics", "three-epochs", read(&run.join("metrics.jsonl")));
-    add("checkpoint", "finished", read(&gputexel_files::RunFolder::view(&run).checkpoint()));
+    add("checkpoint", "finished", read(&gputexel_io::RunFolder::view(&run).checkpoint()));
     add("parameters", "material.json", parameters.clone());
     let other = String::from_utf8_lossy(&parameters).replace("100.0", "110.0").into_bytes();
     let text = String::from_utf8_lossy(&other).replacen("pawn", "pawn2", 1).into_bytes();
@@ -94,12 +94,12 @@ pub fn seeds() -> Vec<Seed> {
         .folder(&played)
         .run()
         .expect("a match");
-    add("match_folder", "two-games", read(&played.join(gputexel_matches::journal::JOURNAL)));
+    add("match_folder", "two-games", read(&played.join(gputexel_play::journal::JOURNAL)));
 
     let games = folder.join("selfplay");
     let options = datagen::selfplay_options();
     let mut played =
-        gputexel_datagen::selfplay::SelfPlay::new(options, Some(1), gputexel_files::StopFlag::new())
+        gputexel_play::datagen::selfplay::SelfPlay::new(options, Some(1), gputexel_io::StopFlag::new())
             .expect("a built-in engine plays");
     played.create_folder(Some(&games), false).expect("a new folder");
     played.run().expect("games");
@@ -222,7 +222,7 @@ fn files_of(folder: &Path, names: &[&str], place: &Path) -> Vec<u8> {
 }
 
 /// The state of an optimizer after a few steps on a bowl.
-fn optimizer_state(config: &gputexel_tuning::OptimizerConfig) -> Vec<u8> {
+fn optimizer_state(config: &gputexel_tune::OptimizerConfig) -> Vec<u8> {
     let space = runs::space();
     let size = space.start.len();
     let mut optimizer = config.build(&space, 10).expect("valid settings");
@@ -250,7 +250,7 @@ fn optimizer_state(config: &gputexel_tuning::OptimizerConfig) -> Vec<u8> {
         optimizer.tell(&evaluations).expect("a bowl has a bottom");
     }
     let state = optimizer.save();
-    let progress = serde_json::to_vec(&gputexel_tuning::Progress::default()).expect("plain data serializes");
+    let progress = serde_json::to_vec(&gputexel_tune::Progress::default()).expect("plain data serializes");
     let scalars = serde_json::to_vec(&state.scalars).expect("plain data serializes");
     let vectors: Vec<(String, Vec<u8>)> = state
         .vectors

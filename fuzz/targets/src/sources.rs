@@ -3,17 +3,15 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use gputexel_files::write_atomically;
+use gputexel_io::write_atomically;
 use gputexel_model::{ParameterFile, Prior};
-use gputexel_patch::lexer::{Language, lex};
-use gputexel_patch::{
-    DraftOptions, Options, ParamsFile, SourceLines, adopt, check, draft, encoding, plan_apply, plan_tune,
-    recover, undo,
+use gputexel_source::lexer::{Language, lex};
+use gputexel_source::tables::exports::{ArrayCheck, Like};
+use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, plan};
+use gputexel_source::tables::{Format, import, import_as};
+use gputexel_source::{
+    DraftOptions, Options, ParamsFile, SourceLines, check, draft, encoding, plan_apply, plan_tune,
 };
-use gputexel_tables::exports::{ArrayCheck, Like};
-use gputexel_tables::sources::{KnownValues, TableValues, TablesOptions, plan};
-use gputexel_tables::{Format, import, import_as};
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bundle;
 use crate::models::PST;
@@ -75,60 +73,6 @@ pub(crate) fn patch(data: &[u8]) {
         let _ = plan_apply(&tune, &sources, &options);
     }
 }
-
-/// Records of a replacement that came with the sources: the parts `journal.json` and `pending`, and the old file
-/// `old`. `TREE` in them is the folder of the sources, `ABOVE` the one above, and so on. None is by this user, so
-/// nothing is restored; once the user adopts them, nothing outside the sources is.
-pub(crate) fn patch_records(data: &[u8]) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let above = folder.path().canonicalize().expect("a folder");
-    let sources = above.join("src");
-    let all = sources.join(".gputexel-patch");
-    let records = all.join("1-tune");
-    std::fs::create_dir_all(&records).expect("a new folder");
-    let (inside, outside) = (sources.join("a.cpp"), above.join("precious.cpp"));
-    // Checksums of both versions of journals, so that their statements about the files are correct.
-    let old = bundle::part(data, "old");
-    let words = [
-        ("TREE", sources.display().to_string()),
-        ("ABOVE", above.display().to_string()),
-        ("FORMER_OLD", format!("{:016x}", xxh3_64(old))),
-        ("FORMER_NEW", format!("{:016x}", xxh3_64(SOURCE))),
-        ("OLD", blake3::hash(old).to_hex().to_string()),
-        ("NEW", blake3::hash(SOURCE).to_hex().to_string()),
-    ];
-    for (name, place) in [("journal.json", &records), ("old", &records), ("pending", &all)] {
-        let text = String::from_utf8_lossy(bundle::part(data, name));
-        if !text.is_empty() {
-            let text = words.iter().fold(text.into_owned(), |text, (word, value)| text.replace(word, value));
-            std::fs::write(place.join(name), text).expect("room for a temporary file");
-        }
-    }
-    let is_whole = |path: &Path| std::fs::read(path).is_ok_and(|bytes| bytes == SOURCE);
-    let put_back = || {
-        for path in [&inside, &outside] {
-            std::fs::write(path, SOURCE).expect("room for a temporary file");
-        }
-    };
-    put_back();
-    for force in [false, true] {
-        assert!(undo(&sources, None, force).is_err() && undo(&records, None, force).is_err());
-        assert!(!recover(&sources).is_ok_and(|done| done.is_some()));
-        assert!(is_whole(&inside) && is_whole(&outside), "records of nobody's are followed");
-    }
-    for force in [false, true] {
-        let _ = adopt(&sources, None);
-        let _ = recover(&sources);
-        let _ = undo(&sources, None, force);
-        let _ = undo(&records, None, force);
-        assert!(is_whole(&outside), "records are followed out of the tree");
-        put_back();
-    }
-    let names = std::fs::read_dir(&above).expect("a folder").count();
-    assert_eq!(names, 2, "something was written beside the sources");
-}
-
-const SOURCE: &[u8] = b"int a = 1;\n";
 
 /// A draft of a block: the parts `lines`, such as `source.cpp:3-5`, and the source.
 pub(crate) fn patch_init(data: &[u8]) {

@@ -1,8 +1,8 @@
 //! Training data of other programs, with a target for each format.
 
+use gputexel_chess::formats::{Format, OutputFormat, Writer};
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, Selection, Unit};
-use gputexel_formats::{Format, OutputFormat, Writer};
 use shakmaty::Position as _;
 
 /// No position or move is illegal, every position is kept or counted, and the result can be written and read again.

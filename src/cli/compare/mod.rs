@@ -4,7 +4,7 @@ mod output;
 
 use std::path::PathBuf;
 
-use gputexel::report::{Contenders, Differences, Losses, Side, SortBy};
+use gputexel::run::comparison::{Contenders, Differences, Losses, Side, SortBy};
 use gputexel::{Error, check_outputs, write_atomically};
 
 use super::context::Context;

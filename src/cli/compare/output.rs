@@ -3,7 +3,8 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use gputexel::report::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences, change_boards, grouped};
+use gputexel::report::{change_boards, grouped};
+use gputexel::run::comparison::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences};
 
 use super::super::context::Context;
 use super::super::output::print_result;

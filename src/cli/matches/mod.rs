@@ -5,13 +5,13 @@ mod output;
 
 use std::path::PathBuf;
 
-use gputexel::matches::{Match, MatchSummary, Side, Stop};
-use gputexel::report::{MatchReport, Report};
+use gputexel::matches::{Match, MatchSummary, Side, Stop, match_report};
+use gputexel::report::Report;
 use gputexel::run_folder::REPORT;
 use gputexel::{Error, write_atomically};
 
 use super::context::Context;
-use super::games::{say_recorded, warn};
+use super::games::warn;
 use super::live::{LiveArgs, LivePage};
 use super::output::print_text;
 use super::queue::{Queue, QueueFlags};
@@ -79,7 +79,6 @@ impl Subcommand for MatchArgs {
         let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
         if let Some(path) = &self.resume {
             let builder = Match::resume(path)?.stop(context.cancel);
-            say_recorded(builder.recorded());
             let builder = builder.games(self.games).max_failures(self.max_failures).concurrency(here);
             return play(self, context, self.queue.open(context)?, &self.live.open()?, builder.build()?);
         }
@@ -124,9 +123,7 @@ fn play(
     }
     warn(prepared.warnings(), prepared.folder(), context);
     if let Some(path) = prepared.folder().map(|folder| folder.path().to_path_buf()) {
-        page.show(context, move || {
-            MatchReport::of_folder(&path).map(|report| Report::Match(Box::new(report)))
-        })?;
+        page.show(context, move || match_report(&path).map(|report| Report::Match(Box::new(report))))?;
     }
     let mut progress = Progress::new(context, prepared.settings(), prepared.known_pairs());
     let bar = progress.bar();
@@ -142,7 +139,7 @@ fn play(
         None => None,
         Some(folder) => {
             let report = folder.join(REPORT);
-            write_atomically(&report, MatchReport::of_folder(folder)?.to_html(None)?.as_bytes())?;
+            write_atomically(&report, match_report(folder)?.to_html(None)?.as_bytes())?;
             Some(report)
         }
     };

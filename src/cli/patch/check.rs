@@ -23,8 +23,8 @@ pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     let InputArgs { tune, sources, .. } = &args.input;
     let mut report = patch::check(tune, sources, &args.input.options())?;
     for block in &mut report.blocks {
-        if let (Some(remedy), Some(problem)) = (block.remedy, block.problems.last_mut()) {
-            problem.push_str(hints::of_patch(remedy));
+        if let (Some(advice), Some(problem)) = (&block.advice, block.problems.last_mut()) {
+            problem.push_str(&hints::of_advice(advice));
         }
     }
     if context.json {

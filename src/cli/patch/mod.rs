@@ -6,9 +6,7 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
-use gputexel::patch::{
-    self, Backup, EditCommand, EditReport, EditRequest, EditSummary, Notice, Options, Written,
-};
+use gputexel::patch::{self, Backup, EditCommand, EditReport, EditRequest, EditSummary, Options, Written};
 use serde_json::json;
 
 use super::context::Context;
@@ -47,7 +45,7 @@ enum Compat {
     TunePy,
 }
 
-/// Inputs and how to read them.
+/// Inputs and their interpretation.
 #[derive(Debug, clap::Args)]
 struct InputArgs {
     /// Blocks to use; parameters are in the .params file next to it
@@ -104,16 +102,13 @@ struct ApplyArgs {
 /// Flags for backups.
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
-    /// Keep backups in this folder, which several trees may share [default: .gputexel-patch in the
-    /// folder of the sources]
+    /// Keep backups in this folder, which several trees may share [default: gputexel/patch in the
+    /// user's folder for the state of programs]
     #[arg(long, value_name = "DIR", conflicts_with = "no_backup", value_parser = super::target::file())]
     backup: Option<PathBuf>,
     /// Keep no backups
     #[arg(long)]
     no_backup: bool,
-    /// Adopt the backups in a tree that was moved, copied, or brought from another computer
-    #[arg(long, conflicts_with = "dry_run")]
-    adopt: bool,
 }
 
 impl BackupArgs {
@@ -121,11 +116,11 @@ impl BackupArgs {
         match &self.backup {
             _ if self.no_backup => Backup::No,
             Some(folder) => Backup::In(folder.clone()),
-            None => Backup::Beside,
+            None => Backup::State,
         }
     }
 
-    /// Describes how to restore the old files of `sources`.
+    /// Hint at the command that restores the old files of `sources`.
     fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
         match &written.backup {
             Some(folder) if self.backup.is_some() => {
@@ -141,18 +136,15 @@ impl BackupArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch undo src")]
 struct UndoArgs {
-    /// Folder with the sources, or the folder of one change in a backup folder
+    /// Folder with the sources, or the folder with the backups of one change
     #[arg(value_name = "DIR")]
     place: PathBuf,
-    /// Backup folder that was passed to tune or apply
+    /// Undo the last change with backups in this folder [default: the last change]
     #[arg(long, value_name = "DIR", value_parser = super::target::file())]
     backup: Option<PathBuf>,
-    /// Also restore files that were changed since; the changed files are kept in the backup folder
+    /// Also restore files that were changed since; the changed files are kept with the backups
     #[arg(long)]
     force: bool,
-    /// Adopt the backups in a tree that was moved, copied, or brought from another computer
-    #[arg(long)]
-    adopt: bool,
 }
 
 impl Subcommand for PatchArgs {
@@ -177,11 +169,10 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
         sources: input.sources.clone(),
         options: input.options(),
         backup: backup.backup(),
-        adopt: backup.adopt,
         dry_run: *dry_run,
         command,
     };
-    let report = patch::edit(&request, &mut |notice| warn(notice, context))?;
+    let report = patch::edit(&request, &mut |warning| warn(warning, context))?;
     if context.json {
         return Ok(write_stdout(&format!("{}\n", json!(EditSummary::new(&request.command, &report))))?);
     }
@@ -201,22 +192,13 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
 }
 
 /// Warns on standard error; with `--json`, warnings about the plan are in the object.
-fn warn(notice: Notice<'_>, context: &Context) {
-    match notice {
-        _ if context.quiet => {}
-        Notice::LeftAlone(path) => {
-            note!("gputexel: warning: {}: outside the tree or hidden, left unchanged", path.display());
-        }
-        Notice::Warning(_) if context.json => {}
-        Notice::Warning(warning) => note!("gputexel: warning: {warning}"),
+fn warn(warning: &str, context: &Context) {
+    if !context.quiet && !context.json {
+        note!("gputexel: warning: {warning}");
     }
 }
 
 fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
-    if args.adopt {
-        let left = patch::adopt(&args.place, args.backup.as_deref())?;
-        left.iter().for_each(|path| warn(Notice::LeftAlone(path), context));
-    }
     let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
-    print_result(context, &undone, || undone.describe(&args.place))
+    print_result(context, &undone, || undone.describe())
 }

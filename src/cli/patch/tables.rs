@@ -56,10 +56,9 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
         start: args.start.clone(),
         options: TablesOptions { markers: args.marker.clone(), trust: args.trust_marker },
         backup: args.backup.backup(),
-        adopt: args.backup.adopt,
         dry_run: args.dry_run,
     };
-    let (plan, written) = fill(&request, &mut |notice| warn(notice, context))?;
+    let (plan, written) = fill(&request, &mut |warning| warn(warning, context))?;
     let written = written.unwrap_or_default();
     if context.json {
         let files: Vec<_> = plan.plan.changes.iter().map(|change| &change.shown).collect();

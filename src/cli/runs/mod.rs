@@ -1,7 +1,6 @@
 //! Runs of the library, displayed to the user.
 
 mod blend;
-mod chart;
 mod ending;
 mod observer;
 mod rounding;
@@ -18,7 +17,7 @@ use serde_json::json;
 
 use super::backend::Backend;
 use super::context::Context;
-use super::live::Watch;
+use super::live::LivePage;
 use super::output::{print_text, write_stdout};
 use super::report;
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
@@ -56,7 +55,7 @@ pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
 pub fn carry_out(
     tuner: Tuner<'_>,
     context: &Context,
-    watch: &Watch,
+    watch: &LivePage,
     backend: &Backend,
     checkpoint_every: Duration,
 ) -> Result<Tuned> {

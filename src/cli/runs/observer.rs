@@ -1,12 +1,11 @@
-//! Output of a run in progress: the opening, progress, charts, event files.
+//! Output of a run in progress: the opening and its progress.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gputexel::extraction::Report;
 use gputexel::optimizer::{StepDetails, SwarmDetails};
-use gputexel::report::EventWriter;
 use gputexel::run::{Deciding, RunEvent, Start};
 use gputexel::run_folder::SO_FAR;
 use gputexel::tuning::{EpochRecord, Stopping};
@@ -16,16 +15,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use super::super::backend::program;
 use super::super::context::Context;
 use super::super::lines::LineTimer;
-use super::super::live::Watch;
-use super::super::output::{print_text, write_stdout};
+use super::super::live::LivePage;
+use super::super::output::print_text;
 use super::super::reading_progress::Reading;
 use super::super::table::{counted, grouped, percent};
 use super::blend::blend_lines;
-use super::chart::LossChart;
 use super::strength::{scale_line, starts_line, strength_lines};
-
-/// Time between two drawings of the chart.
-const CHART_EVERY: Duration = Duration::from_millis(500);
 
 /// Prints what is about to happen.
 ///
@@ -80,7 +75,7 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
 /// Shows a run to its user.
 pub struct Observer<'a> {
     context: &'a Context,
-    watch: &'a Watch,
+    watch: &'a LivePage,
     progress: Option<Progress>,
     /// Progress of reading before the run.
     reading: Option<Reading>,
@@ -98,7 +93,7 @@ pub struct Observer<'a> {
 
 impl<'a> Observer<'a> {
     /// Starts observing.
-    pub fn new(context: &'a Context, watch: &'a Watch) -> Self {
+    pub fn new(context: &'a Context, watch: &'a LivePage) -> Self {
         Self {
             context,
             watch,
@@ -334,17 +329,11 @@ struct Progress {
     lines: Option<LineTimer>,
     /// Last line that was not due.
     skipped: Option<String>,
-    last_drawing: Option<Instant>,
     last_seconds: f64,
-    events: Option<EventWriter>,
-    /// Losses to draw: those of held-out positions if there are any.
-    chart: Option<LossChart>,
-    /// The last drawn chart, below the bar.
-    drawn: String,
 }
 
 impl Progress {
-    fn begin(context: &Context, watch: &Watch, start: &Start<'_>) -> Result<Self> {
+    fn begin(context: &Context, watch: &LivePage, start: &Start<'_>) -> Result<Self> {
         let Start { config, data, .. } = *start;
         let bar = match context.shows_progress() {
             true => ProgressBar::new(config.stopping.epochs),
@@ -353,49 +342,26 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
             bar.set_style(style);
         }
-        let (mut events, mut chart) = (None, None);
         if let Some(folder) = start.folder {
             watch.follow(context, folder, &data.metadata().feature_set)?;
-            events = watch.events(folder, start.metrics)?;
-            let draws = watch.chart && !context.quiet && !context.json;
-            chart = draws.then(|| LossChart::of(folder));
         }
         Ok(Self {
             stopping: config.stopping,
             regularizes: config.regularizes(),
-            events,
-            chart,
-            drawn: String::new(),
             bar,
             lines: context.prints_lines().then(LineTimer::start),
             skipped: None,
-            last_drawing: None,
             last_seconds: 0.0,
         })
     }
 
     fn epoch(&mut self, record: &EpochRecord, pairs: u64) -> Result<()> {
-        let EpochRecord { epoch, loss, held_out, gradient_norm, seconds, ref details } = *record;
+        let EpochRecord { seconds, ref details, .. } = *record;
         let swarms = match details {
             Some(StepDetails::Swarms(swarms)) => Some(swarms),
             _ => None,
         };
         let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
-        if let Some(events) = &mut self.events {
-            let swarm = |value: fn(&SwarmDetails) -> f64| swarms.map_or(f64::NAN, value);
-            let scalars = [
-                ("loss/training", loss),
-                ("loss/held_out", held_out.unwrap_or(f64::NAN)),
-                ("gradient/largest", gradient_norm.unwrap_or(f64::NAN)),
-                ("positions_per_second", rate),
-                ("swarms/median", swarm(|swarms| swarms.swarm_median)),
-                ("swarms/worst", swarm(|swarms| swarms.swarm_worst)),
-            ];
-            events.scalars(epoch, &scalars)?;
-        }
-        if let Some(chart) = &mut self.chart {
-            chart.add(epoch, loss, held_out);
-        }
         self.last_seconds = seconds;
         self.show(record, rate, swarms);
         Ok(())
@@ -432,26 +398,16 @@ impl Progress {
             }
         } else {
             self.bar.set_position(epoch);
-            // Drawing takes longer than many epochs.
-            let due = self.last_drawing.is_none_or(|at| at.elapsed() >= CHART_EVERY);
-            if let Some(chart) = self.chart.as_ref().filter(|_| due).and_then(LossChart::draw) {
-                self.last_drawing = Some(Instant::now());
-                self.drawn = format!("\n{chart}");
-            }
-            self.bar.set_message(text + &self.drawn);
+            self.bar.set_message(text);
         }
     }
 
-    /// Prints the last line or clears the bar, and prints the final chart, if there is one.
+    /// Prints the last line or clears the bar.
     fn finish(&mut self) {
         if let Some(line) = self.skipped.take() {
             let _ = print_text(&line);
         }
         self.bar.finish_and_clear();
-        if let Some(chart) = self.chart.as_ref().and_then(LossChart::draw) {
-            // Failure to show a chart is no reason to abort, either.
-            let _ = write_stdout(&format!("{chart}\n"));
-        }
     }
 }
 

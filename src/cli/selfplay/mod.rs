@@ -8,7 +8,7 @@ use gputexel::Error;
 use gputexel::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions, Stop};
 
 use super::context::Context;
-use super::games::{RuleFlags, say_recorded, side, warn};
+use super::games::{RuleFlags, side, warn};
 use super::output::print_result;
 use super::queue::{Queue, QueueFlags};
 use super::settings::parsed;
@@ -150,7 +150,6 @@ impl Subcommand for SelfPlayArgs {
                     formats: self.formats()?,
                     concurrency: here,
                 };
-                say_recorded(&SelfPlay::recorded(folder)?);
                 let selfplay = SelfPlay::resume(folder, changes, context.cancel)?;
                 (selfplay, self.queue.open(context)?)
             }

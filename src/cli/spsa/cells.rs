@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gputexel::spsa::config::Conf;
 use gputexel::spsa::grid::{GridAxis, GridCell, GridParameters, Scaled, ScenarioGrid};
-use gputexel::spsa::{BoundRule, MethodKind, Rounding, read_variables};
+use gputexel::spsa::{MethodKind, Rounding, read_variables};
 use gputexel::{Error, Result};
 
 use super::super::settings::parsed;
@@ -85,9 +85,6 @@ pub struct ScenarioArgs {
     /// Update with the intended perturbation instead of the one left after clamping and rounding
     #[arg(long, help_heading = "Settings")]
     as_published: bool,
-    /// Near a bound: three-point, or centered as in runs of older versions [default: three-point]
-    #[arg(long, value_name = "RULE", conflicts_with = "as_published", help_heading = "Settings")]
-    near_bounds: Option<BoundRule>,
     /// Vary c-end, r-end, s, sigma, a or iterations: c-end=55,110,220 or sigma=x0.5,x1,x2; repeat
     /// for a grid
     #[arg(long, value_name = "NAME=LIST", help_heading = "Settings")]
@@ -118,7 +115,6 @@ impl ScenarioArgs {
             integers: self.integers,
             rounding: self.rounding.unwrap_or_default(),
             as_published: self.as_published,
-            near_bounds: self.near_bounds.unwrap_or_default(),
             axes: self.grid.clone(),
         };
         grid.cells(repeats, seed)

@@ -15,27 +15,7 @@ use super::super::target::{check_file_flags, or_stdout};
 
 /// Flags of `spsa convert`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Formats:\n  \
-spsa             name,start,min,max,c_end,r_end,simul_elo (spsa.pl)\n  \
-bspsa            name,start,min,max,c_end,s,sigma,simul_elo (bspsa.pl)\n  \
-openbench        name, int|float, start, min, max, C_end, R_end\n  \
-fishtest         name,start,min,max,c_end,r_end (also what Stockfish's TUNE prints)\n  \
-weather-factory  config.json: {\"name\": {\"value\", \"min_value\", \"max_value\", \"step\"}}, or state.json\n  \
-params           name, int|float, v, min, max, step, delta //comment (YaneuraOu's tune.py)\n  \
-uci              setoption name NAME value VALUE\n  \
-values           name, value; reads columns under a header, too, such as OpenBench's digest\n  \
-toml             [[parameter]] tables, alone or in a configuration of 'spsa run'\n\n\
-Settings that the new format requires and the old one lacks are reported; with --games and --elo they are \
-planned: c_end is a 20th of the range, the best value is assumed to be c_end / 2.2 away, and r_end, s and \
-sigma are those of 'spsa plan'.\n\n\
-weather-factory: with --games and an spsa.json next to config.json, c_end = step c / T^gamma and \
-r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step. To weather-factory, \
-the same is written back: spsa.json next to the file of -o, without -o as a note. It has one gain for \
-all parameters, the geometric mean where they differ. cutechess.json, which names engine and book, is not \
-written.\n\n\
-Examples:\n  \
-gputexel spsa convert list.txt --to openbench")]
+#[command(after_help = after_help())]
 pub struct ConvertArgs {
     /// Parameter list; - for standard input
     #[arg(value_name = "IN")]
@@ -65,6 +45,25 @@ pub struct ConvertArgs {
     #[arg(long)]
     force: bool,
 }
+
+/// The formats, notes on them, and examples.
+fn after_help() -> String {
+    let formats: String =
+        ListFormat::all().map(|format| format!("  {:15}  {}\n", format.name(), format.form())).collect();
+    format!(
+        "Formats:\n{formats}\n{AFTER_FORMATS}\n\nExamples:\n  gputexel spsa convert list.txt --to openbench"
+    )
+}
+
+const AFTER_FORMATS: &str = "\
+Settings that the new format requires and the old one lacks are reported; with --games and --elo they are \
+planned: c_end is a 20th of the range, the best value is assumed to be c_end / 2.2 away, and r_end, s and \
+sigma are those of 'spsa plan'.\n\n\
+weather-factory: with --games and an spsa.json next to config.json, c_end = step c / T^gamma and \
+r_end = a / (A + T)^alpha / (c / T^gamma)\u{b2} after T games; else c_end = step. To weather-factory, \
+the same is written back: spsa.json next to the file of -o, without -o as a note. It has one gain for \
+all parameters, the geometric mean where they differ. cutechess.json, which names engine and book, is not \
+written.";
 
 /// Runs `spsa convert`.
 ///

@@ -38,9 +38,6 @@ pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> R
     .replace(".0000 %", " %");
     let rows = if is_paper { paper_rows(finished) } else { rows(finished) };
     out += &aligned(&rows, 0);
-    if let Some(device) = finished.iter().find_map(|f| f.gpu.as_ref()) {
-        out += &format!("\nsimulated on {device}, in 32 bits\n");
-    }
     if is_paper {
         out += "\ndifference: of the means, in units of its standard error (the paper has 50 runs)\n";
     }

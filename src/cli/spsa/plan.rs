@@ -7,7 +7,7 @@ use gputexel::spsa::numbers::shortest_digits as short;
 use gputexel::spsa::planner::{Guess, PlanOptions, PlanSummary, RunPlan, expected_draw_rate};
 use gputexel::spsa::variables::positive;
 use gputexel::spsa::{MethodKind, check_draw_rate, read_variables};
-use gputexel::{Error, Result};
+use gputexel::{Advice, Error, Result};
 use indicatif::ProgressBar;
 use serde_json::json;
 
@@ -82,7 +82,11 @@ impl PlanArgs {
         if let Some(path) = &self.variables {
             for variable in read_variables(path)?.1 {
                 let guess = Guess::listed(variable, self.distance, self.elo);
-                guesses.push(guess.map_err(|error| error.with_hint(": give --elo"))?);
+                guesses.push(
+                    guess.map_err(|error| {
+                        error.advise(Advice::behind(": ").text("give ").setting("elo", ""))
+                    })?,
+                );
             }
         }
         if let Some(n) = self.parameters {

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gputexel::evaluator::gpu::BackendChoice;
 use gputexel::report::{BandPanel, Bands};
 use gputexel::spsa::grid::{GridCell, SimulatedCell};
-use gputexel::spsa::simulator::{PaperCell, Scenario, Simulator, Summary, paper_cells};
-use gputexel::{Error, Result, check_target, write_atomically};
+use gputexel::spsa::simulator::{PaperCell, Summary, paper_cells, simulate};
+use gputexel::{Error, check_target, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;
@@ -19,19 +18,6 @@ use super::output::print;
 /// Maximum number of repeats; their values are kept at 200 points in time.
 const MAX_REPEATS: usize = 100_000;
 
-/// Flags that choose the backend.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Backend")]
-pub struct BackendArgs {
-    /// Device to simulate on: auto (a real GPU if there is one and for at least 4,096 repeats, otherwise the CPU),
-    /// gpu (also accepts a software adapter; 32-bit numbers) or cpu
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    backend: String,
-    /// CPU threads [default: one per core]; does not change results
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
-}
-
 /// Flags of `spsa simulate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -42,8 +28,6 @@ gputexel spsa simulate --method spsa,bspsa --parameters 8 --elo 20 -N 10000 --gr
 pub struct SimulateArgs {
     #[command(flatten)]
     scenario: ScenarioArgs,
-    #[command(flatten)]
-    backend: BackendArgs,
     /// Reproduce the table of the BSPSA paper (arXiv:2205.15602), next to the paper's figures
     #[arg(long)]
     paper: bool,
@@ -53,6 +37,9 @@ pub struct SimulateArgs {
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// CPU threads [default: one per core]; does not change results
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// Draw the percentiles of the gain over the iterations to this file
     #[arg(long, value_name = "FILE", value_parser = super::super::target::file())]
     svg: Option<PathBuf>,
@@ -93,36 +80,32 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         let count = cells.len();
         return Err(Error::Usage(format!("--svg: {count} runs are more than {MAX_PANELS} panels")).into());
     }
-    let mut simulator = args.backend.open(cells.iter().map(|cell| &cell.scenario))?;
+    set_threads(args.threads)?;
     let mut finished = Vec::with_capacity(cells.len());
     let mut panels = Vec::new();
     for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
         let bar = bar(context, cell.scenario.settings.schedule.iterations, title(&cell));
         let started = Instant::now();
-        let simulated =
-            simulator.simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
+        let outcome = simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
-        let simulated = match simulated {
+        let outcome = match outcome {
             // Print the finished results.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
                 print(context, args.paper, &finished)?;
                 return Err(error.into());
             }
-            simulated => simulated?,
+            outcome => outcome?,
         };
-        if let Some(why) = &simulated.fallback {
-            note!("gputexel: warning: {why}; continuing on the CPU");
-        }
         if args.svg.is_some() {
             let five = |gains: &[f64]| {
                 let s = Summary::new(gains);
                 [s.p5, s.p25, s.median, s.p75, s.p95]
             };
-            let trajectory = simulated.outcome.trajectory.iter();
+            let trajectory = outcome.trajectory.iter();
             let points = trajectory.map(|(k, gains)| (*k as f64, five(gains))).collect();
             panels.push(BandPanel { title: title(&cell), points });
         }
-        finished.push(SimulatedCell::new(cell, &simulated, paper, started.elapsed().as_secs_f64()));
+        finished.push(SimulatedCell::new(cell, &outcome, paper, started.elapsed().as_secs_f64()));
     }
     if let Some(path) = &args.svg {
         let bands = Bands {
@@ -134,15 +117,6 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         write_atomically(path, bands.to_svg()?.as_bytes())?;
     }
     Ok(print(context, args.paper, &finished)?)
-}
-
-impl BackendArgs {
-    /// Opens the backend for some scenarios; sets the number of threads.
-    fn open<'a>(&self, scenarios: impl IntoIterator<Item = &'a Scenario>) -> Result<Simulator> {
-        let choice: BackendChoice = self.backend.parse()?;
-        set_threads(self.threads)?;
-        Simulator::open_vetted(choice, scenarios, gputexel::devices::vet)
-    }
 }
 
 fn title(cell: &GridCell) -> String {

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::path::Path;
 
 use gputexel::dataset::{self, Dataset};
-use gputexel::report::sweep_curve;
 use gputexel::run::PriorStrength;
 use gputexel::sweep::{StartedSweep, Sweep, SweepBuilder, SweepFiles};
 use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
@@ -12,9 +11,8 @@ use gputexel::{Error, Result};
 
 use super::super::backend::{Backend, program};
 use super::super::context::Context;
-use super::super::games::say_recorded;
-use super::super::live::Watch;
-use super::super::output::{print_text, write_stdout};
+use super::super::live::LivePage;
+use super::super::output::print_text;
 use super::super::runs::checkpoint_every;
 use super::super::settings::{parsed, with};
 use super::super::table::grouped;
@@ -26,8 +24,8 @@ use super::{MANY, NewSweepArgs, SweepArgs};
 ///
 /// # Errors
 /// Bad usage, files that cannot be read or written, devices that fail, interruption.
-pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Result<()> {
-    // Everything that can be refused is refused before anything is written.
+pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
+    // All checks come before anything is written.
     let files = files(args, context)?;
     files.check(&args.datasets)?;
     let backend = args.backend.open()?;
@@ -40,9 +38,8 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Resu
 ///
 /// # Errors
 /// As [`start`], and if the folder does not belong to a sweep.
-pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -> anyhow::Result<()> {
+pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     let files = files(args, context)?;
-    say_recorded(&files.recorded(path)?);
     let backend = args.backend.open()?;
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }
@@ -51,7 +48,7 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &Watch) -
 ///
 /// # Errors
 /// As [`start`], and if the folders do not hold each part of one sweep exactly once.
-pub fn merge(args: &SweepArgs, context: &Context, watch: &Watch) -> anyhow::Result<()> {
+pub fn merge(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     let files = files(args, context)?;
     let backend = args.backend.open()?;
     carry_out(&files.merge(&args.merge)?, args, context, watch, &backend)
@@ -135,7 +132,7 @@ fn carry_out(
     sweep: &StartedSweep,
     args: &SweepArgs,
     context: &Context,
-    watch: &Watch,
+    watch: &LivePage,
     backend: &Backend,
 ) -> anyhow::Result<()> {
     let (config, folder) = (sweep.config(), sweep.folder());
@@ -166,12 +163,6 @@ fn carry_out(
         alert!("gputexel: warning: no report: {error}");
     }
     let unfinished = end.results.unfinished();
-    if talks
-        && watch.chart
-        && let Some(chart) = sweep_curve(config, &end.results.ranking, unfinished.as_deref())
-    {
-        write_stdout(&format!("{}\n", chart.to_terminal()))?;
-    }
     output::print_results(context, args.top, &end)?;
     let how = match folder {
         Some(folder) => format!("resume with '{} sweep --resume {}'", program(), folder.path().display()),

@@ -12,7 +12,7 @@ use gputexel::Error;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
-use super::live::WatchArgs;
+use super::live::LiveArgs;
 use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
 use super::subcommand::Subcommand;
@@ -76,7 +76,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
     checkpoint_every: f64,
     #[command(flatten)]
-    watch: WatchArgs,
+    watch: LiveArgs,
     #[command(flatten)]
     backend: BackendArgs,
     #[command(flatten)]
@@ -146,11 +146,11 @@ impl Subcommand for SweepArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let fresh = &self.fresh;
         let watched = self.resume.is_some() || (self.out.is_some() && fresh.scale.is_none());
-        if self.watch.needs_folder() && !watched {
+        if self.watch.is_asked_for() && !watched {
             let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
             return Err(Error::Usage(text.to_string()).into());
         }
-        let watch = self.watch.open(None)?;
+        let watch = self.watch.open()?;
         let result = match (&self.resume, &fresh.scale) {
             _ if !self.merge.is_empty() => grid::merge(self, context, &watch),
             (Some(folder), _) => grid::resume(self, folder, context, &watch),

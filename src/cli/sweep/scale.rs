@@ -84,11 +84,10 @@ fn describe(results: &ScaleSweepResults, line: &str) -> String {
         }
     };
     format!(
-        "dataset     {}\nbackend     {line}\nprior       {prior}\n\n{}\n\
-         {} of K (base {base}), {loss} loss; the dotted line marks the minimum\n\
+        "dataset     {}\nbackend     {line}\nprior       {prior}\n\n\
+         {} of K (base {base}), {loss} loss\n\
          minimum     {:.10}\nK           {}\n{end}",
         counted(results.positions, "position"),
-        results.picture().to_terminal(),
         counted(curve.points.len() as u64, "value"),
         curve.minimum.loss,
         scale_forms(curve.minimum.k),

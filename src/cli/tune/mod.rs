@@ -17,7 +17,7 @@ use gputexel::{Error, Result};
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
-use super::live::{TensorboardArgs, WatchArgs};
+use super::live::LiveArgs;
 use super::memory::MemoryArgs;
 use super::runs;
 use super::scale::ScaleArgs;
@@ -55,9 +55,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     checkpoint_every: f64,
     #[command(flatten)]
-    watch: WatchArgs,
-    #[command(flatten)]
-    tensorboard: TensorboardArgs,
+    watch: LiveArgs,
     #[command(flatten)]
     pub backend: BackendArgs,
     #[command(flatten)]
@@ -76,7 +74,7 @@ impl RunArgs {
         resume: impl FnOnce(&RunRecord, Tuner<'static>) -> Result<Tuner<'static>>,
     ) -> anyhow::Result<()> {
         let every = runs::check_common(self.checkpoint_every, &self.board)?;
-        let watch = self.watch.open(Some(&self.tensorboard))?;
+        let watch = self.watch.open()?;
         let result = (|| {
             let backend = self.backend.open()?;
             let tuner = match &self.resume {

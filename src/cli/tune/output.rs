@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gputexel::Result;
 use gputexel::report::board;
-use gputexel::run::{Answer, FAR_CP, TuneSummary, Tuned, WEAK_SUPPORT};
+use gputexel::run::{Answer, FAR_CP, RunSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
 use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 
@@ -32,7 +32,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     let (outcome, config, set) = (&tuned.outcome, tuned.config(), &tuned.features);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     if context.json {
-        return write_stdout(&format!("{}\n", serde_json::json!(TuneSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
@@ -100,7 +100,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
             grouped(fractions as u64)
         );
     }
-    if tuned.positions < 10 * outcome.z.len() as u64 {
+    if tuned.has_few_positions() {
         let _ = writeln!(
             out,
             "warning     {} {} too few for {}: expect noise; --l2 and --holdout help",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gputexel::Result;
 use gputexel::report::board;
-use gputexel::run::{SwarmLosses, SwarmSummary, Tuned};
+use gputexel::run::{RunSummary, SwarmLosses, Tuned};
 use gputexel::tuning::Polish;
 
 use super::super::context::Context;
@@ -33,7 +33,7 @@ pub(super) fn print_results(
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let SwarmLosses { original, best: swarm } = losses;
     if context.json {
-        return write_stdout(&format!("{}\n", serde_json::json!(SwarmSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());

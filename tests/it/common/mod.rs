@@ -5,6 +5,7 @@ pub mod classical;
 pub mod exports;
 pub mod games;
 pub mod gpu;
+pub mod matrices;
 pub mod players;
 pub mod program;
 pub mod programs;

@@ -9,7 +9,7 @@ use gputexel::matches::{Adjudication, End, GameRecord, Rules, play_game};
 use shakmaty::Chess;
 use tempfile::TempDir;
 
-/// Takes time to read positions, but none to move.
+/// An engine that is slow to receive positions, and fast to choose moves.
 const SLOW: &str = "while IFS= read -r line; do echo \"$line\" >> \"$1/told\"; case \"$line\" in\n\
     uci) echo uciok;;\nisready) echo readyok;;\nposition*moves*) sleep 0.4; m=g8f6;;\nposition*) sleep 0.4; m=g1f3;;\n\
     go*) echo \"bestmove $m\";;\nquit) exit;;\nesac; done\n";
@@ -45,7 +45,7 @@ fn clocks_start_when_engines_are_ready() {
     }
     let (_, told) = play("time=0.25+0.05");
     assert!(told.contains(&"go wtime 300 btime 300 winc 50 binc 50".to_string()), "{told:?}");
-    // A limit of nodes uses no clock, and nothing more is sent.
+    // A limit of nodes uses no clock, and nothing further is sent.
     let (_, told) = play("nodes=10");
     let at = told.iter().position(|line| line == "position startpos").unwrap();
     assert_eq!(told[at + 1], "go nodes 10", "{told:?}");

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::common::players::{Scripted, Step, Whim, game, opening, rules, start};
+use gputexel::RunLog;
 use gputexel::chess::pgn::read_pgn;
 use gputexel::chess::selection::Selection;
 use gputexel::engine::Score;
 use gputexel::folder_lock::FolderLock;
-use gputexel::matches::journal::{GamesFile, Journal};
+use gputexel::matches::journal::{GamesFile, LOG, Opened, open};
 use gputexel::matches::openings::{Book, Openings, Order};
 use gputexel::matches::statistics::SprtState;
 use gputexel::matches::{
@@ -47,7 +48,7 @@ fn settings(pairs: u64, concurrency: usize) -> MatchSettings {
 struct Kept {
     pairs: BTreeMap<u64, PairSummary>,
     counted: Vec<u64>,
-    journal: Option<Journal>,
+    journal: Option<RunLog<PairSummary>>,
 }
 
 struct Watch<'a>(&'a mut Kept);
@@ -191,14 +192,12 @@ fn tolerates_failures_up_to_a_limit() {
 }
 
 /// Creates a journal in a folder, locked against other processes.
-fn begun<T: serde::Serialize>(folder: &Path, config: &T) -> Journal {
-    Journal::create(&FolderLock::acquire(folder).unwrap(), config).unwrap()
+fn begun<T: serde::Serialize>(folder: &Path, config: &T) -> RunLog<PairSummary> {
+    RunLog::create(&FolderLock::acquire(folder).unwrap(), LOG, config).unwrap()
 }
 
-type Opened<T> = (Journal, T, BTreeMap<u64, PairSummary>);
-
 fn opened<T: serde::de::DeserializeOwned>(folder: &Path) -> gputexel::Result<Opened<T>> {
-    Journal::open(&FolderLock::acquire(folder)?)
+    open(&FolderLock::acquire(folder)?)
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn sources(bench: &Bench) {
     bench.write("x.tune", tune);
 }
 
-/// The program with the key of a separate user.
+/// The program with the state of a separate user.
 fn patch(bench: &Bench, args: &[&str]) {
     let folder = bench.folder.path().canonicalize().unwrap();
     let status = std::process::Command::new(super::program())
@@ -304,7 +304,6 @@ fn patch_tune() {
         prepare: sources,
         start: "patch tune x.tune source -q",
         results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
-        private: &["source/.gputexel-patch/"],
         undo: Some("patch undo source -q"),
         ..Case::PLAIN
     });
@@ -318,7 +317,6 @@ fn patch_tune_with_a_backup_elsewhere() {
         prepare: sources,
         start: "patch tune x.tune source --backup=kept/here -q",
         results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
-        private: &["source/.gputexel-patch/"],
         scraps: &["kept/"],
         ..Case::PLAIN
     });
@@ -337,7 +335,6 @@ fn patch_apply_without_a_backup() {
         },
         start: "patch apply x.tune source --no-backup -q",
         results: &["source/a/s.cpp", "source/b/s.cpp"],
-        private: &["source/.gputexel-patch/"],
         ..Case::PLAIN
     });
 }
@@ -354,7 +351,6 @@ fn patch_undo() {
         start: "patch undo source -q",
         results: &["source/a/s.cpp", "source/b/s.cpp"],
         clears: true,
-        private: &["source/.gputexel-patch/"],
         ..Case::PLAIN
     });
 }
@@ -374,7 +370,6 @@ fn patch_tables() {
         },
         start: "patch tables p.json a.c b.c -q",
         results: &["a.c", "b.c"],
-        private: &[".gputexel-patch/"],
         ..Case::PLAIN
     });
 }

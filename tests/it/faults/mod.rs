@@ -45,8 +45,6 @@ struct Case {
     scraps: &'static [&'static str],
     /// Output that runs can do without, with a warning, if it cannot be written.
     spare: Option<&'static str>,
-    /// Paths that are not compared.
-    private: &'static [&'static str],
     /// Command that reverts an interrupted one to the old state.
     undo: Option<&'static str>,
 }
@@ -65,7 +63,6 @@ impl Case {
         leaves: &[],
         scraps: &[],
         spare: None,
-        private: &[],
         undo: None,
     };
 }
@@ -155,7 +152,7 @@ impl<'c> Trial<'c> {
 
     /// Returns the contents of the folder that are compared.
     fn seen(&self) -> Tree {
-        Tree::of(self.bench.folder.path()).without(&OUTSIDE).without(self.case.private)
+        Tree::of(self.bench.folder.path()).without(&OUTSIDE)
     }
 
     /// Runs a command without a fault.
@@ -197,8 +194,7 @@ impl<'c> Trial<'c> {
 
     /// Checks that a fault left neither partial nor stray files.
     fn check_left(&self, event: &Event<'_>) -> Result<(), String> {
-        let (case, now, old) =
-            (self.case, self.seen(), self.old.without(&OUTSIDE).without(self.case.private));
+        let (case, now, old) = (self.case, self.seen(), self.old.without(&OUTSIDE));
         for name in case.results {
             let is_old = now.get(name) == old.get(name);
             let is_gone = case.clears && now.get(name).is_none();
@@ -288,7 +284,7 @@ impl<'c> Trial<'c> {
             if code != 0 && !err.contains("nothing to undo") {
                 return Err(format!("cannot be undone: {err}"));
             }
-            let old = self.old.without(&OUTSIDE).without(self.case.private);
+            let old = self.old.without(&OUTSIDE);
             return if self.seen() == old {
                 Ok(())
             } else {

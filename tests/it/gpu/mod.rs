@@ -9,4 +9,3 @@ mod memory;
 mod population;
 mod programs;
 mod sections;
-mod spsa;

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use gputexel::spsa::simulator::{Scenario, Summary, paper_cells, simulate};
-use gputexel::spsa::{
-    BoundRule, MethodKind, Noise, Perturbation, Schedule, Settings, Tuner, Variable, read_variables,
-};
+use gputexel::spsa::{MethodKind, Noise, Perturbation, Schedule, Settings, Tuner, Variable, read_variables};
 use rand::{SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -84,8 +82,8 @@ fn reproduces_the_table_of_the_paper() {
         // As many as a debug build on a busy machine has time for.
         let repeats = match (cell.parameters, cell.method) {
             (64, MethodKind::Bspsa) => continue, // in `bspsa_is_bspsas_on_the_papers_largest_engine`
-            (64, _) => 64,
-            (16, MethodKind::Bspsa) => 64,
+            (64, _) => 32,
+            (16, _) => 64,
             _ => 128,
         };
         let summary = gains(&cell.scenario(repeats, 1));
@@ -165,7 +163,7 @@ fn parameters_near_a_bound_are_unbiased() {
 }
 
 /// One parameter in 0 to 400 that loses 10 Elo at a distance of 100, in 10,000 pairs.
-fn near_zero(method: MethodKind, rule: BoundRule, c_end: f64, start: f64, optimum: f64) -> Scenario {
+fn near_zero(method: MethodKind, c_end: f64, start: f64, optimum: f64) -> Scenario {
     let variable = Variable {
         name: "x".to_string(),
         start,
@@ -178,7 +176,7 @@ fn near_zero(method: MethodKind, rule: BoundRule, c_end: f64, start: f64, optimu
         sigma: Some(9.9 * 100.0 / 10f64.sqrt()),
         simul_elo: 10.0,
     };
-    let settings = Settings { near_bounds: rule, ..Settings::new(method, 10_000, 0.6) };
+    let settings = Settings::new(method, 10_000, 0.6);
     let (variables, optimum) = (vec![variable], vec![optimum]);
     Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 256, seed: 1, concurrency: 1 }
 }
@@ -187,46 +185,27 @@ fn near_zero(method: MethodKind, rule: BoundRule, c_end: f64, start: f64, optimu
 #[ignore = "full"]
 fn starts_on_a_bound_do_not_slow_a_run() {
     for method in MethodKind::ALL {
-        for c_end in [20.0, 40.0, 88.0] {
-            let mut published = near_zero(method, BoundRule::ThreePoint, c_end, 0.0, 80.0);
+        for (c_end, least) in [(20.0, 1.2), (40.0, 3.8), (88.0, 5.5)] {
+            let now = near_zero(method, c_end, 0.0, 80.0);
+            let mut published = now.clone();
             published.settings.as_published = true;
-            let [now, centered, published] = [
-                near_zero(method, BoundRule::ThreePoint, c_end, 0.0, 80.0),
-                near_zero(method, BoundRule::Centered, c_end, 0.0, 80.0),
-                published,
-            ]
-            .map(|scenario| simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap().gains);
-            // Repeats draw the same random numbers.
-            let apart = |other: &[f64]| {
-                let differences: Vec<f64> = now.iter().zip(other).map(|(now, other)| now - other).collect();
-                let summary = Summary::new(&differences);
-                (summary.mean, summary.standard_error)
-            };
-            let (mean, error) = apart(&centered);
-            // The posterior of Bayesian runs waits for them to leave the bound, so they lose less.
-            let least = if method.is_bayesian() { -2.0 } else { 10.0 };
-            assert!(mean > least * error, "{method} {c_end}: {mean} ± {error} of centered");
-            // As published, they move to the middle quickly, which is the right direction here.
+            let [now, published] = [now, published]
+                .map(|scenario| simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap().gains);
+            let gained = Summary::new(&now).mean;
+            // Of 6.4 Elo. Small steps of SPSA take longer than these runs are.
+            let least = if method.is_bayesian() { 5.5 } else { least };
+            assert!(gained > least, "{method} {c_end}: {gained}");
+            // As published, they go to the middle, fast, which here is the right way. Repeats draw the same numbers.
             if !method.is_bayesian() {
-                let (mean, error) = apart(&published);
-                assert!(mean > 3.0 * error, "{method} {c_end}: {mean} ± {error} of published");
+                let differences: Vec<f64> =
+                    now.iter().zip(&published).map(|(now, other)| now - other).collect();
+                let Summary { mean, standard_error, .. } = Summary::new(&differences);
+                assert!(
+                    mean > 3.0 * standard_error,
+                    "{method} {c_end}: {mean} ± {standard_error} of published"
+                );
             }
         }
-    }
-}
-
-#[test]
-fn rules_of_bounds_are_the_same_bit_for_bit_where_none_is_near() {
-    for method in MethodKind::ALL {
-        let run = |rule| {
-            let mut scenario = Scenario { repeats: 33, ..near_zero(method, rule, 10.0, 200.0, 220.0) };
-            scenario.variables.push(Variable { name: "y".to_string(), ..scenario.variables[0].clone() });
-            scenario.optimum.push(170.0);
-            let outcome = simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap();
-            assert!(outcome.values.iter().flatten().all(|x| (60.0..340.0).contains(x)));
-            outcome
-        };
-        assert_eq!(run(BoundRule::ThreePoint), run(BoundRule::Centered), "{method}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Fits to simulated games with known truth.
+//! Fits to simulated games, for which the truth is known.
 
 use gputexel::wdl::{Counts, Fit, FitSettings, MAX_DEGREE, Outcome, Variable, WdlModel, fit};
 use rand::{RngExt, SeedableRng};
@@ -18,7 +18,7 @@ fn settings() -> FitSettings {
     FitSettings { by: Variable::Material, target: 58, degree: MAX_DEGREE }
 }
 
-/// Returns positions that follow the truth, each `repeated` times in a game of its own.
+/// Simulates positions that follow the true model, each repeated `repeated` times in a game of its own.
 fn simulated(positions: usize, repeated: usize, seed: u64) -> Counts {
     let (model, mut rng) = (truth(), Xoshiro256PlusPlus::seed_from_u64(seed));
     let mut counts = Counts::default();
@@ -51,7 +51,7 @@ fn known_constants_are_recovered_within_their_errors() {
         let truth = [&truth().a[..], &truth().b[..]].concat();
         for (i, found) in coefficients(&fit).into_iter().enumerate() {
             squares.push(((found - truth[i]) / errors[i]).powi(2));
-            // If the model is true and games are single positions, both estimates agree.
+            // Where the model is correct and games are single positions, both estimates agree.
             assert!((errors[i] / naive[i] - 1.0).abs() < 0.1, "{errors:?} {naive:?}");
         }
         let (target, true_a) = (fit.model.pawn_value(), self::truth().pawn_value());
@@ -126,7 +126,7 @@ fn rejects_uninformative_counts() {
         }),
         ("0 positions are of decided games", 5000, 50, 300, |_, _| Outcome::Draw),
         ("1 value of material are too few for polynomials of degree 3", 5000, 1, 300, by_score),
-        // Scores of constant size do not determine b.
+        // Scores that are all zero do not constrain b.
         ("scores and results do not determine it", 5000, 50, 0, |_, n| {
             [Outcome::Win, Outcome::Draw, Outcome::Loss][n % 3]
         }),

@@ -7,8 +7,6 @@ use gputexel::evaluator::gpu::kernels::{Kernel, Shape, Variant};
 use gputexel::evaluator::gpu::program::program_sources;
 use gputexel::model::program::CompiledProgram;
 use gputexel::model::{FeatureKind, FeatureSet};
-use gputexel::spsa::simulator::gpu::kernel_source;
-use gputexel::spsa::{BoundRule, MethodKind};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
@@ -59,22 +57,6 @@ pub fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (M
 pub fn all() -> Vec<Compiled> {
     let mut all = evaluator();
     all.extend(programs());
-    for method in MethodKind::ALL {
-        let variants = [
-            ("", false, BoundRule::ThreePoint),
-            (" centered", false, BoundRule::Centered),
-            (" as published", true, BoundRule::ThreePoint),
-        ];
-        for (words, published, rule) in variants {
-            all.push(Compiled {
-                name: format!("simulator {method}{words}"),
-                kernel: format!("simulator {method}"),
-                is_usual: words.is_empty(),
-                source: kernel_source(method, published, rule),
-                constants: Vec::new(),
-            });
-        }
-    }
     all
 }
 

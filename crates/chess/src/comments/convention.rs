@@ -1,8 +1,9 @@
-//! How a file writes scores in comments: units and points of view, as far as its games tell.
+//! Conventions by which a file writes scores in comments: units and points of view, as far as its games show
+//! them.
 //!
-//! Scores of successive moves tell whose view they take: a side that is better usually still is a move later. Of successive
-//! scores of half a pawn or more, 96 to 100 % have one sign in White's view, in games of engines and of humans. Where only one side has
-//! scores, material tells, as it does for labeled positions.
+//! Scores of successive moves reveal their point of view: a side that is better usually still is a move
+//! later. Of successive scores of half a pawn or more, 96 to 100 % have one sign in White's view, in games of
+//! engines and of humans. If only one side has scores, material decides, as it does for labeled positions.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, Position as _};
@@ -12,26 +13,26 @@ use crate::agreement::{Agreement, TELLING_SCORE_CP, material_balance, told_view}
 use crate::labels::MAX_SCORE_CP;
 use crate::point_of_view::PointOfView;
 
-/// A spelling that one in so many scores has is no exception.
+/// A spelling that at least one in so many scores has is not an exception.
 const MIXED: u64 = 20;
 
-/// How the scores in the comments of a file are read.
+/// Convention by which the scores in the comments of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScoreConvention {
-    /// Whose view the engine form takes: White's, or that of the side that moves.
+    /// Point of view of the engine form: White's, or that of the side that moves.
     pub engine_view: PointOfView,
-    /// Whose view `[%eval]` takes: White's, or that of the side that has moved.
+    /// Point of view of `[%eval]`: White's, or that of the side that has moved.
     pub eval_view: PointOfView,
-    /// Whether whole numbers in `[%eval]` are pawns, as they are where most have a decimal point.
+    /// True if whole numbers in `[%eval]` are pawns, as they are where most have a decimal point.
     pub whole_evals_are_pawns: bool,
-    /// Whether `27/10` without a sign is a score before a depth.
+    /// True if `27/10` without a sign is a score before a depth.
     pub whole_before_depth: bool,
-    /// Whether a lone `0.00` is a score; it may be a time.
+    /// True if a lone `0.00` is a score; it may be a time.
     pub bare_zeros: bool,
 }
 
 impl Default for ScoreConvention {
-    /// What is true of most files, with all that may be a score.
+    /// Returns the convention of most files, under which everything that may be a score is one.
     fn default() -> Self {
         Self {
             engine_view: PointOfView::Stm,
@@ -44,7 +45,7 @@ impl Default for ScoreConvention {
 }
 
 impl ScoreConvention {
-    /// The view of a form.
+    /// Returns the point of view of a form.
     fn view(&self, form: ScoreForm) -> PointOfView {
         match form {
             ScoreForm::Engine => self.engine_view,
@@ -53,18 +54,18 @@ impl ScoreConvention {
         }
     }
 
-    /// Whether a form takes White's view, whoever moves.
+    /// Returns true if a form takes White's view, whoever moves.
     pub fn is_for_white(&self, form: ScoreForm) -> bool {
         self.view(form) == PointOfView::White
     }
 
-    /// A score in White's view, beside a move of `mover`.
+    /// Returns a score in White's view, in a comment on a move of `mover`.
     pub fn for_white(&self, score: &WrittenScore, mover: Color) -> f32 {
         let is_flipped = self.view(score.form) == PointOfView::Stm && mover.is_black();
         if is_flipped { 0.0 - score.cp } else { score.cp }
     }
 
-    /// What the games at the beginning of a file tell, read by the default convention.
+    /// Detects the convention from the games at the beginning of a file, read by the default convention.
     pub fn detect(tally: &CommentTally, asked: Option<PointOfView>) -> DetectedScores {
         let default = Self::default();
         let other = |view: PointOfView, told: Option<bool>| match (view, told) {
@@ -85,7 +86,8 @@ impl ScoreConvention {
         };
         let mut detected = DetectedScores { convention, ..DetectedScores::default() };
         let (decimal, whole) = (tally.decimal_evals, tally.whole_evals);
-        // Programs that leave out `.00` write some pawns as whole numbers, but none writes some centipawns with a point.
+        // Programs that leave out `.00` write some pawns as whole numbers, but none writes some centipawns
+        // with a point.
         let are_mixed = match convention.whole_evals_are_pawns {
             true => 2 * whole >= decimal,
             false => MIXED * decimal >= whole,
@@ -143,23 +145,23 @@ pub(crate) struct ScoredPly<'g> {
     pub score_form: Option<ScoreForm>,
 }
 
-/// What was found out about the scores of a file.
+/// Result of the detection for the scores of a file.
 #[derive(Clone, Debug, Default)]
 pub struct DetectedScores {
-    /// How to read them.
+    /// Convention by which to read them.
     pub convention: ScoreConvention,
-    /// Their view, where it was asked for or is not the usual one.
+    /// Their point of view, if it was requested or is not the usual one.
     pub view: Option<PointOfView>,
-    /// On what grounds it was chosen, in words.
+    /// Evidence for the choice, as text.
     pub evidence: Option<String>,
-    /// What the user should look at, if anything.
+    /// Warning for the user, if any.
     pub warning: Option<String>,
 }
 
-/// What the comments of some games say about scores, read by one convention.
+/// Statistics of the scores in the comments of some games, read by one convention.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentTally {
-    /// Comments beside moves.
+    /// Comments on moves.
     pub comments: u64,
     /// Scores in `[%eval]` with and without a decimal point.
     decimal_evals: u64,
@@ -168,7 +170,7 @@ pub struct CommentTally {
     whole_before_depth: u64,
     /// Scores other than 0.00 without anything else.
     bare: u64,
-    /// How scores of the engine form fit together, and those in `[%eval]`.
+    /// Consistency of the scores of the engine form, and of those in `[%eval]`.
     engine: ScoreTally,
     evals: ScoreTally,
 }
@@ -187,11 +189,11 @@ impl CommentTally {
         self.bare += u64::from(score.alone && score.cp != 0.0);
     }
 
-    /// Holds the scores of a game against each other and against material.
+    /// Compares the scores of a game with each other and with material.
     pub(crate) fn add_game(&mut self, plies: &[ScoredPly<'_>]) {
         self.add_size(plies);
         let mut last = None;
-        // Positions of a game are no independent witnesses: the last one a side to move is heard.
+        // Positions of a game are not independent: only the last one per side to move counts.
         let mut heard = [[false; 2]; 2];
         for (index, ply) in plies.iter().rev().enumerate() {
             let telling = ply
@@ -220,7 +222,7 @@ impl CommentTally {
         }
     }
 
-    /// Holds the size of a late score against that of the material.
+    /// Compares the size of a late score with that of the material.
     fn add_size(&mut self, plies: &[ScoredPly<'_>]) {
         let scored = plies.iter().rev().filter(|ply| ply.score_cp.abs() < MAX_SCORE_CP);
         let of_forms =
@@ -250,7 +252,7 @@ impl CommentTally {
         self.evals.merge(&other.evals);
     }
 
-    /// What there is of each.
+    /// Returns all counts.
     pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
         let own = [self.comments, self.decimal_evals, self.whole_evals, self.whole_before_depth, self.bare];
         own.into_iter().chain(self.engine.counts()).chain(self.evals.counts())
@@ -260,36 +262,38 @@ impl CommentTally {
         if form == ScoreForm::Engine { &self.engine } else { &self.evals }
     }
 
-    /// The forms whose view is not known by their name: how their scores fit together, and the view from which they were read by
-    /// `convention`.
+    /// Returns, for each form whose view does not follow from its name, the consistency of its scores, and
+    /// the point of view from which they were read by `convention`.
     pub fn by_form(&self, convention: &ScoreConvention) -> [(&ScoreTally, PointOfView); 2] {
         [(&self.engine, convention.engine_view), (&self.evals, convention.eval_view)]
     }
 }
 
-/// How the scores of one form fit together, as White's view.
+/// Consistency of the scores of one form, as White's view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScoreTally {
     /// Scores of half a pawn or more that favor the same side as that of the move before.
     pub steady: u64,
     /// Those that favor the other side.
     pub changing: u64,
-    /// How they agree with material, by the side that moves or has moved.
+    /// Agreement with material, by the side that moves or has moved.
     pub material: Agreement,
-    /// Late scores of less than a tenth of what the material is worth, of more than ten times that, and others.
+    /// Late scores of less than a tenth of the value of the material, of more than ten times that, and
+    /// others.
     small: u64,
     large: u64,
     fitting: u64,
 }
 
-/// Late positions of a game among which one is sought in which a side is three pawns or more ahead.
+/// Number of late plies of a game that are searched for a position in which a side is three pawns or more
+/// ahead.
 const LATE_PLIES: usize = 16;
 
-/// Games that are enough to doubt a unit.
+/// Number of games that are enough to doubt a unit.
 const FEW_GAMES: u64 = 30;
 
-/// Pairs of successive scores that are enough to tell their view: if one in ten changed sides, three quarters of so few would once
-/// in a thousand times.
+/// Number of pairs of successive scores that are enough to determine their point of view: if one in ten
+/// changed sides, three quarters of so few would do so once in a thousand times.
 const FEW_PAIRS: u64 = 6;
 
 impl ScoreTally {
@@ -310,14 +314,15 @@ impl ScoreTally {
         own.into_iter().chain(material)
     }
 
-    /// How many scores are far from what the material is worth, and how, if most are.
+    /// Returns the number of scores that are far from the value of the material, and in which direction, if
+    /// most are.
     fn off_scale(&self) -> Option<(u64, &'static str)> {
         let games = self.small + self.large + self.fitting;
         let sizes = [(self.small, "less than a tenth"), (self.large, "more than ten times")];
         sizes.into_iter().find(|(part, _)| games >= FEW_GAMES && 3 * part > 2 * games)
     }
 
-    /// The warning about scores that seem to have another unit.
+    /// Returns the warning about scores that seem to have another unit.
     pub fn unit_warning(&self) -> Option<String> {
         let (part, how) = self.off_scale()?;
         let games = self.small + self.large + self.fitting;
@@ -327,12 +332,13 @@ impl ScoreTally {
         ))
     }
 
-    /// Pairs of scores of successive moves.
+    /// Returns the number of pairs of scores of successive moves.
     pub fn pairs(&self) -> u64 {
         self.steady + self.changing
     }
 
-    /// Whether the view from which they were read fits, or the other one; `None` if nothing tells.
+    /// Returns true if the view from which they were read fits, false if the other one does; `None` if
+    /// nothing decides.
     fn told(&self) -> Option<bool> {
         let pairs = self.pairs();
         if pairs < FEW_PAIRS {
@@ -342,7 +348,7 @@ impl ScoreTally {
         (most(self.steady) || most(self.changing)).then(|| most(self.steady))
     }
 
-    /// What tells for the view from which they were read, or for the other one.
+    /// Describes the evidence for the view from which they were read, or for the other one.
     fn evidence(&self, as_read: bool) -> String {
         let part = |counted: u64, other: u64| if as_read { counted } else { other };
         if self.pairs() >= FEW_PAIRS {

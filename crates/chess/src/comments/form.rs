@@ -1,9 +1,9 @@
-//! How scores are written in comments.
+//! Spellings of scores in comments.
 
-/// How a score is written, which decides which position it is of.
+/// Form of a score, which determines its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScoreForm {
-    /// `+0.35/12` and its kin: of the position before the move.
+    /// `+0.35/12` and similar: of the position before the move.
     Engine,
     /// `[%eval 0.35]`: of the position after the move.
     Eval,
@@ -11,7 +11,7 @@ pub enum ScoreForm {
     White,
 }
 
-/// How the number of a score is written.
+/// Spelling of the number of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// With a decimal point: pawns.
@@ -27,10 +27,10 @@ pub enum Spelling {
 pub struct WrittenScore {
     /// Centipawns, in the view that the file takes.
     pub cp: f32,
-    /// Which position it is of.
+    /// Form, which determines the position.
     pub form: ScoreForm,
-    /// What its unit was told by.
+    /// Spelling, which determines the unit.
     pub spelling: Spelling,
-    /// Whether nothing else is written, neither a depth nor a key.
+    /// True if nothing else is written, neither a depth nor a key.
     pub alone: bool,
 }

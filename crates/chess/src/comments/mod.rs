@@ -1,4 +1,4 @@
-//! Comments of games: the scores in them, and by which conventions a file writes these.
+//! Scores in the comments of games, and the conventions by which a file writes them.
 
 mod convention;
 mod form;

@@ -2,21 +2,21 @@
 //!
 //! Three forms are known:
 //!
-//! - the engine form of match programs: pawns or whole centipawns before a depth, `+0.35/12 2.0s`, `27/10 123ms` (c-chess-cli),
-//!   `+0.35 12/20 5 40000` (OpenBench: depth, selective depth, milliseconds, nodes), or pawns alone, `+0.35` (its compact form);
-//! - `[%eval 0.35]` (Lichess), `[%eval 0.35,18]` with a depth, and `[%eval 35,18]` in whole centipawns (ChessBase, Fritz,
-//!   ChessGUI); ChessBase's `[%evp 0,40,...]` is the same for all plies at once;
+//! - the engine form of match programs: pawns or whole centipawns before a depth, `+0.35/12 2.0s`,
+//!   `27/10 123ms` (c-chess-cli), `+0.35 12/20 5 40000` (OpenBench: depth, selective depth, milliseconds,
+//!   nodes), or pawns alone, `+0.35` (its compact form);
+//! - `[%eval 0.35]` (Lichess), `[%eval 0.35,18]` with a depth, and `[%eval 35,18]` in whole centipawns
+//!   (ChessBase, Fritz, ChessGUI); ChessBase's `[%evp 0,40,...]` is the same for all plies at once;
 //! - TCEC's and CCC's `wv=0.35`.
 //!
-//! The engine form belongs to the position that was searched, before the move; the others belong to the position after
-//! it. Whose view the engine form takes was decided from data: CCC games carry it beside
-//! `wv=`, and for Black's moves the two have opposite signs, and of 258,261 positions
-//! of decided self-play games whose score in that form is beyond three pawns, 99.6 % go to the
-//! better side when it is read as the mover's. So it is the mover's, and `[%eval]` White's, unless a file shows otherwise
-//! ([`ScoreConvention`]).
+//! The engine form belongs to the position that was searched, before the move; the others belong to the
+//! position after it. The point of view of the engine form was decided from data: CCC games carry it together
+//! with `wv=`, and for Black's moves the two have opposite signs. Of 258,261 positions of decided self-play
+//! games whose score in that form is beyond three pawns, 99.6 % go to the better side when it is read as the
+//! mover's. So it is the mover's, and `[%eval]` White's, unless a file shows otherwise ([`ScoreConvention`]).
 //!
-//! Mates become ±30,000 centipawns, the bound of all scores: a sigmoid makes 1 or 0 of them, and a
-//! filter by size takes them for what they are.
+//! Mates become ±30,000 centipawns, the bound of all scores: a sigmoid makes 1 or 0 of them, and a filter by
+//! size recognizes them.
 
 use std::sync::LazyLock;
 
@@ -26,12 +26,12 @@ use super::convention::ScoreConvention;
 use super::form::{ScoreForm, Spelling, WrittenScore};
 use crate::labels::{parse_cp, parse_pawns};
 
-/// What a comment says about scores.
+/// Score in a comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommentScore {
     /// Nothing.
     Missing,
-    /// Something that looks like a score, but has no form that is known.
+    /// Something that looks like a score, but has no known form.
     Unread,
     /// A score.
     Found(WrittenScore),
@@ -41,8 +41,8 @@ static WHITE_VALUE: LazyLock<Finder> = LazyLock::new(|| Finder::new("wv="));
 static EVAL: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%eval"));
 static PROFILE: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%evp"));
 
-/// Reads the score of a comment. Where it has several, the engine form counts, since it tells which position was searched,
-/// then `wv=`.
+/// Reads the score of a comment. Of several, the engine form counts, since it determines the position that
+/// was searched, then `wv=`.
 pub fn comment_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     let engine = engine_score(comment, convention);
     if matches!(engine, CommentScore::Found(_)) {
@@ -63,7 +63,7 @@ pub fn comment_score(comment: &[u8], convention: &ScoreConvention) -> CommentSco
     if white.or(eval).is_some() { CommentScore::Unread } else { engine }
 }
 
-/// What stands behind a key.
+/// Returns the value after a key.
 fn value_of<'c>(comment: &'c [u8], key: &Finder) -> Option<&'c [u8]> {
     let at = key.find(comment)? + key.needle().len();
     let text = comment[at..].trim_ascii_start();
@@ -75,7 +75,7 @@ fn is_score_byte(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'#' | b'M')
 }
 
-/// How a number is written; `None` for what is none, such as `12.`, the number of a move.
+/// Returns the spelling of a number; `None` for anything else, such as `12.`, the number of a move.
 fn spelling(number: &[u8]) -> Option<Spelling> {
     let digits = number.strip_prefix(b"+").or_else(|| number.strip_prefix(b"-")).unwrap_or(number);
     match digits {
@@ -86,17 +86,17 @@ fn spelling(number: &[u8]) -> Option<Spelling> {
     }
 }
 
-/// The engine form, which is at the beginning of a comment.
+/// Reads the engine form, which is at the beginning of a comment.
 fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     let mut text = comment.trim_ascii_start();
     if text.first().is_none_or(|b| !is_score_byte(*b) && *b != b'(') {
-        // A typographer's minus: without a word, scores of one side alone would be missing.
+        // A typographer's minus: if it were skipped silently, scores of one side alone would be missing.
         let behind = text.strip_prefix("\u{2212}".as_bytes()).and_then(<[u8]>::first);
         let is_negative = behind.is_some_and(u8::is_ascii_digit);
         return if is_negative { CommentScore::Unread } else { CommentScore::Missing };
     }
     if let Some(inner) = text.strip_prefix(b"(") {
-        // Either the score is in parentheses, or the moves that were expected, before it (Arena).
+        // Either the score is in parentheses, or the expected moves are, before it (Arena).
         text = match memchr::memchr(b')', inner) {
             Some(end) if !inner.first().is_some_and(|b| is_score_byte(*b)) => {
                 inner[end + 1..].trim_ascii_start()
@@ -145,21 +145,22 @@ fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     }
 }
 
-/// What is behind the digits at the beginning of a text, if there are any.
+/// Returns the text after the leading digits, if there are any.
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
     (end > 0).then(|| &text[end..])
 }
 
-/// Whether a text is empty, or a time with its unit.
+/// Returns true if a text is empty, or a time with its unit.
 fn is_time(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let end = text.iter().position(|b| !(b.is_ascii_digit() || *b == b'.')).unwrap_or(text.len());
     text.is_empty() || (end > 0 && matches!(&text[end..], b"s" | b"ms"))
 }
 
-/// The scores of all positions of a game, which ChessBase writes before its first move: `[%evp 0,2,14,14,-25]` has the
-/// first ply, the last, and whole centipawns in White's view for each of them. Returns the first ply and the scores.
+/// Returns the scores of all positions of a game, which ChessBase writes before its first move, with their
+/// first ply. `[%evp 0,2,14,14,-25]` has the first ply, the last, and whole centipawns in White's view for
+/// each of them.
 pub fn evaluation_profile(comment: &[u8]) -> Option<(usize, Vec<f32>)> {
     let at = PROFILE.find(comment)? + PROFILE.needle().len();
     let text = &comment[at..];
@@ -172,13 +173,13 @@ pub fn evaluation_profile(comment: &[u8]) -> Option<(usize, Vec<f32>)> {
     (last.checked_sub(first)?.checked_add(1)? == scores.len()).then_some((first, scores))
 }
 
-/// Whether a comment has such a list, readable or not.
+/// Returns true if a comment has such a list, readable or not.
 pub fn has_profile(comment: &[u8]) -> bool {
     PROFILE.find(comment).is_some()
 }
 
-/// Whether a comment says that its move came from an opening book: `book`, alone or among other
-/// remarks between commas.
+/// Returns true if a comment marks its move as one of an opening book: `book`, alone or among other remarks
+/// between commas.
 pub fn is_book(comment: &[u8]) -> bool {
     let says = |part: &[u8]| part.trim_ascii().eq_ignore_ascii_case(b"book");
     comment.len() >= 4 && comment.split(|b| matches!(b, b',' | b';' | b'(' | b')')).any(says)
@@ -194,7 +195,7 @@ mod tests {
         comment_score(text.as_bytes(), &ScoreConvention::default())
     }
 
-    /// Centipawns of the engine form, of the others, or neither.
+    /// Returns the centipawns of the engine form, of the others, or neither.
     fn forms(text: &str) -> (Option<f32>, Option<f32>) {
         match score(text) {
             CommentScore::Found(WrittenScore { cp, form: ScoreForm::Engine, .. }) => (Some(cp), None),
@@ -228,7 +229,7 @@ mod tests {
             ("0.00", 0.0),
             ("+M3", 30_000.0),
             ("M3", 30_000.0),
-            // It counts beside the others.
+            // It takes precedence over the others.
             (" -0.28/25 8.1s, ev=-0.28, wv=0.28 ", -28.0),
         ] {
             assert_eq!(forms(text), (Some(cp), None), "{text}");

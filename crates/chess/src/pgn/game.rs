@@ -1,6 +1,6 @@
-//! What is known of a game while it is played.
+//! State of a game while it is replayed.
 //!
-//! Owns results, variants, FEN tags, and the positions that are gathered for the selection.
+//! Owns results, variants, FEN tags, and the positions that are collected for the selection.
 
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -12,7 +12,7 @@ use crate::comments::{
 use crate::fen::{legal_position, parse_fen};
 use crate::selection::{Criteria, Ply, Reason, draw};
 
-/// What the result tag says.
+/// Result of the result tag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TagResult {
     Missing,
@@ -22,35 +22,35 @@ pub enum TagResult {
 }
 
 pub struct Game {
-    /// Where it begins in the chunk.
+    /// Offset of its beginning in the chunk.
     pub offset: usize,
     pub tag_result: TagResult,
     pub token_result: Option<f32>,
     variant: Variant,
     fen: Option<Vec<u8>>,
     tags: GameTags,
-    /// The first of the known tags, and a bit for each.
+    /// The first of the known tags, and a bit for each of them.
     first_tag: Option<KnownTag>,
     known_tags: u32,
     /// The positions so far, the current one last; empty before the game is set up.
     pub plies: Vec<Ply>,
-    /// Set when the game, or the rest of it, cannot be used.
+    /// Set if the game, or the rest of it, cannot be used.
     pub stopped: Option<Stop>,
     pub terminated: bool,
     /// Plies that could not be played.
     pub lost: u64,
-    /// Hash of tags and moves, where something is drawn by game.
+    /// Hash of tags and moves, computed if anything is drawn per game.
     pub identity: u64,
-    /// Whether comments have scores whose view is not known by their name.
+    /// True if comments have scores whose view does not follow from the name.
     pub has_scores: bool,
-    /// The first ply that a comment before the first move has scores for, and these.
+    /// The first ply of the scores in a comment before the first move, and the scores.
     profile: Option<(usize, Vec<f32>)>,
 }
 
-/// What ended a game before its time.
+/// Reason why a game ended early.
 pub struct Stop {
     pub reason: Reason,
-    /// Where that is in the chunk, and what to say of it; nothing where the tags are at fault.
+    /// Offset in the chunk and message; `None` if the tags are at fault.
     pub place: Option<(usize, String)>,
 }
 
@@ -62,7 +62,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Judges a Variant tag by its letters and digits.
+    /// Parses a Variant tag by its letters and digits.
     fn parse(value: &[u8]) -> Self {
         let name: String = value
             .iter()
@@ -79,7 +79,7 @@ impl Variant {
 }
 
 impl Game {
-    /// A game that begins at an offset; `plies` is empty, and its memory is used again.
+    /// Creates a game that begins at an offset; `plies` is empty, and its memory is reused.
     pub fn new(offset: usize, plies: Vec<Ply>) -> Self {
         Self {
             offset,
@@ -100,19 +100,19 @@ impl Game {
         }
     }
 
-    /// Whether a tag belongs to another game.
+    /// Returns true if a tag belongs to another game.
     pub fn ends_at_tags(&self) -> bool {
         !self.plies.is_empty() || self.terminated
     }
 
-    /// Moves played.
+    /// Returns the number of moves played.
     pub fn moves(&self) -> usize {
         self.plies.len().saturating_sub(1)
     }
 
-    /// Whether a tag belongs to another game although this one has no moves yet: headers without
-    /// moves are games, too. A blank line within a header does not end it, but a tag that comes
-    /// again after one does; and so does the first tag where others stood between.
+    /// Returns true if a tag belongs to another game although this one has no moves yet, since headers
+    /// without moves are games, too. A blank line within a header does not end it. A repeated tag after a
+    /// blank line does, and so does the first tag if others came between.
     pub fn ends_at_tag(&self, tag: Option<KnownTag>, after_blank_line: bool) -> bool {
         let (Some(tag), Some(first)) = (tag, self.first_tag) else { return false };
         let again = self.known_tags & tag.bit() != 0;
@@ -153,7 +153,7 @@ impl Game {
             KnownTag::Fen if !matches!(value.trim_ascii(), b"" | b"?" | b"startpos") => {
                 let value = value.trim_ascii();
                 let contradicted = self.fen.as_ref().is_some_and(|fen| fen != value);
-                // No position is read from nothing, so that neither is played from.
+                // An empty FEN cannot be parsed, so neither of the two positions is used.
                 self.fen = Some(if contradicted { Vec::new() } else { value.to_vec() });
             }
             KnownTag::Variant => self.variant = Variant::parse(value),
@@ -161,7 +161,7 @@ impl Game {
         }
     }
 
-    /// Sets up the first position; does nothing once that is done.
+    /// Sets up the first position; does nothing if that is done.
     pub fn begin(&mut self, criteria: &Criteria<'_>) {
         if !self.plies.is_empty() {
             return;
@@ -200,13 +200,13 @@ impl Game {
         }
     }
 
-    /// Reads a comment; returns whether something in it looks like a score and was not read.
+    /// Reads a comment. Returns true if something in it looks like a score and was not read.
     pub fn comment(&mut self, text: &[u8], criteria: &Criteria<'_>, tally: &mut CommentTally) -> bool {
         if self.stopped.is_some() {
             return false;
         }
         let [.., before, current] = &mut self.plies[..] else { return self.opening_comment(text, criteria) };
-        // Half of the time that long comments take would go into this.
+        // This would take half of the time of long comments.
         before.book |= criteria.selection.no_book && is_book(text);
         let found = match comment_score(text, &criteria.scores) {
             CommentScore::Found(found) => Some(found),
@@ -224,7 +224,7 @@ impl Game {
         if found.form != ScoreForm::Engine {
             (current.score_cp, current.score_form) = (cp, form);
         } else if before.score_form != form {
-            // What the search of a position says counts more than what the move that led there was said to be worth.
+            // The score of a search of the position takes precedence over that of the move that led there.
             (before.score_cp, before.score_form) = (cp, form);
         }
         false
@@ -246,14 +246,14 @@ impl Game {
         }
     }
 
-    /// Positions with their scores.
+    /// Returns the positions with their scores.
     pub fn scored_plies(&self) -> Vec<ScoredPly<'_>> {
         let scored = |ply: &'_ Ply| (ply.score_cp, ply.score_form);
         let plies = self.plies.iter().map(|ply| (&ply.position, scored(ply)));
         plies.map(|(position, (score_cp, score_form))| ScoredPly { position, score_cp, score_form }).collect()
     }
 
-    /// Gives positions that have no score that of the evaluation profile.
+    /// Sets the score of positions without one from the evaluation profile.
     pub fn apply_profile(&mut self) {
         let Some((first, scores)) = self.profile.take() else { return };
         for (ply, score) in self.plies.iter_mut().skip(first).zip(scores) {
@@ -264,8 +264,8 @@ impl Game {
     }
 }
 
-/// The first position of a game with a FEN tag. Castling rights that ordinary chess cannot
-/// express are taken as Chess960 whatever the Variant tag says.
+/// Returns the first position of a game with a FEN tag. Castling rights that ordinary chess cannot express
+/// are taken as Chess960 whatever the Variant tag.
 fn start_position(fen: &[u8], chess960: bool) -> Result<Chess, Reason> {
     let (setup, used) = parse_fen(fen).map_err(|_| Reason::BadFen)?;
     if !fen[used..].trim_ascii().is_empty() && !fen[used..].starts_with(b" ") {

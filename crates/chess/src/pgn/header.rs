@@ -1,7 +1,7 @@
-//! Tags as the parser reads them, and those that it reads wrongly.
+//! Tags as the parser reads them, and those that it misreads.
 //!
-//! The parser ends a value at the first quote and passes over brackets without quotes. A tag that is
-//! lost that way, or that goes to the wrong game, is a wrong first position or a wrong result.
+//! The parser ends a value at the first quote and skips brackets without quotes. A tag that is lost that way,
+//! or assigned to the wrong game, means a wrong first position or a wrong result.
 
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ impl Replay<'_> {
         if parsed { ControlFlow::Continue(()) } else { ControlFlow::Break(ParserExit::Resync) }
     }
 
-    /// Passes a tag pair that the parser gave up on. Whatever it says cannot be used.
+    /// Skips a tag pair that the parser gave up on. Its value cannot be used.
     pub fn tag_too_long(&mut self) {
         self.bare_tags();
         let offset = self.cursor.offset();
@@ -33,7 +33,7 @@ impl Replay<'_> {
         self.cursor.next_line();
     }
 
-    /// Passes brackets without quotes, in which those tags that matter are read all the same.
+    /// Skips brackets without quotes, but reads the tags in them that matter.
     pub fn bare_tags(&mut self) {
         loop {
             let offset = self.cursor.offset();
@@ -58,7 +58,7 @@ impl Replay<'_> {
     }
 }
 
-/// A value without the quotes of other kinds around it.
+/// Returns a value without the quotes of other kinds around it.
 fn unquoted(value: &[u8]) -> &[u8] {
     const QUOTES: [&str; 7] = ["'", "`", "\u{201c}", "\u{201d}", "\u{201e}", "\u{2018}", "\u{2019}"];
     let mut value = value.trim_ascii();

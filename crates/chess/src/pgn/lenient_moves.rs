@@ -1,27 +1,27 @@
-//! Lenient parsing of moves: those not written as the standard says that can mean only one legal move.
+//! Lenient parsing of moves: words that deviate from the standard but can mean only one legal move.
 //!
-//! Long notation, captures without their sign and signs without captures, figurines, letters of
-//! other languages, glyphs glued to moves: whatever remains when decoration is taken away is a
-//! piece, the squares or parts of squares, and a promotion. A move is found when exactly one legal
-//! move goes with them. This is slow, and the last resort.
+//! Long notation, captures without their sign and signs without captures, figurines, letters of other
+//! languages, glyphs attached to moves: without decoration, each is a piece, the squares or parts of squares,
+//! and a promotion. A move is found if exactly one legal move matches them. This is slow, and the last
+//! resort.
 
 use shakmaty::{CastlingSide, Chess, File, Move, Position, Rank, Role, Square};
 
 use super::piece_letters::PieceLetters;
 
-/// Why a word is no move.
+/// Reason why a word is not a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveError {
     Unreadable,
     Illegal,
-    /// Several legal moves go with it.
+    /// Several legal moves match it.
     Ambiguous,
 }
 
-/// Words longer than this are no moves.
+/// Length of the longest word that may be a move.
 const LONGEST: usize = 40;
 
-/// The only legal move that goes with a word; `rest` is the text behind it.
+/// Finds the only legal move that matches a word; `rest` is the text after it.
 pub fn find_lenient(
     position: &Chess,
     word: &[u8],
@@ -45,12 +45,12 @@ pub fn find_lenient(
     }
 }
 
-/// The side to which a word castles, however it is spelled, `О-О` in Cyrillic letters included.
+/// Returns the side to which a word castles, in any spelling, including `О-О` in Cyrillic letters.
 pub fn castling_side(word: &[u8]) -> Option<CastlingSide> {
     castling(&decode(word)?)
 }
 
-/// A word as characters, of Latin-1 where it is not UTF-8.
+/// Decodes a word, as Latin-1 if it is not UTF-8.
 fn decode(word: &[u8]) -> Option<Vec<char>> {
     if word.len() > LONGEST {
         return None;
@@ -65,7 +65,8 @@ fn is_dash(c: char) -> bool {
     matches!(c, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{96}' | '\u{97}')
 }
 
-/// Signs between the parts of a move that add nothing: dashes, signs of captures and promotions.
+/// Returns true for signs between the parts of a move that add nothing: dashes, signs of captures and
+/// promotions.
 fn is_link(c: char) -> bool {
     is_dash(c) || matches!(c, 'x' | 'X' | ':' | '=' | '/' | '\u{d7}' | '\u{445}' | '\u{425}')
 }
@@ -88,8 +89,8 @@ fn castling(text: &[char]) -> Option<CastlingSide> {
     }
 }
 
-/// A word is promotion alone between parentheses, as in `cxd8(Q)`, which begins a variation for the
-/// parser.
+/// Returns a promotion in parentheses after the word, as in `cxd8(Q)`, which the parser takes for the start
+/// of a variation.
 fn promotion_behind(rest: &[u8], letters: &PieceLetters) -> Option<Role> {
     let inside = rest.trim_ascii_start().strip_prefix(b"(")?;
     let inside = &inside[..memchr::memchr(b')', inside.get(..LONGEST).unwrap_or(inside))?];
@@ -103,7 +104,7 @@ fn can_promote(role: Role) -> bool {
     !matches!(role, Role::King | Role::Pawn)
 }
 
-/// The piece that a text begins with, as a letter or a figurine.
+/// Returns the piece that a text begins with, as a letter or a figurine.
 fn role_at(text: &[char], letters: &PieceLetters) -> Option<(Role, usize)> {
     let figurine = match text.first()? {
         '\u{2654}' | '\u{265a}' => Role::King,
@@ -115,7 +116,7 @@ fn role_at(text: &[char], letters: &PieceLetters) -> Option<(Role, usize)> {
         'P' if letters.is_english() => Role::Pawn,
         _ => return letters.role(text),
     };
-    // A selector of pictures may follow a figurine.
+    // A variation selector may follow a figurine.
     Some((figurine, 1 + usize::from(matches!(text.get(1), Some('\u{fe0e}' | '\u{fe0f}')))))
 }
 
@@ -127,7 +128,7 @@ enum Part {
 }
 
 impl Part {
-    /// Files may be Cyrillic letters that look the same.
+    /// Parses a part of a square; files may be Cyrillic letters that look the same.
     fn parse(c: char) -> Option<Self> {
         let c = match c {
             '\u{430}' => 'a',
@@ -139,10 +140,10 @@ impl Part {
     }
 }
 
-/// What a word says of a move.
+/// Parts of a move that a word specifies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Written {
-    /// `None` where both squares say it.
+    /// `None` if both squares determine it.
     role: Option<Role>,
     from: (Option<File>, Option<Rank>),
     to: (File, Option<Rank>),
@@ -213,7 +214,7 @@ impl Written {
                     && from_fits(from)
                     && to_fits(to)
                     && promotion == self.promotion
-                    // Pawns that capture are named by their file.
+                    // Captures by pawns are written with their file.
                     && (role != Role::Pawn || self.from.0.is_some() || from.file() == to.file())
             }
             Move::EnPassant { from, to } => {
@@ -223,7 +224,7 @@ impl Written {
                     && to_fits(to)
                     && self.promotion.is_none()
             }
-            // `Ke1-g1`, where the king moves farther than one square.
+            // `Ke1-g1`, where the king moves more than one square.
             Move::Castle { king, rook } => {
                 let side = CastlingSide::from_king_side(rook > king);
                 let to = Square::from_coords(side.king_to_file(), king.rank());
@@ -244,7 +245,7 @@ fn promotes(rank: Option<Rank>) -> bool {
     matches!(rank, Some(Rank::First | Rank::Eighth))
 }
 
-/// The piece at the end of a promotion, which may be a small letter of English.
+/// Returns the piece at the end of a promotion, which may be a lowercase English letter.
 fn promotion_at_end(rest: &[char], letters: &PieceLetters) -> Option<Role> {
     let role = match rest {
         ['q'] => Role::Queen,
@@ -261,7 +262,7 @@ fn promotion_at_end(rest: &[char], letters: &PieceLetters) -> Option<Role> {
     can_promote(role).then_some(role)
 }
 
-/// Strips what may follow a move: signs of checks, judgments, and remarks in letters.
+/// Strips trailing check signs, judgments, and remarks in letters from a move.
 fn undecorated(text: &[char]) -> &[char] {
     const REMARKS: [&str; 9] = ["e.p", "ep", "dbl.ch", "dis.ch", "dblch", "disch", "ch", "mate", "TN"];
     let mut text = text;
@@ -296,7 +297,7 @@ mod tests {
         legal_position(setup, CastlingMode::Standard).unwrap()
     }
 
-    /// The move in the notation of UCI.
+    /// Returns the move in UCI notation.
     fn found(fen: &str, text: &str, letters: &str) -> Result<String, MoveError> {
         let (word, rest) = text.split_at(text.find('(').unwrap_or(text.len()));
         find_lenient(&position(fen), word.as_bytes(), rest.as_bytes(), &letters.parse().unwrap())

@@ -1,4 +1,4 @@
-//! Finds the legal move that a word stands for: as the standard says, or else however it is spelled.
+//! Finds the legal move that a word means: by the standard, or else leniently.
 
 use shakmaty::san::{San, SanPlus};
 use shakmaty::uci::UciMove;
@@ -7,7 +7,7 @@ use shakmaty::{Chess, Move};
 use super::lenient_moves::{MoveError, castling_side, find_lenient};
 use super::piece_letters::{ENGLISH, PieceLetters};
 
-/// Whether a word is the whole spelling of a move as the parser read it.
+/// Returns true if a word is the whole spelling of a move as the parser read it.
 pub fn spells(word: &[u8], read: &SanPlus) -> bool {
     match SanPlus::from_ascii(word) {
         Ok(san) => san == *read,
@@ -18,9 +18,8 @@ pub fn spells(word: &[u8], read: &SanPlus) -> bool {
     }
 }
 
-/// The legal move that a word stands for. `san` is the word as read by the parser, if it could;
-/// `rest` is the text behind it. Where pieces have other letters than in English, `san` means
-/// nothing.
+/// Finds the legal move that a word means. `san` is the word as read by the parser, if it could; `rest` is
+/// the text after it. If pieces have other letters than in English, `san` is meaningless.
 pub fn find_move<'r>(
     position: &Chess,
     word: &[u8],

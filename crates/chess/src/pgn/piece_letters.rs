@@ -1,11 +1,11 @@
-//! The letters by which languages name the pieces.
+//! Piece letters of languages.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use shakmaty::Role;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The letters of king, queen, rook, bishop and knight; one piece may have two, as in Russian.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct PieceLetters {
 
 const ROLES: [Role; 5] = [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight];
 
-/// Languages by their codes, those with the same letters together; the letters as in
+/// Languages by their codes, those with the same letters together. Letters are in the order of
 /// [`PieceLetters`].
 const LANGUAGES: &[(&[&str], &str)] = &[
     (&["en"], "K,Q,R,B,N"),
@@ -38,22 +38,22 @@ const LANGUAGES: &[(&[&str], &str)] = &[
     (&["el"], "Ρ,Β,Π,Α,Ι"),
 ];
 
-/// Those of English, in which the parser reads.
+/// English letters, in which the parser reads.
 pub static ENGLISH: LazyLock<PieceLetters> =
     LazyLock::new(|| PieceLetters { letters: ["K", "Q", "R", "B", "N"].map(str::to_string) });
 
 impl PieceLetters {
-    /// The sets of all languages that are known, but for English.
+    /// Returns the letter sets of all known languages except English.
     pub fn non_english() -> impl Iterator<Item = Self> {
         LANGUAGES[1..].iter().filter_map(|(_, letters)| Self::parse(letters).ok())
     }
 
-    /// Whether they are those of English.
+    /// Returns true if they are the English letters.
     pub fn is_english(&self) -> bool {
         *self == *ENGLISH
     }
 
-    /// The piece that `text` begins with, and the number of characters that name it.
+    /// Returns the piece that `text` begins with, and the number of characters that name it.
     pub fn role(&self, text: &[char]) -> Option<(Role, usize)> {
         let length = |letters: &str| {
             let count = letters.chars().count();
@@ -61,17 +61,17 @@ impl PieceLetters {
         };
         let found =
             ROLES.iter().zip(&self.letters).filter_map(|(role, letters)| Some((*role, length(letters)?)));
-        // Where one begins with another, as with the king and the knight of Russian, the longer is meant.
+        // If one begins with another, as with the king and the knight of Russian, the longer one counts.
         found.max_by_key(|(_, count)| *count)
     }
 
-    /// The letters as one word, with commas where one piece has several.
+    /// Returns the letters as one word, with commas if one piece has several.
     pub fn name(&self) -> String {
         let single = self.letters.iter().all(|letters| letters.chars().count() == 1);
         self.letters.join(if single { "" } else { "," })
     }
 
-    /// The letters and the languages that use them, for messages.
+    /// Returns the letters and the languages that use them, for messages.
     pub fn describe(&self) -> String {
         let name = self.name();
         let languages =
@@ -93,7 +93,7 @@ impl PieceLetters {
             text.chars().map(String::from).collect()
         };
         let letters: [String; 5] = letters.try_into().map_err(|_| refuse())?;
-        // Capitals, so that they cannot be taken for files.
+        // Capitals, so that they are not mistaken for files.
         let capital = |letters: &String| {
             letters.chars().count() <= 2
                 && letters.chars().next().is_some_and(char::is_uppercase)
@@ -110,7 +110,7 @@ impl PieceLetters {
 impl FromStr for PieceLetters {
     type Err = Error;
 
-    /// A language by its code, or the letters themselves.
+    /// Parses a language code, or the letters themselves.
     fn from_str(text: &str) -> Result<Self> {
         let code = text.to_lowercase();
         match LANGUAGES.iter().find(|(codes, _)| codes.contains(&code.as_str())) {

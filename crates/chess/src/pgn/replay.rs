@@ -1,8 +1,8 @@
 //! Replays the moves of games as the parser reads them.
 //!
-//! A game that cannot be used, or whose moves stop making sense, is counted by reason; positions
-//! before the first bad move are kept. A [`TextCursor`] follows the parser to hear of what it passes
-//! over, since a word that it cannot read may be a move all the same.
+//! A game that cannot be used, or whose moves stop making sense, is counted by reason; positions before the
+//! first bad move are kept. A [`TextCursor`] follows the parser to see what it skips, since a word that it
+//! cannot read may still be a move.
 
 use std::ops::ControlFlow;
 
@@ -18,17 +18,17 @@ use super::text_cursor::{TextCursor, Token, is_null_move, is_remark, named_resul
 use crate::sample::{Batch, SkippedGame};
 use crate::selection::{Criteria, Illegal, MAX_PLIES, Ply, Reason, Unit};
 
-/// Tag lines up to this length are read for certain, and comments come in one piece.
+/// Length up to which tag lines are always read and comments come in one piece, bytes.
 const LONGEST: usize = 4096;
 
 /// Reads the games of a chunk; `first_line` is the number of its first line, from 1.
 ///
-/// Positions are numbered by their game in the chunk.
+/// Positions carry the number of their game in the chunk.
 pub fn read_pgn<'c>(chunk: &'c [u8], first_line: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
     read_pgn_with_letters(chunk, first_line, criteria, None)
 }
 
-/// As [`read_pgn`], for games in which pieces have other letters than in English.
+/// Reads as [`read_pgn`], for games in which pieces have other letters than in English.
 pub fn read_pgn_with_letters<'c>(
     chunk: &'c [u8],
     first_line: u64,
@@ -56,40 +56,40 @@ pub fn read_pgn_with_letters<'c>(
     player.batch
 }
 
-/// Visits what the parser finds. Games are told apart here, by tags and results: for the parser,
-/// they end at any blank line.
+/// Visitor of the parser's events. Games are separated here, by tags and results: the parser ends them at any
+/// blank line.
 pub(super) struct Replay<'a> {
     batch: Batch,
     pub(super) criteria: Criteria<'a>,
-    /// Those of the pieces, where they are not those of English.
+    /// Letters of the pieces, if not English.
     letters: Option<&'a PieceLetters>,
     pub(super) chunk: &'a [u8],
     /// Where the parser is.
     pub(super) cursor: TextCursor<'a>,
-    /// An offset and the number of its line, to count lines from.
+    /// An offset and its line number, to count lines from.
     line: (usize, u64),
     game: Option<Game>,
     /// Memory of the last game's positions.
     spare: Vec<Ply>,
-    /// Whether the parser is reading tags.
+    /// True if the parser is reading tags.
     in_tags: bool,
-    /// Where the text of the current comment begins.
+    /// Offset of the text of the current comment.
     comment: Option<usize>,
-    /// How many variations are open, and where the outermost begins.
+    /// Number of open variations, and the offset of the outermost.
     variations: u32,
     variation: usize,
 }
 
-/// Why the parser hands control back.
+/// Reason why the parser returns control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParserExit {
     /// It considers the game ended.
     GameEnded,
-    /// It misread something and has to begin again where the cursor is.
+    /// It misread something and has to restart at the cursor.
     Resync,
 }
 
-/// What the parser has read, to be found on the cursor.
+/// Event of the parser, to be located with the cursor.
 #[derive(Clone, Copy, Debug)]
 enum Expected<'s> {
     Move(&'s SanPlus),
@@ -100,7 +100,7 @@ enum Expected<'s> {
 }
 
 impl<'a> Replay<'a> {
-    /// Reads on up to an offset of the chunk. Comments and variations end there at the latest.
+    /// Reads up to an offset of the chunk. Comments and variations end there at the latest.
     fn read(&mut self, end: usize) {
         let text = &self.chunk[..end];
         self.cursor = TextCursor::new(text, self.cursor.offset());
@@ -133,7 +133,7 @@ impl<'a> Replay<'a> {
         self.close_variations();
     }
 
-    /// Passes what the parser left at the end.
+    /// Skips what the parser left at the end.
     fn pass_rest(&mut self, end: usize) -> ParserExit {
         self.cursor.skip_to_tags();
         while self.cursor.offset() < end {
@@ -144,8 +144,8 @@ impl<'a> Replay<'a> {
         ParserExit::GameEnded
     }
 
-    /// Follows the cursor to what the parser has read, and deals with every word before it, which
-    /// the parser could not read. Returns the word expected, now passed, and its offset.
+    /// Advances the cursor to the event of the parser, and handles every word before it, which the parser
+    /// could not read. Returns the expected word, now passed, and its offset.
     fn pass_to(&mut self, expected: Expected<'_>) -> ControlFlow<ParserExit, Option<(usize, &'a [u8])>> {
         loop {
             let piece = self.cursor.peek();
@@ -175,14 +175,14 @@ impl<'a> Replay<'a> {
                     return ControlFlow::Continue(None);
                 }
                 (Token::End, _) => return ControlFlow::Continue(None),
-                // The word expected was passed as part of another, such as `e5` in `e4,e5`.
+                // The expected word was passed as part of another, such as `e5` in `e4,e5`.
                 (_, Expected::Move(_) | Expected::Result) => return ControlFlow::Continue(None),
                 _ => self.cursor.advance(1),
             }
         }
     }
 
-    /// Deals with a word that the parser could not read.
+    /// Handles a word that the parser could not read.
     fn skipped(&mut self, word: &[u8], offset: usize) {
         if self.variations > 0 {
             return;
@@ -196,7 +196,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The game that something belongs to; another one if the last is over.
+    /// Returns the game that something belongs to; a new one if the last is over.
     pub(super) fn game_at(&mut self, offset: usize, over: impl Fn(&Game) -> bool) -> &mut Game {
         if self.game.as_ref().is_some_and(over) {
             self.finish();
@@ -268,7 +268,7 @@ impl<'a> Replay<'a> {
 
     /// Counts a comment that looks like a score.
     fn unread_score(&mut self, text: &[u8], offset: usize) {
-        // Lines are counted only for the one that is shown.
+        // Lines are counted only for the one that is printed.
         let line = if self.batch.unread_scores.first.is_none() { self.line_of(offset) } else { 0 };
         self.batch.unread_scores.add(line, || shown(text.trim_ascii()));
     }
@@ -326,7 +326,7 @@ impl<'a> Replay<'a> {
         }
         if whole_game.is_none() {
             if stopped.is_some() {
-                // What the game would have gone on with is not known.
+                // The continuation of the game is not known.
                 game.plies.pop();
             }
             let first_sample = self.batch.samples.len();
@@ -337,7 +337,7 @@ impl<'a> Replay<'a> {
             self.criteria.judge_game(&mut game.plies, game.identity, &mut self.batch);
             self.batch.positions_read += game.plies.len() as u64;
             let number = self.batch.records - 1;
-            // Positions of a game are no independent witnesses: one a side to move is heard.
+            // Positions of a game are not independent: one per side to move counts.
             let mut heard = [false; 2];
             for sample in &mut self.batch.samples[first_sample..] {
                 sample.result = result.unwrap_or(0.5);
@@ -350,7 +350,7 @@ impl<'a> Replay<'a> {
         self.spare = game.plies;
     }
 
-    /// Counts a game that is left out, wholly or from some move on, and names it.
+    /// Counts a game that is left out, wholly or from some move on, and records it.
     fn skip(&mut self, game: &Game, reason: Reason) {
         self.batch.left_out.add(reason);
         if matches!(reason, Reason::BadFen | Reason::BadCastling)
@@ -361,7 +361,7 @@ impl<'a> Replay<'a> {
         }
         let named = self.criteria.named_games;
         let listed = self.batch.skipped.len() < named && (!reason.is_choice() || named > Batch::NAMED_GAMES);
-        // The first faults are named even where other games fill the list.
+        // The first faults are recorded even if other games fill the list.
         let first = reason.is_fault() && self.batch.left_out.faulty_games() <= Batch::NAMED_FAULTS as u64;
         if !listed && !first {
             return;
@@ -471,12 +471,12 @@ impl Visitor for Replay<'_> {
     }
 }
 
-/// A word for messages.
+/// Formats a word for messages.
 fn shown(word: &[u8]) -> String {
-    gputexel_files::shown(&String::from_utf8_lossy(word))
+    gputexel_io::shown(&String::from_utf8_lossy(word))
 }
 
-/// White's points, if they are known.
+/// Returns White's points, if they are known.
 fn points(outcome: Outcome) -> Option<f32> {
     match outcome {
         Outcome::Known(KnownOutcome::Draw) => Some(0.5),

@@ -1,14 +1,14 @@
-//! Where games begin in a text, judged from tag pairs alone.
+//! Beginnings of games in a text, judged from tag pairs alone.
 //!
 //! Files are split into chunks at these places, and within a chunk no comment extends beyond one.
 
-/// The ends of stretches of `text` that begin, but for the first, with an Event tag, the first of
-/// a game's tags. Such a line within a comment means that the comment was never closed.
+/// Returns the ends of stretches of `text` that begin, except the first, with an Event tag, the first of a
+/// game's tags. Such a line within a comment means that the comment was never closed.
 pub fn stretch_ends(text: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memmem::find_iter(text, b"\n[Event \"").map(|at| at + 1).chain([text.len()])
 }
 
-/// The name of a tag pair at the start of `text`, and where its value begins.
+/// Parses the name of a tag pair at the start of `text`, and the offset of its value.
 pub fn tag_name(text: &[u8]) -> Option<(&[u8], usize)> {
     let start = 1 + text.strip_prefix(b"[")?.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
     let length = text[start..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
@@ -17,14 +17,13 @@ pub fn tag_name(text: &[u8]) -> Option<(&[u8], usize)> {
     (length > 0 && text.get(end + gap) == Some(&b'"')).then(|| (&text[start..end], end + gap + 1))
 }
 
-/// Whether a line begins with a tag pair, such as `[Event "x"]`.
+/// Returns true if a line begins with a tag pair, such as `[Event "x"]`.
 pub fn is_tag_pair(line: &[u8]) -> bool {
     tag_name(line).is_some()
 }
 
-/// The start of the last game in `text` that is not at its very start: a tag pair that follows
-/// something else than tag pairs, or an Event tag behind a blank line, since headers without moves
-/// are games, too.
+/// Returns the start of the last game in `text`, unless it is at the very start: a tag pair after something
+/// other than tag pairs, or an Event tag after a blank line, since headers without moves are games, too.
 pub fn last_game_start(text: &[u8]) -> Option<usize> {
     let mut end = text.len();
     while let Some(at) = memchr::memrchr(b'[', &text[..end]) {
@@ -40,13 +39,13 @@ pub fn last_game_start(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Whether a text ends with blank lines, or at least one.
+/// Returns true if a text ends with at least one blank line.
 pub fn follows_blank_line(text: &[u8]) -> bool {
     let space = text.iter().rev().take_while(|b| b.is_ascii_whitespace());
     space.filter(|b| **b == b'\n').take(2).count() == 2
 }
 
-/// Whether the last line that is not blank is nothing but a tag pair.
+/// Returns true if the last line that is not blank is only a tag pair.
 fn follows_tag(text: &[u8]) -> bool {
     let text = text.trim_ascii_end();
     let line = &text[memchr::memrchr(b'\n', text).map_or(0, |at| at + 1)..];

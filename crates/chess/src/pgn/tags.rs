@@ -1,17 +1,17 @@
-//! What tags say of players, clocks and ends of games, held against the rules of selection.
+//! Applies the rules of selection to tags about players, clocks and ends of games.
 
 use crate::selection::{Reason, Selection, Termination};
 
 macro_rules! known_tags {
     ($($tag:ident $name:literal),*) => {
-        /// Tags that say something, or by which games can be told apart.
+        /// Tags whose values are used, or by which games can be separated.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum KnownTag { $($tag,)* }
 
         impl KnownTag {
-            /// The tag of a name, whose letters may be small or capital.
+            /// Parses the name of a tag, ignoring case.
             pub fn parse(name: &[u8]) -> Option<Self> {
-                // Nearly all are written as they should be.
+                // Nearly all are spelled as in the standard.
                 match name {
                     $($name => return Some(Self::$tag),)*
                     _ => {}
@@ -22,7 +22,7 @@ macro_rules! known_tags {
                 None
             }
 
-            /// One bit of a set of tags.
+            /// Returns its bit in a set of tags.
             pub fn bit(self) -> u32 {
                 1 << self as u32
             }
@@ -36,7 +36,7 @@ known_tags! {
     BlackElo b"BlackElo", TimeControl b"TimeControl", Termination b"Termination"
 }
 
-/// The tags that rules ask for.
+/// Tags that rules refer to.
 #[derive(Clone, Debug, Default)]
 pub struct GameTags {
     white_elo: Option<u32>,
@@ -56,7 +56,7 @@ impl GameTags {
         }
     }
 
-    /// The rule that leaves a game with these tags out.
+    /// Returns the rule that leaves a game with these tags out.
     pub fn judge(&self, rules: &Selection) -> Option<Reason> {
         if rules.min_elo.is_some() || rules.max_elo.is_some() {
             let (Some(white), Some(black)) = (self.white_elo, self.black_elo) else {
@@ -78,15 +78,15 @@ impl GameTags {
     }
 }
 
-/// A rating; provisional ones carry a question mark.
+/// Parses a rating; provisional ones carry a question mark.
 fn parse_elo(value: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(value).ok()?.trim().trim_end_matches('?').trim_end();
     text.parse().ok().filter(|elo| (1..10_000).contains(elo))
 }
 
-/// Seconds that a player has for 40 moves, by the standard's forms of the tag: `300`, `300+3`,
-/// `40/9000`, `40/7200:3600`, `*180` (a sandclock). Of several periods the first counts. Games
-/// without a limit, or of unknown limits, have none.
+/// Returns the seconds that a player has for 40 moves, by the standard's forms of the tag: `300`, `300+3`,
+/// `40/9000`, `40/7200:3600`, `*180` (a sandclock). Of several periods the first counts. Returns `None` for
+/// games without a limit, or with an unknown one.
 fn time_for_40_moves_s(value: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let period = text.split([':', ',', ' ']).next()?.trim_start_matches('*');
@@ -107,8 +107,8 @@ fn parse_seconds(text: &str) -> Option<f64> {
     if plain { text.parse().ok() } else { None }
 }
 
-/// Whether a game ended by something else than its moves, an agreement or adjudication: in the
-/// words of the standard, of match programs and of servers.
+/// Returns true if a game ended by something other than its moves, an agreement or adjudication: in the words
+/// of the standard, of match programs and of servers.
 fn is_broken_off(value: &[u8]) -> bool {
     let text = String::from_utf8_lossy(value).to_ascii_lowercase();
     [

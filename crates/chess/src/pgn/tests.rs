@@ -1,4 +1,4 @@
-//! Texts of games through the whole reader.
+//! Tests of the whole reader on texts of games.
 
 use proptest::prelude::*;
 
@@ -99,7 +99,7 @@ fn tags_begin_games_wherever_they_stand() {
         let batch = read(&format!("{games}{between}{games}"));
         assert_eq!((batch.records, batch.samples.len()), (2, 4), "{between:?}");
     }
-    // A FEN tag that cannot be read must not become the usual start.
+    // A FEN tag that cannot be parsed must not become the usual start.
     let long = format!("[FEN \"{}\"]\n\n1. e4 1-0", "x".repeat(40_000));
     assert_eq!((read(&long).records, read(&long).samples.len()), (1, 0));
 }

@@ -1,28 +1,27 @@
 //! Follows `pgn-reader` through the text that it reads.
 //!
-//! `pgn-reader` skips in silence whatever it cannot read, and does not say where in the text it
-//! is. This cursor walks the same text in parallel: before each event that the parser reports, it
-//! shows the words that the parser skipped. No move can then go missing
-//! unnoticed, and everything has a line number. What a word, a sign or the end of a movetext is
-//! must match the parser, which does all the parsing.
+//! `pgn-reader` silently skips what it cannot read, and does not report its position in the text. This cursor
+//! walks the same text in parallel: before each event that the parser reports, it returns the words that the
+//! parser skipped. So no move can go missing unnoticed, and everything has a line number. The definitions of
+//! a word, a sign and the end of a movetext must match the parser, which does all the parsing.
 
 use memchr::{memchr, memchr3};
 
 use super::split::tag_name;
 
-/// What comes next in a movetext.
+/// Next token in a movetext.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Token<'a> {
-    /// Something that should be a move or a result; without its move number.
+    /// A word that should be a move or a result, without its move number.
     Word(&'a [u8]),
     /// An opening brace or a parenthesis.
     Sign(u8),
-    /// A blank line or one that begins with a bracket: the parser takes the game for ended.
+    /// A blank line or one that begins with a bracket: the parser considers the game ended.
     Pause,
     End,
 }
 
-/// A place in the text.
+/// Position in the text.
 #[derive(Clone, Debug)]
 pub struct TextCursor<'a> {
     text: &'a [u8],
@@ -30,7 +29,7 @@ pub struct TextCursor<'a> {
 }
 
 impl<'a> TextCursor<'a> {
-    /// Begins at `at` of `text`.
+    /// Creates a cursor at `at` of `text`.
     pub fn new(text: &'a [u8], at: usize) -> Self {
         Self { text, at: at.min(text.len()) }
     }
@@ -43,7 +42,7 @@ impl<'a> TextCursor<'a> {
         &self.text[self.at..]
     }
 
-    /// What was passed since an earlier offset.
+    /// Returns the text passed since an earlier offset.
     pub fn since(&self, offset: usize) -> &'a [u8] {
         self.text.get(offset..self.at).unwrap_or_default()
     }
@@ -56,7 +55,7 @@ impl<'a> TextCursor<'a> {
         self.advance(memchr(b'\n', self.rest()).unwrap_or(usize::MAX));
     }
 
-    /// Steps over what means nothing in a movetext, up to the next piece.
+    /// Skips what means nothing in a movetext, up to the next token.
     pub fn peek(&mut self) -> Token<'a> {
         loop {
             match self.rest() {
@@ -86,7 +85,7 @@ impl<'a> TextCursor<'a> {
         }
     }
 
-    /// Goes to where the parser begins with the tags of a game.
+    /// Moves to where the parser begins with the tags of a game.
     pub fn skip_to_tags(&mut self) {
         if self.rest().starts_with(b"\xef\xbb\xbf") {
             self.at += 3;
@@ -107,8 +106,8 @@ impl<'a> TextCursor<'a> {
         }
     }
 
-    /// Steps over a bracket without a quoted value, which the parser takes for no tag pair; returns
-    /// what is in it.
+    /// Steps over a bracket without a quoted value, which is not a tag pair for the parser. Returns its
+    /// contents.
     pub fn pass_bracket(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest().strip_prefix(b"[")?;
         let end = memchr3(b'"', b'\n', b']', rest).filter(|end| rest[*end] != b'"')?;
@@ -117,8 +116,8 @@ impl<'a> TextCursor<'a> {
         Some(if rest[end] == b']' { &rest[..end] } else { b"" })
     }
 
-    /// Steps over a tag pair whose value has `length` bytes for the parser. Returns its value, and
-    /// whether the parser stands at its end, too.
+    /// Steps over a tag pair whose value has `length` bytes for the parser. Returns its value, and true if
+    /// the parser is at its end, too.
     pub fn pass_tag(&mut self, length: usize) -> (&'a [u8], bool) {
         let quote = memchr(b'"', self.rest()).unwrap_or_default();
         self.advance(quote + 1);
@@ -158,15 +157,15 @@ impl<'a> TextCursor<'a> {
         }
     }
 
-    /// Goes to the next line.
+    /// Moves to the next line.
     pub fn next_line(&mut self) {
         self.skip_line();
         self.advance(1);
     }
 
-    /// Goes to the end of a comment in which others were opened, from the first closing brace. By
-    /// the standard, braces do not nest. Where one was opened inside and the next brace closes
-    /// again, the writer nested them all the same.
+    /// Moves to the end of a comment in which others were opened, from the first closing brace. By
+    /// the standard, braces do not nest. If one was opened inside and the next brace closes again, the writer
+    /// nested them anyway.
     pub fn close_nested(&mut self, opened: usize) {
         for _ in 0..opened {
             let rest = self.rest();
@@ -178,7 +177,7 @@ impl<'a> TextCursor<'a> {
     }
 }
 
-/// Where the value of a tag pair ends, if not at the quote at `at`: a quote that is followed by
+/// Returns the end of the value of a tag pair, if not at the quote at `at`: a quote that is followed by
 /// neither a bracket nor the end of the line is part of the value.
 fn quote_inside(text: &[u8], at: usize) -> Option<usize> {
     let is_end = |quote: usize| text[quote + 1..].trim_ascii_start().first() == Some(&b']');
@@ -188,7 +187,7 @@ fn quote_inside(text: &[u8], at: usize) -> Option<usize> {
     }
     let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
     let mut ends = memchr::memchr_iter(b'"', line).filter(|quote| *quote > at && is_end(*quote));
-    // Another tag pair may follow on the line; otherwise the last is meant.
+    // Another tag pair may follow on the line; otherwise the last quote counts.
     let followed = |quote: usize| {
         let rest = line[quote + 1..].trim_ascii_start().strip_prefix(b"]").unwrap_or_default();
         tag_name(rest.trim_ascii_start()).is_some()
@@ -196,8 +195,8 @@ fn quote_inside(text: &[u8], at: usize) -> Option<usize> {
     ends.clone().find(|quote| followed(*quote)).or_else(|| ends.next_back())
 }
 
-/// Where the value of a tag pair ends whose line ends at `at` without a quote: on the next line, if
-/// nothing else can be meant by it.
+/// Returns the end of the value of a tag pair whose line ends at `at` without a quote: on the next line, if
+/// that is unambiguous.
 fn broken_value(text: &[u8], at: usize) -> Option<usize> {
     let begun = text.get(..at)?.trim_ascii_end();
     let next = text.get(at..)?.strip_prefix(b"\n")?;
@@ -214,7 +213,7 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
-/// The length of a move number that a word begins with. Zeros may be castling or a null move.
+/// Returns the length of a move number that a word begins with. Zeros may be castling or a null move.
 fn move_number(word: &[u8]) -> usize {
     let ellipsis = "\u{2026}".as_bytes();
     if !word[0].is_ascii_digit() || word.starts_with(b"0000") || matches!(word, b"00" | b"000") {
@@ -234,7 +233,7 @@ fn move_number(word: &[u8]) -> usize {
     }
 }
 
-/// The result that a word names, `Some(None)` for an unknown one.
+/// Parses a word as a result, `Some(None)` for an unknown one.
 pub fn named_result(word: &[u8]) -> Option<Option<f32>> {
     let points = |side: &[u8]| match side {
         b"1" => Some(1.0),
@@ -254,14 +253,14 @@ pub fn named_result(word: &[u8]) -> Option<Option<f32>> {
     })
 }
 
-/// Whether a word stands for a null move.
+/// Returns true if a word is a null move.
 pub fn is_null_move(word: &[u8]) -> bool {
     matches!(word, b"--" | b"Z0" | b"@@@@" | b"0000" | b"null" | b"pass")
         || word == "\u{2013}\u{2013}".as_bytes()
 }
 
-/// Whether a word only remarks on a move: marks of novelties, diagrams and captures en passant,
-/// and judgments such as `+-`, `=`, `+/=`, `∞`.
+/// Returns true if a word only remarks on a move: marks of novelties, diagrams and captures en passant, and
+/// judgments such as `+-`, `=`, `+/=`, `∞`.
 pub fn is_remark(word: &[u8]) -> bool {
     matches!(word, b"N" | b"D" | b"TN" | b"e.p." | b"e.p" | b"ep" | b"ch" | b"ch." | b"mate" | b"[]")
         || word.iter().all(|b| b"+-=/~<>^#".contains(b) || *b >= 0x80)

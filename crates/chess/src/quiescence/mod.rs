@@ -1,9 +1,9 @@
-//! What a position is worth once nothing can be captured any more: an exact alpha-beta search of
-//! captures and promotions, the filter and the resolving of positions that build on it.
+//! Score of a position once nothing can be captured any more: an exact alpha-beta search of captures and
+//! promotions, on which the filter and the resolving of positions build.
 //!
 //! Owns the definition of the score and of the line that leads to it. Evaluations come through
-//! [`Evaluation`]; which positions are kept on the strength of the answers is for [`selection`] to
-//! say, and the search of the engine is the engine's own.
+//! [`Evaluation`]; [`selection`] decides which positions are kept given the scores. The search of the engine
+//! is separate.
 //!
 //! # Definition
 //!
@@ -13,17 +13,16 @@
 //! - otherwise the better of the static evaluation (*standing pat*) and the best of all captures
 //!   and promotions, those to rooks, bishops and knights and captures en passant included.
 //!
-//! Stalemate, repetition, the 50 moves and insufficient material are not looked for: a side that
-//! is not in check may always stand pat. Nothing is pruned that could change the score.
+//! Stalemate, repetition, the 50 moves and insufficient material are ignored: a side that is not in check may
+//! always stand pat. Nothing is pruned that could change the score.
 //!
 //! # Order
 //!
-//! Where moves are worth the same, the line follows the first of them in a fixed order, and
-//! standing pat comes before every move. Moves are ordered by the material that they bring at
-//! once (captured piece, and new piece less pawn; pawn 1, knight and bishop 3, rook 5, queen 9),
-//! most first; then by the moving piece, from pawn to king; then by the square from, the square
-//! to, and the new piece from queen to knight. The same position therefore always leads to the
-//! same leaf, whatever was searched before.
+//! If moves are worth the same, the line follows the first of them in a fixed order, and standing pat comes
+//! before every move. Moves are ordered by the material that they win at once (captured piece, and new piece
+//! less pawn; pawn 1, knight and bishop 3, rook 5, queen 9), most first; then by the moving piece, from pawn
+//! to king; then by the square from, the square to, and the new piece from queen to knight. The same position
+//! therefore always leads to the same leaf, whatever was searched before.
 //!
 //! [`selection`]: super::selection
 
@@ -34,35 +33,34 @@ use shakmaty::{Chess, Color, Move, Position as _};
 use super::evaluation::{Evaluation, MATE_CP};
 use moves::{Ranked, push_evasions, push_tactical, rank};
 
-/// Default limit of the nodes that the search of one position may take. Real positions take
-/// dozens, the worst of them some ten thousand.
+/// Default limit of the nodes that the search of one position may take. Real positions take dozens, the worst
+/// of them some ten thousand.
 pub const DEFAULT_NODE_LIMIT: u64 = 1_000_000;
 
-/// No line is searched deeper. Thirty captures and sixteen promotions with evasions between them
-/// fit; only endless checks that answer checks could go on.
+/// Largest depth of a line. Thirty captures and sixteen promotions with evasions between them fit; only
+/// endless checks that answer checks could go on.
 const MAX_PLY: usize = 160;
 
-/// Beyond every score.
+/// Bound beyond every score.
 const INFINITE_CP: i32 = MATE_CP + 1;
 
-/// The search of a position was given up: it needs more nodes than allowed, or lines of more than
-/// 160 plies.
+/// Error of a search that was given up: it needs more nodes than allowed, or lines of more than 160 plies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many captures to search")]
 pub struct NodeLimit;
 
-/// How a principal variation ends.
+/// End of a principal variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEnd {
     /// The side to move stands pat: its static evaluation is the score.
     Quiet,
     /// The side to move is mated.
     Mate,
-    /// The position to be resolved is stalemate; only looked for where all moves are tried.
+    /// The position to be resolved is stalemate; only detected if all moves are tried.
     Stalemate,
 }
 
-/// The end of a principal variation.
+/// Position at the end of a principal variation, with its score and moves.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The position at the end of the line.
@@ -72,7 +70,7 @@ pub struct Resolved {
     pub score_stm: i32,
     /// The line, from the position that was resolved to `position`; empty if they are the same.
     pub moves: Vec<Move>,
-    /// What is at its end.
+    /// Kind of end.
     pub end: LineEnd,
 }
 
@@ -83,27 +81,27 @@ pub struct Quiescence<'a, E: Evaluation> {
     node_limit: u64,
     /// Nodes of the current search.
     nodes: u64,
-    /// Moves still to be tried, those of a node behind those of the node before.
+    /// Moves still to be tried, those of a node after those of the node before.
     moves: Vec<Ranked>,
-    /// The best line from each ply on.
+    /// Best line from each ply on.
     lines: Vec<Vec<Move>>,
     /// The moves of the root.
     children: Vec<Child<E::State>>,
     cache: E::Cache,
 }
 
-/// A move at the root and what it leads to.
+/// Move at the root and the state after it.
 #[derive(Clone, Debug)]
 struct Child<S> {
     m: Move,
     state: S,
     /// Static evaluation from the view of the side that moved.
     score: i32,
-    /// Sorts first if smallest.
+    /// Sort key, smallest first.
     order: (i32, u32),
 }
 
-/// The position after a legal move.
+/// Returns the position after a legal move.
 #[inline]
 fn after(position: &Chess, m: Move) -> Chess {
     let mut next = position.clone();
@@ -112,7 +110,7 @@ fn after(position: &Chess, m: Move) -> Chess {
 }
 
 impl<'a, E: Evaluation> Quiescence<'a, E> {
-    /// A search with the [default limit](DEFAULT_NODE_LIMIT) of nodes.
+    /// Creates a search with the [default limit](DEFAULT_NODE_LIMIT) of nodes.
     pub fn new(evaluation: &'a E) -> Self {
         Self {
             evaluation,
@@ -125,23 +123,23 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         }
     }
 
-    /// Gives positions up that need more nodes than this.
+    /// Sets the number of nodes after which positions are given up.
     pub fn with_node_limit(mut self, nodes: u64) -> Self {
         self.node_limit = nodes;
         self
     }
 
-    /// Nodes that the last position took.
+    /// Returns the number of nodes that the last position took.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    /// The static evaluation of a position, centipawns from the view of the side to move.
+    /// Returns the static evaluation of a position, centipawns from the view of the side to move.
     pub fn static_score_stm(&self, position: &Chess) -> i32 {
         self.evaluation.score_stm(&self.evaluation.state(position), position)
     }
 
-    /// The quiescence score, centipawns from the view of the side to move.
+    /// Returns the quiescence score, centipawns from the view of the side to move.
     ///
     /// # Errors
     /// [`NodeLimit`] where the search is given up.
@@ -151,11 +149,11 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         self.search::<false>(position, state, 0, -INFINITE_CP, INFINITE_CP)
     }
 
-    /// Whether the quiescence score is within `margin_cp` of the static evaluation; a negative
-    /// margin counts as 0.
+    /// Returns true if the quiescence score is within `margin_cp` of the static evaluation; a negative margin
+    /// counts as 0.
     ///
-    /// Out of check, the score is never below the static evaluation, and one question is enough:
-    /// whether some move gains more than the margin. In check, evasions may lose as well as gain.
+    /// Out of check, the score is never below the static evaluation, and one question is enough: does some
+    /// move gain more than the margin? In check, evasions may lose as well as gain.
     ///
     /// # Errors
     /// [`NodeLimit`] where the search is given up.
@@ -170,8 +168,8 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         Ok((score - static_score).abs() <= margin)
     }
 
-    /// The position at the end of the principal variation of the quiescence search: that whose
-    /// static evaluation is the score.
+    /// Returns the position at the end of the principal variation of the quiescence search, whose static
+    /// evaluation is the score.
     ///
     /// # Errors
     /// [`NodeLimit`] where the search is given up.
@@ -182,12 +180,11 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         Ok(self.resolved(position, score))
     }
 
-    /// The position at the end of the principal variation of a search at depth 1: all legal moves
-    /// are tried, and their positions take the quiescence score. There is no standing pat before
-    /// the first move.
+    /// Returns the position at the end of the principal variation of a search at depth 1: all legal moves are
+    /// tried, and their positions take the quiescence score. There is no standing pat before the first move.
     ///
-    /// First moves are ordered by the static evaluation after them, less what stands to be lost on
-    /// the square that they go to (most first, then as all others).
+    /// First moves are ordered by the static evaluation after them, less what may be lost on their target
+    /// square (most first, then as all others).
     ///
     /// # Errors
     /// [`NodeLimit`] where the search is given up.
@@ -251,7 +248,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         self.moves.clear();
     }
 
-    /// Follows the line of the root.
+    /// Returns the end of the line of the root.
     fn resolved(&self, root: &Chess, score_stm: i32) -> Resolved {
         let moves = self.lines[0].clone();
         let mut position = root.clone();
@@ -262,7 +259,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         Resolved { position, score_stm, moves, end: if mate { LineEnd::Mate } else { LineEnd::Quiet } }
     }
 
-    /// The line from `ply` on is `m` and the line after it.
+    /// Sets the line from `ply` on to `m` and the line after it.
     fn extend_line(&mut self, ply: usize, m: Move) {
         let (before, after) = self.lines.split_at_mut(ply + 1);
         let line = &mut before[ply];
@@ -271,7 +268,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         line.extend_from_slice(&after[0]);
     }
 
-    /// Fail-soft alpha-beta; keeps the best lines if `LINE`.
+    /// Searches with fail-soft alpha-beta; keeps the best lines if `LINE`.
     fn search<const LINE: bool>(
         &mut self,
         position: &Chess,
@@ -308,7 +305,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         for at in first..end {
             let m = moves::next(&mut self.moves[at..end]);
             let next_state = self.evaluation.after(&state, turn, m);
-            // Where the opponent stands pat at once, the move need not be made.
+            // If the opponent stands pat at once, the move need not be made.
             if let Some(score_stm) = self.evaluation.score_of_state_stm(&next_state, !turn)
                 && -score_stm <= alpha
                 && !moves::gives_check(position, m)

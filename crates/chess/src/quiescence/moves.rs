@@ -2,14 +2,14 @@
 
 use shakmaty::{Bitboard, Board, Chess, Move, Piece, Position as _, Role, Square, attacks};
 
-/// A move with its place in the order of its node; the smallest comes first.
+/// Move with its place in the order of its node; the smallest comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranked {
     rank: u32,
     m: Move,
 }
 
-/// Pawns, by role.
+/// Returns the value of a role in pawns.
 #[inline]
 fn value(role: Role) -> u32 {
     match role {
@@ -21,20 +21,20 @@ fn value(role: Role) -> u32 {
     }
 }
 
-/// The order of moves as the [module](super) defines it: smaller is earlier, and no two moves of a
-/// position have the same.
+/// Returns the sort key of a move as the [module](super) defines it: smaller is earlier, and no two moves of
+/// a position have the same.
 #[inline]
 pub fn rank(m: Move) -> u32 {
     let promotion = m.promotion();
     let gain = m.capture().map_or(0, value) + promotion.map_or(0, |role| value(role) - 1);
     let piece = m.role() as u32;
     let from = m.from().map_or(0, u32::from);
-    // From queen (0) to knight (3), none being alone.
+    // From queen (0) to knight (3); without a promotion it is alone.
     let new = promotion.map_or(0, |role| Role::Queen as u32 - role as u32);
     (31 - gain) << 18 | piece << 15 | from << 9 | u32::from(m.to()) << 3 | new
 }
 
-/// Brings the first of the remaining moves to the front.
+/// Moves the first of the remaining moves to the front.
 #[inline]
 pub fn next(moves: &mut [Ranked]) -> Move {
     let mut first = 0;
@@ -47,14 +47,14 @@ pub fn next(moves: &mut [Ranked]) -> Move {
     moves[0].m
 }
 
-/// All legal moves of a position in check.
+/// Pushes all legal moves of a position in check.
 pub fn push_evasions(position: &Chess, moves: &mut Vec<Ranked>) {
     moves.extend(position.legal_moves().into_iter().map(|m| Ranked { rank: rank(m), m }));
 }
 
-/// All legal captures and promotions of a position that is not in check.
+/// Pushes all legal captures and promotions of a position that is not in check.
 ///
-/// `shakmaty` would generate all moves and leave most of them out again.
+/// `shakmaty` would generate all moves and discard most of them.
 pub fn push_tactical(position: &Chess, moves: &mut Vec<Ranked>) {
     let board = position.board();
     let turn = position.turn();
@@ -128,7 +128,7 @@ pub fn push_tactical(position: &Chess, moves: &mut Vec<Ranked>) {
     }
 }
 
-/// Pieces that stand alone between the king and an enemy slider.
+/// Returns the pieces that stand alone between the king and an enemy slider.
 fn blockers(board: &Board, them: Bitboard, king: Square) -> Bitboard {
     let snipers = (attacks::rook_attacks(king, Bitboard::EMPTY) & board.rooks_and_queens())
         | (attacks::bishop_attacks(king, Bitboard::EMPTY) & board.bishops_and_queens());
@@ -142,7 +142,7 @@ fn blockers(board: &Board, them: Bitboard, king: Square) -> Bitboard {
     blockers
 }
 
-/// Whether a legal move gives check.
+/// Returns true if a legal move gives check.
 pub fn gives_check(position: &Chess, m: Move) -> bool {
     let (board, turn) = (position.board(), position.turn());
     let (Move::Normal { role, from, to, promotion, .. }, Some(king)) = (m, board.king_of(!turn)) else {
@@ -156,14 +156,14 @@ pub fn gives_check(position: &Chess, m: Move) -> bool {
     if attacks::attacks(to, piece, occupied).contains(king) {
         return true;
     }
-    // Otherwise a piece behind it does.
+    // Otherwise a piece behind it may.
     let behind = position.us().without(from);
     attacks::queen_attacks(king, Bitboard::EMPTY).contains(from)
         && ((attacks::rook_attacks(king, occupied) & board.rooks_and_queens() & behind).any()
             || (attacks::bishop_attacks(king, occupied) & board.bishops_and_queens() & behind).any())
 }
 
-/// Roughly what the opponent wins by capturing the piece that is moved, centipawns.
+/// Estimates what the opponent wins by capturing the piece that is moved, centipawns.
 pub fn hanging_cp(position: &Chess, m: Move) -> i32 {
     let (Some(from), false) = (m.from(), m.is_castle()) else { return 0 };
     let (board, turn) = (position.board(), position.turn());
@@ -187,7 +187,7 @@ pub fn hanging_cp(position: &Chess, m: Move) -> i32 {
         .find(|&role| (attackers & board.by_role(role)).any());
     let protected = board.attacks_to(to, turn, occupied).without(from).any();
     match least {
-        // The king can capture only what nothing protects.
+        // The king can capture only unprotected pieces.
         None if protected => 0,
         Some(attacker) if protected => (moved - 100 * value(attacker) as i32).max(0),
         _ => moved,
@@ -198,7 +198,7 @@ pub fn hanging_cp(position: &Chess, m: Move) -> i32 {
 mod tests {
     use super::*;
 
-    /// The definitions, on the board after the move.
+    /// Computes both by definition, on the board after the move.
     fn directly(next: &Chess, m: Move) -> (bool, i32) {
         let (board, to) = (next.board(), m.to());
         let role = m.promotion().unwrap_or(m.role());

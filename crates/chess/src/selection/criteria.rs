@@ -1,8 +1,8 @@
 //! Applies the rules that a position and its game decide.
 //!
-//! Readers gather a game before its positions are judged, since the rules about checks, captures
-//! and samples look ahead. What is drawn depends on the seed, the game's own content and the ply
-//! alone, so that neither threads nor chunks nor other games matter.
+//! Readers collect a game before its positions are judged, since the rules about checks, captures and samples
+//! look ahead. Random draws depend on the seed, the game's own content and the ply alone, so that neither
+//! threads nor chunks nor other games matter.
 
 use shakmaty::{Board, Chess, Color, Move, Position};
 
@@ -14,11 +14,11 @@ use crate::fen::FenError;
 use crate::labels::MAX_SCORE_CP;
 use crate::sample::{Batch, Origin, Sample, game_ply, position_key};
 
-/// Most positions of one game that are read; under the rule of 75 moves no game is longer than
+/// Largest number of positions of one game that are read; under the 75-move rule no game is longer than
 /// 17,697.
 pub const MAX_PLIES: usize = 20_000;
 
-/// A position of a game, not judged yet.
+/// Position of a game, not judged yet.
 #[derive(Clone, Debug)]
 pub struct Ply {
     /// The position.
@@ -27,33 +27,33 @@ pub struct Ply {
     pub next: Option<Move>,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
-    /// How it was written, where it was in a comment.
+    /// How it was written, if in a comment.
     pub score_form: Option<ScoreForm>,
-    /// Whether the move played came from a book.
+    /// True if the move played came from a book.
     pub book: bool,
-    /// The rule about checks and captures that leaves it out, where such rules look ahead.
+    /// The rule about checks and captures that leaves it out, if such rules look ahead.
     event: Option<Reason>,
 }
 
 impl Ply {
-    /// A position of which nothing more is known yet.
+    /// Creates a ply from a position alone.
     pub fn new(position: Chess) -> Self {
         Self { position, next: None, score_cp: f32::NAN, score_form: None, book: false, event: None }
     }
 }
 
-/// A selection ready to be applied.
+/// Selection ready to be applied.
 #[derive(Clone, Copy)]
 pub struct Criteria<'a> {
     /// The rules.
     pub selection: &'a Selection,
-    /// Needed where [`Selection::searches`].
+    /// Needed if [`Selection::searches`].
     pub search: Option<&'a dyn PositionSearch>,
-    /// Skipped games that are named for a batch.
+    /// Number of skipped games that are recorded for a batch.
     pub named_games: usize,
-    /// Whether the whole positions of samples are kept.
+    /// True if the whole positions of samples are kept.
     pub origins: bool,
-    /// How scores in the comments of games are read.
+    /// Convention for scores in the comments of games.
     pub scores: ScoreConvention,
 }
 
@@ -69,7 +69,7 @@ impl<'a> From<&'a Selection> for Criteria<'a> {
     }
 }
 
-/// Plies until something happens, 0 where it does; [`NEVER`] where it does not.
+/// Plies until something happens, 0 if it happens here; [`NEVER`] if it does not.
 #[derive(Clone, Copy)]
 struct Until {
     check: u32,
@@ -80,13 +80,13 @@ struct Until {
 const NEVER: u32 = u32::MAX;
 
 impl Criteria<'_> {
-    /// Whether anything is drawn by game, for which a game needs an identity.
+    /// Returns true if anything is drawn per game, for which a game needs an identity.
     pub fn draws_by_game(&self) -> bool {
         self.selection.share < 1.0 || self.selection.per_game.is_some()
     }
 
-    /// Judges the positions of a game, appends those that are kept to `batch` and counts the
-    /// others there. `identity` tells the game from others, whatever file or place it stands in.
+    /// Judges the positions of a game, appends those that are kept to `batch` and counts the others there.
+    /// `identity` distinguishes the game from others, in any file or place.
     pub fn judge_game(&self, plies: &mut [Ply], identity: u64, batch: &mut Batch) {
         let rules = self.selection;
         let ahead = rules.before_checks.max(rules.before_captures).max(rules.before_mates) > 0;
@@ -118,7 +118,7 @@ impl Criteria<'_> {
         }
     }
 
-    /// Appends what is kept of a position of a game.
+    /// Appends the samples of a position of a game.
     fn keep(&self, ply: &Ply, batch: &mut Batch) {
         match self.sample(&ply.position, ply.next, ply.score_cp) {
             Ok((sample, origin)) => {
@@ -129,8 +129,8 @@ impl Criteria<'_> {
         }
     }
 
-    /// Judges a labeled position that belongs to no game; `number` is that of its line. The origin is there if it
-    /// was asked for.
+    /// Judges a labeled position that belongs to no game; `number` is that of its line. The origin is there
+    /// if requested.
     pub fn judge_line(
         &self,
         position: &Chess,
@@ -138,7 +138,7 @@ impl Criteria<'_> {
         number: u64,
     ) -> Result<(Sample, Option<Origin>), Reason> {
         if position.is_check() {
-            // Mate is a check, too, and nothing to evaluate whatever the settings say.
+            // Mate is a check, too, and cannot be evaluated whatever the settings.
             if !self.selection.keep_checks {
                 return Err(Reason::InCheck);
             }
@@ -157,13 +157,15 @@ impl Criteria<'_> {
         self.sample(position, None, score_cp)
     }
 
-    /// Whether [`judge_bare`](Self::judge_bare) is enough: nothing is searched and no origin is asked for.
+    /// Returns true if [`judge_bare`](Self::judge_bare) is enough: nothing is searched and no origin is
+    /// requested.
     pub fn is_bare(&self) -> bool {
         self.search.is_none() && !self.origins
     }
 
-    /// As [`judge_line`](Self::judge_line), a position without castling rights and en passant square, which
-    /// its board alone decides on: several times as fast. `None` keeps it; [`Batch::push_bare`] then adds it.
+    /// Judges as [`judge_line`](Self::judge_line) a position without castling rights and en passant square,
+    /// which its board alone decides on: several times as fast. `None` keeps it; [`Batch::push_bare`] then
+    /// adds it.
     ///
     /// # Errors
     /// Positions that are not legal.
@@ -186,7 +188,7 @@ impl Criteria<'_> {
         Ok(reason.or_else(|| (!self.shared(number, 0)).then_some(Reason::Share)))
     }
 
-    /// The rules about a position's place in its game.
+    /// Applies the rules about a position's place in its game.
     fn judge_ply(&self, ply: &Ply, ahead: bool) -> Option<Reason> {
         let rules = self.selection;
         let position = &ply.position;
@@ -213,7 +215,7 @@ impl Criteria<'_> {
         event.or_else(|| (rules.no_book && ply.book).then_some(Reason::BookMove))
     }
 
-    /// The rules about a position wherever it comes from.
+    /// Applies the rules about a position from any source.
     fn judge_anywhere(&self, position: &Chess, score_cp: f32) -> Option<Reason> {
         let rules = self.selection;
         if let Some(reason) = self.judge_pieces(position.board(), score_cp) {
@@ -229,7 +231,7 @@ impl Criteria<'_> {
         }
     }
 
-    /// Those about numbers of pieces and scores.
+    /// Applies the rules about numbers of pieces and scores.
     fn judge_pieces(&self, board: &Board, score_cp: f32) -> Option<Reason> {
         let rules = self.selection;
         let pieces = board.occupied().count() as u32;
@@ -254,7 +256,7 @@ impl Criteria<'_> {
         None
     }
 
-    /// Finds what comes within reach of each position.
+    /// Finds the events within reach of each position.
     fn look_ahead(&self, plies: &mut [Ply]) {
         let mut until = Until { check: NEVER, mate: NEVER, capture: NEVER };
         for ply in plies.iter_mut().rev() {
@@ -284,20 +286,20 @@ impl Criteria<'_> {
         None
     }
 
-    /// Whether a move counts as a capture that leaves positions out.
+    /// Returns true if a move counts as a capture that leaves positions out.
     fn is_capture(&self, next: Option<Move>) -> bool {
         let rules = self.selection;
         !rules.keep_captures
             && next.is_some_and(|m| m.is_capture() || (m.is_promotion() && !rules.keep_promotions))
     }
 
-    /// Whether a position belongs to the share that is kept.
+    /// Returns true if a position belongs to the share that is kept.
     fn shared(&self, identity: u64, index: u64) -> bool {
         let share = self.selection.share;
         share >= 1.0 || unit_interval(draw(self.selection.seed, identity, 2 * index)) < share
     }
 
-    /// What is kept of a position, or of the one that it is resolved to, which has no known move.
+    /// Returns the sample of a position, or of the one that it is resolved to, which has no known move.
     fn sample(
         &self,
         position: &Chess,
@@ -320,7 +322,7 @@ impl Criteria<'_> {
     }
 }
 
-/// A position whose result is not known yet.
+/// Creates a sample whose result is not known yet.
 fn sample_of(position: &Chess, key: u64, leaf_key: u64, score_cp: f32) -> Sample {
     Sample {
         board: position.board().clone(),
@@ -334,8 +336,8 @@ fn sample_of(position: &Chess, key: u64, leaf_key: u64, score_cp: f32) -> Sample
     }
 }
 
-/// A pseudorandom number that a seed and two numbers determine: the finalizer of SplitMix64
-/// (Steele, Lea, Flood 2014) over each in turn.
+/// Returns a pseudorandom number determined by a seed and two numbers: the finalizer of SplitMix64 (Steele,
+/// Lea, Flood 2014) over each in turn.
 #[inline]
 pub fn draw(seed: u64, identity: u64, index: u64) -> u64 {
     [identity, index].into_iter().fold(mix(seed), |state, word| mix(state ^ word))
@@ -349,7 +351,7 @@ fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// A number from 0 to 1, 1 excluded.
+/// Maps to a number from 0 to 1, 1 excluded.
 #[inline]
 pub fn unit_interval(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64

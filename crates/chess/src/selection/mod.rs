@@ -1,16 +1,15 @@
-//! Which positions are kept, and a count of everything that is not.
+//! Selection of positions, and counts of all that are left out.
 //!
-//! Owns the rules (`criteria` applies those that a position and its game decide, `search` those
-//! that need quiescence), the presets of
-//! zurichess's study (`preset`), what datasets record of them (`settings`) and the names of the
-//! reasons (`reason`). The readers hand games and positions in. Duplicates, drawn games, samples of
-//! everything and weights are judged by the extraction, which alone sees all inputs.
+//! Owns the rules (`criteria` applies those that a position and its game decide, `search` those that need
+//! quiescence), the presets of zurichess's study (`preset`), their record in datasets (`settings`) and the
+//! names of the reasons (`reason`). The readers pass games and positions in. Duplicates, drawn games, samples
+//! of everything and weights are judged by the extraction, which alone sees all inputs.
 //!
-//! The rules apply in the order of [`Reason::ALL`], and a position counts for the first that leaves
-//! it out: first those of the position and its place in the game, then quiescence, then the samples
-//! by position and by game, then duplicates, then the result of the game. So the first of several
-//! equal positions stands for all of them even if its game was drawn and draws are left out: what
-//! `nodraw` keeps is exactly what `unique` keeps of decided games.
+//! The rules apply in the order of [`Reason::ALL`], and a position counts for the first that leaves it out:
+//! first those of the position and its place in the game, then quiescence, then the samples by position and
+//! by game, then duplicates, then the result of the game. So the first of several equal positions stands for
+//! all of them even if its game was drawn and draws are left out: `nodraw` keeps exactly what `unique` keeps
+//! of decided games.
 
 mod criteria;
 mod preset;
@@ -22,9 +21,9 @@ pub use criteria::{Criteria, MAX_PLIES, Ply, draw, unit_interval};
 pub use preset::Preset;
 pub use search::{NODE_LIMIT, PositionSearch};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// What becomes of positions that occur more than once.
+/// Treatment of positions that occur more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
     /// Each is kept.
@@ -36,7 +35,7 @@ pub enum Duplicates {
     Average,
 }
 
-/// What becomes of games with moves that cannot be played.
+/// Treatment of games with moves that cannot be played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Illegal {
     /// The positions before the first such move are kept.
@@ -46,17 +45,17 @@ pub enum Illegal {
     Drop,
 }
 
-/// Which ends of games are accepted, by their Termination tags.
+/// Ends of games that are accepted, by their Termination tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Termination {
     /// All.
     #[default]
     Any,
-    /// Those on the board or by adjudication: no time forfeits, crashes, or games broken off.
+    /// Ends on the board or by adjudication: no time forfeits, crashes, or abandoned games.
     Normal,
 }
 
-/// What a position is replaced by.
+/// Replacement of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolve {
     /// Nothing.
@@ -68,39 +67,38 @@ pub enum Resolve {
     Depth1,
 }
 
-/// The rules by which positions are kept, and what becomes of those that are.
+/// Rules by which positions are kept, and how kept positions are processed.
 ///
-/// Rules that ask for a game (plies, captures, promotions, neighborhoods of checks and mates, book
-/// moves, tags, samples by game) do not apply to labeled positions.
+/// Rules that need a game (plies, captures, promotions, neighborhoods of checks and mates, book moves, tags,
+/// samples by game) do not apply to labeled positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// The preset that the rules began with.
+    /// Preset that the rules started from.
     pub preset: Option<Preset>,
-    /// Positions of games before this ply of the game (counted by the position's own move
-    /// counter, so the moves of an opening that a FEN tag stands for count) are left out.
+    /// Leave out positions of games before this ply of the game (counted by the position's own move counter,
+    /// so the moves of an opening before a FEN tag count).
     pub skip_plies: u32,
-    /// Positions of games after this ply, counted likewise, are left out.
+    /// Leave out positions of games after this ply, counted likewise.
     pub max_ply: Option<u32>,
-    /// Keep positions of mate and stalemate, which no evaluation ever sees.
+    /// Keep positions of mate and stalemate, which are never evaluated.
     pub keep_ends: bool,
     /// Keep positions in which the side to move is in check, and those before.
     pub keep_checks: bool,
-    /// Positions of a game before one in check that are left out with it.
+    /// Number of positions of a game before one in check that are left out with it.
     pub before_checks: u32,
-    /// Positions before a mate that are left out with it, whether checks are kept or not.
+    /// Number of positions before a mate that are left out with it, even if checks are kept.
     pub before_mates: u32,
     /// Keep positions of games whose next move is a capture or promotion.
     pub keep_captures: bool,
     /// Keep positions of games whose next move is a promotion that captures nothing.
     pub keep_promotions: bool,
-    /// Positions of a game before the one in which a capture or promotion is made that are left
-    /// out with it.
+    /// Number of positions of a game before a capture or promotion that are left out with it.
     pub before_captures: u32,
     /// Leave out positions whose move came from a book, by its comment.
     pub no_book: bool,
-    /// Least number of pieces that are no pawns, kings counted.
+    /// Smallest number of pieces other than pawns, kings counted.
     pub min_non_pawns: u32,
-    /// Least number of pieces, kings counted; 7 leaves out what six-men tablebases hold.
+    /// Smallest number of pieces, kings counted; 7 leaves out the positions of six-men tablebases.
     pub min_pieces: u32,
     /// Largest number of pieces, kings counted.
     pub max_pieces: u32,
@@ -112,52 +110,52 @@ pub struct Selection {
     pub require_score: bool,
     /// Largest difference, centipawns, between the static evaluation and the quiescence score.
     pub quiescence_margin_cp: Option<u32>,
-    /// What positions are replaced by. All rules judge the position of the game.
+    /// Replacement of positions. All rules judge the position of the game.
     pub resolve: Resolve,
     /// The evaluation of quiescence: a parameter file or piece values.
     pub params: String,
     /// Probability with which each position is kept.
     pub share: f64,
-    /// Positions drawn from those of each game that all other rules of a position keep.
+    /// Number of positions drawn from those of each game that all other rules of a position keep.
     pub per_game: Option<u32>,
-    /// Seed of everything that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// What becomes of positions that occur more than once, in any of the inputs.
+    /// Treatment of positions that occur more than once, in any of the inputs.
     pub duplicates: Duplicates,
     /// Leave out drawn games.
     pub no_draws: bool,
-    /// Positions drawn from all that are left in the end.
+    /// Number of positions drawn from all that are left in the end.
     pub sample: Option<u64>,
     /// Number of equal intervals of the phase, each of which gets the same total weight.
     pub balance_phases: Option<u32>,
-    /// Least Elo of both players.
+    /// Smallest Elo of both players.
     pub min_elo: Option<u32>,
     /// Largest Elo of both players.
     pub max_elo: Option<u32>,
-    /// Least time, seconds, that a player has for 40 moves.
+    /// Smallest time, seconds, that a player has for 40 moves.
     pub min_time_s: Option<u32>,
-    /// Most time, seconds, that a player has for 40 moves.
+    /// Largest time, seconds, that a player has for 40 moves.
     pub max_time_s: Option<u32>,
-    /// Which ends of games are accepted.
+    /// Ends of games that are accepted.
     pub termination: Termination,
-    /// What becomes of games with moves that cannot be played.
+    /// Treatment of games with moves that cannot be played.
     pub illegal: Illegal,
 }
 
-/// The evaluation of quiescence unless another is named.
+/// Default evaluation of quiescence.
 const DEFAULT_PARAMS: &str = "material";
 
 /// Pieces on the initial board.
 const ALL_PIECES: u32 = 32;
 
-/// Most positions before an event that can be left out with it.
+/// Largest number of positions before an event that can be left out with it.
 pub const MAX_BEFORE: u32 = 1000;
 
-/// Most intervals of the phase that weights can balance.
+/// Largest number of intervals of the phase that weights can balance.
 pub const MAX_PHASE_INTERVALS: u32 = 1024;
 
 impl Selection {
-    /// Every rule switched off: all positions but mates and stalemates are kept.
+    /// Returns a selection with every rule switched off: all positions except mates and stalemates are kept.
     pub fn everything() -> Self {
         Self {
             preset: None,
@@ -196,22 +194,22 @@ impl Selection {
         }
     }
 
-    /// Whether positions have to be searched.
+    /// Returns true if positions have to be searched.
     pub fn searches(&self) -> bool {
         self.quiescence_margin_cp.is_some() || self.resolve != Resolve::None
     }
 
-    /// Whether anything is drawn at random.
+    /// Returns true if anything is drawn at random.
     pub fn draws(&self) -> bool {
         self.share < 1.0 || self.per_game.is_some() || self.sample.is_some()
     }
 
-    /// Whether weights or results change after positions were written.
+    /// Returns true if weights or results change after positions were written.
     pub fn relabels(&self) -> bool {
         self.duplicates == Duplicates::Average || self.balance_phases.is_some()
     }
 
-    /// Names of the rules in force that ask for a game, as [`settings`](Self::settings) has them.
+    /// Returns the names of the active rules that need a game, as [`settings`](Self::settings) names them.
     pub fn game_rules(&self) -> Vec<&'static str> {
         let before = self.before_checks > 0 && !self.keep_checks;
         [
@@ -233,10 +231,10 @@ impl Selection {
         .collect()
     }
 
-    /// Refuses settings that contradict each other or that nothing can meet.
+    /// Rejects settings that contradict each other or that nothing can satisfy.
     ///
     /// # Errors
-    /// [`Error::Usage`] naming the first.
+    /// [`Error::Usage`] naming the first one.
     pub fn validate(&self) -> Result<()> {
         let refuse = |text: String| Err(Error::Usage(text));
         if !(self.share > 0.0 && self.share <= 1.0) {
@@ -283,7 +281,7 @@ impl Selection {
 }
 
 impl Default for Selection {
-    /// What suits a game database: quiet by the move played, after the opening, each once.
+    /// Returns rules for a game database: quiet by the move played, after the opening, each position once.
     fn default() -> Self {
         Self {
             skip_plies: 8,

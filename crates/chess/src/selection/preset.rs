@@ -1,33 +1,32 @@
 //! The presets of zurichess's study of January 2016 (zurichess wiki), by the study's names.
 //!
-//! All look at every position of a game, leave out those in check or mated with the five before,
-//! and replace what is left by the end of the principal variation of a search of depth 1 with
-//! quiescence. The study drew 2,000,000 positions at random, which is `--sample` here and not part
-//! of a preset.
+//! All look at every position of a game, leave out those in check or mated with the five before, and replace
+//! the others by the end of the principal variation of a search of depth 1 with quiescence. The study drew
+//! 2,000,000 positions at random, which is `--sample` here and not part of a preset.
 
 use std::str::FromStr;
 
 use super::{Duplicates, Resolve, Selection};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// A preset of the study.
+/// Preset of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// The study's default: checks and mates out.
+    /// The study's default: leaves out checks and mates.
     Capt,
-    /// As `capt`, captures out, too.
+    /// `capt`, and leaves out captures.
     Quiet,
-    /// As `capt`, duplicates out.
+    /// `capt`, and leaves out duplicates.
     Unique,
-    /// As `unique`, drawn games out.
+    /// `unique`, and leaves out drawn games.
     Nodraw,
-    /// As `unique`, positions with at most four pieces that are no pawns out.
+    /// `unique`, and leaves out positions with at most four pieces other than pawns.
     Drop4,
-    /// As `unique`, positions with more than 30 pieces out.
+    /// `unique`, and leaves out positions with more than 30 pieces.
     Drop30,
 }
 
-/// Positions before a check, mate or capture that the study leaves out with it.
+/// Number of positions before a check, mate or capture that the study leaves out with it.
 const BEFORE: u32 = 5;
 
 impl Preset {
@@ -35,7 +34,7 @@ impl Preset {
     pub const ALL: [Self; 6] =
         [Self::Capt, Self::Quiet, Self::Unique, Self::Nodraw, Self::Drop4, Self::Drop30];
 
-    /// The study's name.
+    /// Returns the study's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Capt => "capt",
@@ -47,7 +46,7 @@ impl Preset {
         }
     }
 
-    /// Its rules.
+    /// Returns its rules.
     pub fn selection(self) -> Selection {
         let capt = Selection {
             preset: Some(self),
@@ -60,7 +59,7 @@ impl Preset {
         let unique = Selection { duplicates: Duplicates::Drop, ..capt.clone() };
         match self {
             Self::Capt => capt,
-            // The study speaks of captures alone; the search deals with promotions.
+            // The study mentions captures only; the search handles promotions.
             Self::Quiet => Selection { keep_captures: false, before_captures: BEFORE, ..capt },
             Self::Unique => unique,
             Self::Nodraw => Selection { no_draws: true, ..unique },

@@ -1,4 +1,4 @@
-//! The searches that rules ask for.
+//! Searches that rules need.
 //!
 //! A position that is replaced by another keeps its label: the result of its game and its recorded
 //! score. All rules, duplicates included, judge the position of the game.
@@ -11,20 +11,20 @@ use super::Resolve;
 use crate::evaluation::Evaluation;
 use crate::quiescence::{NodeLimit, Quiescence};
 
-/// Nodes of quiescence after which a position is given up; real ones take dozens, some ten
-/// thousand at worst, and made-up ones could take hours.
+/// Number of nodes of quiescence after which a position is given up. Real ones take dozens, at worst some ten
+/// thousand, and made-up ones could take hours.
 pub const NODE_LIMIT: u64 = 100_000;
 
-/// What a selection asks of positions.
+/// Searches of positions for a selection.
 pub trait PositionSearch {
-    /// Whether the quiescence score is within `margin_cp` of the static one.
+    /// Returns true if the quiescence score is within `margin_cp` of the static one.
     ///
     /// # Errors
     /// [`NodeLimit`] where the search is given up.
     fn is_quiet(&self, position: &Chess, margin_cp: u32) -> Result<bool, NodeLimit>;
 
-    /// The position that stands for `position`: the end of its principal variation, or the last
-    /// position of that before a mate or stalemate, in which there is nothing to evaluate.
+    /// Returns the position that replaces `position`: the end of its principal variation, or the last
+    /// position before a mate or stalemate, in which there is nothing to evaluate.
     ///
     /// # Errors
     /// [`NodeLimit`] where the search is given up.

@@ -1,19 +1,19 @@
-//! What a dataset records of a selection, and the way back.
+//! Conversion between a selection and its record in a dataset.
 //!
-//! Rules that are switched off are not recorded, so a rule that a later version adds means nothing
-//! for older datasets.
+//! Rules that are switched off are not recorded, so a rule that a later version adds means nothing for older
+//! datasets.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::{Duplicates, Illegal, Resolve, Selection, Termination};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// The names of an enumeration's values, on command lines and in datasets.
+/// Implements the names of an enumeration's values, on command lines and in datasets.
 macro_rules! named {
     ($type:ident $what:literal: $($value:ident $name:literal),*) => {
         impl $type {
-            /// The name by which command lines and datasets call it.
+            /// Returns its name on command lines and in datasets.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$value => $name,)* }
             }
@@ -40,7 +40,7 @@ named!(Termination "termination": Any "any", Normal "normal");
 named!(Resolve "resolve": None "none", Quiescence "quiescence", Depth1 "depth1");
 
 impl Selection {
-    /// The settings by name, as a dataset records them.
+    /// Returns the settings by name, as a dataset records them.
     pub fn settings(&self) -> Vec<(String, String)> {
         let off = Self::everything();
         let mut list = vec![
@@ -84,10 +84,10 @@ impl Selection {
         list.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    /// The selection that a dataset records.
+    /// Returns the selection that a dataset records.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings that are not known or not valid.
+    /// [`Error::Usage`] for unknown or invalid settings.
     pub fn from_settings(settings: &BTreeMap<String, String>) -> Result<Self> {
         let old = Self::default();
         let mut selection = Self {

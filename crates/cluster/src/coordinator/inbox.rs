@@ -1,4 +1,4 @@
-//! Takes answers from the server, and says of each what became of it.
+//! Takes answers from the server, and acknowledges each according to its outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::queue::{self, RESULTS};
 use crate::refused::RefusedResults;
 use crate::wire::{Answer, Unusable};
 
-/// Answers that are asked for at a time.
+/// Number of answers requested at a time.
 const BATCH: usize = 200;
 
-/// How long the server may keep a question without answers.
+/// Time that the server may hold a request without answers.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Pause before the server is asked again.
+/// Pause before the next request to the server.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Takes answers until the runtime ends.
@@ -31,7 +31,7 @@ pub(super) async fn receive(shared: Arc<Shared>, mut consumer: Option<PullConsum
             None => None,
         };
         if let Some(mut answers) = asked {
-            // It ends when the consumer is gone, as with a server that has lost everything.
+            // It ends when the consumer is gone, for example on a server that has lost everything.
             while let Some(Ok(message)) = answers.next().await {
                 handle(&shared, message);
             }

@@ -1,7 +1,7 @@
-//! The side of a run: puts pairs into the queue, waits for their games, and sees to it that none gets lost.
+//! The side of a run: puts pairs into the queue, waits for their games, and ensures that none is lost.
 //!
-//! Threads of the run call [`Coordinator::play`] and wait. Two tasks in the background do the rest: one takes
-//! answers from the server ([`inbox`]), one looks after what is out ([`watch`]).
+//! Threads of the run call [`Coordinator::play`] and wait. Two tasks in the background do the rest: one takes answers
+//! from the server ([`inbox`]), one monitors outstanding work ([`watch`]).
 
 mod inbox;
 mod pending;
@@ -16,8 +16,8 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::{Context, PublishErrorKind};
 use async_nats::jetstream::stream::Stream;
-use gputexel_files::{Error, Result};
-use gputexel_matches::{Assignment, Delivery, Dispatcher, Rules};
+use gputexel_io::{Error, Result};
+use gputexel_play::{Assignment, Delivery, Dispatcher, Rules};
 use tokio::runtime::Runtime;
 
 use crate::address::Access;
@@ -28,16 +28,16 @@ use crate::speed::nodes_per_second;
 use crate::wire::Work;
 use pending::{Claim, Pending};
 
-/// How often a thread that waits looks whether it still should.
+/// Interval at which a waiting thread checks for cancellation.
 const PULSE: Duration = Duration::from_millis(50);
 
 /// Pause before a message is sent again that the server did not take.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// How long the end of a run waits for a server that does not answer.
+/// Time that the end of a run waits for a server that does not respond.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// A queue that was entered, but for no run yet.
+/// A connection to a queue, not yet used by a run.
 pub struct Connection {
     runtime: Runtime,
     context: Context,
@@ -48,8 +48,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Enters a queue, and makes what it lacks. `lease` is how long a worker may be silent about a pair before
-    /// another gets it, for all runs of the queue; `None` leaves it as it is, 60 s in a new queue.
+    /// Connects to a queue, and creates missing parts of it. `lease` is the time that a worker may be silent about a
+    /// pair before another gets it, for all runs of the queue; `None` leaves it unchanged, 60 s in a new queue.
     ///
     /// # Errors
     /// [`Error::Setting`], named `queue-lease`, for less than a second or more than a day; [`Error::Input`] when
@@ -76,13 +76,13 @@ impl Connection {
     }
 }
 
-/// Has the games of one run played by the workers of a queue.
+/// Lets the workers of a queue play the games of one run.
 pub struct Coordinator {
     runtime: Option<Runtime>,
     shared: Arc<Shared>,
 }
 
-/// What threads and tasks share.
+/// State shared by threads and tasks.
 struct Shared {
     context: Context,
     lease: Option<Duration>,
@@ -104,7 +104,7 @@ impl Shared {
     /// Sends work, once.
     ///
     /// # Errors
-    /// Whether another attempt is worth while, and what the server says.
+    /// True if another attempt is worthwhile, and the server's message.
     async fn send(&self, number: u64, payload: Vec<u8>) -> std::result::Result<(), (bool, String)> {
         let subject = work_subject(&self.identity.run, number);
         let headers = HeaderMap::new();
@@ -117,17 +117,17 @@ impl Shared {
     }
 }
 
-/// A thread that panicked leaves nothing half done behind.
+/// Locks a mutex; a thread that panicked leaves no inconsistent state behind.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Coordinator {
-    /// Begins to have games played for a run with a folder, which remembers what the run is called in the queue.
-    /// The speed of this machine is measured where `rules` have limits of time.
+    /// Begins a run with a folder, which stores the name of the run in the queue. The speed of this machine is measured
+    /// if `rules` have time limits.
     ///
     /// # Errors
-    /// [`Error::Input`] when the server refuses; those of reading and writing the folder.
+    /// [`Error::Input`] when the server refuses; errors of reading and writing the folder.
     pub fn begin(connection: Connection, folder: &Path, rules: &Rules) -> Result<Self> {
         let Connection { runtime, context, streams: [work, results], lease, place, notify } = connection;
         let timed = rules.time_controls.iter().any(|limit| limit.is_timed());
@@ -145,15 +145,15 @@ impl Coordinator {
         Ok(Self { runtime: Some(runtime), shared })
     }
 
-    /// What came back so far and was not used.
+    /// Returns the results that came back so far and were not used.
     pub fn refused(&self) -> RefusedResults {
         let unasked = self.shared.pending().unasked();
         let refused = self.shared.refused().clone();
         RefusedResults { late: refused.late + unasked, ..refused }
     }
 
-    /// Leaves the queue: what is out is taken back, and workers that play for the run are told to stop. For a
-    /// server that does not answer this takes three seconds and leaves things as they are.
+    /// Leaves the queue: outstanding work is taken back, and workers that play for the run are told to stop. If the
+    /// server does not respond, this gives up after three seconds.
     pub fn leave(&self) {
         let Some(runtime) = &self.runtime else { return };
         runtime.block_on(async {
@@ -161,7 +161,7 @@ impl Coordinator {
         });
     }
 
-    /// Sends work until the server has it; false when `over` was set meanwhile.
+    /// Sends work until the server has it; returns false when `over` was set meanwhile.
     fn send(&self, runtime: &Runtime, number: u64, payload: &[u8], over: &AtomicBool) -> Result<bool> {
         while !over.load(Ordering::Relaxed) {
             match runtime.block_on(self.shared.send(number, payload.to_vec())) {

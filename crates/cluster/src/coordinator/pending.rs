@@ -1,68 +1,68 @@
-//! What is out: pairs that somebody plays, answers that came before they were asked for, and how many places
-//! workers have.
+//! Outstanding work: pairs that are being played, answers that came before they were requested, and the number of
+//! places that workers have.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use gputexel_matches::{Assignment, Delivery};
+use gputexel_play::{Assignment, Delivery};
 
 use crate::wire::{Answer, Work};
 
-/// Answers that are kept until their pair is asked for.
+/// Maximum number of answers that are kept until their pair is requested.
 const MAX_EARLY: usize = 256;
 
-/// Seconds after which a larger number of places is forgotten: workers that come back for more have none meanwhile.
+/// Seconds after which a larger number of places is forgotten: workers requesting more work have none meanwhile.
 const MEMORY_SECONDS: u64 = 10;
 
 /// Tells the server that an answer is stored.
 pub(super) type Stored = Box<dyn FnOnce() + Send>;
 
-/// A pair that is out.
+/// An outstanding pair.
 struct Out {
     digest: String,
     assignment: Assignment,
     payload: Vec<u8>,
     answers: mpsc::Sender<Delivery>,
-    /// Whether the server has had it; since when it was not there any more.
+    /// True once the server has had it; `missing` is the number of consecutive checks without it.
     sent: bool,
     missing: u32,
 }
 
-/// What is out.
+/// Outstanding work.
 pub(super) struct Pending {
     out: HashMap<u64, Out>,
-    /// Work that the server had when the run came back, by number: the digest.
+    /// Work that the server had when the run was resumed, by number: the digest.
     left: BTreeMap<u64, String>,
     early: HashMap<u64, (Answer, Stored)>,
-    /// Numbers of pairs that had their games since the run came back.
+    /// Numbers of pairs that got their games since the run was resumed.
     done: HashSet<u64>,
-    /// Threads that may ask for a pair or wait for one.
+    /// Number of threads that may request a pair or wait for one.
     taken: usize,
-    /// Places that workers had lately, the most within each second.
+    /// Numbers of places that workers had recently, the maximum within each second.
     places: Vec<(Instant, usize)>,
 }
 
-/// What becomes of a pair that is to be played.
+/// State of a pair that is to be played.
 pub(super) enum Claim {
-    /// Its games are there already.
+    /// Its games are already there.
     Answered(Delivery),
-    /// Its games will come. The server may have it already, or another of the same number.
+    /// Its games will come. The server may already have it, or another one with the same number.
     Wait { answers: mpsc::Receiver<Delivery>, sent: bool, outdated: bool },
 }
 
-/// What became of an answer.
+/// Outcome of an answer.
 pub(super) enum Verdict {
     /// It is used, or kept for later.
     Taken,
-    /// The pair has games already, or is another by now.
+    /// The pair already has games, or has changed meanwhile.
     Late(Stored),
     /// Its games cannot have been played.
     Impossible(Stored, String),
 }
 
 impl Pending {
-    /// Nothing but what the server has.
+    /// Starts with only the work that the server has.
     pub fn new(left: BTreeMap<u64, String>) -> Self {
         Self {
             out: HashMap::new(),
@@ -87,13 +87,13 @@ impl Pending {
         self.taken = self.taken.saturating_sub(1);
     }
 
-    /// Notes how many pairs workers play or wait for.
+    /// Records how many pairs workers play or wait for.
     pub fn note_places(&mut self, places: usize, now: Instant) {
         self.places.retain(|(since, _)| now.duration_since(*since).as_secs() < MEMORY_SECONDS);
         self.places.push((now, places));
     }
 
-    /// A pair that is to be played, in a place that was taken.
+    /// Claims a pair to be played, in a place that was taken.
     pub fn claim(&mut self, work: &Work, assignment: &Assignment) -> Claim {
         let (number, digest) = (work.number, work.task.digest());
         if let Some((answer, stored)) = self.early.remove(&number) {
@@ -103,7 +103,7 @@ impl Pending {
                 self.done.insert(number);
                 return Claim::Answered(Delivery { games, stored });
             }
-            // It is of other values, and nobody will ask for those again.
+            // It has other values, which nobody will request again.
             stored();
         }
         // A pair that is played again, with other values.
@@ -117,28 +117,28 @@ impl Pending {
         Claim::Wait { answers, sent, outdated }
     }
 
-    /// The server has a pair now.
+    /// Records that the server has a pair.
     pub fn sent(&mut self, number: u64) {
         if let Some(out) = self.out.get_mut(&number) {
             (out.sent, out.missing) = (true, 0);
         }
     }
 
-    /// A pair is waited for no more, and its place is free.
+    /// Stops waiting for a pair and frees its place.
     pub fn give_up(&mut self, number: u64) {
         self.out.remove(&number);
         self.free_place();
     }
 
-    /// An answer whose sender was given the work.
+    /// Handles an answer whose sender was given the work.
     pub fn answer(&mut self, answer: Answer, stored: Stored) -> Verdict {
         let number = answer.number();
         let Some(out) = self.out.get(&number) else {
             if self.done.contains(&number) {
                 return Verdict::Late(stored);
             }
-            // After a restart answers come before their pairs are asked for; those of pairs that are known are
-            // kept in vain.
+            // After a restart answers come before their pairs are requested; answers for pairs that are already known
+            // would never be used.
             if self.early.len() >= MAX_EARLY && !self.early.contains_key(&number) {
                 return Verdict::Late(stored);
             }
@@ -155,7 +155,7 @@ impl Pending {
             Ok(games) => {
                 self.done.insert(number);
                 if let Some(out) = self.out.remove(&number) {
-                    // A thread that waits no more leaves the answer to the next start.
+                    // If the thread has stopped waiting, the answer is left for the next start.
                     let _ = out.answers.send(Delivery { games, stored });
                 }
                 Verdict::Taken
@@ -163,7 +163,7 @@ impl Pending {
         }
     }
 
-    /// Notes which work the server has, by number, and says what it should have and has not had twice in a row.
+    /// Records which work the server has, by number, and returns what it should have but lacked twice in a row.
     pub fn missing(&mut self, there: &BTreeMap<u64, String>) -> Vec<(u64, Vec<u8>)> {
         let mut missing = Vec::new();
         for (number, out) in self.out.iter_mut().filter(|(_, out)| out.sent) {
@@ -178,12 +178,12 @@ impl Pending {
         missing
     }
 
-    /// Answers of pairs that nobody has asked for: the run had them before it came back.
+    /// Returns the number of answers that nobody requested: the run had their pairs before it was resumed.
     pub fn unasked(&self) -> u64 {
         self.early.len() as u64
     }
 
-    /// Whether a pair is waited for.
+    /// Returns true if a thread waits for a pair.
     pub fn wants(&self, number: u64) -> bool {
         self.out.contains_key(&number)
     }

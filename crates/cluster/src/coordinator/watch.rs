@@ -1,5 +1,5 @@
-//! Looks after what is out: how many places workers have, whether the server still has the work, and what has to
-//! be taken back in the end.
+//! Monitors outstanding work: how many places workers have, whether the server still has the work, and what must be
+//! taken back at the end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use super::Shared;
 use crate::queue::{self, RESULTS, WORK, WORKERS, end_subject, result_subject, work_subject};
 use crate::wire::Work;
 
-/// How often places are counted.
+/// Interval at which places are counted.
 const TURN: Duration = Duration::from_millis(500);
 
-/// How many turns pass between two looks at the work.
+/// Number of turns between two checks of the work.
 const TURNS: u32 = 4;
 
-/// Looks after the work until the runtime ends.
+/// Monitors the work until the runtime ends.
 pub(super) async fn look_after(shared: Arc<Shared>) {
     for turn in 1u32.. {
         tokio::time::sleep(TURN).await;
@@ -30,7 +30,7 @@ pub(super) async fn look_after(shared: Arc<Shared>) {
                 let places = info.num_waiting + info.num_ack_pending;
                 shared.pending().note_places(places, Instant::now());
             }
-            // A server that has lost its streams gets new ones; one that is away is asked again.
+            // A server that has lost its streams gets new ones; one that is unreachable is tried again.
             Err(_) => drop(queue::set_up(&shared.context, shared.lease).await),
         }
         if turn.is_multiple_of(TURNS) {
@@ -39,7 +39,7 @@ pub(super) async fn look_after(shared: Arc<Shared>) {
     }
 }
 
-/// Sends again what the server should have and has not.
+/// Sends again the work that the server should have but lacks.
 async fn send_missing(shared: &Shared) {
     let Ok(work) = shared.context.get_stream(WORK).await else { return };
     let Ok(there) = numbers(&work, &shared.identity.run).await else { return };
@@ -51,7 +51,7 @@ async fn send_missing(shared: &Shared) {
     }
 }
 
-/// The numbers of the work of a run that the server has.
+/// Returns the numbers of the work of a run that the server has.
 async fn numbers(work: &Stream, run: &str) -> Result<BTreeMap<u64, String>, String> {
     let mut subjects = work
         .info_with_subjects(work_subject(run, "*"))
@@ -66,14 +66,14 @@ async fn numbers(work: &Stream, run: &str) -> Result<BTreeMap<u64, String>, Stri
     Ok(there)
 }
 
-/// The work of a run that the server has from before, by number, as digests.
+/// Returns earlier work of a run that the server still has, by number, as digests.
 ///
 /// # Errors
-/// What the server says.
+/// The server's message.
 pub(super) async fn work_of_run(work: &Stream, run: &str) -> Result<BTreeMap<u64, String>, String> {
     let mut left = BTreeMap::new();
     for (number, subject) in numbers(work, run).await? {
-        // What is done meanwhile is not there any more.
+        // Work that is finished meanwhile is no longer there.
         let Ok(message) = work.get_last_raw_message_by_subject(&subject).await else { continue };
         if let Ok(work) = Work::read(&message.payload) {
             left.insert(number, work.task.digest());
@@ -82,14 +82,14 @@ pub(super) async fn work_of_run(work: &Stream, run: &str) -> Result<BTreeMap<u64
     Ok(left)
 }
 
-/// Takes back the work of one pair, as long as nobody has taken it.
+/// Takes back the work of one pair, unless a worker has taken it.
 pub(super) async fn take_back_one(shared: &Shared, number: u64) {
     if let Ok(work) = shared.context.get_stream(WORK).await {
         let _ = work.purge().filter(work_subject(&shared.identity.run, number)).await;
     }
 }
 
-/// Takes back all that the run has on the server, and tells workers.
+/// Takes back all work that the run has on the server, and notifies workers.
 pub(super) async fn take_back(shared: &Shared) {
     let run = &shared.identity.run;
     if let Ok(work) = shared.context.get_stream(WORK).await {

@@ -1,31 +1,31 @@
-//! What a worker offers, as its own file says: nothing else is ever run.
+//! Engines that a worker offers, according to its own file: nothing else is ever run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gputexel_files::{Error, Result};
-use gputexel_matches::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer};
-use gputexel_matches::cores;
+use gputexel_io::{Error, Result};
+use gputexel_play::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer};
+use gputexel_play::cores;
 use serde::Deserialize;
 
 use crate::address::read_text;
 use crate::fingerprint::fingerprint;
 
-/// Bytes of a worker's name at most.
+/// Maximum length of a worker's name, bytes.
 const MAX_NAME: usize = 60;
 
-/// Games at a time at most.
+/// Maximum number of games in parallel.
 const MAX_CONCURRENCY: usize = 1024;
 
 /// The configuration of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerConfig {
-    /// What it calls itself; the name of the machine unless said otherwise.
+    /// Its name; that of the machine by default.
     pub name: Option<String>,
-    /// Pairs at a time; as many as there are cores unless said otherwise.
+    /// Number of pairs in parallel; the number of cores by default.
     pub concurrency: Option<usize>,
-    /// Whether it plays with the built-in engine, too [default: yes].
+    /// True if it also plays with the built-in engine [default: true].
     pub built_in: Option<bool>,
     /// Engines.
     #[serde(default, rename = "engine")]
@@ -36,12 +36,12 @@ pub struct WorkerConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfferedEngine {
-    /// The program with its arguments; a relative path begins at the folder of the file.
+    /// The program with its arguments; a relative path refers to the folder of the file.
     pub command: String,
-    /// Options that this machine sets, such as paths. A run that sets the same has its way.
+    /// Options that this machine sets, such as paths. Options of a run override them.
     #[serde(default)]
     pub options: BTreeMap<String, OptionText>,
-    /// Options with any text as their value that runs may set. Engines may use such texts as paths.
+    /// Options with arbitrary text values that runs may set. Engines may use such texts as paths.
     #[serde(default)]
     pub text_options: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl WorkerConfig {
         Ok(config)
     }
 
-    /// Refuses what makes no sense.
+    /// Refuses invalid settings.
     ///
     /// # Errors
     /// [`Error::Setting`], named as the key; [`Error::Usage`] for no engines at all.
@@ -102,7 +102,7 @@ impl WorkerConfig {
         let bad = |name: &&str| name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control);
         if let Some(name) = self.name.as_deref().filter(bad) {
             let reason = format!("expected one line of 1 to {MAX_NAME} bytes");
-            return Err(Error::setting("name", gputexel_files::shown(name), reason));
+            return Err(Error::setting("name", gputexel_io::shown(name), reason));
         }
         if let Some(games) = self.concurrency.filter(|games| !(1..=MAX_CONCURRENCY).contains(games)) {
             return Err(Error::setting("concurrency", games, format!("expected 1 to {MAX_CONCURRENCY}")));
@@ -114,33 +114,33 @@ impl WorkerConfig {
         Ok(())
     }
 
-    /// What the worker calls itself.
+    /// Returns the name of the worker.
     pub(super) fn name(&self) -> String {
         let host = || sysinfo::System::host_name().ok().filter(|name| !name.is_empty());
         self.name.clone().or_else(host).unwrap_or_else(|| format!("process {}", std::process::id()))
     }
 
-    /// Pairs at a time.
+    /// Returns the number of pairs in parallel.
     pub(super) fn concurrency(&self) -> usize {
         self.concurrency.unwrap_or_else(cores)
     }
 }
 
-/// An engine that was tried.
+/// An engine that was tested.
 pub(super) struct TriedEngine {
-    /// How it is started, with the options of this machine.
+    /// Its command, with the options of this machine.
     pub command: EngineCommand,
-    /// What tells it from others.
+    /// Its fingerprint.
     pub fingerprint: String,
     options: Vec<EngineOption>,
     text_options: Vec<String>,
 }
 
 impl TriedEngine {
-    /// Starts an engine to see that it works and which options it has.
+    /// Starts an engine to test that it works and which options it has.
     ///
     /// # Errors
-    /// Those of starting it, and of options that it does not have.
+    /// Errors of starting it, and for options that it lacks.
     pub fn try_out(offered: &OfferedEngine) -> Result<Self> {
         let mut command: EngineCommand = offered.command.parse()?;
         let setting =
@@ -157,13 +157,13 @@ impl TriedEngine {
         Ok(Self { command, fingerprint, options, text_options: offered.text_options.clone() })
     }
 
-    /// Whether a run may set an option: one that the engine has, and whose value nothing can use as a path unless
-    /// this machine allows it.
+    /// Checks that a run may set an option: the engine has it, and its value cannot be used as a path unless this
+    /// machine allows it.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why not.
     pub fn allows(&self, setting: &Setting) -> std::result::Result<(), String> {
-        let name = gputexel_files::shown(&setting.name);
+        let name = gputexel_io::shown(&setting.name);
         let option = self.options.iter().find(|option| option.name.eq_ignore_ascii_case(&setting.name));
         match option.map(|option| &option.kind) {
             None => Err(format!("the engine has no option '{name}'")),
@@ -178,7 +178,7 @@ impl TriedEngine {
         }
     }
 
-    /// The command with the options of a run, which come after those of this machine.
+    /// Returns the command with the options of a run, which come after those of this machine.
     pub fn with_options(&self, options: &[Setting]) -> EngineCommand {
         let mut command = self.command.clone();
         let is_set = |name: &str| options.iter().any(|option| option.name.eq_ignore_ascii_case(name));
@@ -187,7 +187,7 @@ impl TriedEngine {
         command
     }
 
-    /// The program, for messages.
+    /// Returns the program, for messages.
     pub fn program(&self) -> String {
         self.command.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }

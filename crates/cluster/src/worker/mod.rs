@@ -1,4 +1,4 @@
-//! The side of a machine that plays: takes pairs from the queue and plays them with its own engines.
+//! The side of a playing machine: takes pairs from the queue and plays them with its own engines.
 
 mod config;
 mod seats;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use gputexel_files::{Error, Result, StopFlag};
+use gputexel_io::{Error, Result, StopFlag};
 use tokio::runtime::Runtime;
 
 pub use config::{OfferedEngine, OptionText, WorkerConfig};
@@ -24,10 +24,10 @@ use config::TriedEngine;
 use seats::Offer;
 use slot::Shared;
 
-/// Stack of a thread that plays: in-process searches recurse.
+/// Stack size of a playing thread: in-process searches recurse.
 const STACK_BYTES: usize = 16 << 20;
 
-/// How long the end of a worker waits for a server that does not answer.
+/// Time that the end of a worker waits for a server that does not respond.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A worker that has joined a queue.
@@ -38,11 +38,11 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Tries the engines, measures the machine and joins the queue. Once `stop` is set, games are broken off and
-    /// others get their pairs.
+    /// Tests the engines, measures the machine and joins the queue. Once `stop` is set, games are aborted and others
+    /// get their pairs.
     ///
     /// # Errors
-    /// Those of starting engines; [`Error::Input`] when the server cannot be reached or refuses.
+    /// Errors of starting engines; [`Error::Input`] when the server cannot be reached or refuses.
     pub fn join(
         config: &WorkerConfig,
         access: &Access,
@@ -62,7 +62,7 @@ impl Worker {
             &access.worker_inbox(),
             notify.clone(),
         ))?;
-        // The context begins tasks of its own.
+        // The context starts tasks of its own.
         let entered = runtime.enter();
         let shared = Arc::new(Shared {
             context: async_nats::jetstream::new(client),
@@ -81,29 +81,29 @@ impl Worker {
         Ok(Self { runtime, shared, concurrency })
     }
 
-    /// What it calls itself.
+    /// Returns the name of the worker.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// Pairs at a time.
+    /// Returns the number of pairs in parallel.
     pub fn concurrency(&self) -> usize {
         self.concurrency
     }
 
-    /// Nodes per second of each with all of them at work, of the built-in engine.
+    /// Returns nodes per second of the built-in engine, per slot with all slots busy.
     pub fn nodes_per_second(&self) -> u64 {
         self.shared.nodes_per_second
     }
 
-    /// The engines that it offers, with their fingerprints.
+    /// Returns the offered engines, with their fingerprints.
     pub fn engines(&self) -> Vec<(String, String)> {
         let Offer { built_in, engines } = &self.shared.offer;
         let own = built_in.then(|| ("the built-in engine".to_string(), built_in_fingerprint()));
         own.into_iter().chain(engines.iter().map(|e| (e.program(), e.fingerprint.clone()))).collect()
     }
 
-    /// Plays until it is to stop.
+    /// Plays until it is stopped.
     ///
     /// # Errors
     /// [`Error::Io`] when a thread cannot be started.
@@ -129,7 +129,7 @@ impl Worker {
     }
 }
 
-/// Breaks off the games of runs that want no more.
+/// Aborts the games of runs that need no more.
 async fn hear_of_ends(shared: Arc<Shared>) {
     let Ok(mut ends) = shared.context.client().subscribe(end_subject("*")).await else { return };
     while let Some(message) = ends.next().await {

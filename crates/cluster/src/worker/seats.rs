@@ -1,10 +1,10 @@
-//! The two players of a slot, kept from pair to pair where the next pair wants the same engine.
+//! The two players of a slot, kept for the next pair if it uses the same engine.
 
-use gputexel_engine::Limits;
-use gputexel_files::StopFlag;
-use gputexel_matches::client::{Setting, UciPlayer};
-use gputexel_matches::{BuiltinPlayer, Choice, Failure, GameSoFar, Player, check_tables};
+use gputexel_io::StopFlag;
 use gputexel_model::TableEvaluation;
+use gputexel_play::client::{Setting, UciPlayer};
+use gputexel_play::engine::Limits;
+use gputexel_play::{BuiltinPlayer, Choice, Failure, GameSoFar, Player, check_tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,18 +13,18 @@ use super::config::TriedEngine;
 use crate::fingerprint::built_in_fingerprint;
 use crate::wire::JobSide;
 
-/// How long a player may take beyond its own deadline: what happens between two moves.
+/// Time that a player may take beyond its own deadline: overhead between two moves.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// What engines a worker has.
+/// Engines that a worker offers.
 pub(super) struct Offer {
-    /// Whether the built-in engine is one of them.
+    /// True if the built-in engine is one of them.
     pub built_in: bool,
     /// The others.
     pub engines: Vec<TriedEngine>,
 }
 
-/// A player with what it was made of.
+/// A player with its configuration.
 enum Seat {
     BuiltIn(Box<BuiltinPlayer>, usize),
     Uci { player: Box<UciPlayer>, engine: usize, options: Vec<Setting> },
@@ -46,15 +46,15 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    /// Nobody yet; `stop` ends searches and waiting for engines.
+    /// Creates empty seats; `stop` ends searches and waiting for engines.
     pub fn new(stop: StopFlag) -> Self {
         Self { stop, seats: [None, None] }
     }
 
-    /// Gets both sides ready.
+    /// Prepares both sides.
     ///
     /// # Errors
-    /// Why a side cannot be played here.
+    /// The reason why a side cannot be played here.
     pub fn prepare(&mut self, sides: &[JobSide; 2], offer: &Offer) -> Result<(), String> {
         for (i, (seat, side)) in self.seats.iter_mut().zip(sides).enumerate() {
             *seat = Some(fill(seat.take(), side, offer, ["A", "B"][i], &self.stop)?);
@@ -62,7 +62,7 @@ impl Seats {
         Ok(())
     }
 
-    /// Both players, once they are ready.
+    /// Returns both players, once they are ready.
     pub fn players(&mut self) -> Option<[&mut dyn Player; 2]> {
         let [a, b] = &mut self.seats;
         Some([a.as_mut()?.player(), b.as_mut()?.player()])
@@ -88,7 +88,7 @@ fn fill(
             }
             let own = built_in_fingerprint();
             if *fingerprint != own {
-                let theirs = gputexel_files::shown(fingerprint);
+                let theirs = gputexel_io::shown(fingerprint);
                 return Err(format!("the built-in engine is {own}, the run has {theirs}"));
             }
             if theta.len() != 2 * set.features.len() {
@@ -112,7 +112,7 @@ fn fill(
             let engine = offer.engines.iter().position(|engine| engine.fingerprint == *fingerprint);
             let engine = engine.ok_or_else(|| {
                 let same = offer.engines.iter().find(|engine| engine.program() == *wanted);
-                let theirs = gputexel_files::shown(fingerprint);
+                let theirs = gputexel_io::shown(fingerprint);
                 match same {
                     Some(same) => {
                         format!("'{wanted}' has the fingerprint {}, the run wants {theirs}", same.fingerprint)
@@ -140,10 +140,10 @@ fn fill(
     }
 }
 
-/// Until when a game is known to get on: milliseconds since the start of the worker.
+/// Time until which a game is known to make progress: milliseconds since the start of the worker.
 ///
-/// The lease of work is extended by another thread. That must not go on when the game hangs, so each move says
-/// by when it will be over.
+/// The lease of work is extended by another thread. That must stop when the game hangs, so each move announces when it
+/// will be over.
 #[derive(Clone)]
 pub(super) struct Pulse {
     start: Instant,
@@ -157,13 +157,13 @@ impl Pulse {
         pulse
     }
 
-    /// The next sign of life comes within so long.
+    /// Announces the next sign of life within a given time.
     pub fn expect(&self, within: Duration) {
         let until = (self.start.elapsed() + within).as_millis() as u64;
         self.until.store(until, Ordering::Relaxed);
     }
 
-    /// Whether the last sign of life is not too long ago.
+    /// Returns true if the last sign of life is recent enough.
     pub fn is_alive(&self) -> bool {
         self.start.elapsed().as_millis() as u64 <= self.until.load(Ordering::Relaxed)
     }
@@ -181,7 +181,7 @@ impl Player for Watched<'_> {
     }
 
     fn new_game(&mut self, chess960: bool) -> Result<(), Failure> {
-        // Starting an engine and getting it ready have a deadline each.
+        // Starting an engine and preparing it have a deadline each.
         self.pulse.expect(Duration::from_secs(60));
         self.player.new_game(chess960)
     }

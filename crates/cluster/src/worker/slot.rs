@@ -1,4 +1,4 @@
-//! One place at which a worker plays: takes work, plays it, sends the games, and begins again.
+//! One slot of a worker: takes work, plays it, sends the games, and starts over.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,8 @@ use async_nats::jetstream::consumer::{PullConsumer, pull};
 use async_nats::jetstream::context::Context;
 use async_nats::jetstream::message::AckKind;
 use futures_util::StreamExt as _;
-use gputexel_files::StopFlag;
-use gputexel_matches::{StoredCourse, TimeControl, Unplayed, play_game, play_pair};
+use gputexel_io::StopFlag;
+use gputexel_play::{StoredCourse, TimeControl, Unplayed, play_game, play_pair};
 use tokio::runtime::Handle;
 
 use super::seats::{Offer, Pulse, Seats, Watched};
@@ -20,35 +20,35 @@ use super::summary::Tally;
 use crate::queue::{LEASE, Notify, WORK, WORKERS, result_subject};
 use crate::wire::{Answer, BadWork, Job, Work};
 
-/// How long the server may keep a question for work; the end of the worker waits for it at most.
+/// Time that the server may hold a request for work; the end of the worker waits at most this long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Pause before the server is asked or told again.
+/// Pause before the next request or message to the server.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// After how long work that is declined goes to somebody else.
+/// Time after which declined work goes to another worker.
 const HAND_ON: Duration = Duration::from_secs(1);
 
 /// Pauses after work was declined, seconds: from the first to the longest.
 const DECLINED: (u64, u64) = (1, 30);
 
-/// How long games are tried to be handed in when the server is away.
+/// Time for which results are retried when the server is unreachable.
 const HAND_IN: Duration = Duration::from_secs(3600);
 
-/// What the slots of a worker share.
+/// State shared by the slots of a worker.
 pub(super) struct Shared {
     pub context: Context,
     pub runtime: Handle,
     pub name: String,
     pub offer: Offer,
-    /// Nodes per second with all slots at work.
+    /// Nodes per second with all slots busy.
     pub nodes_per_second: u64,
     pub stop: StopFlag,
     pub notify: Notify,
     pub tally: Tally,
-    /// The games under way: their runs, and the flags that end them.
+    /// The games in progress: their runs, and the flags that end them.
     pub games: Mutex<Vec<(String, Arc<AtomicBool>)>>,
-    /// Reasons that were told.
+    /// Reasons that were already reported.
     pub told: Mutex<HashSet<String>>,
 }
 
@@ -71,7 +71,7 @@ impl Shared {
     }
 }
 
-/// What became of work.
+/// Outcome of work.
 enum Done {
     Played(Vec<StoredCourse>),
     /// This worker cannot play it.
@@ -80,7 +80,7 @@ enum Done {
     CalledOff,
 }
 
-/// Plays until the worker is to stop.
+/// Plays until the worker stops.
 pub(super) fn work(shared: &Shared) {
     let mut seats = Seats::new(shared.stop.clone());
     let mut pause = DECLINED.0;
@@ -140,7 +140,7 @@ fn wait(shared: &Shared, time: Duration) {
     }
 }
 
-/// Asks the server for work, with the time for which it is leased; `None` when there is none now.
+/// Requests work from the server, with the time for which it is leased; `None` when there is none now.
 fn next(shared: &Shared, consumer: &mut Option<PullConsumer>) -> Option<(Message, Duration)> {
     let asked = shared.runtime.block_on(async {
         if consumer.is_none() {
@@ -150,7 +150,7 @@ fn next(shared: &Shared, consumer: &mut Option<PullConsumer>) -> Option<(Message
         }
         let batch = consumer.as_ref()?.batch().max_messages(1).expires(PATIENCE).messages().await;
         let mut batch = batch.ok()?;
-        // The server answers within its patience, unless it was away and has forgotten the question.
+        // The server answers in time, unless it was unreachable and has forgotten the request.
         let patience = PATIENCE + Duration::from_secs(1);
         let stopped = async {
             while !shared.is_over() {
@@ -181,11 +181,11 @@ fn next(shared: &Shared, consumer: &mut Option<PullConsumer>) -> Option<(Message
 }
 
 fn acknowledge(shared: &Shared, message: &Message, kind: AckKind) {
-    // A server that does not hear it gives the work to somebody else, and of two results one counts.
+    // If the message is lost, the server gives the work to another worker, and of two results one counts.
     let _ = shared.runtime.block_on(message.ack_with(kind));
 }
 
-/// Sends an answer until the server has it, or for so long that nobody can want it any more.
+/// Sends an answer until the server has it, or for so long that it cannot be needed any more.
 fn hand_in(shared: &Shared, work: &Work, answer: &Answer) -> bool {
     let mut headers = HeaderMap::new();
     // The same for every attempt, so that the server keeps one of them.
@@ -251,9 +251,9 @@ fn play_job(shared: &Shared, seats: &mut Seats, job: &Job, pulse: &Pulse, over: 
     }
 }
 
-/// A limit of time of one machine as that of another, by their nodes per second; others are left as they are.
+/// Converts a time limit from one machine to another, by their nodes per second; other limits are unchanged.
 fn scaled(limit: TimeControl, theirs: u64, ours: u64) -> TimeControl {
-    // Ten times more or less is no machine, but a mistake.
+    // A factor above ten is a mistake, not a machine.
     let factor = (theirs.max(1) as f64 / ours.max(1) as f64).clamp(0.1, 10.0);
     match limit {
         TimeControl::Nodes(_) | TimeControl::Depth(_) => limit,
@@ -264,7 +264,7 @@ fn scaled(limit: TimeControl, theirs: u64, ours: u64) -> TimeControl {
     }
 }
 
-/// Extends the lease of some work for as long as its game gets on.
+/// Extends the lease of some work for as long as its game makes progress.
 struct Lease(tokio::task::JoinHandle<()>);
 
 impl Lease {
@@ -297,7 +297,7 @@ mod tests {
             ("time=10+0.1", 1_000_000, 500_000, "time=20+0.2"),
             ("time=40/60", 1_000_000, 2_000_000, "time=40/30"),
             ("move-time=100", 300, 100, "move-time=300"),
-            // Nobody waits for a hundred times as long.
+            // Nobody waits a hundred times as long.
             ("move-time=100", 1_000_000, 1, "move-time=1000"),
             ("nodes=5000", 1_000_000, 1, "nodes=5000"),
             ("depth=8", 1, 1_000_000, "depth=8"),

@@ -1,10 +1,10 @@
-//! What a worker has done.
+//! Statistics of a worker.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 
-/// Counts, as they grow.
+/// Running counts.
 #[derive(Default)]
 pub(super) struct Tally {
     pub games: AtomicU64,
@@ -13,18 +13,18 @@ pub(super) struct Tally {
     pub broken_off: AtomicU64,
 }
 
-/// What a worker has done from its start to its end.
+/// Statistics of a worker from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkerSummary {
-    /// What it called itself.
+    /// Its name.
     pub name: String,
-    /// Games that were played and handed in.
+    /// Games that were played and sent.
     pub games: u64,
-    /// Work that it could not do.
+    /// Work that it declined.
     pub declined: u64,
-    /// Messages that were no work.
+    /// Messages that were not valid work.
     pub unreadable: u64,
-    /// Pairs that were broken off, because it was stopped or their run had ended.
+    /// Pairs that were aborted because it was stopped or their run had ended.
     pub broken_off: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From a dataset to its layout.
+//! Builds the layout of a dataset.
 
 use rayon::prelude::*;
 
@@ -6,13 +6,13 @@ use super::super::Dataset;
 use super::canonical::{CHUNK, CanonicalRows};
 use super::sections::{SectionPlan, Sections};
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
-use gputexel_paging::portions;
+use gputexel_io::paging::portions;
+use gputexel_io::{Error, Result};
 
-/// Positions that are filled in together.
+/// Number of positions that are filled in together.
 const FILLED: usize = 1 << 13;
 
-/// What positions are sorted by: the part and the stretch, phase and endgame scale factor, then the entries with
+/// Sort key of positions: the part and the stretch, phase and endgame scale factor, then the entries with
 /// either sign.
 type Key = (u32, u32, u16, u16);
 
@@ -133,7 +133,7 @@ impl Layout {
         layout.check()
     }
 
-    /// Copies the rows, which have so many entries, in the order of the layout.
+    /// Copies the rows, with `entries` entries in total, in the order of the layout.
     fn fill(&mut self, canonical: &CanonicalRows<'_>, entries: usize) {
         let mut ids = vec![0; entries];
         let mut coefficients = vec![0.0; if canonical.has_coefficients() { entries } else { 0 }];
@@ -163,10 +163,10 @@ impl Layout {
     }
 }
 
-/// Phases that are collected before those that occur more than once are left out.
+/// Number of phases that are collected before duplicates are removed.
 const COLLECTED: usize = 1 << 16;
 
-/// The positions sorted by their keys, and by number where these are equal.
+/// Returns the positions sorted by their keys, and by number if these are equal.
 fn sorted(keys: &[Key]) -> Vec<u32> {
     let (mut most_plus, mut most_minus) = (0, 0);
     let mut last = None;
@@ -175,7 +175,7 @@ fn sorted(keys: &[Key]) -> Vec<u32> {
     for keys in portions(keys) {
         for &(part, taper, plus, minus) in keys {
             (most_plus, most_minus) = (most_plus.max(plus), most_minus.max(minus));
-            // Neighbors are often of one phase.
+            // Neighbors often have the same phase.
             if last.replace((part, taper)) != Some((part, taper)) {
                 outer.push((part, taper));
             }

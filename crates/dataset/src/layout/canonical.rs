@@ -4,20 +4,20 @@ use rayon::prelude::*;
 
 use super::super::Dataset;
 
-/// Positions per chunk.
+/// Number of positions per chunk.
 pub(super) const CHUNK: usize = 1 << 14;
-/// Lists of at most as many ids are sorted by their ranks.
+/// Length up to which lists of ids are sorted by their ranks.
 const SHORT: usize = 16;
 
-/// The canonical rows of a dataset. Each begins where the dataset's own does; what it lacks of that length is
-/// left empty. One allocation for all of them goes back to the system when it is freed, and many small ones
-/// need not.
+/// Canonical rows of a dataset. Each begins where the dataset's own does; the unused rest of that length is
+/// left empty. A single allocation for all of them returns to the system when it is freed, which many small
+/// ones may not.
 pub(super) struct CanonicalRows<'a> {
     dataset: &'a Dataset,
     ids: Vec<u16>,
     /// Parallel to `ids`; empty for rows without coefficients.
     coefficients: Vec<f32>,
-    /// Of each row, the entries with coefficient +1 (all, if there are coefficients), and with −1.
+    /// For each row, the number of entries with coefficient +1 (all, if there are coefficients), and with −1.
     lengths: Vec<(u16, u16)>,
 }
 
@@ -30,7 +30,7 @@ struct Chunk<'a> {
 }
 
 impl<'a> CanonicalRows<'a> {
-    /// Those of a dataset.
+    /// Creates the canonical rows of a dataset.
     pub fn new(dataset: &'a Dataset) -> Self {
         let entries = dataset.ids.len();
         let has_coefficients = !dataset.unit_rows();
@@ -55,17 +55,18 @@ impl<'a> CanonicalRows<'a> {
         Self { dataset, ids, coefficients, lengths }
     }
 
-    /// Whether rows have coefficients.
+    /// Returns true if rows have coefficients.
     pub fn has_coefficients(&self) -> bool {
         !self.dataset.unit_rows()
     }
 
-    /// The entries of a row with coefficient +1 (all, if there are coefficients), and with −1.
+    /// Returns the number of entries of a row with coefficient +1 (all, if there are coefficients), and with
+    /// −1.
     pub fn lengths(&self, n: usize) -> (u16, u16) {
         self.lengths[n]
     }
 
-    /// The ids of a row, those with coefficient +1 first, and its coefficients, if rows have any.
+    /// Returns the ids of a row, those with coefficient +1 first, and its coefficients, if rows have any.
     pub fn row(&self, n: usize) -> (&[u16], &[f32]) {
         let (plus, minus) = self.lengths[n];
         let start = self.dataset.row_starts[n] as usize;
@@ -121,8 +122,8 @@ fn sort_into(list: &[u16], out: &mut Vec<u16>) {
         out.sort_unstable();
         return;
     }
-    // The place of each id is the number of smaller ones: comparisons of all with all, without branches. Equal ids
-    // are told apart by their place in the list, and what fills it up is larger than all.
+    // The place of each id is the number of smaller ones: comparisons of all with all, without branches.
+    // Equal ids are distinguished by their place in the list, and the padding is larger than all.
     let mut keys = [i32::MAX; SHORT];
     for (place, (key, &id)) in keys.iter_mut().zip(list).enumerate() {
         *key = i32::from(id) << 4 | place as i32;
@@ -140,14 +141,14 @@ fn sort_into(list: &[u16], out: &mut Vec<u16>) {
     out.extend_from_slice(&sorted[..list.len()]);
 }
 
-/// Writes the multiset differences a − b and b − a of two sorted lists, and returns their lengths. There must be
-/// room for all of `a` and all of `b`.
+/// Writes the multiset differences a − b and b − a of two sorted lists, and returns their lengths. There must
+/// be room for all of `a` and all of `b`.
 #[inline(always)]
 fn differences(a: &[u16], b: &[u16], of_a: &mut [u16], of_b: &mut [u16]) -> (usize, usize) {
     let (mut i, mut j, mut kept_a, mut kept_b) = (0, 0, 0, 0);
     while i < a.len() && j < b.len() {
         let (x, y) = (a[i], b[j]);
-        // Both are written, and kept or overwritten: which one it is cannot be predicted.
+        // Both are written, and kept or overwritten: the choice cannot be predicted.
         of_a[kept_a] = x;
         of_b[kept_b] = y;
         kept_a += usize::from(x < y);

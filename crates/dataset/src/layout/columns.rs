@@ -1,106 +1,106 @@
-//! The columns of a layout: reading them, and replacing those that kernels do not use as indices.
+//! Columns of a layout: reading them, and replacing those that kernels do not use as indices.
 
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
 impl Layout {
-    /// Number of features F.
+    /// Returns the number of features F.
     #[inline]
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// Number of columns, which the ids refer to: as many as features, unless there is a
+    /// Returns the number of columns, which the ids refer to: the number of features, unless there is a
     /// [`program`](Self::program).
     #[inline]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The program of the evaluation; `None` if scores are sums of parameters.
+    /// Returns the program of the evaluation; `None` if scores are sums of parameters.
     #[inline]
     pub fn program(&self) -> Option<&CompiledProgram> {
         self.program.as_deref()
     }
 
-    /// The bucket units that represent a share of 1: the phase units of φ = 1, times the value that
+    /// Returns the bucket units that represent a share of 1: the phase units of φ = 1, times the value that
     /// represents an endgame scale factor of 1, if there are such factors.
     #[inline]
     pub fn phase_max(&self) -> u16 {
         self.phase_max
     }
 
-    /// Parts in order.
+    /// Returns the parts in order.
     #[inline]
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Buckets in order.
+    /// Returns the buckets in order.
     #[inline]
     pub fn buckets(&self) -> &[Bucket] {
         &self.buckets
     }
 
-    /// Shapes in order.
+    /// Returns the shapes in order.
     #[inline]
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
-    /// Ids of columns, each below [`columns`](Self::columns), rows concatenated, ascending within each sign. A
-    /// row without coefficients repeats an id as often as its coefficient says, with one sign; other rows
-    /// contain each id once.
+    /// Returns the ids of columns, each below [`columns`](Self::columns), rows concatenated, ascending within
+    /// each sign. A row without coefficients repeats an id as often as its coefficient says, with one sign;
+    /// other rows contain each id once.
     #[inline]
     pub fn ids(&self) -> &[u16] {
         &self.ids
     }
 
-    /// Parallel to `ids`; empty when every coefficient is ±1.
+    /// Returns the coefficients, parallel to `ids`; empty when every coefficient is ±1.
     #[inline]
     pub fn coefficients(&self) -> &[f32] {
         &self.coefficients
     }
 
-    /// The targets p is compared with, White's view, 0 to 1.
+    /// Returns the targets that p is compared with, White's view, 0 to 1.
     #[inline]
     pub fn targets(&self) -> &[f32] {
         &self.targets
     }
 
-    /// Weights; empty when all are 1.
+    /// Returns the weights; empty when all are 1.
     #[inline]
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// Constant parts of scores, centipawns; empty when all are 0.
+    /// Returns the constant parts of scores, centipawns; empty when all are 0.
     #[inline]
     pub fn offsets(&self) -> &[f32] {
         &self.offsets
     }
 
-    /// Row of the dataset for each position of the layout.
+    /// Returns the row of the dataset for each position of the layout.
     #[inline]
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// Game of each position; empty when the input had no games, and each position counts as one.
+    /// Returns the game of each position; empty when the input had no games, and each position counts as one.
     #[inline]
     pub fn games(&self) -> &[u32] {
         &self.games
     }
 
-    /// Expected scores from search, White's view, with which targets may be blended; equal to the target if
-    /// there is no search score. Empty unless set.
+    /// Returns the expected scores from search, White's view, with which targets may be blended; equal to the
+    /// target if there is no search score. Empty unless set.
     #[inline]
     pub fn search(&self) -> &[f32] {
         &self.search
     }
 
-    /// The layout with different targets.
+    /// Returns the layout with different targets.
     ///
     /// # Errors
     /// [`Error::Usage`] unless there is one target from 0 to 1 for each position.
@@ -113,7 +113,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// The layout with different weights of positions, from which those of the parts are computed.
+    /// Returns the layout with different weights of positions, from which those of the parts are computed.
     ///
     /// # Errors
     /// [`Error::Usage`] unless there is one weight for each position, 0 or a positive number; or none, for
@@ -133,7 +133,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// The layout with different constant parts of scores, centipawns.
+    /// Returns the layout with different constant parts of scores, centipawns.
     ///
     /// # Errors
     /// [`Error::Usage`] unless there is a finite offset for each position, or none.
@@ -146,7 +146,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// The layout with different games of positions.
+    /// Returns the layout with different games of positions.
     ///
     /// # Errors
     /// [`Error::Usage`] unless there is one game for each position; or none, so that each position counts as
@@ -157,7 +157,7 @@ impl Layout {
         Ok(self)
     }
 
-    /// The layout with different expected scores from search, see [`search`](Self::search).
+    /// Returns the layout with different expected scores from search, see [`search`](Self::search).
     ///
     /// # Errors
     /// [`Error::Usage`] unless there is one score from 0 to 1 for each position, or none.
@@ -181,16 +181,16 @@ impl Layout {
         }
     }
 
-    /// Checks what kernels rely on: ids below the number of features, shapes whose rows are contiguous and
-    /// within the entries, and columns of equal length.
+    /// Checks the invariants of kernels: ids below the number of features, shapes whose rows are contiguous
+    /// and within the entries, and columns of equal length.
     ///
     /// # Errors
-    /// [`Error::Usage`] naming what is violated.
+    /// [`Error::Usage`] naming the violation.
     pub(super) fn check(self) -> Result<Self> {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
-        // A maximum and not `any`, because it is vectorized.
+        // A maximum rather than `any`, because it is vectorized.
         let stray = |ids: &[u16]| ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns);
-        if gputexel_paging::portions(&self.ids).any(stray) {
+        if gputexel_io::paging::portions(&self.ids).any(stray) {
             return broken("a feature id is out of range");
         }
         let (positions, entries) = (self.positions(), self.ids.len());
@@ -221,7 +221,7 @@ mod tests {
     use super::super::sections::Sections;
     use super::*;
 
-    /// One part, with buckets of the given sizes and rows of `length` distinct ids.
+    /// Creates one part, with buckets of the given sizes and rows of `length` distinct ids.
     fn of_buckets(sizes: &[usize], length: usize) -> Layout {
         let positions: usize = sizes.iter().sum();
         let mut start = 0;
@@ -257,7 +257,7 @@ mod tests {
         .expect("made as checked")
     }
 
-    /// The ways in which a layout can be inconsistent, each with its message.
+    /// All inconsistencies of a layout, each with its message.
     #[test]
     fn broken_layouts_are_refused() {
         type Break = fn(&mut Layout);

@@ -1,29 +1,30 @@
-//! Sections: fixed runs of consecutive positions of a dataset, whose sums are computed by themselves and then added in a
-//! fixed order. Whoever computes a section, on whatever thread, device or machine, gets the same sums; so the sum of all
-//! does not depend on who computed what.
+//! Sections: fixed runs of consecutive positions of a dataset, whose sums are computed separately and then
+//! added in a fixed order. A section gives the same sums on any thread, device or machine, so the total does
+//! not depend on where each was computed.
 
 use std::ops::Range;
 
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Positions that are sorted together. Whatever walks through a larger layout, or makes one, works in one region of memory
-/// at a time.
+/// Number of positions that are sorted together. Passes over a larger layout, and its construction, work in
+/// one region of memory at a time.
 const STRETCH: usize = 1 << 20;
-/// Number of sections up to which each is one stretch: of more, the sums of a call take longer to exchange than to compute.
+/// Number of sections up to which each is one stretch: with more, the sums of a call take longer to exchange
+/// than to compute.
 const ENOUGH: usize = 64;
-/// Most sections that can be asked for.
+/// Largest number of sections that can be requested.
 pub const MOST_SECTIONS: usize = 4096;
 
-/// How the positions of a dataset are divided into sections, and these into stretches.
+/// Division of the positions of a dataset into sections, and of these into stretches.
 pub(super) struct SectionPlan {
     positions: usize,
-    /// Positions of a section; the last one may have fewer.
+    /// Number of positions of a section; the last one may have fewer.
     size: usize,
 }
 
 impl SectionPlan {
-    /// The division into so many sections, or by the number of positions.
+    /// Creates the division into `wanted` sections, or by the number of positions.
     pub fn new(positions: usize, wanted: Option<usize>) -> Self {
         let size = match wanted {
             Some(count) => positions.div_ceil(count.max(1)),
@@ -40,12 +41,12 @@ impl SectionPlan {
         self.size.div_ceil(STRETCH)
     }
 
-    /// Number of stretches.
+    /// Returns the number of stretches.
     pub fn stretches(&self) -> usize {
         self.sections() * self.stretches_of_section()
     }
 
-    /// The rows of a stretch of the dataset.
+    /// Returns the rows of a stretch of the dataset.
     pub fn stretch(&self, stretch: usize) -> Range<usize> {
         let of = self.stretches_of_section();
         let end = ((stretch / of + 1) * self.size).min(self.positions);
@@ -54,10 +55,10 @@ impl SectionPlan {
     }
 }
 
-/// Where the sections of a layout are.
+/// Location of the sections of a layout.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sections {
-    /// Those that the layout has, of all.
+    /// Indices of the sections that the layout has.
     pub(super) present: Range<usize>,
     /// Number of all sections.
     pub(super) all: usize,
@@ -66,7 +67,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Those of parts whose positions are sorted by stretch, given the row of each position.
+    /// Locates the sections of parts whose positions are sorted by stretch, given the row of each position.
     pub fn new(plan: &SectionPlan, parts: &[Part], rows: &[u32]) -> Self {
         let all = plan.sections();
         let mut starts = Vec::with_capacity(parts.len() * all + 1);
@@ -79,10 +80,10 @@ impl Sections {
         Self { present: 0..all, all, starts }
     }
 
-    /// Those that another process had.
+    /// Creates the sections that another process had.
     ///
     /// # Errors
-    /// [`Error::Usage`] for sections that are none of all.
+    /// [`Error::Usage`] for sections out of range.
     pub fn try_new(present: Range<usize>, all: usize, starts: Vec<usize>) -> Result<Self> {
         match present.start < present.end && present.end <= all && all <= u32::MAX as usize {
             true => Ok(Self { present, all, starts }),
@@ -90,14 +91,14 @@ impl Sections {
         }
     }
 
-    /// Whether they are those of so many parts and positions.
+    /// Returns true if they match the number of parts and positions.
     pub fn fit(&self, parts: usize, positions: usize) -> bool {
         self.starts.len() == parts * self.present.len() + 1
             && self.starts.is_sorted()
             && self.starts.last() == Some(&positions)
     }
 
-    /// One part that is one section.
+    /// Creates one part that is one section.
     #[cfg(test)]
     pub fn whole(positions: usize) -> Self {
         Self { present: 0..1, all: 1, starts: vec![0, positions] }
@@ -110,20 +111,21 @@ impl Sections {
 }
 
 impl Layout {
-    /// The sections that the layout has: all of the dataset's, unless some were [selected](Self::select).
+    /// Returns the sections that the layout has: all of the dataset's, unless some were
+    /// [selected](Self::select).
     #[inline]
     pub fn sections(&self) -> Range<usize> {
         self.sections.present.clone()
     }
 
-    /// Number of sections of the whole dataset.
+    /// Returns the number of sections of the whole dataset.
     #[inline]
     pub fn all_sections(&self) -> usize {
         self.sections.all
     }
 
-    /// The positions of consecutive parts in one section, in layout order, as ranges that are to be summed up each by
-    /// itself. None are empty.
+    /// Returns the positions of consecutive parts in one section, in layout order, as ranges that are summed
+    /// up separately. None are empty.
     ///
     /// # Panics
     /// If the layout lacks the section, or one of the parts.
@@ -137,7 +139,7 @@ impl Layout {
         cells.filter(|cell| !cell.is_empty()).collect()
     }
 
-    /// The layout of some consecutive sections alone. Parts may be empty in it.
+    /// Returns the layout of some consecutive sections alone. Parts may be empty in it.
     ///
     /// # Errors
     /// [`Error::Usage`] for sections that this layout lacks.
@@ -168,7 +170,7 @@ impl Layout {
         out.check()
     }
 
-    /// Appends the buckets of a cell of another layout, of which it is made up.
+    /// Appends the buckets of a cell of another layout.
     fn append(&mut self, from: &Self, cell: Range<usize>) {
         if cell.is_empty() {
             return;

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::sections::Sections;
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
 
-/// Numbers of values of a part, a bucket and a shape.
+/// Number of values of a part, a bucket and a shape.
 const PART: usize = 5;
 const BUCKET: usize = 7;
 const SHAPE: usize = 5;
 
 impl Layout {
-    /// The layout as bytes, in the order of this machine.
+    /// Returns the layout as bytes, in the order of this machine.
     pub fn to_bytes(&self) -> Vec<u8> {
         let program = self.program.as_ref().map(|program| program.program());
         let program =
@@ -57,7 +57,8 @@ impl Layout {
         out
     }
 
-    /// The layout that [`to_bytes`](Self::to_bytes) was called for, checked as one that is made from a dataset.
+    /// Restores the layout that [`to_bytes`](Self::to_bytes) was called for, checked like one created from a
+    /// dataset.
     ///
     /// # Errors
     /// [`Error::Usage`] for bytes of another origin.
@@ -161,7 +162,7 @@ fn broken() -> Error {
     Error::Usage("a layout from another process is broken".to_string())
 }
 
-/// Appends values, behind their number.
+/// Appends values, after their number.
 fn push<T: bytemuck::NoUninit>(out: &mut Vec<u8>, values: &[T]) {
     out.extend_from_slice(&(values.len() as u64).to_ne_bytes());
     out.extend_from_slice(bytemuck::cast_slice(values));

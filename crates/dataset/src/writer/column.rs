@@ -8,7 +8,7 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 use xxhash_rust::xxh3::Xxh3;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// One tensor being written.
 pub(super) struct Column {
@@ -27,7 +27,7 @@ const PENDING_BYTES: usize = 1 << 18;
 
 impl Column {
     pub(super) fn try_new(name: &'static str, dtype: Dtype, folder: &Path) -> Result<Self> {
-        // Unlinked on Unix: gone when the process ends, however it ends.
+        // Unlinked on Unix: removed when the process ends, in any way.
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io(folder, e))?;
         Ok(Self {
             name,
@@ -60,7 +60,7 @@ impl Column {
         Ok(BufReader::with_capacity(PENDING_BYTES, file))
     }
 
-    /// An empty column to replace this one.
+    /// Creates an empty column to replace this one.
     pub(super) fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
         Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)
     }
@@ -87,23 +87,23 @@ impl Column {
         Ok(())
     }
 
-    /// Its name in the file.
+    /// Returns its name in the file.
     pub(super) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The type of its elements.
+    /// Returns the type of its elements.
     pub(super) fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub(super) fn len(&self) -> usize {
         self.elements
     }
 
-    /// What the file's header says of it if it begins at byte `start`, and its checksum. Nothing can be pushed
-    /// afterwards.
+    /// Returns the file header's entry for it if it begins at byte `start`, and its checksum. Nothing can be
+    /// pushed afterwards.
     pub(super) fn finish(&mut self, start: usize) -> std::io::Result<(TensorInfo, String)> {
         self.flush()?;
         let bytes = self.elements * self.dtype.bitsize() / 8;
@@ -115,7 +115,7 @@ impl Column {
         Ok((info, format!("{:016x}", self.hash.digest())))
     }
 
-    /// Appends what [`finish`](Self::finish) has closed to a file.
+    /// Appends the column closed by [`finish`](Self::finish) to a file.
     pub(super) fn copy_to(&mut self, file: &mut File) -> std::io::Result<()> {
         // From file to file, the system copies without passing the data through this process.
         self.file.seek(SeekFrom::Start(0))?;
@@ -123,14 +123,14 @@ impl Column {
     }
 }
 
-/// The next `N` bytes.
+/// Reads the next `N` bytes.
 pub(super) fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The bytes of plain numbers in the file's little-endian order.
+/// Returns the bytes of plain numbers in the file's little-endian order.
 pub(super) fn le_bytes<T: bytemuck::Pod>(values: &[T]) -> &[u8] {
     const { assert!(cfg!(target_endian = "little"), "dataset files are little-endian") };
     bytemuck::cast_slice(values)

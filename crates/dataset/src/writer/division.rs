@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use super::column::{Column, read};
 use super::{DatasetWriter, names};
 use crate::metadata::{Metadata, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Rows that are copied at a time.
+/// Number of rows that are copied at a time.
 const BLOCK_ROWS: usize = 1 << 15;
 
-/// What the columns of all shards have in common.
+/// State shared by the columns of all shards.
 struct Common<'a> {
     metadata: Metadata,
     sources: &'a [SourceRecord],
     selection: &'a [(String, String)],
-    /// Rows of all shards together.
+    /// Number of rows of all shards together.
     rows: usize,
 }
 
 impl DatasetWriter {
-    /// Writes shards of at most `size` positions, `0001.bin` and so on, to a folder, replacing files of these names;
-    /// read together they are the dataset that [`finish`](Self::finish) would write. Games stay whole: one that is longer
-    /// than `size` is a shard of its own. Memory does not grow with the shards.
+    /// Writes shards of at most `size` positions, `0001.bin` and so on, to a folder, replacing files of these
+    /// names. Read together they are the dataset that [`finish`](Self::finish) would write. Games stay whole:
+    /// one longer than `size` is a shard of its own. Memory does not grow with the shards.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a size of 0; [`Error::Usage`] for games that are interleaved; [`Error::Io`]. No shard
-    /// is left then.
+    /// [`Error::Setting`] for a size of 0; [`Error::Usage`] for games that are interleaved; [`Error::Io`]. No
+    /// shard is left then.
     pub fn finish_shards(
         mut self,
         folder: &Path,
@@ -49,7 +49,7 @@ impl DatasetWriter {
         for (i, range) in ranges.into_iter().enumerate() {
             let path = folder.join(format!("{:04}.bin", i + 1));
             if let Err(error) = self.write_shard(&path, range, &mut readers, &common) {
-                // Half of the shards would look like all of them.
+                // A part of the shards would look like all of them.
                 files.iter().for_each(|file| drop(std::fs::remove_file(file)));
                 return Err(error);
             }
@@ -58,10 +58,10 @@ impl DatasetWriter {
         Ok(files)
     }
 
-    /// All columns. Those that a feature set does not need are empty.
+    /// Returns all columns. Those that a feature set does not need are empty.
     fn columns(&mut self) -> [&mut Column; 12] {
         [
-            // The first, because it says how much there is of others.
+            // The first one, because it determines the lengths of others.
             &mut self.row_lengths,
             &mut self.white_counts,
             &mut self.ids,
@@ -77,7 +77,7 @@ impl DatasetWriter {
         ]
     }
 
-    /// Consecutive positions of whole games, at most `size` where games allow it.
+    /// Divides the rows into consecutive positions of whole games, at most `size` if games allow it.
     fn ranges_of_games(&mut self, size: usize) -> Result<Vec<Range<usize>>> {
         let rows = self.len();
         let mut games = self.games.reader().map_err(|e| Error::io(&self.path, e))?;
@@ -108,7 +108,7 @@ impl DatasetWriter {
         Ok(ranges)
     }
 
-    /// Writes a range of rows, at which the readers of all columns stand.
+    /// Writes a range of rows; the readers of all columns are at its start.
     fn write_shard(
         &mut self,
         path: &Path,
@@ -156,7 +156,7 @@ impl DatasetWriter {
         }
     }
 
-    /// Notes whether a column says anything.
+    /// Records that a column carries information, if it does.
     fn note_column(&mut self, name: &str, bytes: &[u8]) {
         match name {
             names::WEIGHTS => self.any_weight |= floats(bytes).any(|weight| weight != 1.0),
@@ -177,7 +177,8 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
 
-/// The sources of a range of `rows`; what was read and left out is told of the shard that a source begins in.
+/// Returns the sources of a range of `rows`; counts of what was read and left out go to the shard that a
+/// source begins in.
 fn sources_of(sources: &[SourceRecord], range: &Range<usize>, rows: usize) -> Vec<SourceRecord> {
     let mut start = 0;
     let mut own = Vec::new();

@@ -1,4 +1,4 @@
-//! A first reading of the inputs, for what takes all positions at once: samples of all, averages, weights.
+//! First reading of the inputs, for rules that need all positions at once: samples of all, averages, weights.
 //!
 //! Memory: that of judging duplicates, and 2 bytes per position.
 
@@ -13,23 +13,23 @@ use crate::extraction::{
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
 use gputexel_chess::selection::{LeftOut, Selection, Unit};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Whether a selection needs all positions at once.
+/// Returns true if a selection needs all positions at once.
 pub(super) fn is_needed(rules: &Selection) -> bool {
     rules.sample.is_some() || rules.relabels()
 }
 
-/// What a position is written with.
+/// Final label of a written position.
 pub(super) struct Label {
     pub is_drawn: bool,
     pub result: f32,
     pub weight: f32,
 }
 
-/// What is known once all positions have been read.
+/// Results of reading all positions.
 pub(super) struct Census {
-    /// Which rows the sample has; all if there is none.
+    /// Rows that are in the sample; `None` without one.
     sample: Option<Vec<bool>>,
     repeats: Repeats,
     weights: Option<PhaseWeights>,
@@ -39,7 +39,7 @@ impl Census {
     /// Reads the inputs.
     ///
     /// # Errors
-    /// Those of a conversion; [`Error::Usage`] for standard input.
+    /// As [`convert`](super::convert); [`Error::Usage`] for standard input.
     pub fn take(inputs: &[PathBuf], settings: &ExtractSettings, hooks: &mut Hooks<'_>) -> Result<Self> {
         if inputs.iter().any(|path| path.as_os_str() == "-") {
             let reason = "-: standard input cannot be read twice, as samples of all positions, averages and balanced \
@@ -74,7 +74,7 @@ impl Census {
         Ok(Self::of(count.judge, &count.rows, &settings))
     }
 
-    /// Concludes from all that were kept, whose phases are `rows`.
+    /// Evaluates all positions that were kept, whose phases are `rows`.
     fn of(mut judge: Judge, rows: &[u16], settings: &ExtractSettings) -> Self {
         let rules = &settings.selection;
         let repeats = judge.take_repeats();
@@ -92,17 +92,17 @@ impl Census {
         census
     }
 
-    /// Whether the sample has a row.
+    /// Returns true if the sample has a row.
     fn has(&self, row: u64) -> bool {
         self.sample.as_ref().is_none_or(|sample| sample.get(row as usize).is_some_and(|is_drawn| *is_drawn))
     }
 
-    /// How often the position of a row occurs.
+    /// Returns the number of times the position of a row occurs.
     fn occurrences(&self, row: u64) -> f32 {
         self.repeats.mean(row as u32, 0.0).map_or(1.0, |(_, count)| count)
     }
 
-    /// What becomes of a row, counted from 0 over all inputs, with its result and phase.
+    /// Returns the final label of a row, counted from 0 over all inputs, with its result and phase.
     pub fn label(&self, row: u64, result: f32, phase: u16) -> Label {
         if !self.has(row) {
             return Label { is_drawn: false, result, weight: 0.0 };
@@ -114,7 +114,7 @@ impl Census {
     }
 }
 
-/// What is counted of a sample.
+/// Properties of a sample that are counted.
 struct Entry {
     key: u64,
     result: f32,
@@ -127,11 +127,11 @@ struct Entries {
     rest: Batch,
 }
 
-/// The steps that run in input order.
+/// Steps that run in input order.
 struct Count<'a> {
     books: Bookkeeping<'a>,
     judge: Judge,
-    /// The phases of those kept.
+    /// Phases of the positions kept.
     rows: Vec<u16>,
 }
 

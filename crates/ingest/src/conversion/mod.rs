@@ -1,8 +1,8 @@
-//! Converts positions between formats: any input of an extraction to any format of [`gputexel_formats`].
+//! Converts positions between formats: any input of an extraction to any format of [`gputexel_chess::formats`].
 //!
-//! Chunks are read and written by several threads; what is written depends on the inputs and settings alone.
-//! Duplicates are handled, if asked for, by the one thread that sees all chunks in order. What takes all positions at
-//! once makes the inputs be read twice.
+//! Chunks are read and written by several threads; the output depends only on the inputs and settings.
+//! Duplicates are handled, if requested, by the one thread that sees all chunks in order. Rules that need all
+//! positions at once make the inputs be read twice.
 
 mod census;
 
@@ -21,27 +21,28 @@ use crate::extraction::{
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use census::Census;
+use gputexel_chess::formats::{Losses, OutputFormat, Writer};
 use gputexel_chess::labels::MAX_SCORE_CP;
 use gputexel_chess::sample::{Batch, Origin, Sample};
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Resolve, Selection};
-use gputexel_files::{AtomicFile, Error, Result};
-use gputexel_formats::{Losses, OutputFormat, Writer};
+use gputexel_io::{AtomicFile, Error, Result};
 
-/// What to convert and how.
+/// Settings of a conversion.
 #[derive(Clone, Debug)]
 pub struct ConversionSettings {
-    /// How inputs are read and which of their positions are kept. Features are not needed, apart from the phase;
-    /// [`Self::everything`] keeps all. Samples of everything, averages and weights make the inputs be read twice.
+    /// Settings for reading inputs and selecting positions. Features are not needed, apart from the phase;
+    /// [`Self::everything`] keeps all positions. Samples of everything, averages and weights make the inputs
+    /// be read twice.
     pub reading: ExtractSettings,
-    /// The format to write.
+    /// Format to write.
     pub format: OutputFormat,
-    /// The score of positions that have none, centipawns, White's view, where the format demands one; if
-    /// `None`, such positions are left out.
+    /// Score of positions that have none, centipawns, White's view, if the format demands one; if `None`,
+    /// such positions are left out.
     pub default_score_cp: Option<f32>,
 }
 
 impl ConversionSettings {
-    /// Settings that keep every position.
+    /// Returns settings that keep every position.
     pub fn everything(format: OutputFormat) -> Self {
         let selection = Selection { keep_ends: true, ..Selection::everything() };
         let reading = ExtractSettings { selection, ..ExtractSettings::default() };
@@ -68,16 +69,16 @@ impl ConversionSettings {
     }
 }
 
-/// The outcome of a conversion.
+/// Result of a conversion.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConversionReport {
-    /// The file that was written.
+    /// File that was written.
     pub output: String,
     /// Its format.
     pub format: &'static str,
     /// Number of positions written.
     pub positions: u64,
-    /// What the format had no place for.
+    /// Counts of what the format could not express.
     pub losses: Losses,
     /// Its size in bytes.
     pub output_bytes: u64,
@@ -89,27 +90,27 @@ pub struct ConversionReport {
     pub sources: Vec<SourceReport>,
 }
 
-/// Changes labels on the way.
+/// Changes labels during a conversion.
 pub trait Relabel {
     /// Changes scores (of the origins) and results (of the samples) of positions, in the order of the inputs.
-    /// Duplicates, where they are dropped, do not come here.
+    /// Dropped duplicates are not included.
     ///
     /// # Errors
-    /// Anything that keeps the conversion from its end; nothing is written then.
+    /// Anything that stops the conversion; nothing is written then.
     fn relabel(&mut self, samples: &mut [Sample], origins: &mut [Origin]) -> Result<()>;
 
-    /// All positions have come.
+    /// Called after all positions.
     ///
     /// # Errors
-    /// Anything for which the result is not worth writing.
+    /// Any reason not to write the result.
     fn finish(&mut self) -> Result<()>;
 }
 
 /// Converts `inputs` to one file.
 ///
 /// # Errors
-/// Those of [`extract`](crate::extraction::extract), of which only features have no meaning here; in all cases,
-/// nothing is written.
+/// As [`extract`](crate::extraction::extract), except for errors about features; in all cases, nothing is
+/// written.
 pub fn convert(
     inputs: &[PathBuf],
     settings: &ConversionSettings,
@@ -119,10 +120,10 @@ pub fn convert(
     convert_with(inputs, settings, output, hooks, None)
 }
 
-/// As [`convert`], with other labels.
+/// Converts as [`convert`], with other labels.
 ///
 /// # Errors
-/// Those of [`convert`], and of `relabel`.
+/// As [`convert`]; errors of `relabel`.
 pub fn convert_with<'a>(
     inputs: &'a [PathBuf],
     settings: &'a ConversionSettings,
@@ -154,7 +155,7 @@ pub fn convert_with<'a>(
     let rules = &reading.selection;
     let numbered = settings.format.has_game_numbers();
     let encodes = keeps_duplicates && !needs_all && !rules.no_draws && !numbered && relabel.is_none();
-    // The moves of games do not lead from one resolved position to the next.
+    // The moves of games do not connect resolved positions.
     let follows_moves = rules.resolve == Resolve::None;
     let mut assembly = Assembly {
         settings: reading,
@@ -189,7 +190,7 @@ pub fn convert_with<'a>(
     assembly.finish(settings.format, bytes_read.load(Ordering::Relaxed), start)
 }
 
-/// How positions are written.
+/// Settings for writing positions.
 #[derive(Clone, Copy)]
 struct Plan {
     format: OutputFormat,
@@ -201,7 +202,7 @@ impl Plan {
         Self { format: settings.format, default_score_cp: settings.default_score_cp }
     }
 
-    /// Writes all samples; `labels` may be empty where none has a game or a weight.
+    /// Writes all samples; `labels` may be empty if none has a game or a weight.
     fn encode(self, batch: &Batch, labels: &[LineLabel], in_games: bool) -> Encoded {
         let mut writer = Writer::new(self.format, self.default_score_cp);
         let mut encoded = Encoded::default();
@@ -219,14 +220,14 @@ impl Plan {
     }
 }
 
-/// What is written beside a position, its score and its result, where the format has a place for it.
+/// Values written in addition to a position, its score and its result, if the format stores them.
 #[derive(Clone, Copy, Default)]
 struct LineLabel {
     game: u32,
     weight: Option<f32>,
 }
 
-/// The positions of a chunk as they are written.
+/// Encoded positions of a chunk.
 #[derive(Default)]
 struct Encoded {
     bytes: Vec<u8>,
@@ -234,30 +235,30 @@ struct Encoded {
     losses: Losses,
 }
 
-/// A chunk as a worker leaves it: written, unless that is for the thread that knows all positions.
+/// Chunk processed by a worker: encoded, unless that requires all positions.
 struct Converted {
     encoded: Option<Encoded>,
     in_games: bool,
-    /// Whether games are numbered within the chunk, where their positions are adjacent.
+    /// True if games are numbered within the chunk, where their positions are adjacent.
     by_chunk: bool,
-    /// Positions that were replaced by the one they resolve to, before duplicates are dropped.
+    /// Number of positions that were replaced by the one they resolve to, before duplicates are dropped.
     resolved: u64,
-    /// The batch, without its samples once they are written.
+    /// The batch, without its samples once they are encoded.
     rest: Batch,
 }
 
-/// The steps that run in input order.
+/// Steps that run in input order.
 struct Assembly<'a> {
     settings: &'a ExtractSettings,
     books: Bookkeeping<'a>,
     file: AtomicFile,
     output: &'a Path,
     judge: Judge,
-    /// What was learned about all positions, if that was needed.
+    /// Results of the first reading, if one was needed.
     census: Option<Census>,
-    /// The next position that is not a duplicate, counted from 0 over all inputs.
+    /// Index of the next position that is not a duplicate, counted from 0 over all inputs.
     row: u64,
-    /// The numbers of games so far, if they are written.
+    /// Numbers of games so far, if they are written.
     games: Option<GameNumbers>,
     plan: Plan,
     relabel: Option<&'a mut (dyn Relabel + 'a)>,
@@ -298,7 +299,8 @@ impl Sink for Assembly<'_> {
 }
 
 impl Assembly<'_> {
-    /// Keeps the positions of a batch that are written, with their final results; returns what else is written.
+    /// Keeps the positions of a batch that are written, with their final results. Returns the other values
+    /// that are written.
     fn select(
         &mut self,
         batch: &mut Batch,

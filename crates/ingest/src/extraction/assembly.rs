@@ -1,4 +1,4 @@
-//! The steps that run in input order: duplicates, results, game numbers, and, once all positions are known,
+//! Steps that run in input order: duplicates, results, game numbers, and, once all positions are known,
 //! sampling and weights.
 //!
 //! Memory: that of [`Judge`]; 1 byte per position for a sample. Everything else is spooled by the writer.
@@ -17,9 +17,9 @@ use crate::reading::{Chunk, Sink};
 use crate::refusals::check_room;
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
 use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
-/// The steps that run in input order.
+/// Steps that run in input order.
 pub struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ExtractSettings,
@@ -29,16 +29,16 @@ pub struct Assembly<'a> {
     /// Number of rows written when each source ended.
     source_ends: Vec<usize>,
     leaves: Option<&'a mut Vec<Leaf>>,
-    /// Whether any source has games, so that every position needs a game number.
+    /// True if any source has games, so that every position needs a game number.
     numbered: bool,
     games: GameNumbers,
 }
 
-/// What happened to the positions of a chunk.
+/// Counts of the positions of a chunk after selection.
 #[derive(Default)]
 struct Written {
     left_out: LeftOut,
-    /// Positions whose features come from another position.
+    /// Number of positions whose features come from another position.
     resolved: u64,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Assembly<'a> {
         Ok(written)
     }
 
-    /// The game number of a kept position.
+    /// Returns the game number of a kept position.
     fn number(&mut self, label: &EncodedLabel, by_chunk: bool) -> Option<u32> {
         if !self.numbered {
             return None;
@@ -99,7 +99,7 @@ impl<'a> Assembly<'a> {
         })
     }
 
-    /// Averaging, sampling and weighting, which need all positions.
+    /// Applies averaging, sampling and weighting, which need all positions.
     fn revise(&mut self) -> Result<()> {
         let rules = &self.settings.selection;
         let repeats = self.judge.take_repeats();
@@ -152,8 +152,8 @@ impl<'a> Assembly<'a> {
         self.finish_with(output, write).map(|(report, _)| report)
     }
 
-    /// Writes the dataset as shards of at most `size` positions; see [`DatasetWriter::finish_shards`]. Returns their
-    /// number, too.
+    /// Writes the dataset as shards of at most `size` positions; see [`DatasetWriter::finish_shards`]. Also
+    /// returns their number.
     pub fn finish_shards(self, folder: &Path, size: usize) -> Result<(Report, usize)> {
         self.finish_with(folder, |writer, records, selection| {
             writer.finish_shards(folder, size, &records, &selection)

@@ -1,4 +1,4 @@
-//! The reports on the inputs as they grow, and the limits beyond which an input is refused.
+//! Reports on the inputs while they are read, and the limits beyond which an input is rejected.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
 use gputexel_dataset::SourceRecord;
-use gputexel_files::input::place;
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::input::place;
+use gputexel_io::{Advice, Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
@@ -31,10 +31,7 @@ pub struct Bookkeeping<'a> {
 }
 
 impl<'a> Bookkeeping<'a> {
-    /// Empty reports.
-    ///
-    /// # Errors
-    /// Those of creating the list of skipped games.
+    /// Creates empty reports, and the list of skipped games if requested.
     pub fn try_new(inputs: &[PathBuf], detected: &[Detected], settings: &'a ExtractSettings) -> Result<Self> {
         let game_rules = settings.selection.game_rules();
         let captures = !settings.selection.keep_captures;
@@ -51,12 +48,12 @@ impl<'a> Bookkeeping<'a> {
         })
     }
 
-    /// Adds what was read of a chunk: `rest` is its batch, with or without its samples, of which `kept` were
+    /// Adds the counts of a chunk: `rest` is its batch, with or without its samples, of which `kept` were
     /// kept and the others left out for the reasons `left_out`.
     ///
     /// # Errors
     /// [`Error::Input`] when too much of the input cannot be used, its labels contradict material, or it is
-    /// damaged; those of writing the list of skipped games.
+    /// damaged; errors of writing the list of skipped games.
     pub fn add(&mut self, chunk: &Chunk, rest: &Batch, kept: u64, left_out: &LeftOut) -> Result<()> {
         let report = &mut self.reports[chunk.source];
         let input = place(&report.record.path, chunk.member.as_deref());
@@ -159,7 +156,7 @@ impl<'a> Bookkeeping<'a> {
         }
     }
 
-    /// The error for inputs of which nothing was kept.
+    /// Returns the error for inputs without any kept position.
     pub fn nothing_kept(&self) -> Error {
         let mut left_out = LeftOut::default();
         self.reports.iter().for_each(|report| left_out.merge(&report.left_out));
@@ -176,7 +173,7 @@ impl<'a> Bookkeeping<'a> {
         Error::input(path, format!("no position was kept; left out: {reasons}{unread}"))
     }
 
-    /// Writes the list of skipped games and hands over the reports.
+    /// Writes the list of skipped games and returns the reports.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -198,7 +195,7 @@ fn damaged(report: &SourceReport, damage: &Damage) -> Error {
     Error::input(&report.record.path, reason).advise(skipping)
 }
 
-/// Rules about games that only tags and comments of PGN can answer.
+/// Rules about games that need tags and comments of PGN.
 const PGN_RULES: [&str; 6] = ["no_book", "min_elo", "max_elo", "min_time_s", "max_time_s", "termination"];
 
 fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures: bool) -> SourceReport {

@@ -1,11 +1,11 @@
-//! The extraction as a library call: from inputs and settings to a dataset in memory or in a file.
+//! Extraction as a library call: from inputs and settings to a dataset in memory or in a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::{ExtractSettings, Hooks, Report, extract};
 use gputexel_dataset::Dataset;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Extracts positions from games or labeled positions, in one expression.
 ///
@@ -16,7 +16,7 @@ use gputexel_files::{Error, Result};
 /// use gputexel_ingest::extraction::{ExtractSettings, Extraction};
 /// use gputexel_chess::selection::Selection;
 ///
-/// # fn main() -> gputexel_files::Result<()> {
+/// # fn main() -> gputexel_io::Result<()> {
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let games = folder.path().join("games.pgn");
 /// # std::fs::write(&games, "[Result \"1-0\"]\n\n1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n").unwrap();
@@ -35,13 +35,13 @@ pub struct Extraction {
 }
 
 impl Extraction {
-    /// An extraction with default settings and no inputs.
+    /// Creates an extraction with default settings and no inputs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an input: games (PGN) or labeled positions, plain, compressed or in an archive; `-`
-    /// is standard input.
+    /// Adds an input: games (PGN) or labeled positions, plain, compressed or in an archive; `-` is standard
+    /// input.
     #[must_use]
     pub fn input(mut self, path: impl Into<PathBuf>) -> Self {
         self.inputs.push(path.into());
@@ -63,9 +63,6 @@ impl Extraction {
     }
 
     /// Extracts and returns the dataset. It is written to a temporary file, which is deleted afterwards.
-    ///
-    /// # Errors
-    /// Those of [`extract`] and of [`gputexel_dataset::read`].
     pub fn run(&self) -> Result<Dataset> {
         let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
         let path = folder.path().join("dataset.bin");
@@ -76,7 +73,7 @@ impl Extraction {
     /// Extracts, writes the dataset to `path`, and reports what was read and what was left out.
     ///
     /// # Errors
-    /// Those of [`extract`]; an existing file is only replaced if the settings allow it.
+    /// As [`extract`]; an existing file is only replaced if the settings allow it.
     pub fn write_to(&self, path: impl AsRef<Path>) -> Result<Report> {
         let cancel = AtomicBool::new(false);
         let mut hooks = Hooks { cancel: &cancel, progress: &mut |_| {} };

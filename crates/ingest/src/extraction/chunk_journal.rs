@@ -1,7 +1,7 @@
-//! The file of an unfinished extraction: what it is of, and then the chunks that were read, in order.
+//! File of an unfinished extraction: its inputs and settings, and then the chunks that were read, in order.
 //!
-//! Each record has its length and a checksum before it, so that one that was cut off, or damaged, is told from whole
-//! ones; it and what follows are read from the inputs again.
+//! Each record is preceded by its length and a checksum, so that truncated or damaged records are detected.
+//! They and what follows are read from the inputs again.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -14,28 +14,28 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::encode::Encoded;
 use super::stored_chunk::{ChunkPlace, StoredChunk, read_rows, write_rows};
 use crate::reading::Stamp;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Bytes of a record's length and checksum.
+/// Number of bytes of a record's length and checksum.
 const PREFIX_BYTES: u64 = 16;
 
-/// Bytes of a record at most: a chunk has a few megabytes of rows.
+/// Largest number of bytes of a record: a chunk has a few megabytes of rows.
 const MAX_RECORD_BYTES: u64 = 1 << 32;
 
-/// Bytes after which what was written is synced.
+/// Number of bytes after which written data are synced.
 const SYNC_BYTES: u64 = 64 << 20;
 
 const FORMAT: &str = "gputexel extraction";
 
-/// What an extraction is of. Whatever changes a byte of its output is in it.
+/// Identity of an extraction: everything that affects its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     format: String,
-    /// The version of the program, since others may compute other features.
+    /// Version of the program, since others may compute other features.
     version: String,
-    /// The inputs as they were named.
+    /// Inputs as they were named.
     pub inputs: Vec<String>,
-    /// The settings by name.
+    /// Settings by name.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -49,7 +49,7 @@ impl Header {
         }
     }
 
-    /// What differs from the extraction that was begun, if anything does.
+    /// Describes the difference from the extraction that was begun, if there is one.
     fn difference(&self, begun: &Self) -> Option<String> {
         if self.version != begun.version {
             return Some(format!("was begun by version {}, and this is {}", begun.version, self.version));
@@ -60,7 +60,7 @@ impl Header {
         let names = self.settings.keys().chain(begun.settings.keys());
         let value = |header: &Self, name: &String| {
             let value = header.settings.get(name).cloned().unwrap_or_else(|| "none".to_string());
-            // A feature set is longer than a line.
+            // A feature set is too long for a message.
             if value.len() > 60 { "another".to_string() } else { value }
         };
         let differs = |name: &&String| self.settings.get(*name) != begun.settings.get(*name);
@@ -71,35 +71,35 @@ impl Header {
     }
 }
 
-/// A chunk in the file.
+/// Chunk in the file.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// Which chunk it is.
+    /// Place of the chunk.
     pub place: ChunkPlace,
-    /// What its file looked like, of the last chunk of a file.
+    /// State of its source file, for the last chunk of a file.
     pub stamp: Option<Stamp>,
-    /// First byte of its record, and the record's bytes.
+    /// Offset of its record, and the number of the record's bytes.
     offset: u64,
     bytes: u64,
 }
 
-/// An unfinished extraction: its file, the chunks in it, and where it was damaged, in bytes.
+/// An unfinished extraction: its file, the chunks in it, and the offset of damage, if any.
 pub type Begun = (ChunkJournal, Vec<Kept>, Option<u64>);
 
-/// The open file of an unfinished extraction.
+/// Open file of an unfinished extraction.
 #[derive(Debug)]
 pub struct ChunkJournal {
     path: PathBuf,
     file: File,
-    /// Where records are read again.
+    /// Reader of earlier records.
     reader: BufReader<File>,
-    /// Bytes of whole records.
+    /// Number of bytes of whole records.
     length: u64,
     unsynced: u64,
 }
 
 impl ChunkJournal {
-    /// Begins the file, replacing one that is there.
+    /// Creates the file, replacing an existing one.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -112,12 +112,12 @@ impl ChunkJournal {
         Ok(journal)
     }
 
-    /// Opens the file to go on with it; `None` if it was left before it had a whole header. Returns the chunks
-    /// in it, and where it is damaged, if it is: that and what follows is cut off. A record at its end that was cut off is
-    /// no damage.
+    /// Opens the file to continue it; `None` if it has no complete header. Returns the chunks in it, and the
+    /// offset of damage, if any, from which the file is cut off. A truncated record at its end does not count
+    /// as damage.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] for the file of another extraction than that of `header`.
+    /// [`Error::Io`]; [`Error::Input`] if the file belongs to another extraction than that of `header`.
     pub fn open(path: &Path, header: &Header) -> Result<Option<Begun>> {
         let io = |e| Error::io(path, e);
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(io)?;
@@ -160,7 +160,7 @@ impl ChunkJournal {
         Ok(Self { path: path.to_path_buf(), file, reader, length: 0, unsynced: 0 })
     }
 
-    /// The record at `length`, which it moves on; `None` if there is no whole one.
+    /// Reads the record at `length`, and moves `length` on; `None` if there is no whole one.
     fn next_record(&mut self, end: u64) -> Result<Option<Vec<u8>>> {
         let io = |e| Error::io(&self.path, e);
         let Some(room) = end.checked_sub(self.length + PREFIX_BYTES) else { return Ok(None) };
@@ -180,7 +180,7 @@ impl ChunkJournal {
         Ok(Some(record))
     }
 
-    /// Whether what follows the whole records is more than one record that was cut off.
+    /// Returns true if more than one truncated record follows the whole records.
     fn is_damaged_at_its_end(&mut self, end: u64) -> Result<bool> {
         let Some(room) = end.checked_sub(self.length + PREFIX_BYTES) else { return Ok(false) };
         let io = |e| Error::io(&self.path, e);
@@ -191,10 +191,10 @@ impl ChunkJournal {
         Ok(bytes <= room || bytes > MAX_RECORD_BYTES)
     }
 
-    /// What a record of a chunk says.
+    /// Loads the record of a chunk.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when it is no longer what it was.
+    /// [`Error::Io`]; [`Error::Input`] when it has changed.
     pub fn load(&mut self, kept: &Kept) -> Result<(StoredChunk, Encoded)> {
         let (length, end) = (self.length, kept.offset + kept.bytes);
         self.length = kept.offset;
@@ -208,7 +208,7 @@ impl ChunkJournal {
         Ok((chunk, encoded))
     }
 
-    /// Adds a record; see [`record_of`].
+    /// Appends a record; see [`record_of`].
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -225,7 +225,7 @@ impl ChunkJournal {
         if self.unsynced >= SYNC_BYTES { self.sync() } else { Ok(()) }
     }
 
-    /// Makes sure that what was added survives the end of the system.
+    /// Syncs the appended records, so that they survive a system crash.
     fn sync(&mut self) -> Result<()> {
         self.unsynced = 0;
         self.file.sync_data().map_err(|e| Error::io(&self.path, e))
@@ -239,10 +239,10 @@ fn parts(prefix: &[u8; PREFIX_BYTES as usize]) -> (u64, u64) {
     (number(0..8), number(8..16))
 }
 
-/// The record of a chunk: the length of its JSON, the JSON, the rows.
+/// Encodes the record of a chunk: the length of its JSON, the JSON, the rows.
 pub fn record_of(chunk: &StoredChunk, encoded: &Encoded) -> Vec<u8> {
     let mut record = vec![0; 4];
-    // Maps with plain keys and numbers that are finite: it cannot fail.
+    // Maps with plain keys and finite numbers: this cannot fail.
     if serde_json::to_writer(&mut record, chunk).is_ok() {
         let length = (record.len() - 4) as u32;
         record[..4].copy_from_slice(&length.to_le_bytes());
@@ -251,7 +251,7 @@ pub fn record_of(chunk: &StoredChunk, encoded: &Encoded) -> Vec<u8> {
     record
 }
 
-/// The chunk of a record, and its rows; `None` for what no extraction has written.
+/// Splits a record into the chunk and its rows; `None` for anything not written by an extraction.
 fn split(record: &[u8]) -> Option<(StoredChunk, &[u8])> {
     let (length, rest) = record.split_first_chunk()?;
     let (json, rows) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;

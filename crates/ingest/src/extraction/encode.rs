@@ -1,5 +1,5 @@
-//! A batch of samples as feature rows in flat arrays, so that a batch costs a handful of allocations however
-//! many positions it has.
+//! Encodes a batch of samples as feature rows in flat arrays, so that a batch costs a handful of allocations
+//! for any number of positions.
 
 use half::f16;
 
@@ -7,7 +7,7 @@ use gputexel_chess::sample::Batch;
 use gputexel_dataset::StoredRow;
 use gputexel_model::{FeatureRow, FeatureSet};
 
-/// The properties of a sample that are kept besides its features.
+/// Properties of a sample that are kept in addition to its features.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodedLabel {
     pub key: u64,
@@ -20,7 +20,7 @@ pub struct EncodedLabel {
     pub(super) white_entries: u16,
 }
 
-/// The positions and counts of one chunk.
+/// Positions and counts of one chunk.
 #[derive(Debug, Default)]
 pub struct Encoded {
     pub(super) labels: Vec<EncodedLabel>,
@@ -62,12 +62,12 @@ impl Encoded {
         encoded
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// The positions in order, each in the dataset's format.
+    /// Returns the positions in order, each in the dataset's format.
     pub fn rows(&self) -> impl Iterator<Item = (&EncodedLabel, StoredRow<'_>)> {
         let mut start = 0;
         self.labels.iter().map(move |label| {

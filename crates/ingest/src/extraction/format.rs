@@ -1,23 +1,23 @@
-//! The formats of inputs by name.
+//! Formats of inputs by name.
 
 use std::str::FromStr;
 
-use gputexel_files::{Error, Result};
-use gputexel_formats::Format;
+use gputexel_chess::formats::Format;
+use gputexel_io::{Error, Result};
 
-/// What an input is.
+/// Format of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFormat {
     /// Games in portable game notation.
     Pgn,
-    /// Labeled positions, one a line.
+    /// Labeled positions, one per line.
     Text,
     /// Training data, nearly all of them binary.
     Training(Format),
 }
 
 impl InputFormat {
-    /// The name by which command lines and datasets call it.
+    /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pgn => "pgn",
@@ -26,7 +26,7 @@ impl InputFormat {
         }
     }
 
-    /// All names.
+    /// Returns all names.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::all().map(Self::name)
     }
@@ -35,17 +35,17 @@ impl InputFormat {
         [Self::Pgn, Self::Text].into_iter().chain(Format::ALL.map(Self::Training))
     }
 
-    /// What one of its records is.
+    /// Returns the name of one of its records.
     pub fn record(self) -> &'static str {
         self.record_names()[0]
     }
 
-    /// What its records are, in the plural.
+    /// Returns the name of its records, in the plural.
     pub fn records(self) -> &'static str {
         self.record_names()[1]
     }
 
-    /// What one and many of its records are.
+    /// Returns the names of one and of many of its records.
     fn record_names(self) -> [&'static str; 2] {
         match self {
             Self::Pgn | Self::Training(Format::Viriformat) => ["game", "games"],
@@ -55,7 +55,7 @@ impl InputFormat {
         }
     }
 
-    /// Whether its positions come in games with their moves.
+    /// Returns true if its positions come in games with their moves.
     pub fn has_moves(self) -> bool {
         match self {
             Self::Pgn => true,
@@ -64,7 +64,7 @@ impl InputFormat {
         }
     }
 
-    /// Whether places in it are bytes, not lines.
+    /// Returns true if offsets in it are bytes, not lines.
     pub fn is_binary(self) -> bool {
         matches!(self, Self::Training(format) if !format.is_text())
     }

@@ -9,13 +9,13 @@ use std::collections::hash_map::Entry;
 use crate::keys::{KeyMap, KeySet};
 use gputexel_chess::selection::{Duplicates, Reason, Selection, draw};
 
-/// What happens to a position that passed the rules of its game.
+/// Decision on a position that passed the rules of its game.
 pub(crate) enum Fate {
     Kept,
     LeftOut(Reason),
 }
 
-/// The later occurrences of positions, by row.
+/// Later occurrences of positions, by row.
 #[derive(Default)]
 pub(crate) struct Repeats(HashMap<u32, (f32, u32)>);
 
@@ -24,7 +24,8 @@ impl Repeats {
         self.0.is_empty()
     }
 
-    /// The mean result of a row's position, and the number of its occurrences, if there is more than one.
+    /// Returns the mean result of a row's position, and the number of its occurrences, if there is more than
+    /// one.
     pub fn mean(&self, row: u32, result: f32) -> Option<(f32, f32)> {
         let (results, later) = self.0.get(&row)?;
         let count = *later as f32 + 1.0;
@@ -32,13 +33,13 @@ impl Repeats {
     }
 }
 
-/// Decides about one position after the other.
+/// Decides on positions in input order.
 pub(crate) struct Judge {
     duplicates: Duplicates,
     no_draws: bool,
     /// Positions seen so far, if duplicates are dropped.
     seen: KeySet,
-    /// Rows of positions, if duplicates are averaged, and their later occurrences.
+    /// Rows of positions, if duplicates are averaged.
     rows: KeyMap<u32>,
     repeats: Repeats,
     kept: u32,
@@ -56,8 +57,8 @@ impl Judge {
         }
     }
 
-    /// Handles duplicates and drawn games. Duplicates are dropped before draws, so that the first occurrence counts
-    /// whatever its result; averages are taken over the games that count.
+    /// Handles duplicates and drawn games. Duplicates are dropped before draws, so that the first occurrence
+    /// counts whatever its result; averages are taken over the games that count.
     pub fn judge(&mut self, key: u64, result: f32) -> Fate {
         if self.duplicates == Duplicates::Drop && !self.seen.insert(key) {
             return Fate::LeftOut(Reason::Duplicate);
@@ -83,15 +84,16 @@ impl Judge {
         Fate::Kept
     }
 
-    /// The later occurrences of all positions; there are no more to judge.
+    /// Returns the later occurrences of all positions, after the last call of [`judge`](Self::judge).
     pub fn take_repeats(&mut self) -> Repeats {
         self.rows = KeyMap::default();
         std::mem::take(&mut self.repeats)
     }
 }
 
-/// Which of `total` rows a sample of `wanted` has, drawn uniformly without replacement: selection sampling (Knuth, The
-/// Art of Computer Programming 3.4.2, algorithm S) with random numbers determined by the seed and the row.
+/// Marks the rows of `total` that are in a sample of `wanted`, drawn uniformly without replacement: selection
+/// sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S) with random numbers determined by the
+/// seed and the row.
 pub(crate) fn sample_of(total: u64, wanted: u64, seed: u64) -> Vec<bool> {
     let mut needed = wanted;
     let rows = (0..total).map(|row| {

@@ -61,24 +61,24 @@ use gputexel_chess::pgn::PieceLetters;
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 
-/// What to extract and how.
+/// Settings of an extraction.
 #[derive(Clone, Debug)]
 pub struct ExtractSettings {
     /// Features of each position.
     pub feature_set: FeatureSet,
-    /// Which positions are kept.
+    /// Selection of positions.
     pub selection: Selection,
-    /// What all inputs are; detected if `None`.
+    /// Format of all inputs; detected if `None`.
     pub format: Option<InputFormat>,
-    /// Leave out the parts of binary inputs that cannot be read, instead of refusing the input.
+    /// Leave out the parts of binary inputs that cannot be parsed, instead of rejecting the input.
     pub skip_damaged: bool,
     /// Syntax of results in labeled text; detected if `None`.
     pub labels: Option<LabelSyntax>,
-    /// The numbers for a loss and a win in labeled text; 0 and 1 if `None`. A file that evidently uses others
-    /// is then refused.
+    /// Numbers for a loss and a win in labeled text; 0 and 1 if `None`. A file that evidently uses others is
+    /// then rejected.
     pub results: Option<ResultScale>,
     /// Point of view of numeric results; detected if `None`.
     pub point_of_view: Option<PointOfView>,
@@ -86,7 +86,7 @@ pub struct ExtractSettings {
     pub piece_letters: Option<PieceLetters>,
     /// Point of view of scores in labeled text; detected if `None`.
     pub score_view: Option<PointOfView>,
-    /// What becomes the result of a position.
+    /// Source of the result of a position.
     pub target: Target,
     /// Maximum share of bad lines in a text, or of faulty games or plies in a file; above it, nothing is
     /// written.
@@ -95,14 +95,14 @@ pub struct ExtractSettings {
     pub threads: usize,
     /// The evaluation for searches; if `None`, the one named by the selection.
     pub evaluation: Option<TableEvaluation>,
-    /// Where to write a list of all games that were left out or cut short.
+    /// Path of a list of all games that were left out or cut short.
     pub list_skipped: Option<PathBuf>,
     /// Replace an existing output.
     pub force: bool,
 }
 
 impl ExtractSettings {
-    /// Default settings for a feature set.
+    /// Returns the default settings for a feature set.
     pub fn new(feature_set: FeatureSet) -> Self {
         Self {
             feature_set,
@@ -123,7 +123,7 @@ impl ExtractSettings {
         }
     }
 
-    /// The user's settings for labeled texts alone.
+    /// Returns the user's settings for labeled texts alone.
     fn asked(&self) -> TextOptions {
         TextOptions {
             syntax: self.labels,
@@ -157,7 +157,7 @@ impl ExtractSettings {
 }
 
 impl Default for ExtractSettings {
-    /// Default settings for piece-square tables and the standard phase.
+    /// Returns the default settings for piece-square tables and the standard phase.
     fn default() -> Self {
         Self::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))
     }
@@ -179,11 +179,11 @@ pub fn extract(
     pipeline::run(inputs, settings, output, hooks, None)
 }
 
-/// As [`extract`]; also returns, for each row in order, the original position and the one its features are
-/// taken from. Takes 16 bytes of memory per row.
+/// Extracts as [`extract`]. Also returns, for each row in order, the original position and the one its
+/// features are taken from, which takes 16 bytes of memory per row.
 ///
 /// # Errors
-/// Those of [`extract`].
+/// As [`extract`].
 pub fn extract_with_leaves(
     inputs: &[PathBuf],
     settings: &ExtractSettings,

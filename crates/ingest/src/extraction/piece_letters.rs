@@ -1,13 +1,13 @@
-//! Detects which letters a file's games use for the pieces, from its first games.
+//! Detects the piece letters of a file from its first games.
 
 use std::path::Path;
 
 use gputexel_chess::pgn::{PieceLetters, last_game_start, read_pgn_with_letters};
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Reason, Selection};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 
-/// Number of bytes of games that are read to see whether anything is wrong at all. Every file pays this cost.
+/// Number of bytes of games that are read to check for problems. Every file pays this cost.
 const FIRST_BYTES: usize = 1 << 13;
 
 /// Number of positions that the first look needs: a long comment may fill its bytes.
@@ -16,7 +16,7 @@ const PLIES: usize = 10;
 /// Number of bytes of games that are read in all languages if something is wrong.
 const BYTES: usize = 1 << 18;
 
-/// Letters other than the English ones, and why they were chosen.
+/// Letters other than the English ones, and the evidence for them.
 #[derive(Clone, Debug)]
 pub struct DetectedLetters {
     pub letters: PieceLetters,
@@ -60,7 +60,7 @@ pub fn detect_letters(path: &Path, head: &[u8], complete: bool) -> Result<Option
     Ok(Some(DetectedLetters { letters: letters.clone(), evidence: Some(evidence) }))
 }
 
-/// Complete games from the beginning of a text, or the beginning of the first one.
+/// Returns the complete games from the beginning of a text, or the beginning of the first one.
 pub(super) fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
     if complete && head.len() <= bytes {
         return head;
@@ -70,8 +70,8 @@ pub(super) fn first_games(head: &[u8], bytes: usize, complete: bool) -> &[u8] {
     &start[..end.unwrap_or(start.len())]
 }
 
-/// Whether any word looks like a piece move with a letter that is not used in English. If none does, illegal
-/// moves are English ones, even if they are legal in some other language.
+/// Returns true if any word looks like a piece move with a letter that is not used in English. Otherwise,
+/// illegal moves are English ones, even if they are legal in some other language.
 fn has_non_english_letters(games: &[u8], letters: &PieceLetters) -> bool {
     let words = games.split(|b| b.is_ascii_whitespace() || *b == b'.').filter(|word| word.len() <= 12);
     words.filter_map(|word| std::str::from_utf8(word).ok()).any(|word| {

@@ -1,4 +1,4 @@
-//! The threads of an extraction: each reads chunks and computes features.
+//! Threads of an extraction, which read chunks and compute features.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::sources::{Detected, detect_inputs};
 use super::{ExtractSettings, Hooks, Leaf};
 use crate::reading::{Queue, read_all};
 use gputexel_dataset::{DatasetWriter, Metadata};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 pub fn run(
     inputs: &[PathBuf],

@@ -1,4 +1,4 @@
-//! Refuses labels that contradict material and so were probably misinterpreted, unless the user has specified
+//! Rejects labels that contradict material and so were probably misinterpreted, unless the user has specified
 //! how to interpret them.
 
 use super::ExtractSettings;
@@ -6,17 +6,17 @@ use super::report::SourceReport;
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::text::PointOfView;
-use gputexel_files::{Advice, Error};
+use gputexel_io::{Advice, Error};
 
 /// Number of decisive, imbalanced positions after which labels are judged before the end of the file.
 const JUDGED_EARLY: u64 = 20_000;
 
-/// Whether the labels read so far can be judged.
+/// Returns true if the labels read so far can be judged.
 pub(super) fn can_judge(report: &SourceReport, last: bool) -> bool {
     last || report.agreement.positions() >= JUDGED_EARLY
 }
 
-/// Why the labels of a text should not be accepted as interpreted; `last` at the end of the text.
+/// Explains why the labels of a text should not be accepted as interpreted; `last` at the end of the text.
 pub(super) fn implausible_labels(
     report: &SourceReport,
     settings: &ExtractSettings,
@@ -45,12 +45,12 @@ pub(super) fn implausible_labels(
     faulty.map(|(reason, advice)| Error::input(path, reason).advise(advice))
 }
 
-/// Why results seem to use a scale other than the assumed one, unless the user has specified it.
+/// Explains why results seem to use a scale other than the assumed one, unless the user has specified it.
 pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) -> Option<Error> {
     let path = &report.record.path;
     let scale = report.record.results.as_ref().and_then(|scale| scale.parse::<ResultScale>().ok());
-    // Words are certain only where all of them are on one scale, whoever has chosen it. Percents are only read as
-    // such where a header says so.
+    // Words are certain only if all of them are on one scale, no matter who chose it. Percents are only read
+    // as such if a header declares them.
     let found = match scale {
         Some(scale) => report.tally.mixed_words(scale)?,
         None => report.tally.scale_mismatch().filter(|_| settings.results.is_none())?,
@@ -62,11 +62,11 @@ pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) 
     Some(refusal.advise(found.advice))
 }
 
-/// Number of scores of successive moves that are enough to refuse a file.
+/// Number of scores of successive moves that are enough to reject a file.
 const CLEAR_PAIRS: u64 = 100;
 
-/// Why the scores in comments should not be accepted as read, unless the user has specified their view; `last` at the end of
-/// the file.
+/// Explains why the scores in comments should not be accepted as read, unless the user has specified their
+/// view; `last` at the end of the file.
 pub(super) fn implausible_comments(
     report: &SourceReport,
     settings: &ExtractSettings,
@@ -111,7 +111,7 @@ fn record_view(report: &SourceReport) -> Option<&String> {
     report.record.point_of_view.as_ref()
 }
 
-/// Shares by side to move, as text.
+/// Describes the shares by side to move.
 pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
     format!(
@@ -122,8 +122,8 @@ pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     )
 }
 
-/// The point of view with which numbers agree with material, and whether they must be reversed as well, given
-/// counts of numbers interpreted from `view`.
+/// Returns the point of view with which numbers agree with material, and true if they must be reversed as
+/// well, given counts of numbers interpreted from `view`.
 fn fitting(counts: &Agreement, view: PointOfView) -> (PointOfView, bool) {
     let as_white = match view {
         PointOfView::White => *counts,

@@ -1,4 +1,4 @@
-//! The work that all threads of a reading have in common: chunks become batches of what the selection keeps.
+//! Work that all threads of a reading have in common: chunks become batches of the selected positions.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use gputexel_chess::selection::{Criteria, NODE_LIMIT, PositionSearch, Selection}
 use gputexel_chess::text::read_text;
 use gputexel_model::TableEvaluation;
 
-/// What the threads share.
+/// State shared by the threads.
 pub(crate) struct Reader {
-    /// What was detected about each source.
+    /// Detected properties of each source.
     detected: Arc<[Detected]>,
     selection: Selection,
     evaluation: Option<TableEvaluation>,
@@ -26,7 +26,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// A reader of inputs; `origins` says whether batches keep whole positions. `evaluation` is that of
+    /// Creates a reader of inputs. If `origins`, batches keep whole positions. `evaluation` is that of
     /// [`evaluation_of`](super::search::evaluation_of).
     pub fn new(
         detected: Arc<[Detected]>,
@@ -44,12 +44,12 @@ impl Reader {
         }
     }
 
-    /// The work of one thread: `finish` turns the batch of each chunk into its result.
+    /// Runs the work of one thread: `finish` turns the batch of each chunk into its result.
     pub fn serve<T>(&self, queue: &Queue<T>, finish: impl Fn(&Detected, Batch) -> T) {
         self.serve_unless(queue, |_| None, |chunk, batch| finish(&self.detected[chunk.source], batch));
     }
 
-    /// As [`serve`](Self::serve), but chunks whose result is `known` are not read.
+    /// Runs as [`serve`](Self::serve), but does not read chunks whose result is `known`.
     pub fn serve_unless<T>(
         &self,
         queue: &Queue<T>,

@@ -1,4 +1,4 @@
-//! Repeats the extraction of a dataset and counts what has changed.
+//! Repeats the extraction of a dataset and counts the changes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
 use gputexel_dataset::{Metadata, SourceRecord};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The original position of a dataset's row, and the one its features are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,9 +52,9 @@ impl LeafChanges {
 }
 
 impl ExtractSettings {
-    /// The sources and settings with which the dataset at `path` was extracted.
+    /// Returns the sources and settings with which the dataset at `path` was extracted.
     ///
-    /// Sources are looked for at their recorded paths, then next to the dataset.
+    /// Sources are searched for at their recorded paths, then next to the dataset.
     ///
     /// # Errors
     /// [`Error::Input`] when the dataset does not name its sources, when one of them is standard input or
@@ -81,8 +81,8 @@ impl ExtractSettings {
         {
             settings.format = Some(format.parse()?);
         }
-        // What was detected is detected again. Explicit settings have to be repeated; they can only have been
-        // given if they apply to all texts.
+        // Detected settings are detected again. Explicit settings have to be repeated; they can only have
+        // been given if they apply to all texts.
         let texts: Vec<_> = metadata.sources.iter().filter(|source| source.labels.is_some()).collect();
         if let Some((first, rest)) = texts.split_first() {
             if rest.iter().all(|source| source.labels == first.labels) {
@@ -98,7 +98,8 @@ impl ExtractSettings {
             if rest.iter().all(|source| of_scores(source) == of_scores(first)) {
                 settings.score_view = of_scores(first);
             }
-            // If no scale is recorded, it is the default, which raised no doubts. If they differ, they were detected.
+            // If no scale is recorded, it is the default, which was consistent. If scales differ, they were
+            // detected.
             if rest.iter().all(|source| source.results == first.results) {
                 settings.results = Some(match &first.results {
                     Some(scale) => scale.parse()?,

@@ -1,4 +1,4 @@
-//! The report of an extraction.
+//! Report of an extraction.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use gputexel_chess::sample::{self, Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
-use gputexel_files::counted;
+use gputexel_io::counted;
 
 /// Results of kept positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -37,10 +37,10 @@ impl Results {
     }
 }
 
-/// What one rule removed from the positions left by earlier rules.
+/// Positions that one rule removed from those left by earlier rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunnelStep {
-    /// Description of what it removes.
+    /// Description of the rule.
     pub rule: &'static str,
     /// Positions that it removed.
     pub removed: u64,
@@ -51,7 +51,7 @@ pub struct FunnelStep {
 }
 
 impl FunnelStep {
-    /// The rules that removed anything, in order.
+    /// Returns the rules that removed anything, in order.
     pub(super) fn all(read: u64, left_out: &LeftOut) -> Vec<Self> {
         let mut left = read;
         let positions = left_out.iter().filter(|(reason, _)| reason.unit() == Unit::Position);
@@ -69,12 +69,12 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What stands in an input and is not read.
+/// Unread text of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Unread {
-    /// How many records have it.
+    /// Number of records that have it.
     pub count: u64,
-    /// The first of them, `file:line: text`.
+    /// First of them, `file:line: text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
 }
@@ -84,7 +84,7 @@ impl Unread {
         self.count == 0
     }
 
-    /// Adds that of the chunk of `input` that follows.
+    /// Adds the counts of the following chunk of `input`.
     pub(super) fn merge(&mut self, later: &sample::Unread, input: &str) {
         self.count += later.count;
         if self.first.is_none() {
@@ -93,33 +93,33 @@ impl Unread {
     }
 }
 
-/// The report on one input.
+/// Report on one input.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
-    /// Its record in the dataset.
+    /// Record of the input in the dataset.
     #[serde(flatten)]
     pub record: SourceRecord,
-    /// What it is.
+    /// Format of the input.
     #[serde(skip)]
     pub format: InputFormat,
     /// Positions read, kept or not, except those of games that were left out.
     pub positions_read: u64,
     /// Kept positions whose features come from another position, the end of a search.
     pub resolved: u64,
-    /// Which field behind the position is what, and the unit of scores, where that was found out.
+    /// Meaning of the fields after the position, and the unit of scores, if detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// Why the point of view of results was chosen.
+    /// Evidence for the point of view of results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// Why the point of view of scores was chosen, if there are any.
+    /// Evidence for the point of view of scores, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_evidence: Option<String>,
     /// Agreement of results with material.
     pub agreement: Agreement,
     /// Agreement of the scores of labeled text with material.
     pub score_agreement: Agreement,
-    /// The conclusion from the agreement of results with material.
+    /// Verdict on the agreement of results with material.
     pub verdict: Verdict,
     /// Warnings for the user.
     pub warnings: Vec<String>,
@@ -129,22 +129,22 @@ pub struct SourceReport {
     pub skipped_games: Vec<String>,
     /// Number of further skipped games.
     pub skipped_games_unnamed: u64,
-    /// What looks like a score and was not understood.
+    /// Text that looks like a score and was not understood.
     #[serde(skip_serializing_if = "Unread::is_nothing")]
     pub unread_scores: Unread,
-    /// What lines have beside positions, results and scores.
+    /// Parts of lines other than positions, results and scores.
     #[serde(skip_serializing_if = "Unread::is_nothing")]
     pub unread_text: Unread,
-    /// The first parts of a binary input that could not be read, `byte N: reason`.
+    /// First parts of a binary input that could not be parsed, `byte N: reason`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<String>,
     /// Number of such parts.
     #[serde(skip_serializing_if = "is_zero")]
     pub damages: u64,
-    /// Their bytes, as far as they are there.
+    /// Number of bytes in them, as far as they exist.
     #[serde(skip_serializing_if = "is_zero")]
     pub bytes_lost: u64,
-    /// What each rule removed, in the order in which they apply.
+    /// Positions that each rule removed, in the order in which they apply.
     pub funnel: Vec<FunnelStep>,
     /// Number of bad lines.
     pub bad_lines: u64,
@@ -157,13 +157,13 @@ pub struct SourceReport {
     /// The first games with faults, as in `skipped_games`.
     #[serde(skip)]
     pub faults: Vec<String>,
-    /// Counts by reason; in the record they are by name.
+    /// Counts by reason; the record has them by name.
     #[serde(skip)]
     pub left_out: LeftOut,
-    /// What the comments of games say about scores.
+    /// Statistics of the scores in the comments of games.
     #[serde(skip)]
     pub(super) comments: CommentTally,
-    /// How these are read.
+    /// Convention by which these are read.
     #[serde(skip)]
     pub(super) convention: ScoreConvention,
     /// The values of results in labeled text.
@@ -172,7 +172,7 @@ pub struct SourceReport {
 }
 
 impl SourceReport {
-    /// The warning if results contradict material.
+    /// Returns the warning if results contradict material.
     pub(super) fn agreement_warning(&self) -> Option<String> {
         let a = &self.agreement;
         let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
@@ -184,7 +184,7 @@ impl SourceReport {
         );
         match self.verdict {
             Verdict::Agree | Verdict::CannotTell => None,
-            // Results of games are White's by definition; few games may look otherwise by chance.
+            // Results of games are White's by definition; in few games they may look otherwise by chance.
             Verdict::WrongPointOfView | Verdict::MixedPointOfView if self.format == InputFormat::Pgn => None,
             Verdict::Reversed => {
                 Some(format!("results contradict material, as if they were reversed: {rates}"))
@@ -205,7 +205,7 @@ impl SourceReport {
         }
     }
 
-    /// The warning about scores that were not understood.
+    /// Returns the warning about scores that were not understood.
     pub(super) fn unread_scores_warning(&self) -> Option<String> {
         let first = self.unread_scores.first.as_ref()?;
         let have = if self.unread_scores.count == 1 { "has" } else { "have" };
@@ -213,13 +213,13 @@ impl SourceReport {
         Some(format!("{unread} {have} what looks like a score and was not understood; the first: {first}"))
     }
 
-    /// How many comments or lines have scores that were not understood, in words.
+    /// Describes the number of comments or lines with scores that were not understood.
     pub fn unread_scored(&self) -> String {
         let noun = if self.format == InputFormat::Pgn { "comment" } else { "line" };
         counted(self.unread_scores.count, noun)
     }
 
-    /// The warning about parts that could not be read.
+    /// Returns the warning about parts that could not be parsed.
     pub(super) fn damage_warning(&self) -> Option<String> {
         let first = self.damage.first()?;
         let places = if self.damages == 1 { "place" } else { "places" };
@@ -229,24 +229,25 @@ impl SourceReport {
         ))
     }
 
-    /// The warning about scores whose size does not go with material.
+    /// Returns the warning about scores whose size does not match material.
     pub(super) fn unit_warning(&self) -> Option<String> {
         self.comments.by_form(&self.convention).iter().find_map(|(tally, _)| tally.unit_warning())
     }
 
-    /// Share of bad lines; for games, the share of faulty games or of lost plies, whichever is larger.
+    /// Returns the share of bad lines; for games, the share of faulty games or of lost plies, whichever is
+    /// larger.
     pub fn bad_share(&self) -> f64 {
         let share = |bad: u64, all: u64| bad as f64 / all.max(1) as f64;
         let games = share(self.bad_games, self.usable_games());
         share(self.bad_lines, self.record.records).max(games).max(share(self.plies_lost, self.plies))
     }
 
-    /// Number of usable games.
+    /// Returns the number of usable games.
     fn usable_games(&self) -> u64 {
         self.record.records - self.left_out.useless_games()
     }
 
-    /// How much of the games was lost to faults; `None` if nothing was.
+    /// Describes the share of the games that was lost to faults; `None` if nothing was.
     pub(super) fn losses(&self) -> Option<String> {
         let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
         let games = self.usable_games();
@@ -262,13 +263,13 @@ impl SourceReport {
         })
     }
 
-    /// Counts of what was left out, by name, for one unit.
+    /// Returns the counts of what was left out, by name, for one unit.
     pub fn left_out_of(&self, unit: Unit) -> impl Iterator<Item = (&'static str, u64)> {
         self.left_out.iter().filter(move |(reason, _)| reason.unit() == unit).map(|(r, n)| (r.label(), n))
     }
 }
 
-/// The outcome of an extraction.
+/// Result of an extraction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The dataset that was written.

@@ -1,4 +1,4 @@
-//! Visits positions with search scores, in order, without making a dataset of them.
+//! Visits positions with search scores, in order, without creating a dataset.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use super::{ExtractSettings, Hooks, SourceReport};
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
 use gputexel_chess::selection::LeftOut;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// A position with a search score.
+/// Position with a search score.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoredPosition<'a> {
     /// Board, side to move, number of the move, result and score (White's view).
     pub sample: &'a Sample,
-    /// Whether it belongs to the same game as the position before; never where games are unknown.
+    /// True if it belongs to the same game as the position before; never if games are unknown.
     pub same_game: bool,
 }
 
 /// Receives positions with search scores.
 pub trait ScoredVisitor {
-    /// A position; inputs and their positions come in order.
+    /// Visits a position; inputs and their positions come in order.
     fn visit(&mut self, position: ScoredPosition<'_>);
 }
 
-/// Reads games or labeled positions and visits those that the selection keeps and that have a search score. Rules
-/// that compare positions of different games (duplicates, samples of everything, phase weights) and searches are
-/// not applied. Returns a report on every input.
+/// Reads games or labeled positions and visits those that the selection keeps and that have a search score.
+/// Rules that compare positions of different games (duplicates, samples of everything, phase weights) and
+/// searches are not applied. Returns a report on every input.
 ///
 /// # Errors
 /// [`Error::Usage`] for settings that contradict each other or are not applied here; [`Error::Input`] when an input
@@ -63,12 +63,12 @@ pub fn visit_scored(
     }
 }
 
-/// Hands positions on in order.
+/// Passes positions on in order.
 struct Visits<'a> {
     books: Bookkeeping<'a>,
     visitor: &'a mut dyn ScoredVisitor,
     visited: u64,
-    /// Source, offset of the chunk where games are numbered by chunk, and game of the last position.
+    /// Source, offset of the chunk if games are numbered by chunk, and game of the last position.
     last: Option<(usize, u64, u64)>,
 }
 

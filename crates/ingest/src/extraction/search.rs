@@ -1,10 +1,11 @@
 //! The evaluation used by a selection's searches.
 
 use super::ExtractSettings;
-use gputexel_files::Result;
+use gputexel_io::Result;
 use gputexel_model::{TableEvaluation, named_parameters};
 
-/// The evaluation given by the settings or named by the selection; `None` if the selection does not search.
+/// Returns the evaluation given by the settings or named by the selection; `None` if the selection does not
+/// search.
 pub fn evaluation_of(settings: &ExtractSettings) -> Result<Option<TableEvaluation>> {
     if !settings.selection.searches() {
         return Ok(None);

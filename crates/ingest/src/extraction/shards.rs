@@ -1,8 +1,9 @@
-//! Extraction into a folder of shards, which can be interrupted at any time and then goes on.
+//! Extraction into a folder of shards, which can be interrupted at any time and continued.
 //!
-//! Whatever is decided position by position (reading, selection, searches, features) is kept as it is computed, chunk by
-//! chunk. What needs all inputs (duplicates, samples of everything, weights, game numbers) is decided again
-//! where chunks come together, whether they were just read or kept: so the result is the same bytes.
+//! Results that are decided position by position (reading, selection, searches, features) are stored as they
+//! are computed, chunk by chunk. Rules that need all inputs (duplicates, samples of everything, weights, game
+//! numbers) are decided again where chunks come together, whether they were just read or stored, so the
+//! output is byte-identical.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
@@ -25,22 +26,22 @@ use super::stored_chunk::{ChunkPlace, StoredChunk};
 use super::{ExtractSettings, Hooks};
 use crate::reading::{Chunk, Queue, Sink, Source, read_all};
 use gputexel_dataset::{DatasetWriter, Metadata, UNFINISHED, check_shards, remove_shards};
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Advice, Error, NewFolders, Result};
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Advice, Error, NewFolders, Result};
 use gputexel_model::TableEvaluation;
 
-/// The report of an extraction into shards.
+/// Report of an extraction into shards.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShardsReport {
-    /// That of the extraction.
+    /// Report of the extraction.
     #[serde(flatten)]
     pub report: Report,
     /// Number of shards.
     pub shards: usize,
-    /// Positions that an earlier, interrupted call had read.
+    /// Number of positions that an earlier, interrupted call had read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resumed_positions: Option<u64>,
-    /// Where what it had kept was damaged, in bytes; what follows was read again.
+    /// Offset in bytes of damage in the stored chunks; what follows was read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged_at: Option<u64>,
 }
@@ -48,13 +49,14 @@ pub struct ShardsReport {
 /// Reads `inputs` as [`extract`](super::extract) does and writes a folder of shards: `0001.bin` and so on, of at most
 /// `size` positions of whole games.
 ///
-/// What was interrupted can be continued by the same call with `resume`, to the same bytes; where there is
-/// nothing to continue, it begins. A file in the folder keeps what was read so far, and is removed at the end. With
-/// `force` in the settings, an unfinished extraction is begun anew.
+/// An interrupted call can be continued by the same call with `resume`, to byte-identical output; if there is
+/// nothing to continue, it begins. A file in the folder stores what was read so far, and is removed at the
+/// end. With `force` in the settings, an unfinished extraction is begun again.
 ///
 /// # Errors
-/// Those of [`extract`](super::extract); [`Error::Usage`] for a folder with datasets, or with an unfinished extraction
-/// unless that is to be continued; [`Error::Input`] to continue with other inputs or settings; [`Error::Busy`].
+/// As [`extract`](super::extract); [`Error::Usage`] for a folder with datasets, or with an unfinished
+/// extraction unless that is to be continued; [`Error::Input`] to continue with other inputs or settings;
+/// [`Error::Busy`].
 pub fn extract_shards(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -67,7 +69,7 @@ pub fn extract_shards(
     if !unfinished.exists() {
         match check_shards(folder, size) {
             Err(Error::Usage(_)) if resume => {
-                // A process may have been killed when all else was done.
+                // A process may have been killed after everything else was done.
                 FolderLock::clear(folder);
                 let folder = folder.display();
                 let reason =
@@ -100,7 +102,7 @@ pub fn extract_shards(
         Some(begun) => begun,
         None => {
             let journal = ChunkJournal::create(&unfinished, &header).inspect_err(|_| {
-                // Nothing can be continued with a part of its first line.
+                // Nothing can be continued with a truncated first line.
                 let _ = std::fs::remove_file(&unfinished);
                 if !fresh.is_empty() {
                     lock.remove_file();
@@ -132,7 +134,7 @@ pub fn extract_shards(
         }
         Err(error) => {
             drop(keeper);
-            // What stays behind does no harm.
+            // A leftover file does no harm.
             let _ = std::fs::remove_file(&unfinished);
             if !fresh.is_empty() {
                 lock.remove_file();
@@ -143,10 +145,7 @@ pub fn extract_shards(
     }
 }
 
-/// The file of an unfinished extraction that has these records, whatever they say: for fuzzing.
-///
-/// # Errors
-/// Those of [`extract_shards`].
+/// Writes the file of an unfinished extraction with arbitrary records, for fuzzing.
 pub fn unfinished(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -158,13 +157,13 @@ pub fn unfinished(
     records.iter().try_for_each(|record| journal.append(record))
 }
 
-/// How to go on, or not.
+/// Returns advice on how to continue or restart.
 fn both_ways() -> Advice {
     let advice = Advice::default().setting("resume", "").text(" continues it, ");
     advice.setting("force", "").text(" begins anew")
 }
 
-/// Whatever of the settings changes what is kept, by name.
+/// Returns all settings that affect which positions are kept, by name.
 fn recorded(
     settings: &ExtractSettings,
     evaluation: Option<&TableEvaluation>,
@@ -187,7 +186,7 @@ fn recorded(
     let set = serde_json::to_string(&settings.feature_set).map_err(|e| Error::Usage(e.to_string()))?;
     add("features", set);
     if let Some(evaluation) = evaluation {
-        // All its values: a file of parameters may have changed under its name.
+        // All its values: the content of a parameter file may have changed.
         let mut hash = Xxh3::new();
         hash.write(format!("{evaluation:?}").as_bytes());
         add("values of the evaluation", format!("{:016x}", hash.digest()));
@@ -195,7 +194,7 @@ fn recorded(
     Ok(list.into_iter().collect())
 }
 
-/// What is extracted.
+/// Inputs and settings of an extraction.
 struct Run<'a> {
     inputs: &'a [PathBuf],
     settings: &'a ExtractSettings,
@@ -205,7 +204,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Returns the report, the number of shards, and of positions that were known.
+    /// Runs the extraction. Returns the report, the number of shards, and of positions that were known.
     fn extract(self, keeper: &mut Keeper, hooks: &mut Hooks<'_>) -> Result<(Report, usize, u64)> {
         let Self { inputs, settings, folder, size, evaluation } = self;
         let start = Instant::now();
@@ -255,39 +254,39 @@ impl Run<'_> {
     }
 }
 
-/// The error for an input that is no longer what was read of it.
+/// Returns the error for an input that has changed since it was read.
 fn changed(input: &Path) -> Error {
     Error::input(input, "has changed since its extraction was begun")
 }
 
-/// What a worker makes of a chunk.
+/// Result of a worker for a chunk.
 enum Piece {
     /// Its rows, and its record.
     Read { encoded: Box<Encoded>, record: Vec<u8> },
-    /// It is what it was when it was read for the first time.
+    /// Unchanged since it was read for the first time.
     Kept,
-    /// It is another one.
+    /// Changed.
     Changed,
 }
 
-/// The file of what was read, and how far that has been used.
+/// Stored chunks, and the number of those used so far.
 struct Keeper {
     journal: ChunkJournal,
-    /// The chunks of earlier calls.
+    /// Chunks of earlier calls.
     kept: Arc<[Kept]>,
-    /// How many of them have been used.
+    /// Number of them that have been used.
     next: usize,
     /// Positions read in them.
     added: u64,
-    /// Whether any chunk was read and kept by this call.
+    /// True if any chunk was read and stored by this call.
     any_read: bool,
-    /// Whether there is an input that was read to its end.
+    /// True if an input was read to its end.
     any_whole: bool,
 }
 
 impl Keeper {
-    /// Takes over the inputs that were read to their end and have not been touched since, up to the first of which
-    /// that is not so. They are not read again.
+    /// Takes over the inputs that were read to their end and are unchanged since, up to the first other one.
+    /// They are not read again.
     fn replay_unchanged(
         &mut self,
         sources: &mut [Source],
@@ -311,7 +310,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// The next chunk that was kept.
+    /// Returns the next stored chunk.
     fn take(&mut self) -> Result<(Chunk, Encoded)> {
         let (stored, encoded) = self.journal.load(&self.kept[self.next])?;
         self.next += 1;
@@ -320,8 +319,8 @@ impl Keeper {
         Ok((stored.chunk(), encoded))
     }
 
-    /// Whether to keep what was read in spite of an error. What one input is refused for was mostly asked for
-    /// wrongly; where others came before it, they may be hours of work.
+    /// Returns true if the stored chunks should be kept in spite of an error. If one input alone is rejected,
+    /// the settings were probably wrong; inputs read before it may be hours of work.
     fn is_worth_keeping(&self, error: &Error) -> bool {
         match error {
             Error::Interrupted(_) | Error::Io { .. } => !self.kept.is_empty() || self.any_read,
@@ -330,7 +329,7 @@ impl Keeper {
     }
 }
 
-/// Keeps what is read, and hands on what was kept.
+/// Stores chunks that are read, and passes stored ones on.
 struct KeepingSink<'a, 'b> {
     assembly: Assembly<'a>,
     keeper: &'b mut Keeper,

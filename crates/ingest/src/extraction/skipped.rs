@@ -1,18 +1,20 @@
-//! The list of all games that were left out or cut short, one line per game.
+//! List of all games that were left out or cut short, one line per game.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use gputexel_files::AtomicFile;
-use gputexel_files::{Error, Result};
+use gputexel_io::AtomicFile;
+use gputexel_io::{Error, Result};
 
-/// A file that only appears once it is complete.
+/// File that only appears once it is complete.
 pub struct SkippedList {
     path: PathBuf,
     file: BufWriter<AtomicFile>,
 }
 
 impl SkippedList {
+    /// Creates the list, which appears at `path` once it is complete.
+    ///
     /// # Errors
     /// [`Error::Exists`] when `path` exists and `force` is not set, [`Error::Io`] when its folder
     /// cannot be written.

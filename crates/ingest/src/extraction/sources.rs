@@ -1,4 +1,4 @@
-//! The type of each input, determined from its beginning before any input is read completely.
+//! Types of the inputs, determined from their beginnings before any input is read completely.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::reading::{self, Records};
 use gputexel_chess::detection::{
     Detection, InputKind, TextOptions, detect_kind, detect_text, unsupported_format,
 };
+use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::{DetectedScores, ScoreConvention, read_pgn_with_letters};
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
-use gputexel_files::input::{Input, is_container};
-use gputexel_files::{Advice, Error, Result};
-use gputexel_formats::Format;
+use gputexel_io::input::{Input, is_container};
+use gputexel_io::{Advice, Error, Result};
 
-/// The type of an input.
+/// Type of an input.
 #[derive(Debug)]
 pub enum Detected {
     /// Games.
@@ -29,16 +29,16 @@ pub enum Detected {
     Training(Format),
 }
 
-/// How games are written.
+/// Notation of games.
 #[derive(Debug)]
 pub struct GameConventions {
-    /// Their piece letters, if those are not the English ones.
+    /// Piece letters, if not the English ones.
     pub letters: Option<DetectedLetters>,
-    /// The scores in their comments.
+    /// Convention of the scores in comments.
     pub scores: DetectedScores,
 }
 
-/// Number of bytes of games that are read to see how they write scores.
+/// Number of bytes of games that are read to detect how they write scores.
 const SCORE_BYTES: usize = 1 << 16;
 
 impl GameConventions {
@@ -71,7 +71,7 @@ impl Detected {
         };
         let kind = match settings.format {
             Some(InputFormat::Training(format)) => {
-                // Nearly any bytes are marlinformat to one who says they are.
+                // Nearly any bytes are valid marlinformat if the user says so.
                 return match Format::detect(name, head, complete) {
                     Ok(Some(other)) if other != format => {
                         Err(Error::input(path, format!("is {}, not {}", other.name(), format.name())))
@@ -112,7 +112,7 @@ impl Detected {
         })
     }
 
-    /// What it is.
+    /// Returns its format.
     pub fn format(&self) -> InputFormat {
         match self {
             Self::Games(_) => InputFormat::Pgn,
@@ -121,12 +121,12 @@ impl Detected {
         }
     }
 
-    /// Whether it contains games in PGN.
+    /// Returns true if it contains games in PGN.
     pub fn is_pgn(&self) -> bool {
         self.format() == InputFormat::Pgn
     }
 
-    /// Whether its positions belong to games.
+    /// Returns true if its positions belong to games.
     pub fn has_games(&self) -> bool {
         match self {
             Self::Games(_) => true,
@@ -144,17 +144,14 @@ impl Detected {
     }
 }
 
-/// Whether a file begins like training data, of whichever format.
-///
-/// # Errors
-/// Those of opening it.
+/// Returns true if a file begins like training data in any format.
 pub fn is_training_data(path: &Path) -> Result<bool> {
     let input = Input::open(path, Arc::default())?;
-    // Formats that are recognized and refused are training data, too.
+    // Formats that are recognized and rejected are training data, too.
     Ok(!matches!(Format::detect(input.name(), input.head(), input.head_is_complete()), Ok(None)))
 }
 
-/// Examines the beginning of every input. Settings of kinds of inputs that there are none of are refused.
+/// Examines the beginning of every input. Rejects settings for kinds of inputs that are absent.
 pub fn detect_inputs(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -172,7 +169,7 @@ pub fn detect_inputs(
     let sources = sources.collect::<Result<Vec<_>>>()?;
     let any_text = detected.iter().any(|one| one.format() == InputFormat::Text);
     let any_games = detected.iter().any(Detected::is_pgn);
-    // The view of scores is that of comments, too.
+    // The view of scores also applies to comments.
     let of_texts = TextOptions { score_view: settings.score_view.filter(|_| !any_games), ..settings.asked() };
     if !any_text && of_texts != TextOptions::default() {
         return Err(Error::Usage(

@@ -1,5 +1,5 @@
-//! What an unfinished extraction keeps of a chunk: its rows and counts, and what tells whether the input still is what it
-//! was.
+//! Stored form of a chunk of an unfinished extraction: its rows and counts, and data to detect changes of the
+//! input.
 
 use half::f16;
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use super::encode::{Encoded, EncodedLabel};
 use crate::reading::{Chunk, Ending, Stamp};
 use gputexel_chess::sample::Batch;
 
-/// A kept chunk but for its rows.
+/// Stored chunk without its rows.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StoredChunk {
     pub place: ChunkPlace,
     /// Set if the source ends with this chunk.
     pub ending: Option<Ending>,
-    /// What the source's file looked like before it was read, if it ends with this chunk and is a file.
+    /// State of the source's file before it was read, if it ends with this chunk and is a file.
     pub stamp: Option<Stamp>,
     /// Counts and complaints.
     pub rest: Batch,
@@ -23,23 +23,23 @@ pub struct StoredChunk {
     pub rows: usize,
 }
 
-/// Which chunk it is.
+/// Place and hash of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkPlace {
     /// Index of its source.
     pub source: usize,
-    /// The file that it belongs to, if the source is an archive.
+    /// File that it belongs to, if the source is an archive.
     pub member: Option<String>,
-    /// Where it begins in the decompressed input, bytes.
+    /// Offset in the decompressed input, bytes.
     pub offset: u64,
     /// Hash of its bytes.
     pub hash: u64,
-    /// Whether its source ends with it.
+    /// True if its source ends with it.
     pub last: bool,
 }
 
 impl ChunkPlace {
-    /// The place of a chunk that has just been read.
+    /// Returns the place of a chunk that has just been read.
     pub fn of(chunk: &Chunk) -> Self {
         Self {
             source: chunk.source,
@@ -52,7 +52,7 @@ impl ChunkPlace {
 }
 
 impl StoredChunk {
-    /// The chunk as reading it again would give it, but for its bytes.
+    /// Returns the chunk as reading it again would, but without its bytes.
     pub fn chunk(&self) -> Chunk {
         Chunk {
             source: self.place.source,
@@ -64,7 +64,7 @@ impl StoredChunk {
     }
 }
 
-/// Which of the fields that most rows lack a row has.
+/// Flags of the optional fields of a row.
 const HAS_LEAF: u8 = 1;
 const HAS_SCORE: u8 = 2;
 const HAS_GAME: u8 = 4;
@@ -98,7 +98,7 @@ pub fn write_rows(encoded: &Encoded, bytes: &mut Vec<u8>) {
     bytes.extend(encoded.coefficients.iter().flat_map(|coefficient| coefficient.to_le_bytes()));
 }
 
-/// The rows that [`write_rows`] has written, `count` of them; `None` if that is not what the bytes are.
+/// Reads `count` rows written by [`write_rows`]; `None` if the bytes are not such rows.
 pub fn read_rows(mut bytes: &[u8], count: usize, rest: Batch) -> Option<Encoded> {
     let mut labels = Vec::with_capacity(count.min(bytes.len()));
     let mut entries = 0;
@@ -180,11 +180,11 @@ mod tests {
             let mut bytes = Vec::new();
             write_rows(&encoded, &mut bytes);
             let again = read_rows(&bytes, 3, Batch::default()).unwrap();
-            // A score that is not a number equals nothing, so by their words.
+            // NaN scores equal nothing, so their texts are compared.
             assert_eq!(format!("{encoded:?}"), format!("{again:?}"));
             for length in 0..bytes.len() {
                 assert!(read_rows(&bytes[..length], 3, Batch::default()).is_none_or(|rows| {
-                    // Without coefficients, rows are whole as well.
+                    // Without coefficients, truncated rows may still be whole.
                     rows.coefficients.is_empty() && length + 6 == bytes.len()
                 }));
             }

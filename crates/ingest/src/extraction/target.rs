@@ -1,4 +1,4 @@
-//! What positions are labeled with: the results of their games, or the scores that engines gave them.
+//! Labels of positions: the results of their games, or search scores.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::Reason;
 use gputexel_dataset::expected_score;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// What becomes the result of a position in the dataset.
+/// Source of the result of a position in the dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Target {
     /// The result of its game.
@@ -22,15 +22,15 @@ pub enum Target {
     },
 }
 
-/// The names under which datasets record a target that is not the result.
+/// Name under which datasets record a target that is not the result.
 const TARGET: &str = "target";
 const TARGET_K: &str = "target_k";
 
 impl Target {
-    /// K where none is given: the base-10 form with 400 centipawns a decade.
+    /// Default K: the base-10 form with 400 centipawns per decade.
     pub const DEFAULT_K: f64 = 1.0;
 
-    /// The target of a name and K, [`DEFAULT_K`](Self::DEFAULT_K) if `None`.
+    /// Creates the target with a name and K, [`DEFAULT_K`](Self::DEFAULT_K) if `None`.
     ///
     /// # Errors
     /// [`Error::Setting`] for other names than `result` and `score`, for a K that is not positive and finite, and
@@ -58,7 +58,7 @@ impl Target {
     pub(super) fn apply(self, batch: &mut Batch) {
         let Self::Score { k } = self else { return };
         let before = batch.samples.len();
-        // Origins are those of the samples, one each, or none at all.
+        // There is one origin for each sample, or none at all.
         let mut samples = batch.samples.iter();
         batch.origins.retain(|_| samples.next().is_some_and(|sample| !sample.score_cp.is_nan()));
         batch.samples.retain_mut(|sample| {
@@ -68,7 +68,7 @@ impl Target {
         batch.left_out.add_many(Reason::NoScore, (before - batch.samples.len()) as u64);
     }
 
-    /// Adds itself to what a dataset records of its selection.
+    /// Adds itself to a dataset's record of its selection.
     pub(super) fn record(self, settings: &mut Vec<(String, String)>) {
         if let Self::Score { k } = self {
             settings.push((TARGET.to_string(), "score".to_string()));
@@ -76,7 +76,7 @@ impl Target {
         }
     }
 
-    /// Takes itself out of what a dataset records.
+    /// Takes itself out of a dataset's record.
     pub(super) fn take(settings: &mut BTreeMap<String, String>) -> Result<Self> {
         let (name, k) = (settings.remove(TARGET), settings.remove(TARGET_K));
         let k = k.map(|k| f64::from_str(&k)).transpose();

@@ -26,7 +26,8 @@ impl PhaseWeights {
         self.rows += 1;
     }
 
-    /// The factor on a row's weight: all intervals that have rows get the same sum, and the mean weight is 1.
+    /// Returns the factor on a row's weight: all intervals that have rows get the same sum, and the mean
+    /// weight is 1.
     pub fn factor(&self, phase: u16) -> f32 {
         let filled = self.sums.iter().filter(|sum| **sum > 0.0).count() as f64;
         (self.rows as f64 / (filled * self.sums[self.interval(phase)])) as f32

@@ -1,4 +1,4 @@
-//! What a schema says of an evaluation that is not linear, as written in its file.
+//! Declarations of a schema about a nonlinear evaluation, as written in its file.
 //!
 //! Owns only the format; `pipeline_plan` and `compiled_schema` check whether it makes sense.
 
@@ -22,16 +22,16 @@ pub struct AccumulatorRecord {
     /// The first index of each side's coefficients, if each side has a sum of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sides: Option<SideIndices>,
-    /// Constant factor of all its terms, such as −1 where a side's own sum counts against it.
+    /// Constant factor of all its terms, such as −1 if a side's own sum counts against it.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub sign: f64,
-    /// Which values its sum has; if absent, those that are used.
+    /// Values of its sum; if absent, those that are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
-    /// What is added to the middlegame value.
+    /// Terms that are added to the middlegame value.
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
     pub mg: OneOrMany<TermRecord>,
-    /// What is added to the endgame value.
+    /// Terms that are added to the endgame value.
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
     pub eg: OneOrMany<TermRecord>,
     /// Its parameters.
@@ -92,12 +92,12 @@ pub struct TermRecord {
     /// The points of a `table`, with ascending x.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knots: Vec<[f64; 2]>,
-    /// Which value of the accumulator it takes; if absent, that of the phase it is added to.
+    /// Value of the accumulator that it takes; if absent, that of the phase it is added to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Phase>,
 }
 
-/// How an accumulator adjusts a value.
+/// Adjustment of a value by an accumulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdjustmentRecord {
@@ -120,11 +120,11 @@ pub enum AdjustmentOperator {
     Bounded,
 }
 
-/// The factor that accumulators are.
+/// Factor computed from accumulators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactorRecord {
-    /// What it multiplies.
+    /// Value that it multiplies.
     pub target: FactorTarget,
     /// The accumulators, of which the smallest counts, with `.mg` or `.eg` for one of their values.
     pub by: OneOrMany<String>,
@@ -139,7 +139,7 @@ pub struct FactorRecord {
     pub one: f64,
 }
 
-/// A parameter of an accumulator.
+/// Parameter of an accumulator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AccumulatorEntry {
@@ -153,14 +153,14 @@ pub enum AccumulatorEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedParameter {
-    /// Its name, or that of a table, all of whose parameters are meant.
+    /// Its name, or that of a table, for all of its parameters.
     #[serde(rename = "use")]
     pub name: String,
-    /// The place of its coefficient behind the accumulator's index, or the first one of a table.
+    /// Offset of its coefficient from the accumulator's index, or the first offset of a table.
     pub at: u32,
 }
 
-// By hand, because an untagged enum would not say what is wrong with an entry.
+// Written by hand, because an untagged enum would not report what is wrong with an entry.
 impl<'de> Deserialize<'de> for AccumulatorEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
@@ -171,7 +171,7 @@ impl<'de> Deserialize<'de> for AccumulatorEntry {
     }
 }
 
-/// A list, or in its place its only element.
+/// List, which may be written as its only element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneOrMany<T>(pub Vec<T>);
 

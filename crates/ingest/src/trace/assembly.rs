@@ -1,5 +1,5 @@
-//! The steps of an import that run in input order: game numbers, the share of bad lines, and whether the
-//! file's indices start where the schema says.
+//! Steps of an import that run in input order: game numbers, the share of bad lines, and the check of the
+//! file's first index against the schema.
 //!
 //! Memory: a map from games of a trace to their numbers, a few dozen bytes per game.
 
@@ -21,12 +21,12 @@ use crate::refusals::{check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, ImportedPosition, SourceRecord};
-use gputexel_files::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result};
 use gputexel_model::program::{self, TermActivity};
 
 /// Number of lines before the share of bad ones is first checked.
 const LINES_BEFORE_JUDGING: u64 = 1000;
-/// With fewer lines, the absence of draws says nothing about the scale of results.
+/// With fewer lines, the absence of draws is no evidence about the scale of results.
 const LINES_BEFORE_MARKS: u64 = 20;
 /// Maximum number of complaints shown.
 const COMPLAINTS: usize = 5;
@@ -35,7 +35,7 @@ pub(super) struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ImportSettings,
     reports: Vec<SourceReport>,
-    /// Set if a command has traced the positions.
+    /// Set if a command traced the positions.
     answers: Option<Answers<'a>>,
     results: Results,
     entries: u64,
@@ -46,12 +46,12 @@ pub(super) struct Assembly<'a> {
     /// The current source.
     source: usize,
     games: GameNumbers,
-    /// Whether positions have games; `None` before the first position.
+    /// True if positions have games; `None` before the first position.
     numbered: Option<bool>,
-    /// For the current source: the largest index, and whether index 0 occurred.
+    /// For the current source: the largest index, and true if index 0 occurred.
     largest_index: Option<u32>,
     zero: bool,
-    /// For the current source: which columns occurred.
+    /// For the current source: true for each column that occurred.
     columns_seen: [bool; Column::COUNT],
     /// For the current source: its results.
     tally: ResultTally,
@@ -243,7 +243,7 @@ impl Sink for Assembly<'_> {
         }
         self.tally.merge(&batch.tally);
         self.agreement.merge(&batch.agreement);
-        // A comparison of evaluations reports more than this check.
+        // A comparison of evaluations is more thorough than this check.
         let asked = self.settings.trust_results || self.settings.reference.is_some();
         if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
             let advice = Advice::default()
@@ -314,7 +314,7 @@ impl Sink for Assembly<'_> {
     }
 }
 
-/// A hash of what a position's score is computed from, apart from what is not tuned.
+/// Returns a hash of the input of a position's score, without untuned values.
 fn hash_of(position: &ImportedPosition<'_>) -> u64 {
     let mut hash = Xxh3::new();
     hash.update(&[position.phase.to_le_bytes(), position.scale.to_le_bytes()].concat());
@@ -323,7 +323,7 @@ fn hash_of(position: &ImportedPosition<'_>) -> u64 {
     hash.digest()
 }
 
-/// Warnings of terms that are switched off nearly everywhere.
+/// Returns the warnings of terms that are switched off nearly everywhere.
 fn dead_terms(schema: &CompiledSchema, active: &[u64], positions: u64) -> Vec<String> {
     let Some((program, _)) = &schema.program else { return Vec::new() };
     let program = program.program();
@@ -334,7 +334,7 @@ fn dead_terms(schema: &CompiledSchema, active: &[u64], positions: u64) -> Vec<St
     program::dead_terms(&activity, "under the priors")
 }
 
-/// Why results are not accepted as they are.
+/// Explains why results are not accepted as they are.
 fn results_mismatch(counts: &Agreement, verdict: Verdict) -> String {
     let what = match verdict {
         Verdict::Reversed => "as if Black's wins were 1",

@@ -6,13 +6,13 @@ use shakmaty::Color;
 use super::row_sums::RowSums;
 use super::truncation::{Shares, truncated_score};
 use gputexel_dataset::Dataset;
-use gputexel_files::Result;
+use gputexel_io::Result;
 use gputexel_model::program::{CompiledProgram, Taper};
 use gputexel_model::{Division, FeatureSet};
 
 /// Maximum number of differences that are kept.
 pub const WORST: usize = 10;
-/// Rounding of an engine changes a sum by about as much as there are divisions before it.
+/// Rounding of an engine changes a sum by about the number of divisions before it.
 const KINK_CP: f64 = 3.0;
 /// Maximum number of bytes of a comment that are kept.
 const COMMENT_BYTES: usize = 120;
@@ -22,19 +22,17 @@ const COMMENT_BYTES: usize = 120;
 pub struct Reference {
     theta: Vec<f64>,
     features: usize,
-    /// The program of the evaluation, if it has one, and the values of its columns.
+    /// Program of the evaluation, if it has one, and the values of its columns.
     program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
-    /// How the engine divides.
+    /// Division of the engine.
     division: Division,
     /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,
 }
 
 impl Reference {
-    /// Parameters θ, mg of every feature, then eg, of an engine that divides as its schema says.
-    ///
-    /// # Errors
-    /// Those of the feature set's program.
+    /// Creates a reference from parameters θ, mg of every feature, then eg, for an engine that divides as its
+    /// schema declares.
     ///
     /// # Panics
     /// If the length of θ does not match the feature set.
@@ -50,14 +48,15 @@ impl Reference {
         Ok(Self { theta, features, program, division, tolerance_cp })
     }
 
-    /// The same for an engine that divides otherwise.
+    /// Replaces the division of the engine.
     #[must_use]
     pub fn with_division(self, division: Division) -> Self {
         Self { division, ..self }
     }
 
-    /// The score of position `n` of a dataset with the same feature set, in centipawns from White's view, and
-    /// whether it is so near a kink or jump that the rounding of an engine may lead to another score.
+    /// Returns the score of position `n` of a dataset with the same feature set, in centipawns from White's
+    /// view, and true if it is so near a kink or jump that the rounding of an engine may lead to another
+    /// score.
     ///
     /// # Panics
     /// If there is no such position.
@@ -71,8 +70,8 @@ impl Reference {
         (f64::from(row.offset) + score, near_kink)
     }
 
-    /// The score of a row of columns, without the constant offset, and whether it is so near a kink or jump that
-    /// the rounding of an engine may lead to another score.
+    /// Returns the score of a row of columns, without the constant offset, and true if it is so near a kink
+    /// or jump that the rounding of an engine may lead to another score.
     pub(super) fn score(
         &self,
         row: impl Iterator<Item = (u16, f64)>,
@@ -92,7 +91,7 @@ impl Reference {
         (score, is_near_kink(program, &sums.sums, sums.present, taper))
     }
 
-    /// Σ coefficient · (share · mg + share · eg), without the constant offset.
+    /// Returns Σ coefficient · (share · mg + share · eg), without the constant offset.
     fn sum(&self, row: impl Iterator<Item = (u16, f64)>, shares: Shares) -> f64 {
         let values = |id: u16| (self.theta[usize::from(id)], self.theta[self.features + usize::from(id)]);
         if self.division == Division::Truncate {
@@ -108,7 +107,7 @@ impl Reference {
     }
 }
 
-/// Whether a sum is so near a kink or jump that the rounding of an engine may lead to another score.
+/// Returns true if a sum is so near a kink or jump that the rounding of an engine may lead to another score.
 fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, taper: Taper) -> bool {
     program.nearest_kink(sums, present, taper).is_some_and(|distance| distance <= KINK_CP)
 }
@@ -146,7 +145,7 @@ impl Correlation {
         self.xy += other.xy;
     }
 
-    /// The coefficient; `None` if either variable is constant.
+    /// Returns the coefficient; `None` if either variable is constant.
     pub fn coefficient(&self) -> Option<f64> {
         let n = self.count as f64;
         let (xx, yy) = (n * self.xx - self.x * self.x, n * self.yy - self.y * self.y);
@@ -178,7 +177,7 @@ pub struct Outlier {
 }
 
 impl Outlier {
-    /// Computed − printed.
+    /// Returns computed − printed.
     pub fn difference(&self) -> f64 {
         self.computed_cp - self.printed_cp
     }
@@ -189,14 +188,14 @@ impl Outlier {
 pub struct Comparison {
     /// Positions with a printed evaluation.
     pub compared: u64,
-    /// Those that differ by more than the tolerance, except near kinks.
+    /// Number that differ by more than the tolerance, except near kinks.
     pub differing: u64,
-    /// Those that differ by more than the tolerance near a kink or jump of the evaluation, where rounding may be
-    /// the cause.
+    /// Number that differ by more than the tolerance near a kink or jump of the evaluation, where rounding
+    /// may be the cause.
     pub near_kinks: u64,
     /// Largest absolute difference of those, centipawns.
     pub largest_near_kink: f64,
-    /// Number of these that agree when the sign of the printed evaluation is reversed.
+    /// Number of `differing` ones that agree when the sign of the printed evaluation is reversed.
     pub turned: u64,
     /// Sum of the differences, computed − printed.
     pub sum: f64,
@@ -211,7 +210,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Adds a position; `near_kink` says whether its score may have crossed a kink or jump by rounding.
+    /// Adds a position; `near_kink` if its score may have crossed a kink or jump by rounding.
     #[allow(clippy::too_many_arguments, reason = "a position has that many sides")]
     pub fn add(
         &mut self,

@@ -1,4 +1,4 @@
-//! A schema compiled for reading: the role of each index, and the resulting feature set.
+//! Schema compiled for reading: the role of each index, and the resulting feature set.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,38 +9,39 @@ use super::parameters::{MadeNames, NamesRecord, SchemaParameter, Values};
 use super::pipeline_plan::{Plan, starts};
 use super::places::places_of;
 use super::schema::{Columns, Comment, GameColumn, Results, Schema};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, ValueKind};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place};
 
 /// Maximum index.
 const MAX_INDEX: u32 = 1_000_000;
 
-/// Which value of a feature an index belongs to.
+/// Values of a feature that an index belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Half {
-    /// Both, with one coefficient.
+    /// Both values, with one coefficient.
     Both,
-    /// The middlegame's.
+    /// The middlegame value.
     Mg,
-    /// The endgame's.
+    /// The endgame value.
     Eg,
 }
 
-/// The role of an index.
+/// Role of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Nothing: it is not declared.
+    /// The index is not declared.
     None,
-    /// It is ignored.
+    /// The index is ignored.
     Ignore,
-    /// It is a property of the position.
+    /// The index is a property of the position.
     Column(Column),
-    /// It is the coefficient of a column, see [`CompiledProgram`]: of a feature unless accumulators have it.
+    /// The index is the coefficient of a column, see [`CompiledProgram`]: of a feature, unless accumulators
+    /// have it.
     Feature(u16, Half),
 }
 
-/// A property of a position.
+/// Property of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Phase,
@@ -61,7 +62,7 @@ impl Column {
     }
 }
 
-/// A schema compiled for reading traces.
+/// Schema compiled for reading traces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompiledSchema {
     pub(super) base: u32,
@@ -77,16 +78,16 @@ pub struct CompiledSchema {
     pub(super) requires_qid: bool,
     /// Columns that every line must contain.
     pub(super) required: Vec<(Column, u32)>,
-    /// Which numbers must be reversed when Black is to move: result, coefficients, offset, score, evaluation.
+    /// Numbers that must be reversed when Black is to move: result, coefficients, offset, score, evaluation.
     pub(super) turned: [bool; 5],
-    /// Whether ids may be out of order or repeated, so that rows must be sorted and merged.
+    /// True if ids may be out of order or repeated, so that rows must be sorted and merged.
     pub(super) merges: bool,
-    /// Whether all numbers are kept from the side to move's view.
+    /// True if all numbers are kept from the side to move's view.
     pub(super) relative: bool,
-    /// The program, and the starting values of each column.
+    /// Program, and the starting values of each column.
     pub(super) program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
     feature_set: FeatureSet,
-    /// Number of features that are in the linear part; parameters of accumulators alone follow them.
+    /// Number of features in the linear part; parameters of accumulators alone follow them.
     linear: usize,
 }
 
@@ -94,7 +95,7 @@ impl CompiledSchema {
     /// Reads a schema file and checks it.
     ///
     /// # Errors
-    /// Those of [`Schema::read`] and [`new`](Self::try_new), with the file.
+    /// As [`Schema::read`] and [`new`](Self::try_new), with the file.
     pub fn read(path: &Path) -> Result<Self> {
         Self::try_new(&Schema::read(path)?).map_err(|error| match error {
             Error::Usage(reason) => Error::input(path, reason),
@@ -177,12 +178,12 @@ impl CompiledSchema {
         })
     }
 
-    /// The feature set of a dataset imported with this schema.
+    /// Returns the feature set of a dataset imported with this schema.
     pub fn feature_set(&self) -> &FeatureSet {
         &self.feature_set
     }
 
-    /// Warnings of products whose scale nothing determines.
+    /// Returns the warnings of products whose scale is not determined.
     pub(super) fn undetermined_products(&self) -> Vec<String> {
         let (Some((program, _)), Some(imported)) = (&self.program, &self.feature_set.imported) else {
             return Vec::new();
@@ -193,7 +194,7 @@ impl CompiledSchema {
         })
     }
 
-    /// The name of the feature of a column.
+    /// Returns the name of the feature of a column.
     pub(super) fn column_name(&self, column: u16) -> &str {
         let features = &self.feature_set.features;
         let feature = match &self.program {
@@ -203,12 +204,12 @@ impl CompiledSchema {
         &features[usize::from(feature)].name
     }
 
-    /// The largest index that the schema declares.
+    /// Returns the largest index that the schema declares.
     pub(super) fn last_index(&self) -> u32 {
         self.actions.len() as u32 - 1
     }
 
-    /// Whether index 0 is declared.
+    /// Returns true if index 0 is declared.
     pub(super) fn uses_zero(&self) -> bool {
         self.actions[0] != Action::None
     }
@@ -222,9 +223,9 @@ struct Builder {
     features: Vec<Feature>,
     parameters: Vec<ImportedParameter>,
     required: Vec<(Column, u32)>,
-    /// The parameters of each entry of the schema.
+    /// Parameters of each entry of the schema.
     tables: Vec<(String, Range<usize>)>,
-    /// What messages call each column behind those of the features.
+    /// Name in messages of each column after those of the features.
     entries: Vec<String>,
 }
 
@@ -266,7 +267,7 @@ impl Builder {
         Ok(())
     }
 
-    /// What messages call that whose role is an action; `None` if nothing has it.
+    /// Returns the name in messages of the entry with an action as its role; `None` if there is none.
     fn owner(&self, action: Action) -> Option<String> {
         match action {
             Action::None => None,
@@ -350,7 +351,7 @@ impl Builder {
         let places = places_of(record, table, count)?;
         let bounds = |values: Option<Values>| values.map_or([None; 2], |values| values.pair().map(Some));
         for (i, (values, place)) in priors.into_iter().zip(places).enumerate() {
-            // A single value says nothing about a phase that the parameter does not have.
+            // A single value does not concern a phase that the parameter does not have.
             let prior = match (values, phases) {
                 (Values::Both(value), Phases::Mg) => [value, 0.0],
                 (Values::Both(value), Phases::Eg) => [0.0, value],
@@ -392,7 +393,8 @@ impl Builder {
         Ok(self.features.len() - count..self.features.len())
     }
 
-    /// The program of a schema, whose accumulators' parameters follow the others; `None` if it has none.
+    /// Builds the program of a schema, whose accumulators' parameters follow the others; `None` if it has
+    /// none.
     fn program(&mut self, schema: &Schema, turned: bool) -> Result<Option<Program>> {
         let Plan { terms, adjustments, factor, phases, unlimited } =
             Plan::try_new(schema, self.untapered, turned)?;
@@ -439,8 +441,8 @@ impl Builder {
         Ok(Some(Program { accumulators, terms, adjustments, factor }))
     }
 
-    /// Refuses a factor whose scale nothing determines: with all its parameters doubled and those of the endgame
-    /// halved, every score would be the same.
+    /// Rejects a factor whose scale is not determined: with all its parameters doubled and those of the
+    /// endgame halved, every score would be the same.
     fn check_scale(&self, factor: &Factor, accumulators: &[Accumulator]) -> Result<()> {
         for by in &factor.by {
             let Accumulator { name, features, .. } = &accumulators[by.accumulator];
@@ -453,7 +455,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds the parameters that an accumulator declares, and returns their places behind its index and ids.
+    /// Adds the parameters that an accumulator declares, and returns their offsets from its index and their
+    /// ids.
     fn own_parameters(&mut self, record: &AccumulatorRecord, phases: Phases) -> Result<Vec<(u32, usize)>> {
         let mut places = Vec::new();
         for entry in &record.parameters {
@@ -478,7 +481,7 @@ impl Builder {
         Ok(places)
     }
 
-    /// Adds the places of the parameters that an accumulator shares.
+    /// Adds the offsets of the parameters that an accumulator shares.
     fn shared_parameters(&self, record: &AccumulatorRecord, places: &mut Vec<(u32, usize)>) -> Result<()> {
         for entry in &record.parameters {
             let AccumulatorEntry::Use(SharedParameter { name, at }) = entry else { continue };

@@ -1,14 +1,14 @@
-//! What the numbers of a trace mean, as its schema says: how the phase is known, in which units endgame scale factors
-//! are, and whose view values are from.
+//! Meaning of the numbers of a trace by its schema: the source of the phase, the units of endgame scale
+//! factors, and points of view.
 
 use super::schema::{Comment, PhaseRecord, PhaseWord, Schema, View, Views};
 use gputexel_chess::PhaseSettings;
-use gputexel_files::{Error, Result, shown_number};
+use gputexel_io::{Error, Result, shown_number};
 
 /// Steps of endgame scale factors given as ratios.
 const RATIO_STEPS: u16 = 128;
 
-/// How the phase of a position is determined.
+/// Source of the phase of a position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PhaseSource {
     /// There is no phase.
@@ -19,7 +19,7 @@ pub(super) enum PhaseSource {
     Column { endgame: f64, factor: f64 },
 }
 
-/// How the phase is determined, and its units.
+/// Determines the source of the phase and its units.
 pub(super) fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> {
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
     let has_column = schema.columns.phase.is_some();
@@ -63,7 +63,7 @@ pub(super) fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> 
     }
 }
 
-/// The value of endgame scale factors that represents 1, and units per value.
+/// Returns the value of endgame scale factors that represents 1, and units per value.
 pub(super) fn scale_of(schema: &Schema) -> Result<(u16, f64)> {
     let Some(record) = schema.scale else {
         let one = if schema.columns.scale.is_some() { RATIO_STEPS } else { 1 };
@@ -83,8 +83,8 @@ pub(super) fn scale_of(schema: &Schema) -> Result<(u16, f64)> {
     Ok((steps, f64::from(steps) / record.one))
 }
 
-/// Which numbers must be reversed when Black is to move, and whether all are from the side to move's view and
-/// the side is unknown.
+/// Returns the numbers that must be reversed when Black is to move, and true if all are from the side to
+/// move's view and the side is unknown.
 pub(super) fn views_of(schema: &Schema) -> Result<([bool; 5], bool)> {
     let turned = match schema.point_of_view {
         Views::All(view) => [view == View::Stm; 5],

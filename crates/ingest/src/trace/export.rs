@@ -8,7 +8,7 @@ use super::pipeline_plan::describe;
 use super::places::table_at;
 use super::schema::{Columns, GameColumn, PhaseRecord, QidWord, ScaleRecord, Schema};
 use gputexel_dataset::Dataset;
-use gputexel_files::{AtomicFile, Error, Result, write_atomically};
+use gputexel_io::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Division, Phases, Place, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the matching schema. Indices start at
@@ -37,7 +37,7 @@ pub fn export_files(dataset: &Dataset, trace: &Path, schema: &Path) -> Result<()
     file.finish().map_err(io)
 }
 
-/// The schema, and the index of the first feature.
+/// Returns the schema, and the index of the first feature.
 fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
     let set = &dataset.metadata().feature_set;
     let theta = Prior::default_for(set).theta(set)?;
@@ -69,7 +69,7 @@ fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
     while let Some(feature) = set.features.get(id) {
         let own = set.imported.as_ref().map(|imported| &imported.parameters[id]);
         let prior = |id: usize| match own.map(|own| own.phases) {
-            // A pair is valid whichever phases the parameter has.
+            // A pair is valid for any phases of the parameter.
             Some(Phases::Mg | Phases::Eg) => Values::Each([theta[id], theta[count + id]]),
             _ => values(theta[id], theta[count + id]),
         };
@@ -145,7 +145,7 @@ fn write(dataset: &Dataset, columns: &Columns, first: u32, out: &mut dyn Write) 
         entries.extend(row.entries());
         entries.sort_unstable_by_key(|&(id, _)| id);
         for own in entries.chunk_by(|a, b| a.0 == b.0) {
-            // Features that both sides have cancel.
+            // Features of both sides cancel.
             let coefficient: f32 = own.iter().map(|&(_, c)| c).sum();
             if coefficient != 0.0 {
                 write!(line, " {}:{coefficient}", first + u32::from(own[0].0))?;

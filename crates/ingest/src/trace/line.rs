@@ -1,7 +1,7 @@
 //! Lines of a trace: `result qid:N index:value … # comment`.
 //!
-//! Owns the reader of a chunk of lines and its messages. Knows nothing of files, threads or what happens to a
-//! position.
+//! Owns the reader of a chunk of lines and its messages. Knows nothing of files, threads or the use of
+//! positions.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use gputexel_chess::sample::Agreement;
 use gputexel_chess::scale::ResultTally;
 use gputexel_chess::text::significant_lines;
 use gputexel_dataset::{ImportedPosition, PositionLabels};
-use gputexel_files::shown_number;
+use gputexel_io::shown_number;
 use gputexel_model::program::Taper;
 
 /// Maximum number of complaints kept per chunk.
@@ -27,7 +27,7 @@ const COMPLAINTS: usize = 5;
 /// Maximum number of bytes of a word that are quoted.
 const QUOTED: usize = 24;
 
-/// The properties of a position that are kept besides its row.
+/// Properties of a position that are kept in addition to its row.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     line: u64,
@@ -42,7 +42,7 @@ struct Label {
     game: Option<u64>,
 }
 
-/// The positions of a chunk in flat arrays, and what was wrong with other lines.
+/// Positions of a chunk in flat arrays, and the faults of other lines.
 #[derive(Debug, Default)]
 pub struct Batch {
     labels: Vec<Label>,
@@ -65,9 +65,9 @@ pub struct Batch {
     pub(super) agreement: Agreement,
     /// The values of results, if they are read as 0 to 1.
     pub(super) tally: ResultTally,
-    /// Which columns occurred, by index.
+    /// True for each column that occurred, by index.
     pub(super) columns_seen: [bool; Column::COUNT],
-    /// Computed evaluations compared with those printed by the engine, if requested.
+    /// Comparison of computed evaluations with those printed by the engine, if requested.
     pub comparison: Comparison,
     /// For each term of the program, the number of positions in which it is switched on.
     pub(super) active: Vec<u64>,
@@ -77,14 +77,14 @@ pub struct Batch {
 /// needed: enough to determine their point of view, and few enough to cost nothing.
 const SAMPLED: usize = 500;
 
-/// Why a line cannot be used: the category that is counted, and the message.
+/// Reason why a line cannot be used: the category that is counted, and the message.
 struct Fault(&'static str, String);
 
 fn fault<T>(kind: &'static str, text: String) -> Result<T, Fault> {
     Err(Fault(kind, text))
 }
 
-/// A word of a line for a message, shortened and without non-text characters.
+/// Quotes a word of a line for a message, shortened and without non-text characters.
 fn quoted(word: &[u8]) -> String {
     let shown = String::from_utf8_lossy(&word[..word.len().min(QUOTED)]).escape_debug().to_string();
     if word.len() > QUOTED { format!("'{shown}…'") } else { format!("'{shown}'") }
@@ -147,7 +147,7 @@ struct Reader<'a> {
     sums: RowSums,
     /// The largest index so far.
     largest: Option<u32>,
-    /// Whether the line has index 0.
+    /// True if the line has index 0.
     zero: bool,
 }
 
@@ -341,7 +341,7 @@ impl Reader<'_> {
                 whole((value - endgame) * factor, max).ok_or_else(|| {
                     let middlegame = endgame + f64::from(max) / factor;
                     let between = endgame.min(middlegame)..=endgame.max(middlegame);
-                    // With promoted pieces, engines that do not limit their phase go beyond the middlegame.
+                    // With promoted pieces, engines that do not limit their phase exceed the middlegame.
                     let text = match between.contains(&value) {
                         true => format!(
                             "phase {value} is not one of the {max} steps from middlegame to endgame; trace it rounded to one"
@@ -434,7 +434,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Refuses a line whose sums are too large under the priors, and counts the terms that they switch on.
+    /// Rejects a line whose sums are too large under the priors, and counts the terms that they switch on.
     fn check_sums(&mut self, shares: Shares, first_entry: usize, batch: &mut Batch) -> Result<(), Fault> {
         let Some((program, values)) = &self.schema.program else { return Ok(()) };
         let row = batch.ids[first_entry..].iter().zip(&batch.coefficients[first_entry..]);
@@ -465,7 +465,7 @@ impl Reader<'_> {
         self.values[column as usize]
     }
 
-    /// Notes the indices of an unusable line: they help to tell where the file's indices start.
+    /// Records the indices of an unusable line: they help to find where the file's indices start.
     fn scan(&mut self, line: &[u8]) {
         let data = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
         for word in data.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1) {
@@ -485,8 +485,8 @@ fn shares(schema: &CompiledSchema, phase: u16, scale: u16) -> Shares {
     Shares { phase, max: schema.feature_set().phase.max, scale, one }
 }
 
-/// Turns the last row of a batch, seen by Black, to White's view: the linear part changes its sign, sides are
-/// exchanged, and sums for both stay.
+/// Reverses the last row of a batch, seen by Black, to White's view: the linear part changes its sign, sides
+/// are exchanged, and sums for both stay.
 fn reverse(schema: &CompiledSchema, batch: &mut Batch, first_entry: usize) {
     let coefficients = &mut batch.coefficients[first_entry..];
     let Some((program, _)) = &schema.program else {
@@ -505,14 +505,14 @@ fn reverse(schema: &CompiledSchema, batch: &mut Batch, first_entry: usize) {
     }
 }
 
-/// A whole number from 0 to `max`, within the precision of decimal fractions.
+/// Converts a value to a whole number from 0 to `max`, within the precision of decimal fractions.
 fn whole(value: f64, max: u16) -> Option<u16> {
     let nearest = value.round();
     let near = (value - nearest).abs() <= 1e-4 && (0.0..=f64::from(max)).contains(&nearest);
     near.then_some(nearest as u16)
 }
 
-/// `index:value`, with an integer index below 10⁹.
+/// Splits `index:value`, with an integer index below 10⁹.
 fn split(word: &[u8]) -> Option<(u32, &[u8])> {
     let mut index = 0u32;
     for (i, &byte) in word.iter().enumerate() {
@@ -526,25 +526,23 @@ fn split(word: &[u8]) -> Option<(u32, &[u8])> {
 }
 
 impl Batch {
-    /// Number of usable positions.
+    /// Returns the number of usable positions.
     pub fn positions(&self) -> usize {
         self.labels.len()
     }
 
-    /// The numbers of the lines of the positions.
+    /// Returns the line numbers of the positions.
     pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
         self.labels.iter().map(|label| label.line)
     }
 
-    /// Number of unusable lines.
+    /// Returns the number of unusable lines.
     pub fn bad_lines(&self) -> u64 {
         self.bad.values().sum()
     }
 
-    /// Visits the positions in order, with the game's number as given in the trace.
-    ///
-    /// # Errors
-    /// Those of `visit`, which end the iteration.
+    /// Visits the positions in order, with the game's number as given in the trace. Errors of `visit` end the
+    /// iteration.
     pub fn for_each<E>(
         &self,
         mut visit: impl FnMut(ImportedPosition<'_>, Option<u64>) -> Result<(), E>,

@@ -41,7 +41,7 @@ pub use survey::{Survey, survey};
 use crate::extraction::Leaf;
 use crate::reading::{Hooks, check_reading};
 use gputexel_dataset::TracingRecord;
-use gputexel_files::Result;
+use gputexel_io::Result;
 pub use gputexel_model::Division;
 
 /// Maximum number of distinct endgame scale factors: each combination with a phase is a bucket with its own
@@ -66,7 +66,7 @@ pub struct ImportSettings {
 }
 
 impl ImportSettings {
-    /// Default settings for a schema.
+    /// Returns the default settings for a schema.
     pub fn new(schema: CompiledSchema) -> Self {
         Self {
             schema: Arc::new(schema),
@@ -86,10 +86,10 @@ impl ImportSettings {
 /// Reads traces and writes a dataset to `output`.
 ///
 /// # Errors
-/// [`Error::Usage`](gputexel_files::Error::Usage) for contradictory settings or an output that exists;
-/// [`Error::Input`](gputexel_files::Error::Input) when an input's indices do not start where the schema says,
-/// too many of its lines are bad, or it has no positions;
-/// [`Error::Interrupted`](gputexel_files::Error::Interrupted) after `cancel`. In all these cases, nothing is
+/// [`Error::Usage`](gputexel_io::Error::Usage) for contradictory settings or an output that exists;
+/// [`Error::Input`](gputexel_io::Error::Input) when an input's indices do not start where the schema
+/// declares, too many of its lines are bad, or it has no positions;
+/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) after `cancel`. In all these cases, nothing is
 /// written.
 pub fn import(
     inputs: &[PathBuf],
@@ -101,20 +101,17 @@ pub fn import(
     pipeline::run(inputs, settings, output, hooks, None)
 }
 
-/// Traces that a command has answered with, in place of those that a user names.
+/// Origin of traces printed by a command, in place of traces that a user names.
 pub(crate) struct Answers<'a> {
-    /// The positions that each trace answers, which the dataset names as its sources.
+    /// Positions of each trace, which the dataset names as its sources.
     pub positions: &'a [PathBuf],
-    /// For the dataset.
+    /// Record for the dataset.
     pub record: TracingRecord,
     /// Receives a leaf for each row: the line of its position, and its features.
     pub leaves: Option<&'a mut Vec<Leaf>>,
 }
 
-/// As [`import`], of traces whose lines answer those of positions.
-///
-/// # Errors
-/// Those of [`import`].
+/// Imports as [`import`] traces printed for the positions of `answers`.
 pub(crate) fn import_answers(
     traces: &[PathBuf],
     settings: &ImportSettings,

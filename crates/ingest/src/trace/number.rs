@@ -6,7 +6,7 @@ const EXACT: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// A finite number; `None` for anything else.
+/// Parses a finite number; `None` for anything else.
 ///
 /// Numbers with up to 15 digits and an exact power of ten need only one rounded operation; longer ones are
 /// left to the standard library.

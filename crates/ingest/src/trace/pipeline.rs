@@ -1,4 +1,4 @@
-//! The threads of an import: each reads the lines of chunks.
+//! Threads of an import, which read the lines of chunks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::report::ImportReport;
 use super::{Answers, ImportSettings};
 use crate::reading::{Hooks, Queue, Records, Source, read_all};
 use gputexel_dataset::{DatasetWriter, Metadata};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub(super) fn run(
     inputs: &[PathBuf],

@@ -1,14 +1,14 @@
-//! The program that a schema describes: names become indices, and values are chosen.
+//! Program that a schema describes: names become indices, and values are chosen.
 //!
-//! Owns what terms, adjustments and the factor say by themselves. Which parameters accumulators have is not known
-//! here; `CompiledProgram` checks the whole.
+//! Owns what terms, adjustments and the factor declare by themselves. The parameters of accumulators are not
+//! known here; `CompiledProgram` checks the whole.
 
 use super::accumulators::{
     AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
     OperatorRecord, SharedParameter, SideIndices, TermRecord,
 };
 use super::schema::Schema;
-use gputexel_files::{Error, Result, shown_number};
+use gputexel_io::{Error, Result, shown_number};
 use gputexel_model::program::{
     Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, Operator, Phase, Program, Term,
 };
@@ -17,19 +17,19 @@ use gputexel_model::{Feature, Phases};
 /// The maximum of a factor without one.
 const NO_MAXIMUM: f64 = 1e9;
 
-/// What a schema computes with its accumulators.
+/// Computations of a schema with its accumulators.
 pub(super) struct Plan {
     pub(super) terms: Vec<Term>,
     pub(super) adjustments: Vec<Adjustment>,
     pub(super) factor: Option<Factor>,
-    /// Which values the parameters of each accumulator have, if they do not say otherwise.
+    /// Default values that the parameters of each accumulator have.
     pub(super) phases: Vec<Phases>,
-    /// Whether nothing limits the factor.
+    /// True if the factor has no limits.
     pub(super) unlimited: bool,
 }
 
 impl Plan {
-    /// The plan of a schema's accumulators. `untapered` evaluations have no phase, and `turned` coefficients are
+    /// Plans a schema's accumulators. `untapered` evaluations have no phase, and `turned` coefficients are
     /// reversed when Black is to move.
     ///
     /// # Errors
@@ -105,12 +105,12 @@ impl Plan {
 
 struct Names<'a> {
     accumulators: &'a [AccumulatorRecord],
-    /// Which values of each accumulator are used.
+    /// Values of each accumulator that are used.
     used: Vec<[bool; 2]>,
 }
 
 impl Names<'_> {
-    /// The term that stands at `place`, in words.
+    /// Plans the term at `place`, a name for messages.
     fn term(&mut self, place: &str, accumulator: usize, target: Phase, record: &TermRecord) -> Result<Term> {
         let AccumulatorRecord { sign, .. } = &self.accumulators[accumulator];
         let operator = match (record.op, record.knots.is_empty()) {
@@ -129,8 +129,8 @@ impl Names<'_> {
         Ok(Term { target, input, operator, times, scale, shift, over, divide })
     }
 
-    /// The value that `NAME`, `NAME.mg` or `NAME.eg` stands for, `otherwise` where only the name is given.
-    /// It is used at `place`, in words.
+    /// Resolves `NAME`, `NAME.mg` or `NAME.eg`, with `otherwise` as the default phase. `place` names its use
+    /// in messages.
     fn input(&mut self, place: &str, text: &str, otherwise: Phase) -> Result<Input> {
         let (name, said) = match (text.strip_suffix(".mg"), text.strip_suffix(".eg")) {
             (Some(name), _) => (name, Some(Phase::Mg)),
@@ -165,7 +165,7 @@ impl Names<'_> {
         Ok(Input { accumulator, phase })
     }
 
-    /// Which values the parameters of an accumulator have.
+    /// Returns the values that the parameters of an accumulator have.
     fn phases(&self, accumulator: usize, untapered: bool) -> Result<Phases> {
         let record = &self.accumulators[accumulator];
         let used = self.used[accumulator];
@@ -184,10 +184,10 @@ impl Names<'_> {
     }
 }
 
-/// The first index of each sum of an accumulator.
+/// Returns the first index of each sum of an accumulator.
 ///
 /// # Errors
-/// [`Error::Usage`] if that is said twice or not at all.
+/// [`Error::Usage`] if it is given twice or not at all.
 pub(super) fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
     let text = match (record.index, record.sides) {
         (Some(index), None) => return Ok(vec![index]),
@@ -198,7 +198,7 @@ pub(super) fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
     Err(usage(&format!("accumulator '{}'", record.name), text))
 }
 
-/// An entry of a list of the schema, with its number where there are several.
+/// Returns the name of an entry of a list of the schema, with its number if there are several.
 fn numbered(list: &str, index: usize, count: usize) -> String {
     match count {
         0 | 1 => list.to_string(),

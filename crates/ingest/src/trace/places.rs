@@ -1,12 +1,12 @@
-//! The places that a schema gives to parameters: in a line, or on the squares of a board.
+//! Places that a schema gives to parameters: in a line, or on the squares of a board.
 //!
-//! Owns what an entry of a schema says by itself; whether entries fit together is checked with the feature set.
+//! Owns the declarations of a single entry of a schema; their consistency is checked with the feature set.
 
 use super::parameters::{LineRecord, SchemaParameter};
-use gputexel_files::{Error, Result, counted};
+use gputexel_io::{Error, Result, counted};
 use gputexel_model::{FeatureSet, ImportedParameter, Place, SquareOrder};
 
-/// The place of each parameter of an entry.
+/// Returns the place of each parameter of an entry.
 ///
 /// # Errors
 /// [`Error::Usage`] that names the entry.
@@ -42,18 +42,18 @@ pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> 
     }
 }
 
-/// A board as an entry of a schema.
+/// Board that is an entry of a schema.
 pub(super) struct Table<'a> {
     /// Its name.
     pub(super) name: &'a str,
-    /// The corner on which it begins.
+    /// Corner on which it begins.
     pub(super) first: &'static str,
     /// Number of parameters.
     pub(super) count: usize,
 }
 
-/// The board that begins with a feature, if one entry of a schema can declare it: its features follow each other
-/// in the order of one of the tables above, and nothing but the starting values tells them apart.
+/// Returns the board that begins with a feature, if one entry of a schema can declare it: its features follow
+/// each other in the order of one of the tables above, and differ only in the starting values.
 pub(super) fn table_at(set: &FeatureSet, id: usize) -> Option<Table<'_>> {
     let parameters = set.imported.as_ref()?.parameters.get(id..)?;
     let Some(Place::Square(name, _)) = &parameters.first()?.place else { return None };
@@ -74,8 +74,8 @@ pub(super) fn table_at(set: &FeatureSet, id: usize) -> Option<Table<'_>> {
     None
 }
 
-/// The squares of a table with that many parameters: the whole board, the first four squares of every rank, or all
-/// ranks but the first and the last.
+/// Returns the squares of a table with that many parameters: the whole board, the first four squares of every
+/// rank, or all ranks but the first and the last.
 fn squares(order: &SquareOrder, count: usize) -> Option<Vec<usize>> {
     let all = order.squares();
     match count {

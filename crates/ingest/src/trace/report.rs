@@ -1,14 +1,14 @@
-//! The report of an import.
+//! Report of an import.
 
 use serde::Serialize;
 
 use crate::extraction::Results;
 use gputexel_dataset::SourceRecord;
 
-/// The report on one trace.
+/// Report on one trace.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceReport {
-    /// Its record in the dataset.
+    /// Record of the trace in the dataset.
     #[serde(flatten)]
     pub record: SourceRecord,
     /// Number of unusable lines.
@@ -20,13 +20,13 @@ pub struct SourceReport {
 }
 
 impl SourceReport {
-    /// Share of unusable lines.
+    /// Returns the share of unusable lines.
     pub fn bad_share(&self) -> f64 {
         self.bad_lines as f64 / self.record.records.max(1) as f64
     }
 }
 
-/// The outcome of an import.
+/// Result of an import.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImportReport {
     /// The dataset that was written.
@@ -48,7 +48,7 @@ pub struct ImportReport {
     pub scales: usize,
     /// Results of the positions.
     pub results: Results,
-    /// Whether results are from the view of the side to move, which the trace does not record.
+    /// True if results are from the view of the side to move, which the trace does not record.
     pub relative: bool,
     /// Its size in bytes.
     pub output_bytes: u64,

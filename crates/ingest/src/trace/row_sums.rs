@@ -1,16 +1,17 @@
-//! The sums of a row that a program computes with.
+//! Sums of a row, the input of a program.
 
 use gputexel_model::program::{CompiledProgram, LINEAR};
 
-/// Largest magnitude of a sum or score, centipawns: f32, in which evaluators compute, has its squares.
+/// Largest magnitude of a sum or score, centipawns: evaluators compute in f32, which can represent its
+/// square.
 const MAX_SUM: f64 = 1e9;
 
-/// The sums of a row under some parameters.
+/// Sums of a row under some parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RowSums {
     /// The middlegame and the endgame value of each slot.
     pub(super) sums: Vec<[f64; 2]>,
-    /// A bit for each slot that the row has entries of.
+    /// A bit for each slot of which the row has entries.
     pub(super) present: u32,
 }
 
@@ -27,13 +28,13 @@ impl RowSums {
         self.present = program.sum_up(row, |column| values[column], &mut self.sums);
     }
 
-    /// A slot whose sum is too large to compute with, and that sum.
+    /// Returns a slot whose sum is too large to compute with, and that sum.
     pub(super) fn excess(&self) -> Option<(usize, f64)> {
         let mut all = self.sums.iter().enumerate().flat_map(|(slot, pair)| pair.map(|sum| (slot, sum)));
         all.find(|(_, sum)| sum.is_nan() || sum.abs() > MAX_SUM)
     }
 
-    /// Adds to `counts`, one for each term, whether a term that can be switched off is switched on.
+    /// Increments the entry in `counts` of each term that can be switched off and is on.
     pub(super) fn count_active(&self, program: &CompiledProgram, counts: &mut Vec<u64>) {
         let terms = &program.program().terms;
         counts.resize(terms.len(), 0);
@@ -46,13 +47,13 @@ impl RowSums {
     }
 }
 
-/// Whether a score is one that can be computed with.
+/// Returns true if a score can be computed with.
 pub(super) fn is_usable(score: f64) -> bool {
     score.abs() <= MAX_SUM
 }
 
-/// The column that takes the place of `column` when the sides are exchanged, and whether its coefficient changes
-/// its sign.
+/// Returns the column that takes the place of `column` when the sides are exchanged, and true if its
+/// coefficient changes its sign.
 pub(super) fn exchanged(program: &CompiledProgram, column: u16) -> (u16, bool) {
     let slot = program.slot_of_column(usize::from(column));
     if slot == LINEAR {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::accumulators::{AccumulatorRecord, AdjustmentRecord, FactorRecord};
 use super::parameters::SchemaParameter;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::Division;
 
 const FORMAT: &str = "gputexel-schema";
@@ -22,7 +22,7 @@ pub struct Schema {
     version: u32,
     /// The smallest index that the trace may use: 0 or 1. All indices below are counted in the same way.
     pub index_base: u32,
-    /// Whether every line must contain every index that the schema declares.
+    /// True if every line must contain every index that the schema declares.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dense: bool,
     /// The meaning of the first number of a line.
@@ -34,7 +34,7 @@ pub struct Schema {
     /// The content after `#`.
     #[serde(default)]
     pub comment: Comment,
-    /// How the phase is determined; if absent, the evaluation is untapered.
+    /// Source of the phase; if absent, the evaluation is untapered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<PhaseRecord>,
     /// The meaning of endgame scale factors; if absent, they are ratios.
@@ -48,16 +48,16 @@ pub struct Schema {
     pub ignore: Vec<u32>,
     /// The parameters, in the order of reports.
     pub parameters: Vec<SchemaParameter>,
-    /// Sums that do more than being added to the score.
+    /// Accumulators: sums that are used nonlinearly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accumulators: Vec<AccumulatorRecord>,
-    /// What accumulators adjust, in this order.
+    /// Adjustments by accumulators, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjust: Vec<AdjustmentRecord>,
-    /// The factor that accumulators are.
+    /// Factor computed from accumulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<FactorRecord>,
-    /// How the engine divides.
+    /// Division of the engine.
     #[serde(default, skip_serializing_if = "Division::is_exact")]
     pub division: Division,
 }
@@ -124,14 +124,14 @@ impl Default for Views {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Comment {
-    /// Anything, which is shown in messages about the line.
+    /// Anything, which is printed in messages about the line.
     #[default]
     Any,
     /// A FEN, on every line.
     Fen,
 }
 
-/// How the phase is determined.
+/// Source of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -225,7 +225,7 @@ pub struct Columns {
 }
 
 impl Schema {
-    /// A schema with indices from `index_base` on, and defaults for everything else.
+    /// Creates a schema with indices from `index_base` on, and defaults for everything else.
     pub fn new(index_base: u32, parameters: Vec<SchemaParameter>) -> Self {
         Self {
             format: FORMAT.to_string(),
@@ -253,11 +253,11 @@ impl Schema {
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema.
     pub fn read(path: &Path) -> Result<Self> {
         let text =
-            gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
-                match source.kind() {
-                    std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
-                    _ => Error::io(path, source),
-                }
+            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source
+                .kind()
+            {
+                std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
+                _ => Error::io(path, source),
             })?;
         Self::parse(&text, path)
     }
@@ -279,7 +279,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// The file as JSON, one parameter or accumulator per line, with a final newline.
+    /// Formats the file as JSON, one parameter or accumulator per line, with a final newline.
     pub fn to_json(&self) -> String {
         let json = |value: &serde_json::Value| value.to_string();
         let whole = serde_json::to_value(self).expect("plain data serializes");

@@ -1,4 +1,4 @@
-//! Drafts a schema from a trace: which indices it uses, and what its lines look like.
+//! Drafts a schema from a trace: its indices, and the form of its lines.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Result
 use crate::reading::Records;
 use gputexel_chess::fen::parse_fen;
 use gputexel_chess::text::significant_lines;
-use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
-use gputexel_files::{Error, Result};
+use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::{Error, Result};
 
 /// Maximum number of indices for which a schema is written.
 const MOST: u32 = 65_000;
@@ -22,11 +22,11 @@ pub struct Survey {
     pub lines: u64,
     /// Number of lines without a readable result.
     pub bad_lines: u64,
-    /// Whether every line contains every index.
+    /// True if every line contains every index.
     pub dense: bool,
     /// Smallest and largest index.
     pub indices: Option<(u32, u32)>,
-    /// Whether any result is below 0.
+    /// True if any result is below 0.
     pub negative: bool,
     /// Number of lines with a game.
     pub games: u64,
@@ -37,8 +37,8 @@ pub struct Survey {
 /// Examines a trace.
 ///
 /// # Errors
-/// Those of reading it; [`Error::Input`] when most of its lines do not belong to a trace, or it has more
-/// indices than a schema can have.
+/// [`Error::Io`] when it cannot be read; [`Error::Input`] when most of its lines do not belong to a trace, or
+/// it has more indices than a schema can have.
 pub fn survey(path: &Path) -> Result<Survey> {
     let mut input = Input::open(path, Arc::default())?;
     input.require_text()?;
@@ -94,7 +94,7 @@ impl Survey {
         u32::from(self.indices.is_none_or(|(smallest, _)| smallest > 0))
     }
 
-    /// Examines a line; returns its number of entries.
+    /// Examines a line. Returns its number of entries.
     fn line(&mut self, line: &[u8]) -> Option<usize> {
         let (data, comment) = match memchr::memchr(b'#', line) {
             Some(at) => (&line[..at], line[at + 1..].trim_ascii()),
@@ -123,8 +123,8 @@ impl Survey {
         Some(width)
     }
 
-    /// A schema for such a trace, with numbered names; the phase is counted from the FEN if every line has
-    /// one.
+    /// Drafts a schema for such a trace, with numbered names; the phase is counted from the FEN if every line
+    /// has one.
     pub fn schema(&self) -> Schema {
         let base = self.base();
         let last = self.indices.map_or(base, |(_, largest)| largest);

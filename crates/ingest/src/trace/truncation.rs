@@ -1,13 +1,13 @@
-//! The score of a program as an engine computes it that has integers only.
+//! Score of a program as an engine with integer arithmetic computes it.
 //!
-//! Every division cuts off what is behind the point, as in C: that of a term for each side, that of the factor, and
-//! last that of the taper. Sums, products and constants are whole numbers as long as the parameters are; f64 has
+//! Every division truncates toward 0, as in C: that of a term for each side, that of the factor, and last
+//! that of the taper. Sums, products and constants are whole numbers if the parameters are; f64 represents
 //! them exactly.
 
 use super::row_sums::RowSums;
 use gputexel_model::program::{CompiledProgram, Factor, FactorTarget, LINEAR, Operator, Term};
 
-/// The phase of a position and its endgame scale factor, in units.
+/// Phase of a position and its endgame scale factor, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
     /// Phase units, `max` with all pieces.
@@ -21,14 +21,14 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Shares of the middlegame and the endgame value.
+    /// Returns the shares of the middlegame and the endgame value.
     pub(super) fn pair(self) -> (f64, f64) {
         let phi = f64::from(self.phase) / f64::from(self.max);
         (phi, (1.0 - phi) * (f64::from(self.scale) / f64::from(self.one)))
     }
 
-    /// (mg · phase + eg · (max − phase) · factor) / max; the part of the endgame is divided first where it has a
-    /// factor.
+    /// Returns (mg · phase + eg · (max − phase) · factor) / max; the endgame part is divided first if it has
+    /// a factor.
     pub(super) fn truncated(self, [mg, eg]: [f64; 2], factor: Option<(f64, f64)>) -> f64 {
         let mut endgame = eg * f64::from(self.max - self.phase);
         if let Some((factor, one)) = factor {
@@ -41,7 +41,7 @@ impl Shares {
     }
 }
 
-/// The score without the position's constant part: centipawns, White's view.
+/// Returns the score without the position's constant part: centipawns, White's view.
 pub(super) fn truncated_score(program: &CompiledProgram, row: &RowSums, shares: Shares) -> f64 {
     let mut values = row.sums[LINEAR];
     for term in &program.program().terms {
@@ -93,7 +93,7 @@ fn truncated_term(program: &CompiledProgram, term: &Term, row: &RowSums) -> f64 
             Operator::Relu => x.max(0.0),
             Operator::Relu2 => x.max(0.0) * x.max(0.0),
             Operator::Square => x * x.abs(),
-            // Not numbers that an engine has as integers: the term as it is, but for its last division.
+            // Not integers in an engine: the exact term, except for its last division.
             Operator::Sigmoid | Operator::Table(_) => {
                 let plain = Term { scale: 1.0, over: None, ..term.clone() };
                 total += sign * (plain.function(sum).0 * factor * term.scale).trunc();
@@ -105,7 +105,7 @@ fn truncated_term(program: &CompiledProgram, term: &Term, row: &RowSums) -> f64 
     total
 }
 
-/// The value of the stronger side's factor; `None` where it has none.
+/// Returns the value of the stronger side's factor; `None` if it has none.
 fn factor_of(program: &CompiledProgram, factor: &Factor, row: &RowSums, strength: f64) -> Option<f64> {
     let side = usize::from(strength < 0.0);
     let sums = factor.by.iter().map(|&by| program.slot(by, side));

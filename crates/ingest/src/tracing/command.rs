@@ -1,21 +1,21 @@
-//! The command that traces, as a user writes it.
+//! Command that traces positions, as a user writes it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// What stands for the file of parameter values in a command.
+/// Placeholder for the file of parameter values in a command.
 pub const PARAMETERS_WORD: &str = "{params}";
 
-/// The time without a sign of life after which a command counts as hung, by default.
+/// Default time without activity after which a command counts as hung.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
-/// The longest deadline, seconds.
+/// Longest deadline, seconds.
 const MAX_DEADLINE_S: f64 = 1e6;
 
-/// A command that reads positions and prints a line of a trace for each.
+/// Command that reads positions and prints a line of a trace for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceCommand {
     text: String,
@@ -25,8 +25,8 @@ pub struct TraceCommand {
 }
 
 impl TraceCommand {
-    /// Reads a command line with the quotes of a POSIX shell, such as `'my engine' trace {params}`. No shell runs it.
-    /// `deadline` is how long, in seconds, the command may neither read nor write.
+    /// Parses a command line with the quotes of a POSIX shell, such as `'my engine' trace {params}`. No shell
+    /// runs it. `deadline` is the time, in seconds, for which the command may neither read nor write.
     ///
     /// # Errors
     /// [`Error::Usage`] when a quote is not closed or no program is named; [`Error::Setting`] for a deadline that is
@@ -47,29 +47,29 @@ impl TraceCommand {
         Ok(Self { text: text.to_string(), program, arguments: words.collect(), deadline })
     }
 
-    /// Whether it is told the values to search and evaluate with.
+    /// Returns true if it is given the values to search and evaluate with.
     pub fn takes_parameters(&self) -> bool {
         self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
     }
 
-    /// How long it may neither read nor write.
+    /// Returns the time for which it may neither read nor write.
     pub fn deadline(&self) -> Duration {
         self.deadline
     }
 
-    /// The program.
+    /// Returns the program.
     pub(super) fn program(&self) -> PathBuf {
         PathBuf::from(&self.program)
     }
 
-    /// Its arguments, with the values in the file `parameters`.
+    /// Returns its arguments, with the values in the file `parameters`.
     pub(super) fn arguments(&self, parameters: &Path) -> Vec<String> {
         let parameters = parameters.display().to_string();
         self.arguments.iter().map(|argument| argument.replace(PARAMETERS_WORD, &parameters)).collect()
     }
 }
 
-/// As it was given.
+/// Formats the command as it was given.
 impl fmt::Display for TraceCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -1,8 +1,8 @@
-//! What is said to a command that traces, and what it answers: a line for each position.
+//! Communication with a tracing command: it is sent positions and prints a line for each.
 //!
-//! Threads stand at all ends of its pipes, so that neither a command that answers only at the end, nor one that does
-//! not read, can stop the caller. The process is killed with everything that it has started once the dialogue ends,
-//! in whatever way.
+//! There is a thread at each end of its pipes, so that the caller is not blocked by a command that prints
+//! only at the end, or one that does not read. The process is killed with everything that it has started once
+//! the communication ends in any way.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -15,37 +15,37 @@ use std::time::{Duration, Instant};
 use super::command::TraceCommand;
 use super::positions::{Told, feed};
 use crate::trace::{CompiledSchema, read_lines};
-use gputexel_files::input::{Input, MAX_LINE_BYTES};
-use gputexel_files::{Advice, Error, Result, grouped, shown};
-use gputexel_processes::{Call, Contained, KILL_TIMEOUT, LastLine, start};
+use gputexel_io::input::{Input, MAX_LINE_BYTES};
+use gputexel_io::processes::{Call, Contained, KILL_TIMEOUT, LastLine, start};
+use gputexel_io::{Advice, Error, Result, grouped, shown};
 
-/// How often it is looked whether the command lives, and whether all is to stop.
+/// Interval of the checks that the command is alive, and for cancellation.
 const PULSE: Duration = Duration::from_millis(100);
 
-/// Bytes that are read at a time.
+/// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// Blocks that wait to be looked at; a command that writes more has to wait itself.
+/// Largest number of unprocessed blocks; a command that writes more has to wait.
 const BLOCKS_AHEAD: usize = 16;
 
-/// How many answers tell whether a command prints traces at all.
+/// Number of lines that show if a command prints traces at all.
 const TELLING_ANSWERS: u64 = 100;
 
-/// How long the last words of a command may take to arrive.
+/// Time in which the last error output of a command may arrive.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What is asked.
+/// Input of the communication.
 pub(super) struct Question<'a> {
     pub command: &'a TraceCommand,
-    /// The file of parameter values.
+    /// File of parameter values.
     pub parameters: &'a Path,
-    /// What the positions are called in messages.
+    /// Name of the positions in messages.
     pub name: &'a Path,
-    /// The schema of the answers.
+    /// Schema of the traces.
     pub schema: &'a CompiledSchema,
 }
 
-/// A process that is killed when it is dropped.
+/// Process that is killed when it is dropped.
 struct Process(Arc<dyn Contained>);
 
 impl Drop for Process {
@@ -55,12 +55,12 @@ impl Drop for Process {
     }
 }
 
-/// Has all positions of an input traced, and writes the answers to `answers`, a line for each position in their
-/// order. `tell` is called several times a second with the number of answers.
+/// Runs the command on all positions of an input, and writes its output to `answers`, a line for each
+/// position in their order. `tell` is called several times a second with the number of lines.
 ///
 /// # Errors
-/// [`Error::Input`] when the command cannot be started, fails, hangs, or does not answer each position with one line;
-/// those of reading the positions and of writing; [`Error::Interrupted`] after `cancel`.
+/// [`Error::Input`] when the command cannot be started, fails, hangs, or does not print one line for each
+/// position; errors of reading the positions and of writing; [`Error::Interrupted`] after `cancel`.
 pub(super) fn ask(
     question: &Question<'_>,
     positions: Input,
@@ -98,7 +98,7 @@ pub(super) fn ask(
         match received.recv_timeout(PULSE) {
             Ok(block) => {
                 listener.hear(&block)?;
-                // Writing its answers down is not the command's time.
+                // Writing its output does not count against the command's deadline.
                 life.since = Instant::now();
             }
             Err(RecvTimeoutError::Timeout) if life.is_over() => {
@@ -121,7 +121,7 @@ fn interrupted() -> Error {
 }
 
 impl Question<'_> {
-    /// The refusal of what the command has done.
+    /// Returns the error for a failure of the command.
     fn fails(&self, what: &str) -> Error {
         Error::input(self.name, format!("the trace command '{}' {what}", self.command))
     }
@@ -144,7 +144,7 @@ fn read_blocks(mut stdout: impl Read, blocks: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// Whether a command still does something.
+/// Activity of a command.
 struct Life {
     deadline: Duration,
     taken: Arc<AtomicU64>,
@@ -153,7 +153,7 @@ struct Life {
 }
 
 impl Life {
-    /// Whether it has neither read nor written for too long.
+    /// Returns true if it has neither read nor written for too long.
     fn is_over(&mut self) -> bool {
         let taken = self.taken.load(Ordering::Relaxed);
         if taken != self.known {
@@ -164,15 +164,15 @@ impl Life {
     }
 }
 
-/// Takes the answers down.
+/// Writer of the command's output.
 struct Listener<'a, W> {
     question: &'a Question<'a>,
-    /// The games of the positions that were asked about.
+    /// Games of the positions that were sent.
     asked: Receiver<u64>,
     answers: &'a mut W,
-    /// What has come of the next line.
+    /// Received part of the next line.
     line: Vec<u8>,
-    /// The first answers, until they were judged.
+    /// First lines, until they were checked.
     first: Vec<u8>,
     count: u64,
 }
@@ -203,7 +203,7 @@ impl<W: Write> Listener<'_, W> {
         Ok(())
     }
 
-    /// Takes the line down as the next answer.
+    /// Writes the line as the trace of the next position.
     fn answer(&mut self) -> Result<()> {
         let line = std::mem::take(&mut self.line);
         if line.trim_ascii().is_empty() {
@@ -225,7 +225,7 @@ impl<W: Write> Listener<'_, W> {
             let opening = self.first.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let opening = match game_in(opening) {
                 None if !opening.is_empty() => {
-                    let said = gputexel_files::shown(String::from_utf8_lossy(opening).trim());
+                    let said = gputexel_io::shown(String::from_utf8_lossy(opening).trim());
                     format!("; its first answer is '{said}', which is no trace")
                 }
                 _ => String::new(),
@@ -245,7 +245,7 @@ impl<W: Write> Listener<'_, W> {
         Ok(())
     }
 
-    /// Refuses a command whose first answers are no traces, before it is asked about all positions.
+    /// Rejects a command whose first lines are not traces, before it is sent all positions.
     fn judge(&mut self) -> Result<()> {
         let first = std::mem::take(&mut self.first);
         let batch = read_lines(&first, 1, self.question.schema, None);
@@ -259,7 +259,7 @@ impl<W: Write> Listener<'_, W> {
     }
 }
 
-/// The number after `qid:` in a line of a trace.
+/// Parses the number after `qid:` in a line of a trace.
 fn game_in(line: &[u8]) -> Option<u64> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     words.next().filter(|result| !result.starts_with(b"#"))?;
@@ -267,7 +267,7 @@ fn game_in(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// The last words of a process, as a remark.
+/// Formats the last error output of a process as a remark.
 fn remark(process: &Process, last_line: &LastLine) -> String {
     let until = Instant::now() + LAST_WORDS_TIMEOUT;
     process.0.kill();
@@ -295,7 +295,7 @@ fn hung(question: &Question<'_>, process: &Process, last_line: &LastLine, answer
         )
 }
 
-/// What is left of a command that has closed its output.
+/// State of a command that has closed its output.
 struct Ending<'a> {
     question: &'a Question<'a>,
     process: Process,
@@ -305,7 +305,7 @@ struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Waits until it has ended and all positions are known, and compares.
+    /// Waits until it has ended and all positions are known, and compares their numbers.
     fn check(self, cancel: &AtomicBool) -> Result<()> {
         let Self { question, process, last_line, feeder, answered } = self;
         let until = Instant::now() + question.command.deadline();
@@ -324,7 +324,7 @@ impl Ending<'_> {
             let remark = remark(&process, &last_line);
             return Err(question.fails(&format!("failed after {} answers: {how}{remark}", grouped(answered))));
         }
-        // It reads to the end even if nobody listens.
+        // The feeder reads to the end even if the command has stopped reading.
         while !feeder.is_finished() {
             if cancel.load(Ordering::Relaxed) {
                 return Err(interrupted());

@@ -1,8 +1,8 @@
-//! Positions traced by a command of the engine whose features they have.
+//! Positions traced by a command of the engine that computes their features.
 //!
-//! Owns the command, the dialogue with its process, and how a dataset that came of it is made again with other
-//! values. What the lines of a trace mean is the business of [`trace`](crate::trace). `docs/import.md` describes what a
-//! command has to do.
+//! Owns the command, the communication with its process, and the repetition of a traced dataset with other
+//! values. The lines of a trace are parsed by [`trace`](crate::trace). `docs/import.md` describes the
+//! requirements on a command.
 
 mod command;
 mod dialogue;
@@ -22,38 +22,32 @@ use crate::extraction::Leaf;
 use crate::reading::{Hooks, Progress};
 use crate::trace::{Answers, CompiledSchema, ImportReport, ImportSettings, Schema, import_answers};
 use dialogue::Question;
+use gputexel_chess::formats::OutputFormat;
 use gputexel_dataset::{Metadata, TracingRecord};
-use gputexel_files::input::Input;
-use gputexel_files::{Error, Result, grouped, staging_folder};
-use gputexel_formats::OutputFormat;
+use gputexel_io::input::Input;
+use gputexel_io::{Error, Result, grouped, staging_folder};
 use gputexel_model::FeatureSet;
 
-/// How positions are traced and imported.
+/// Settings for tracing and importing positions.
 #[derive(Clone, Debug)]
 pub struct TracingSettings {
-    /// The command.
+    /// Command that traces.
     pub command: TraceCommand,
-    /// How its traces are read.
+    /// Settings for importing its traces.
     pub import: ImportSettings,
-    /// The values that the command is told, mg of every feature, then eg; those of the schema if `None`.
+    /// Values that the command is given, mg of every feature, then eg; those of the schema if `None`.
     pub parameters: Option<Vec<f64>>,
     schema: String,
 }
 
 impl TracingSettings {
-    /// Default settings for a command and the schema of its traces.
-    ///
-    /// # Errors
-    /// Those of [`CompiledSchema::try_new`].
+    /// Returns the default settings for a command and the schema of its traces.
     pub fn try_new(command: TraceCommand, schema: &Schema) -> Result<Self> {
         let import = ImportSettings::new(CompiledSchema::try_new(schema)?);
         Ok(Self { command, import, parameters: None, schema: schema.to_json() })
     }
 
-    /// Default settings for a command and the schema of its traces in a file.
-    ///
-    /// # Errors
-    /// Those of [`Schema::read`] and [`CompiledSchema::try_new`].
+    /// Returns the default settings for a command and the schema of its traces in a file.
     pub fn read(command: TraceCommand, path: &Path) -> Result<Self> {
         Self::try_new(command, &Schema::read(path)?).map_err(|error| match error {
             Error::Usage(reason) => Error::input(path, reason),
@@ -61,9 +55,10 @@ impl TracingSettings {
         })
     }
 
-    /// The positions that the dataset at `path` was traced from, and settings that trace them again by `command`.
+    /// Returns the positions that the dataset at `path` was traced from, and settings that trace them again
+    /// by `command`.
     ///
-    /// Positions are looked for at their recorded paths, then next to the dataset.
+    /// Positions are searched for at their recorded paths, then next to the dataset.
     ///
     /// # Errors
     /// [`Error::Input`] when the dataset was not traced by a command, or its positions are standard input or missing.
@@ -85,14 +80,14 @@ impl TracingSettings {
     }
 }
 
-/// Has the positions of `inputs` traced, and writes a dataset to `output`. Inputs are lines `GAME RESULT FEN [SCORE]`,
-/// or whatever [`convert`] reads, of which every position is taken.
+/// Traces the positions of `inputs`, and writes a dataset to `output`. Inputs are lines
+/// `GAME RESULT FEN [SCORE]`, or anything that [`convert`] reads, of which every position is taken.
 ///
-/// The traces of one input after the other are kept in a file beside the output until they are imported.
+/// The traces of one input at a time are kept in a file next to the output until they are imported.
 ///
 /// # Errors
-/// Those of [`convert`] and of [`import`](crate::trace::import); [`Error::Input`] when the command fails, hangs, or
-/// does not answer every position with one line. In all these cases, nothing is written.
+/// As [`convert`] and [`import`](crate::trace::import); [`Error::Input`] when the command fails, hangs, or
+/// does not print one line for every position. In all these cases, nothing is written.
 pub fn import_traced(
     inputs: &[PathBuf],
     settings: &TracingSettings,
@@ -102,11 +97,8 @@ pub fn import_traced(
     run(inputs, settings, output, hooks, None)
 }
 
-/// As [`import_traced`]; also returns, for each row in order, the position and a hash of its features. Takes 16 bytes
-/// of memory per row.
-///
-/// # Errors
-/// Those of [`import_traced`].
+/// Imports as [`import_traced`]. Also returns, for each row in order, the position and a hash of its
+/// features, which takes 16 bytes of memory per row.
 pub fn import_traced_with_leaves(
     inputs: &[PathBuf],
     settings: &TracingSettings,
@@ -194,7 +186,7 @@ fn run(
     Ok(report)
 }
 
-/// Values as a command reads them: a line `MG EG NAME` for each parameter, in the order of the schema.
+/// Formats values for a command: a line `MG EG NAME` for each parameter, in the order of the schema.
 fn values_text(set: &FeatureSet, values: &[f64]) -> String {
     let mut text = String::new();
     let (mg, eg) = values.split_at(values.len() / 2);

@@ -1,4 +1,4 @@
-//! Positions as lines for a command that traces: `GAME RESULT FEN [SCORE]`.
+//! Positions as lines for a tracing command: `GAME RESULT FEN [SCORE]`.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-use gputexel_files::input::{Input, MAX_LINE_BYTES, endless_line};
-use gputexel_files::{Error, Result};
+use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::{Error, Result};
 
-/// Bytes that are read at a time.
+/// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// The number of the game in a line, if it is one of a position.
+/// Parses the number of the game in a line, if it is one of a position.
 fn game_of(line: &[u8]) -> Option<u64> {
     let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
     let mut text = || words.next().and_then(|word| std::str::from_utf8(word).ok());
@@ -24,34 +24,31 @@ fn game_of(line: &[u8]) -> Option<u64> {
     ((0.0..=1.0).contains(&result) && rows && ["w", "b"].contains(&turn)).then_some(game)
 }
 
-/// Whether a line says nothing.
+/// Returns true if a line is blank.
 fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Whether an input consists of such lines already.
-///
-/// # Errors
-/// Those of opening it.
+/// Returns true if an input consists of such lines already.
 pub(super) fn are_lines(path: &Path) -> Result<bool> {
     let input = Input::open(path, Arc::default())?;
     let mut lines = input.head().split(|byte| *byte == b'\n');
     Ok(lines.find(|line| !is_blank(line)).is_some_and(|line| game_of(line).is_some()))
 }
 
-/// What tells the one who reads the answers about the positions.
+/// Information for the reader of the output about the positions.
 pub(super) struct Told {
-    /// The game of each position before it is written.
+    /// Game of each position, sent before the position is written.
     pub games: Sender<u64>,
-    /// Bytes of all positions that the command has taken; they show that it lives.
+    /// Number of bytes of positions that the command has read, which show that it is alive.
     pub taken: Arc<AtomicU64>,
 }
 
-/// Writes all positions of an input to a command; returns their number. A command that takes no more is left alone,
-/// and the rest is counted.
+/// Writes all positions of an input to a command. Returns their number. If the command stops reading, the
+/// rest is only counted.
 ///
 /// # Errors
-/// Those of reading; [`Error::Input`] for a line that is no position.
+/// Errors of reading; [`Error::Input`] for a line that is not a position.
 pub(super) fn feed(mut input: Input, command: impl Write, told: &Told) -> Result<u64> {
     let mut sink = Some(BufWriter::with_capacity(BLOCK_BYTES, command));
     let (mut block, mut rest) = (Vec::new(), Vec::new());
@@ -76,7 +73,7 @@ pub(super) fn feed(mut input: Input, command: impl Write, told: &Told) -> Result
                 return Err(Error::line(input.name(), number, "is no line 'GAME RESULT FEN [SCORE]'"));
             };
             positions += 1;
-            // Nobody listens any more once the command has failed.
+            // The channel has no receiver once the command has failed.
             let _ = told.games.send(game);
             if let Some(writer) = &mut sink
                 && writer.write_all(line).is_err()
@@ -91,7 +88,7 @@ pub(super) fn feed(mut input: Input, command: impl Write, told: &Told) -> Result
         }
         if ended {
             if let Some(mut writer) = sink {
-                // That it has ended shows in its answers.
+                // If it has ended, its output shows that.
                 let _ = writer.flush();
             }
             return Ok(positions);

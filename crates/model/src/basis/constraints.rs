@@ -1,21 +1,21 @@
 //! Constraints on parameters by name: signs, and lines of values in order.
 //!
-//! Owns what a constraint refers to and how it becomes bounds of coordinates, all that optimizers know of. A
-//! sign bounds the coordinate of its parameter. An order changes coordinates: of a line, one value stays, its
-//! anchor, and the others become steps from neighbor to neighbor, which are at least 0. Values that are not
-//! tuned part a line and bound their neighbors.
+//! Owns the meaning of a constraint and its conversion to bounds of coordinates, which are all that
+//! optimizers see. A sign bounds the coordinate of its parameter. An order changes coordinates: of a line,
+//! one value stays, its anchor, and the others become steps from neighbor to neighbor, which are at least 0.
+//! Values that are not tuned divide a line and bound their neighbors.
 
 use std::collections::{HashMap, HashSet};
 
 use super::names::ParameterNames;
 use crate::arrangement::Arrangement;
 use crate::{Coordinate, Feature, FeatureSet, Parameterization};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Longest line that can be in order: coordinates of a longer one would move too much.
 const LONGEST_LINE: usize = 1000;
 
-/// What values are held to.
+/// Kind of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConstraintKind {
     /// Along a line, no value is below the one before it.
@@ -32,7 +32,7 @@ impl ConstraintKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Increasing, Self::Decreasing, Self::Positive, Self::Negative];
 
-    /// Its name, also that of the setting.
+    /// Returns its name, also that of the setting.
     pub fn name(self) -> &'static str {
         match self {
             Self::Increasing => "increasing",
@@ -42,7 +42,7 @@ impl ConstraintKind {
         }
     }
 
-    /// The kind that contradicts it.
+    /// Returns the kind that contradicts it.
     fn opposite(self) -> Self {
         match self {
             Self::Increasing => Self::Decreasing,
@@ -57,10 +57,10 @@ impl ConstraintKind {
     }
 }
 
-/// A constraint on the parameters of a name.
+/// Constraint on the parameters of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint {
-    /// What they are held to.
+    /// Kind of the constraint.
     pub kind: ConstraintKind,
     /// A table (`knight_mobility`) or a feature (`bishop_pair`), in one phase if followed by `.mg` or `.eg`.
     /// Orders need tables, and apply to each of their lines. Where lines cross, as ranks and files of pawn
@@ -75,14 +75,14 @@ impl Constraint {
 }
 
 impl Parameterization {
-    /// The same, starting from the same values, held to constraints. `prior` has the values of all parameters
-    /// that the start was made of, for messages.
+    /// Constrains the parameterization, with the same starting values. `prior` has the values of all
+    /// parameters from which the start was computed, for messages.
     ///
     /// # Errors
     /// [`Error::Setting`], named after the kind of constraint, for names that are unknown, have no lines, or
     /// of which nothing is tuned; for constraints that contradict each other, the start, or the bounds of the
-    /// coordinates; for parameters that do not have coordinates of their own; and for lines that are too long.
-    /// [`Error::Usage`] for another feature set than that of the basis.
+    /// coordinates; for parameters that do not have coordinates of their own; and for lines that are too
+    /// long. [`Error::Usage`] for another feature set than that of the basis.
     pub fn constrained(self, set: &FeatureSet, prior: &[f64], constraints: &[Constraint]) -> Result<Self> {
         if constraints.is_empty() {
             return Ok(self);
@@ -124,7 +124,7 @@ impl Parameterization {
         basis.validate().map(|()| basis)
     }
 
-    /// The same with a coordinate for every parameter, if it is the identity.
+    /// Gives every parameter a coordinate, if it is the identity.
     fn with_coordinates(self, set: &FeatureSet) -> Self {
         if !self.is_identity() {
             return self;
@@ -149,7 +149,7 @@ enum Side {
     Above,
 }
 
-/// A basis that is being constrained.
+/// Basis that is being constrained.
 struct Work<'a> {
     set: &'a FeatureSet,
     prior: &'a [f64],
@@ -183,14 +183,14 @@ impl<'a> Work<'a> {
         !self.rows[index as usize].is_empty()
     }
 
-    /// `the prior of knight_mobility_3.mg`.
+    /// Formats the origin of a value: `the prior of knight_mobility_3.mg`.
     fn origin(&self, index: u32) -> String {
         let word = if self.start[index as usize] == self.prior[index as usize] { "prior" } else { "start" };
         format!("the {word} of {}", self.name(index))
     }
 
-    /// The parameters that a constraint refers to: one list for a sign, and of an order one for each line, in
-    /// the order in which values never fall.
+    /// Returns the parameters that a constraint refers to: one list for a sign, and one per line for an
+    /// order, in the order in which values never fall.
     fn meant(&self, constraint: &Constraint) -> Result<Vec<Vec<u32>>> {
         let names = ParameterNames::new(self.set);
         let set = self.set.name();
@@ -217,7 +217,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Why values have no order.
+    /// Explains why values have no order.
     fn without_lines(&self, name: &str) -> String {
         let set = self.set.name();
         let all: Vec<u32> = (0..self.start.len() as u32).collect();
@@ -242,7 +242,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Refuses opposite constraints on the same parameters.
+    /// Rejects opposite constraints on the same parameters.
     fn check_contradictions(&self, constraints: &[Constraint], meant: &[Vec<Vec<u32>>]) -> Result<()> {
         for (at, (constraint, lists)) in constraints.iter().zip(meant).enumerate() {
             for (other, others) in constraints.iter().zip(meant).take(at) {
@@ -288,17 +288,17 @@ impl<'a> Work<'a> {
         if outside {
             return Err(refused);
         }
-        // No more than what the division rounded off.
+        // Limited to the rounding error of the division.
         coordinate.start = coordinate.start.max(low).min(high);
         Ok(())
     }
 
-    /// Why a parameter cannot be held to anything.
+    /// Explains why a parameter cannot be constrained.
     fn not_own(&self, index: u32, why: &str) -> String {
         format!("{} has no coordinate of its own: basis '{}' {why}", self.name(index), self.basis.name)
     }
 
-    /// Parts a line at values that are not tuned, which bound their neighbors, after checking the order at
+    /// Divides a line at values that are not tuned, which bound their neighbors, after checking the order at
     /// the start.
     fn part(&mut self, constraint: &Constraint, line: &[u32]) -> Result<Vec<Vec<u32>>> {
         let falls = |pair: &&[u32]| self.start[pair[1] as usize] < self.start[pair[0] as usize];
@@ -329,7 +329,7 @@ impl<'a> Work<'a> {
         Ok(parts.filter(|part| part.len() > 1).map(<[u32]>::to_vec).collect())
     }
 
-    /// Gives a line the coordinates by which its values never fall.
+    /// Replaces the coordinates of a line so that its values never fall.
     fn order(&mut self, constraint: &Constraint, line: &[u32]) -> Result<()> {
         if line.len() > LONGEST_LINE {
             let (first, size) = (self.name(line[0]), line.len());
@@ -396,8 +396,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The coordinate that moves a parameter by its own value and nothing else, except the same in the other
-    /// phase.
+    /// Returns the coordinate that changes a parameter and nothing else, except the same parameter in the
+    /// other phase.
     fn own_coordinate(&self, constraint: &Constraint, index: u32) -> Result<usize> {
         let refuse = |why: String| Err(constraint.error(self.not_own(index, &why)));
         let row = &self.rows[index as usize];
@@ -418,8 +418,8 @@ impl<'a> Work<'a> {
         Ok(at as usize)
     }
 
-    /// The place in a line of the value that keeps its coordinate: the only one whose bounds do not follow
-    /// from the order, or the first.
+    /// Returns the place in a line of the value that keeps its coordinate: the only one whose bounds do not
+    /// follow from the order, or the first.
     fn anchor(&self, constraint: &Constraint, line: &[u32], own: &[usize]) -> Result<usize> {
         let bounds: Vec<(f64, f64)> = line
             .iter()
@@ -458,12 +458,12 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The bounds of a coordinate, infinite where it has none.
+/// Returns the bounds of a coordinate, infinite if it has none.
 fn interval(coordinate: &Coordinate) -> (f64, f64) {
     (coordinate.min.unwrap_or(f64::NEG_INFINITY), coordinate.max.unwrap_or(f64::INFINITY))
 }
 
-/// The lines whose parameters are all among some, in each phase.
+/// Returns the lines whose parameters are all among `some`, in each phase.
 fn lines_among(set: &FeatureSet, some: &[u32]) -> Vec<Vec<u32>> {
     let some: HashSet<u32> = some.iter().copied().collect();
     let structure = set.structure();
@@ -480,7 +480,7 @@ fn lines_among(set: &FeatureSet, some: &[u32]) -> Vec<Vec<u32>> {
     all
 }
 
-/// The lines before the first one that crosses an earlier one.
+/// Returns the lines before the first one that crosses an earlier one.
 fn first_direction(lines: &[Vec<u32>]) -> &[Vec<u32>] {
     let mut known = HashSet::new();
     let crosses = |line: &Vec<u32>| !line.iter().all(|&id| known.insert(id));

@@ -7,12 +7,12 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 const FORMAT: &str = "gputexel-basis";
 const VERSION: u32 = 1;
 
-/// A map from names to values, in the order of the file. Duplicate names are refused.
+/// A map from names to values, in the order of the file. Duplicate names are rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T>(pub Vec<(String, T)>);
 
@@ -128,14 +128,14 @@ pub struct CoordinateRecord {
     /// Upper bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Whether only whole numbers are allowed.
+    /// True if only whole numbers are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
-    /// How much each parameter changes per unit of the coordinate. Factors of overlapping names add up.
+    /// Change of each parameter per unit of the coordinate. Factors of overlapping names add up.
     pub moves: Named<f64>,
 }
 
-/// A basis as written in its file: what is tuned, with parameters referred to by name.
+/// Basis as written in its file, with parameters referred to by name.
 ///
 /// Names are those of features (`knight_f3`), tables (`knight`) or `*`, optionally followed by `.mg` or `.eg`
 /// for one phase.
@@ -146,7 +146,7 @@ pub struct BasisFile {
     version: u32,
     /// Name, for display.
     pub name: String,
-    /// The feature set whose parameters are named, if it is to be checked.
+    /// Feature set whose parameters are named, if it is to be checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature_set: Option<String>,
     /// θ where every coordinate is 0.
@@ -156,12 +156,12 @@ pub struct BasisFile {
     /// start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub freeze: Vec<String>,
-    /// What is tuned.
+    /// Tuned coordinates.
     pub coordinates: Vec<CoordinateRecord>,
 }
 
 impl BasisFile {
-    /// A basis over zero that freezes nothing.
+    /// Creates a basis over zero that freezes nothing.
     pub fn new(name: &str, feature_set: &str, coordinates: Vec<CoordinateRecord>) -> Self {
         Self {
             format: FORMAT.to_string(),
@@ -190,7 +190,7 @@ impl BasisFile {
         Ok(file)
     }
 
-    /// The file as JSON, one coordinate per line, with a final newline.
+    /// Formats the file as JSON, one coordinate per line, with a final newline.
     pub fn to_json(&self) -> String {
         let mut out = format!("{{\n  \"format\": {}, \"version\": {},\n", json(&self.format), self.version);
         out += &format!("  \"name\": {},\n", json(&self.name));

@@ -4,28 +4,28 @@
 //! (3 − distance to the center files) · file centrality + (3 − distance to a corner) · corner,
 //! with Chebyshev distances and ranks from 0 to 7 as seen from the piece's own side.
 
-/// Rank of a square (a1 is 0, h8 is 63), 0 to 7.
+/// Returns the rank of a square (a1 is 0, h8 is 63), 0 to 7.
 pub(super) fn rank(square: usize) -> i32 {
     square as i32 / 8
 }
 
-/// 3 − distance to the nearest of d4, e4, d5 and e5: 0 on the rim, 3 in the center.
+/// Returns 3 − distance to the nearest of d4, e4, d5 and e5: 0 on the rim, 3 in the center.
 pub(super) fn square_centrality(square: usize) -> i32 {
     file_centrality(square).min(3 - from_middle(rank(square)))
 }
 
-/// 3 − distance to the d and e files: 0 on the a and h files.
+/// Returns 3 − distance to the d and e files: 0 on the a and h files.
 pub(super) fn file_centrality(square: usize) -> i32 {
     3 - from_middle(square as i32 % 8)
 }
 
-/// 3 − distance to the nearest corner: 3 in a corner, 0 in the center.
+/// Returns 3 − distance to the nearest corner: 3 in a corner, 0 in the center.
 pub(super) fn corner(square: usize) -> i32 {
     let to_edge = |line: i32| line.min(7 - line);
     3 - to_edge(square as i32 % 8).max(to_edge(rank(square)))
 }
 
-/// Distance of a file or rank to the nearer of the two middle ones.
+/// Returns the distance of a file or rank to the nearer of the two middle ones.
 fn from_middle(line: i32) -> i32 {
     (3 - line).abs().min((4 - line).abs())
 }

@@ -1,4 +1,4 @@
-//! Bases: which combinations of parameters are tuned, either built in or read from files.
+//! Bases: the tuned combinations of parameters, either built in or read from files.
 //!
 //! Owns the parameter names used in such files, the file format, the built-in bases, and the conversion of
 //! both to a [`Parameterization`] over a feature set and a prior. How z is used is decided elsewhere.
@@ -22,7 +22,7 @@ pub use named::NamedBasis;
 
 use self::names::ParameterNames;
 use super::{Coordinate, FeatureSet, Parameterization};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A basis as specified on the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub enum Basis {
 impl FromStr for Basis {
     type Err = std::convert::Infallible;
 
-    /// Anything that is not a built-in name is a file.
+    /// Parses a built-in name; anything else is a file.
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         Ok(NamedBasis::find(text).map_or_else(|| Self::File(PathBuf::from(text)), Self::Named))
     }
@@ -52,15 +52,15 @@ impl std::fmt::Display for Basis {
 }
 
 impl Basis {
-    /// Names of the built-in bases.
+    /// Returns the names of the built-in bases.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NamedBasis::ALL.iter().map(|(name, _)| *name)
     }
 
-    /// The basis in its file format.
+    /// Returns the basis in its file format.
     ///
     /// # Errors
-    /// Those of reading and parsing a file; [`Error::Usage`] if a built-in basis does not fit the features.
+    /// Errors of reading and parsing a file; [`Error::Usage`] if a built-in basis does not fit the features.
     pub fn file(&self, set: &FeatureSet) -> Result<BasisFile> {
         match self {
             Self::Named(named) => named.file(set),
@@ -68,12 +68,12 @@ impl Basis {
         }
     }
 
-    /// The basis over a feature set and a prior, with additional names frozen.
+    /// Returns the basis over a feature set and a prior, with additional names frozen.
     ///
     /// # Errors
-    /// Those of [`file`](Self::file); [`Error::Input`] with the file, and the line if known, for unknown
-    /// names, empty intervals, starts out of bounds, and non-finite numbers; [`Error::Usage`] for unknown
-    /// names in `freeze`.
+    /// As [`file`](Self::file); [`Error::Input`] with the file, and the line if known, for unknown names,
+    /// empty intervals, starts out of bounds, and non-finite numbers; [`Error::Usage`] for unknown names in
+    /// `freeze`.
     pub fn resolve(&self, set: &FeatureSet, prior: &[f64], freeze: &[String]) -> Result<Parameterization> {
         let (file, text) = match self {
             Self::Named(named) => (named.file(set)?, None),
@@ -94,28 +94,26 @@ impl Basis {
 }
 
 fn read(path: &Path) -> Result<String> {
-    gputexel_files::read_whole_text(path, gputexel_files::SETTINGS_BYTES).map_err(|source| {
-        match source.kind() {
-            std::io::ErrorKind::NotFound => {
-                let names: Vec<&str> = Basis::names().collect();
-                Error::Usage(format!(
-                    "basis '{}': no such file, and none of {}",
-                    path.display(),
-                    names.join(", ")
-                ))
-            }
-            std::io::ErrorKind::InvalidData => Error::input(path, "not a basis: it is not text"),
-            _ => Error::io(path, source),
+    gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => {
+            let names: Vec<&str> = Basis::names().collect();
+            Error::Usage(format!(
+                "basis '{}': no such file, and none of {}",
+                path.display(),
+                names.join(", ")
+            ))
         }
+        std::io::ErrorKind::InvalidData => Error::input(path, "not a basis: it is not text"),
+        _ => Error::io(path, source),
     })
 }
 
-/// What is wrong with a basis, and the string in its file where the error shows.
+/// Fault of a basis, and the string in its file where it is.
 #[derive(Clone, Debug, PartialEq)]
 struct Fault {
     at: Option<String>,
     reason: String,
-    /// Whether the fault is in the additional names to freeze, which are not in the file.
+    /// True if the fault is in the additional names to freeze, which are not in the file.
     of_freeze: bool,
 }
 
@@ -124,7 +122,7 @@ impl Fault {
         Self { at: at.map(str::to_string), reason, of_freeze: false }
     }
 
-    /// The first line of `text` that contains the string.
+    /// Returns the first line of `text` that contains the string.
     fn line(&self, text: &str) -> Option<u64> {
         let quoted = serde_json::to_string(self.at.as_ref()?).ok()?;
         text.lines().position(|line| line.contains(&quoted)).map(|n| n as u64 + 1)
@@ -241,7 +239,7 @@ impl BasisFile {
 }
 
 impl CoordinateRecord {
-    /// The coordinate with its starting value, checked.
+    /// Returns the coordinate with its starting value, checked.
     fn coordinate(
         &self,
         column: &[(u32, f64)],
@@ -287,7 +285,7 @@ mod tests {
         FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
     }
 
-    /// Resolves the text of a file over the prior 1, 2, 3 …
+    /// Resolves the text of a file over the prior 1, 2, 3 ….
     fn resolve(text: &str) -> Result<Parameterization> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("b.json");

@@ -3,7 +3,7 @@
 use super::location::{corner, file_centrality, rank, square_centrality};
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::{FeatureKind, FeatureSet, ROLE_NAMES};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A built-in basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl NamedBasis {
         ("madchess-2018", Self::MadChess2018),
     ];
 
-    /// By name; the order of `tied` and `mirrored` does not matter.
+    /// Finds a basis by name; the order of `tied` and `mirrored` does not matter.
     pub(super) fn find(name: &str) -> Option<Self> {
         if name == "schema" {
             return Some(Self::Schema);
@@ -105,7 +105,7 @@ impl std::fmt::Display for NamedBasis {
     }
 }
 
-/// One coordinate for each parameter, or for each set of parameters that share a value.
+/// Creates one coordinate for each parameter, or for each set of parameters that share a value.
 fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord> {
     let name = |id: usize| set.features[id].name.as_str();
     // Piece-square tables come first. Ids of a piece run a1, b1 … h8, so bits 0 to 2 are the file.
@@ -130,7 +130,7 @@ fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord>
         .collect()
 }
 
-/// `knight_de4` for `knight_d4` and `knight_e4`.
+/// Returns the name of a pair: `knight_de4` for `knight_d4` and `knight_e4`.
 fn pair_name(left: &str, right: &str) -> String {
     let file = right.chars().rev().nth(1).expect("names end in a square");
     let (stem, rank) = left.split_at(left.len() - 1);
@@ -141,7 +141,7 @@ fn whole(name: String, start: Value, (min, max): (f64, f64), moves: Vec<(String,
     CoordinateRecord { name, start, min: Some(min), max: Some(max), integer: true, moves: Named(moves) }
 }
 
-/// A location term of a piece in a phase.
+/// Creates a location term of a piece in a phase.
 fn location(role: &str, phase: &str, term: &str, value: Term, bounds: (f64, f64)) -> CoordinateRecord {
     let moved = |square: shakmaty::Square| {
         let factor = value(usize::from(square));
@@ -151,7 +151,7 @@ fn location(role: &str, phase: &str, term: &str, value: Term, bounds: (f64, f64)
     whole(format!("{role}.{term}.{phase}"), Value::Number(0.0), bounds, moves)
 }
 
-/// The set of 2025: tuners' notes on MadChess 1d91b40, its location and material parameters.
+/// Creates the set of 2025: tuners' notes on MadChess 1d91b40, its location and material parameters.
 fn madchess() -> Vec<CoordinateRecord> {
     let terms: [(&str, Term); 4] = [
         ("advancement", rank),
@@ -182,7 +182,7 @@ fn madchess() -> Vec<CoordinateRecord> {
 const FIXED_2018: [(&str, f64); 5] =
     [("pawn", 100.0), ("knight", 300.0), ("bishop", 300.0), ("rook", 500.0), ("queen", 975.0)];
 
-/// The set of 2018.
+/// Creates the set of 2018.
 fn madchess_2018() -> Vec<CoordinateRecord> {
     let (up, down, both) = ((0.0, 25.0), (-25.0, 0.0), (-25.0, 25.0));
     let constants = [("knight", 100.0), ("bishop", 100.0), ("rook", 250.0), ("queen", 400.0)];
@@ -234,7 +234,7 @@ mod tests {
         name.parse::<Basis>().unwrap().resolve(&pst(), prior, &freeze).unwrap()
     }
 
-    /// θ after setting some coordinates.
+    /// Returns θ after setting some coordinates.
     fn set(basis: &Parameterization, values: &[(&str, f64)]) -> Vec<f64> {
         let mut z = basis.start();
         for (name, value) in values {
@@ -248,7 +248,7 @@ mod tests {
         at + if phase == "eg" { 384 } else { 0 }
     }
 
-    /// Values that differ on every square.
+    /// Returns values that differ on every square.
     fn uneven() -> Vec<f64> {
         (0..768).map(|i| f64::from(i) - 100.0).collect()
     }

@@ -21,8 +21,8 @@ impl<'a> ParameterNames<'a> {
         Self { features, groups, count: set.features.len() }
     }
 
-    /// Indices of θ that a name refers to, ascending: a feature, a table, or `*` for all, in one phase if
-    /// followed by `.mg` or `.eg`, otherwise in both. `None` for unknown names.
+    /// Returns the indices of θ that a name refers to, ascending: a feature, a table, or `*` for all, in one
+    /// phase if followed by `.mg` or `.eg`, otherwise in both. `None` for unknown names.
     pub(super) fn find(&self, name: &str) -> Option<Vec<u32>> {
         let (stem, phases) = match (name.strip_suffix(".mg"), name.strip_suffix(".eg")) {
             (Some(stem), _) => (stem, 0..1),

@@ -3,10 +3,10 @@
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::FeatureSet;
 use crate::imported::Phases;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 impl FeatureSet {
-    /// The basis of the parameters that an imported schema declares as tuned.
+    /// Returns the basis of the parameters that an imported schema declares as tuned.
     pub(crate) fn schema_basis(&self) -> Result<BasisFile> {
         let Some(imported) = &self.imported else {
             return Err(Error::Usage(format!(

@@ -8,78 +8,78 @@ pub const FILE_A: u64 = 0x0101_0101_0101_0101;
 pub const FILE_H: u64 = FILE_A << 7;
 /// The first rank.
 pub const RANK_1: u64 = 0xff;
-/// Where pawns can stand.
+/// Ranks on which pawns can stand.
 pub const PAWN_RANKS: u64 = 0x00ff_ffff_ffff_ff00;
 /// The light squares.
 pub const LIGHT: u64 = 0x55aa_55aa_55aa_55aa;
 
-/// One step up.
+/// Shifts one step up.
 pub const fn up(set: u64) -> u64 {
     set << 8
 }
 
-/// One step down.
+/// Shifts one step down.
 pub const fn down(set: u64) -> u64 {
     set >> 8
 }
 
-/// One step toward the a file.
+/// Shifts one step toward the a file.
 pub const fn left(set: u64) -> u64 {
     (set & !FILE_A) >> 1
 }
 
-/// One step toward the h file.
+/// Shifts one step toward the h file.
 pub const fn right(set: u64) -> u64 {
     (set & !FILE_H) << 1
 }
 
-/// The squares to the left and to the right.
+/// Returns the squares to the left and to the right.
 pub const fn beside(set: u64) -> u64 {
     left(set) | right(set)
 }
 
-/// The squares themselves and all above them.
+/// Returns the squares themselves and all above them.
 pub const fn fill_up(mut set: u64) -> u64 {
     set |= set << 8;
     set |= set << 16;
     set | set << 32
 }
 
-/// The squares themselves and all below them.
+/// Returns the squares themselves and all below them.
 pub const fn fill_down(mut set: u64) -> u64 {
     set |= set >> 8;
     set |= set >> 16;
     set | set >> 32
 }
 
-/// All squares of a file, 0 to 7.
+/// Returns all squares of a file, 0 to 7.
 pub const fn file(index: usize) -> u64 {
     FILE_A << index
 }
 
-/// All squares of a rank, 0 to 7.
+/// Returns all squares of a rank, 0 to 7.
 pub const fn rank(index: usize) -> u64 {
     RANK_1 << (8 * index)
 }
 
-/// Number of squares.
+/// Returns the number of squares.
 pub const fn count(set: u64) -> usize {
     set.count_ones() as usize
 }
 
-/// Distance of a square's file from the edge, 0 to 3.
+/// Returns the distance of a square's file from the edge, 0 to 3.
 pub const fn from_edge(square: usize) -> usize {
     let file = square % 8;
     if file < 4 { file } else { 7 - file }
 }
 
-/// Number of king moves between two squares.
+/// Returns the number of king moves between two squares.
 pub const fn distance(a: usize, b: usize) -> usize {
     let (files, ranks) = ((a % 8).abs_diff(b % 8), (a / 8).abs_diff(b / 8));
     if files > ranks { files } else { ranks }
 }
 
-/// The squares of a set, lowest first.
+/// Returns the squares of a set, lowest first.
 pub const fn squares(set: u64) -> Squares {
     Squares(set)
 }

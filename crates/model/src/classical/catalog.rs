@@ -1,4 +1,4 @@
-//! The list of features: ids, names, groups and what each group counts.
+//! List of features: ids, names, groups and the definition of each group.
 
 use shakmaty::Square;
 
@@ -13,29 +13,29 @@ pub struct Span {
 }
 
 impl Span {
-    /// The `len` features that follow this range.
+    /// Returns the `len` features that follow this range.
     pub(crate) const fn then(self, len: usize) -> Self {
         Self { first: self.first + self.len, len }
     }
 
-    /// The first `len` features after those of this feature set.
+    /// Returns the first `len` features after those of this feature set.
     pub(crate) const fn after_classical(len: usize) -> Self {
         Self { first: COUNT, len }
     }
 
-    /// Id of the first feature.
+    /// Returns the id of the first feature.
     pub(crate) const fn first(self) -> usize {
         self.first
     }
 
-    /// Id of one of the features.
+    /// Returns the id of one of the features.
     #[inline]
     pub const fn id(self, index: usize) -> usize {
         debug_assert!(index < self.len);
         self.first + index
     }
 
-    /// Id of one of the features; the last one for any index beyond.
+    /// Returns the id of one of the features; the last one for any index beyond.
     #[inline]
     pub const fn id_or_last(self, index: usize) -> usize {
         self.id(if index < self.len { index } else { self.len - 1 })
@@ -85,9 +85,9 @@ pub struct Group {
     pub name: &'static str,
     /// Its features.
     span: Span,
-    /// How the features are labeled.
+    /// Labels of the features.
     labels: Labels,
-    /// What a feature of the group counts, for one side.
+    /// Definition of a feature of the group, for one side.
     pub about: &'static str,
 }
 
@@ -99,7 +99,7 @@ pub(crate) enum Labels {
     From(usize),
     /// Ranks from a first one on, seen from the own side.
     Ranks(usize),
-    /// Files from the edge to the center; both halves of the board are alike.
+    /// Files from the edge to the center; both halves of the board are equal.
     Files,
     /// Two tables of distances, each from 0 on.
     Distances,
@@ -264,18 +264,18 @@ pub static GROUPS: &[Group] = &[
 ];
 
 impl Group {
-    /// Id of its first feature.
+    /// Returns the id of its first feature.
     #[cfg(test)]
     pub(crate) fn first(&self) -> usize {
         self.span.first
     }
 
-    /// Number of features.
+    /// Returns the number of features.
     pub fn features(&self) -> usize {
         self.span.len
     }
 
-    /// What neighbors what among its features, whose ids begin at `first`. Shelters are ordered by rank and
+    /// Returns the neighbors among its features, whose ids begin at `first`. Shelters are ordered by rank and
     /// by the distance of the file from the edge; distances of kings by distance and by the pawn's rank.
     pub(crate) fn arrangement(&self, first: u32) -> Arrangement {
         let line = |from: usize, step: usize, len: usize| -> Vec<u32> {
@@ -292,8 +292,8 @@ impl Group {
                 along.into_iter().chain(across).collect()
             }
             Labels::Shelter => {
-                // No pawn at all is not a neighbor of any rank. It comes last, as orders hold for the lines before
-                // the first that crosses one.
+                // A missing pawn is not a neighbor of any rank. It comes last, as orders apply to the lines
+                // before the first one that crosses another.
                 let along = (0..4).map(|file| line(7 * file + 1, 1, 6));
                 let across = (1..7).chain([0]).map(|rank| line(rank, 7, 4));
                 along.chain(across).collect()
@@ -303,7 +303,7 @@ impl Group {
         Arrangement::Lines(lines)
     }
 
-    /// Name of one of its features.
+    /// Returns the name of one of its features.
     fn feature_name(&self, index: usize) -> String {
         let name = self.name;
         match self.labels {
@@ -328,12 +328,12 @@ impl Group {
     }
 }
 
-/// All features in id order.
+/// Returns all features in id order.
 pub fn features() -> Vec<Feature> {
     features_of(GROUPS)
 }
 
-/// The features of some groups.
+/// Returns the features of some groups.
 pub(crate) fn features_of(groups: &[Group]) -> Vec<Feature> {
     let feature = |group: &Group, index: usize| Feature {
         name: group.feature_name(index),

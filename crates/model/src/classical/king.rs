@@ -11,12 +11,12 @@ use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks,
 pub struct KingAttack {
     /// The king's square, the adjacent ones, and those in front of them.
     pub zone: u64,
-    /// The [`KingAttacker`]s that attack the zone, added up.
+    /// Sum of the [`KingAttacker`]s that attack the zone.
     total: u64,
 }
 
-/// What a piece adds to an attack on a king: its attack units in the lowest byte, and 1 in the byte of its kind, so
-/// that one addition counts both. No board has so many pieces that a byte overflows.
+/// Contribution of a piece to an attack on a king: its attack units in the lowest byte, and 1 in the byte of
+/// its kind, so that one addition counts both. No board has enough pieces for a byte to overflow.
 #[derive(Clone, Copy, Debug)]
 pub struct KingAttacker(u64);
 
@@ -45,20 +45,21 @@ impl KingAttack {
         }
     }
 
-    /// Sum of the units of the pieces that attack the zone.
+    /// Returns the sum of the units of the pieces that attack the zone.
     fn units(&self) -> usize {
         (self.total & 0xff) as usize
     }
 
-    /// Number of pieces of a kind, knight 0 to queen 3, that attack the zone.
+    /// Returns the number of pieces of a kind, knight 0 to queen 3, that attack the zone.
     #[inline]
     pub fn attackers(&self, kind: usize) -> usize {
         (self.total >> (8 * (kind + 1)) & 0xff) as usize
     }
 }
 
-/// For each of three files at the own king: the index of the rearmost own pawn and that of the rearmost enemy pawn in
-/// tables of 28, seven entries for each distance of a file from the edge, the first of them for no pawn.
+/// Returns for each of three files at the own king the index of the rearmost own pawn and that of the
+/// rearmost enemy pawn in tables of 28: seven entries for each distance of a file from the edge, the first of
+/// them for no pawn.
 #[inline]
 pub fn shelter_files(view: &View) -> [[usize; 2]; 3] {
     let king = view.own.king_square();

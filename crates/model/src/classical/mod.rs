@@ -1,9 +1,10 @@
 //! The feature set `classical`: the usual terms of a hand-written evaluation, all of them linear in their
 //! parameters.
 //!
-//! Owns the definition and the names of the features. One function finds them, for datasets and for playing
-//! alike, so that what is played is what was tuned. Each side has its own view of the board (`view`) in which
-//! its pawns move up, so that every term is written once. Values, tuning and search are left to others.
+//! Owns the definition and the names of the features. One function finds them, both for datasets and for
+//! playing, so that the tuned evaluation is the one that plays. Each side has its own view of the board
+//! (`view`) in which its pawns move up, so that every term is written once. Values, tuning and search are
+//! left to others.
 
 pub(crate) mod bits;
 pub(crate) mod catalog;
@@ -23,12 +24,12 @@ pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
 use view::{AttackMap, View};
 
-/// What the features of a group count, for one side; `None` for unknown groups.
+/// Returns the definition of the features of a group, for one side; `None` for unknown groups.
 pub fn definition(group: &str) -> Option<&'static str> {
     GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
 }
 
-/// What neighbors what among the features of a group.
+/// Returns the arrangement of the features of a group.
 pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
     let known = GROUPS.iter().find(|known| known.name == group).zip(ids.first());
     known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
@@ -36,7 +37,7 @@ pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
 
 /// Receives the features of a side, by id.
 pub(super) trait Collector {
-    /// One occurrence of a feature.
+    /// Adds one occurrence of a feature.
     fn add(&mut self, id: usize);
 }
 
@@ -64,14 +65,14 @@ pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: 
     }
 }
 
-/// What the terms of a side were computed from.
+/// Intermediate results for the terms of a side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side<'a> {
     /// The board as the side sees it.
     pub view: &'a View,
-    /// What it attacks.
+    /// Squares that it attacks.
     pub own: &'a AttackMap,
-    /// What the other side attacks.
+    /// Squares that the other side attacks.
     pub their: &'a AttackMap,
     /// Its attack on the enemy king.
     pub king_attack: &'a KingAttack,
@@ -79,8 +80,8 @@ pub(super) struct Side<'a> {
     pub passed: u64,
 }
 
-/// Adds all other features except pieces on squares. `further` receives what they were computed from, White's first,
-/// so that a feature set with more of them computes attacks once.
+/// Adds all other features except pieces on squares. `further` receives the intermediate results, White's
+/// first, so that a feature set with more features computes attacks once.
 #[inline]
 pub(super) fn terms<C: Collector>(
     board: &Board,

@@ -55,19 +55,20 @@ pub fn passed(view: &View, their_attack_map: &AttackMap, pawns: u64, out: &mut i
     }
 }
 
-/// Number of own pawns on squares of the same color as `square`.
+/// Returns the number of own pawns on squares of the same color as `square`.
 pub fn on_color(view: &View, square: usize) -> usize {
     let light = super::bits::LIGHT;
     let color = if light >> square & 1 == 1 { light } else { !light };
     count(view.own.pawns & color)
 }
 
-/// Squares on the fourth to sixth rank that own pawns defend and that no enemy pawn can ever attack.
+/// Returns the squares on the fourth to sixth rank that own pawns defend and that no enemy pawn can ever
+/// attack.
 pub fn outposts(view: &View) -> u64 {
     view.pawn_attacks & !fill_down(view.their_pawn_attacks) & (rank(3) | rank(4) | rank(5))
 }
 
-/// Whether a file has own pawns, and whether it has enemy pawns.
+/// Returns true for own pawns on a file, and true for enemy pawns.
 pub fn on_file(view: &View, index: usize) -> (bool, bool) {
     (view.own.pawns & file(index) != 0, view.their.pawns & file(index) != 0)
 }

@@ -1,12 +1,11 @@
-//! The terms as an evaluation for play: fixed-point sums of values, both phases at once.
+//! Evaluation of the terms for play: fixed-point sums of values, both phases at once.
 
 use shakmaty::{Board, Color};
 
 use super::{COUNT, Collector, Passed, Side, pawn_structure, terms};
 
-/// The middlegame sum in the upper half, the endgame sum in the lower one.
-/// A side has fewer than 200 features at a time, and values are at most 30,000 centipawns of 256 units each,
-/// so sums fit in 32 bits.
+/// Pair of sums: the middlegame in the upper half, the endgame in the lower one. A side has fewer than 200
+/// features at a time, and values are at most 30,000 centipawns of 256 units each, so sums fit in 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tapered(i64);
 
@@ -23,14 +22,14 @@ impl Tapered {
         self.0 += other.0;
     }
 
-    /// The middlegame half.
+    /// Returns the middlegame half.
     #[inline]
     pub fn mg(self) -> i32 {
         // A negative lower half has borrowed from the upper half.
         ((self.0 + 0x8000_0000) >> 32) as i32
     }
 
-    /// The endgame half.
+    /// Returns the endgame half.
     #[inline]
     pub fn eg(self) -> i32 {
         self.0 as i32
@@ -71,7 +70,7 @@ pub struct PawnCache(Vec<Structure>);
 const STRUCTURES: usize = 1 << 13;
 
 impl Values {
-    /// One value per feature, by id.
+    /// Creates the values from one value per feature, by id.
     ///
     /// # Panics
     /// If the number of values is not the number of features.
@@ -107,14 +106,14 @@ impl Values {
         Tapered(structure.value + white.total - black.total)
     }
 
-    /// The sum over all features except pieces on squares, White − Black. `further` receives what they were computed
-    /// from.
+    /// Returns the sum over all features except pieces on squares, White − Black. `further` receives the
+    /// intermediate results.
     #[inline]
     pub fn total(&self, board: &Board, turn: Color, further: impl FnOnce(&[Side<'_>; 2])) -> Tapered {
         self.with_structure(board, turn, &self.structure(board), further)
     }
 
-    /// The same, using a cache of pawn structures, which must belong to these values.
+    /// Returns the same sum, using a cache of pawn structures, which must belong to these values.
     #[inline]
     pub fn total_cached(
         &self,

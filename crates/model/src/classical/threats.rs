@@ -7,7 +7,7 @@ use super::catalog::{
 };
 use super::view::{AttackMap, SidePieces, View};
 
-/// Pawn 0, knight 1, bishop 2, rook 3, queen 4.
+/// Returns the kind of a piece: pawn 0, knight 1, bishop 2, rook 3, queen 4.
 fn kind(side: &SidePieces, square: usize) -> usize {
     let on = |set: u64| (set >> square & 1) as usize;
     on(side.knights) + 2 * on(side.bishops) + 3 * on(side.rooks) + 4 * on(side.queens)

@@ -1,4 +1,4 @@
-//! The board as one side sees it: its own pieces move up, whatever their color.
+//! Board as one side sees it: its own pieces move up, whatever their color.
 
 use shakmaty::{Bitboard, Board, Color, Square, attacks};
 
@@ -34,7 +34,7 @@ impl SidePieces {
         }
     }
 
-    /// The king's square; a1 on boards without a king, which do not occur in games.
+    /// Returns the king's square; a1 on boards without a king, which do not occur in games.
     pub fn king_square(&self) -> usize {
         (self.king.trailing_zeros() & 63) as usize
     }
@@ -67,7 +67,7 @@ impl View {
     }
 }
 
-/// The squares attacked by a side, by kind of piece, including squares of own pieces that are defended.
+/// Squares attacked by a side, by kind of piece, including squares of own pieces that are defended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttackMap {
     pub pawn: u64,
@@ -89,7 +89,7 @@ impl AttackMap {
         self.all |= attacks;
     }
 
-    /// The same from the other side.
+    /// Returns the same from the other side's view.
     pub fn flipped(&self) -> Self {
         Self {
             pawn: self.pawn.swap_bytes(),

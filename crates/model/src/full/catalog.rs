@@ -1,5 +1,5 @@
-//! The list of the features behind those of `classical`: ids, names, groups, what each group counts, and where tuning
-//! starts.
+//! List of the features after those of `classical`: ids, names, groups, the definition of each group, and
+//! starting values.
 
 use crate::classical::COUNT as CLASSICAL;
 use crate::classical::catalog::{Group, Labels, Span, group};
@@ -7,7 +7,7 @@ use crate::classical::catalog::{Group, Labels, Span, group};
 /// The pieces in the order of tables by kind.
 const KINDS: Labels = Labels::Endings(&["knight", "bishop", "rook", "queen"]);
 
-// Of the danger of a king.
+// Danger of a king.
 pub const ALWAYS: Span = Span::after_classical(1);
 pub const TO_MOVE: Span = ALWAYS.then(1);
 pub const NO_QUEEN: Span = TO_MOVE.then(1);
@@ -31,7 +31,7 @@ pub const STORM: Span = SHIELD.then(28);
 /// The features of a king's danger.
 pub const DANGER: std::ops::Range<usize> = ALWAYS.first()..STORM.then(0).first();
 
-// Of the complexity of a position.
+// Complexity of a position.
 pub const PAWNS: Span = STORM.then(17);
 pub const BOTH_FLANKS: Span = PAWNS.then(1);
 pub const PASSED: Span = BOTH_FLANKS.then(5);
@@ -42,7 +42,7 @@ pub const PIECES: Span = KINGS.then(9);
 /// The features of complexity.
 pub const COMPLEXITY: std::ops::Range<usize> = PAWNS.first()..PIECES.then(0).first();
 
-// Of the factor of the stronger side.
+// Factor of the stronger side.
 pub const FACTOR_PAWNS: Span = PIECES.then(9);
 pub const FACTOR_THEIR_PAWNS: Span = FACTOR_PAWNS.then(9);
 pub const FACTOR_MATERIAL: Span = FACTOR_THEIR_PAWNS.then(21);
@@ -56,7 +56,7 @@ pub const FACTOR: std::ops::Range<usize> = FACTOR_PAWNS.first()..FACTOR_FLANK.th
 
 /// Number of features, including those of `classical`.
 pub const COUNT: usize = FACTOR.end;
-/// Number of features behind those of `classical`.
+/// Number of features after those of `classical`.
 pub const FURTHER: usize = COUNT - CLASSICAL;
 
 /// All groups, in the order of their features.

@@ -1,4 +1,4 @@
-//! How easily an advantage can be used: the same for both sides.
+//! Complexity: how easily an advantage can be used, the same for both sides.
 
 use super::catalog::{BOTH_FLANKS, INFILTRATION, KINGS, OUTFLANKING, PASSED, PAWNS, PIECES};
 use crate::classical::bits::{FILE_A, count};
@@ -7,12 +7,12 @@ use crate::classical::{Collector, Side};
 /// The files a to d.
 const QUEENSIDE: u64 = FILE_A | FILE_A << 1 | FILE_A << 2 | FILE_A << 3;
 
-/// Whether pawns stand on the files a to d and on e to h.
+/// Returns true for pawns on the files a to d, and true for pawns on e to h.
 pub fn flanks(pawns: u64) -> [bool; 2] {
     [pawns & QUEENSIDE != 0, pawns & !QUEENSIDE != 0]
 }
 
-/// Adds the features of both sides together, of which `white` is one.
+/// Adds the features of both sides together; they are the same for both.
 #[inline]
 pub fn complexity(white: &Side<'_>, black: &Side<'_>, out: &mut impl Collector) {
     let view = white.view;

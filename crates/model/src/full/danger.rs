@@ -1,4 +1,4 @@
-//! The danger of a king, seen by the attacking side.
+//! Danger of a king, seen by the attacking side.
 
 use super::catalog::{
     ALWAYS, ATTACKER, ATTACKERS, DEFENDER, ESCAPES, FLANK_ATTACKS, FLANK_DEFENSES, KING_RANK, LINES,
@@ -19,7 +19,7 @@ const FLANKS: [u64; 8] = [FOUR, FOUR, FOUR, FOUR << 2, FOUR << 2, FOUR << 4, FOU
 /// Ranks four to eight.
 const CAMP: u64 = !(rank(0) | rank(1) | rank(2));
 
-/// Adds the danger of the enemy king of `side`, which `defender` describes from its own side, if there is any.
+/// Adds the danger of the enemy king of `side`; `defender` is the board from the enemy's own side.
 #[inline]
 pub fn danger(side: &Side<'_>, defender: &View, to_move: bool, out: &mut impl Collector) {
     let Side { view, own, their, king_attack, .. } = *side;
@@ -90,7 +90,7 @@ pub fn danger(side: &Side<'_>, defender: &View, to_move: bool, out: &mut impl Co
     }
 }
 
-/// Adds pieces between the king and a piece that would attack it without them.
+/// Adds pieces between the king and a piece that would otherwise attack it.
 #[inline]
 fn pins(view: &View, king: usize, out: &mut impl Collector) {
     type Attacks = fn(usize, u64) -> u64;

@@ -1,4 +1,5 @@
-//! What remains of an endgame advantage with the material on the board, if the side is the stronger one.
+//! Share of an endgame advantage that remains with the material on the board, if the side is the stronger
+//! one.
 
 use super::catalog::{
     FACTOR_BISHOPS, FACTOR_ENDING, FACTOR_FLANK, FACTOR_MATERIAL, FACTOR_PASSED, FACTOR_PAWNS, FACTOR_ROOKS,
@@ -9,7 +10,7 @@ use crate::classical::bits::{LIGHT, count};
 use crate::classical::view::SidePieces;
 use crate::classical::{Collector, Side};
 
-/// Numbers of a side's pieces.
+/// Numbers of a side's pieces by kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Counts {
     knights: usize,
@@ -32,18 +33,18 @@ impl Counts {
         self.knights + self.bishops
     }
 
-    /// In pawns.
+    /// Returns the value in pawns.
     fn worth(self) -> usize {
         3 * self.minors() + 5 * self.rooks + 9 * self.queens
     }
 
-    /// Knights, bishops, rooks and queens.
+    /// Returns true if these are the numbers of knights, bishops, rooks and queens.
     fn is(self, pieces: [usize; 4]) -> bool {
         [self.knights, self.bishops, self.rooks, self.queens] == pieces
     }
 }
 
-/// The kind of ending, an index of its features; the two that have features of their own are named.
+/// Kind of ending, an index of its features; the two that have features of their own are named.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ending(usize);
 

@@ -1,9 +1,9 @@
 //! The feature set `full`: all of `classical`, and three sums that act on its values in other ways.
 //!
 //! The danger of each king counts by its square, complexity moves both values toward 0 or away from it, and a
-//! factor takes what the material leaves of an endgame advantage. Owns the definition of their features, the program
-//! that uses them and the values from which tuning starts. Like those of `classical`, the features are found by one
-//! function for datasets and for playing.
+//! factor is the share of an endgame advantage that remains with the material. Owns the definition of their
+//! features, the program that uses them and the starting values. Like those of `classical`, the features are
+//! found by one function for datasets and for playing.
 
 mod catalog;
 mod complexity;
@@ -24,28 +24,28 @@ pub use catalog::{COUNT, GROUPS};
 pub(super) use playing::FurtherValues;
 pub(super) use start::fill as fill_start;
 
-/// What a sum of danger is squared and divided by, centipawns.
+/// Divisor of the square of danger, centipawns.
 const DANGER_DIVISOR: f64 = 720.0;
 /// The sum that represents a factor of 1.
 const FACTOR_ONE: f64 = 64.0;
-/// The largest sum of a factor that counts. Limits of 1.5, 2 and 3 times the value of 1 left ever less loss on held-out
-/// positions: the endgame values of one material are not to the scale of another's.
+/// The largest sum of a factor that counts. Limits of 1.5, 2 and 3 times the value of 1 left less and less
+/// loss on held-out positions: the endgame values of one material are not to the scale of another's.
 const FACTOR_MAX: f64 = 192.0;
 
-/// All features in id order; the first are those of `classical`.
+/// Returns all features in id order; the first are those of `classical`.
 pub fn features() -> Vec<Feature> {
     let mut features = classical::features();
     features.extend(features_of(GROUPS));
     features
 }
 
-/// What the features of a group count, for one side; `None` for unknown groups.
+/// Returns the definition of the features of a group, for one side; `None` for unknown groups.
 pub fn definition(group: &str) -> Option<&'static str> {
     let own = GROUPS.iter().find(|known| known.name == group).map(|known| known.about);
     own.or_else(|| classical::definition(group))
 }
 
-/// What neighbors what among the features of a group.
+/// Returns the arrangement of the features of a group.
 pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
     match GROUPS.iter().find(|known| known.name == group).zip(ids.first()) {
         Some((group, &first)) => group.arrangement(first),
@@ -53,12 +53,12 @@ pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
     }
 }
 
-/// Whether the middlegame and the endgame value of a feature are used.
+/// Returns true for each of the middlegame and the endgame value of a feature that is used.
 pub(crate) fn phases(feature: usize) -> [bool; 2] {
     [feature < FACTOR.start, true]
 }
 
-/// What is done with the sums.
+/// Returns the program on the sums.
 pub fn program() -> Program {
     let accumulator = |name: &str, sides: bool, features: std::ops::Range<usize>| Accumulator {
         name: name.to_string(),
@@ -101,8 +101,8 @@ const SUMS: usize = 5;
 
 /// Receives the features of one sum after the other.
 trait SumCollector: Collector {
-    /// What follows belongs to a sum: 0 and 1 are the dangers of White's and of Black's king, 2 is complexity, 3 and 4
-    /// are the factors of White and of Black.
+    /// Begins a sum, to which the following features belong: 0 and 1 are the dangers of White's and of
+    /// Black's king, 2 is complexity, 3 and 4 are the factors of White and of Black.
     fn begin(&mut self, sum: usize);
 }
 
@@ -139,7 +139,7 @@ const COLUMNS: [(std::ops::Range<usize>, usize); SUMS] = {
 /// Lists the columns of the sums.
 struct Columns<'a> {
     columns: &'a mut Vec<u16>,
-    /// The columns of the sum less their features.
+    /// First column of the sum minus its first feature.
     offset: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The sums as part of an evaluation for play: fixed-point numbers, like those of `classical`, until the program
-//! takes them over.
+//! The sums as part of an evaluation for play: fixed-point numbers, like those of `classical`, which the
+//! program then converts.
 
 use shakmaty::Color;
 
@@ -8,18 +8,18 @@ use super::{SUMS, SumCollector, program, sums};
 use crate::classical::{COUNT as CLASSICAL, Collector, Side, Tapered};
 use crate::program::{CompiledProgram, Taper};
 
-/// The values of the features behind those of `classical`, and the program that uses them.
+/// Values of the features after those of `classical`, and the program that uses them.
 #[derive(Clone, Debug)]
 pub struct FurtherValues {
     values: Box<[Tapered; FURTHER]>,
     program: CompiledProgram,
 }
 
-/// Sums of values, and which of them have any.
+/// Sums of values, and a bit for each that has any.
 #[derive(Clone, Copy, Debug)]
 pub struct Sums {
     totals: [Tapered; SUMS],
-    /// As [`CompiledProgram::score`] takes it.
+    /// Bits as in [`CompiledProgram::score`].
     present: u32,
 }
 
@@ -46,7 +46,7 @@ impl SumCollector for SumUp<'_> {
 }
 
 impl FurtherValues {
-    /// The values of all features in fixed point, by id.
+    /// Selects the further values from those of all features in fixed point, by id.
     ///
     /// # Panics
     /// If the number of values is not the number of features.
@@ -58,7 +58,7 @@ impl FurtherValues {
         }
     }
 
-    /// The sums of a position.
+    /// Returns the sums of a position.
     #[inline]
     pub fn sums(&self, sides: &[Side<'_>; 2], turn: Color) -> Sums {
         let sums_of = Sums { totals: [Tapered::default(); SUMS], present: 1 };
@@ -67,8 +67,8 @@ impl FurtherValues {
         out.sums
     }
 
-    /// The score, centipawns, White's view. `linear` has the middlegame and the endgame value of the linear part; a
-    /// centipawn is 1 / `unit` of the sums.
+    /// Returns the score, centipawns, White's view. `linear` has the middlegame and the endgame value of the
+    /// linear part; a centipawn is 1 / `unit` of the sums.
     pub fn score(&self, linear: [f64; 2], sums: &Sums, unit: f64, taper: Taper) -> f64 {
         let mut values = [[0.0; 2]; 1 + SUMS];
         values[0] = linear;

@@ -1,7 +1,7 @@
-//! Where tuning starts: values of about the size that engines have.
+//! Starting values of about the size that engines have.
 //!
-//! Danger has to be above 0 in sharp positions and below 0 in quiet ones, since its square has no slope below 0. Sums of
-//! the factor are at their limit of 1 unless the material says otherwise.
+//! Danger has to be above 0 in sharp positions and below 0 in quiet ones, since its square has no slope
+//! below 0. Sums of the factor are at their limit of 1 except for certain material.
 
 use super::FACTOR_ONE;
 use super::catalog::{
@@ -16,7 +16,7 @@ use crate::classical::catalog::Span;
 /// Share of the endgame value of danger in its middlegame value; it is squared.
 const ENDGAME_DANGER: f64 = 0.4;
 
-/// The starting values of all features behind those of `classical`, middlegame and endgame.
+/// Returns the starting values of all features after those of `classical`, middlegame and endgame.
 pub fn start() -> Vec<[f64; 2]> {
     let mut values = vec![0.0; COUNT];
     let mut set = |span: Span, from: usize, own: &[f64]| {
@@ -53,7 +53,7 @@ pub fn start() -> Vec<[f64; 2]> {
 
     set(FACTOR_PAWNS, 0, &[44.0, 50.0, 56.0, 60.0]);
     set(FACTOR_PAWNS, 4, &[FACTOR_ONE; 5]);
-    // Without pawns: no more than a minor piece ahead is hardly ever enough.
+    // Without pawns, an advantage of at most a minor piece is hardly ever enough.
     set(FACTOR_MATERIAL, 0, &[-30.0, -30.0, -30.0, -30.0, -25.0, 0.0, 10.0]);
     set(FACTOR_MATERIAL, 7, &[0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 8.0]);
     set(FACTOR_ENDING, 0, &[8.0, 4.0, 0.0, -24.0, 0.0, 0.0, -6.0, 0.0, -8.0, -4.0]);
@@ -66,7 +66,7 @@ pub fn start() -> Vec<[f64; 2]> {
     (CLASSICAL..COUNT).map(both).collect()
 }
 
-/// Fills in the starting values of θ (mg of every feature, then eg) behind the features of `classical`.
+/// Fills in the starting values of θ (mg of every feature, then eg) after the features of `classical`.
 pub fn fill(theta: &mut [f64]) {
     for (index, value) in start().into_iter().enumerate() {
         theta[CLASSICAL + index] = value[0];

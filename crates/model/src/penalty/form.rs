@@ -1,4 +1,4 @@
-//! The parameters of a penalty, and the squares it consists of.
+//! Parameters of a penalty, and the squares it consists of.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use super::PenaltyKind;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// Parameters without an order.
+    /// Parameters in no particular order.
     Set(Vec<u32>),
-    /// Parameters in order, each line by itself.
+    /// Parameters in order, each line separately.
     Lines(Vec<Vec<u32>>),
-    /// The 64 squares, a1, b1 … h8; `None` where there is no parameter.
+    /// The 64 squares, a1, b1 … h8; `None` for a square without a parameter.
     Board(Vec<Option<u32>>),
     /// Middlegame and endgame values of the same features.
     Pairs(Vec<(u32, u32)>),
@@ -31,7 +31,7 @@ fn term(weight: f64, factors: &[(u32, f64)]) -> Term {
     Term { weight, factors: factors.to_vec() }
 }
 
-/// Σ (x − mean)² = Σ x² − (Σ x)² / n.
+/// Returns the terms of Σ (x − mean)² = Σ x² − (Σ x)² / n.
 fn deviations(values: &[Vec<(u32, f64)>]) -> Vec<Term> {
     let mut terms: Vec<Term> = values.iter().map(|value| term(1.0, value)).collect();
     let sum: Vec<(u32, f64)> = values.iter().flatten().copied().collect();
@@ -40,7 +40,7 @@ fn deviations(values: &[Vec<(u32, f64)>]) -> Vec<Term> {
 }
 
 impl Form {
-    /// The squares that a penalty of a kind consists of; none if the kind does not apply.
+    /// Returns the squares that a penalty of a kind consists of; none if the kind does not apply.
     pub fn terms(&self, kind: PenaltyKind) -> Vec<Term> {
         match (kind, self) {
             (PenaltyKind::Ridge, Self::Set(set)) => set.iter().map(|&i| term(1.0, &[(i, 1.0)])).collect(),
@@ -76,7 +76,8 @@ impl Form {
         }
     }
 
-    /// Whether all indices are below a limit, each occurs once in a line or elsewhere, and boards have 64 squares.
+    /// Returns true if all indices are below a limit, each occurs once in a line or elsewhere, and boards
+    /// have 64 squares.
     pub(super) fn fits(&self, parameters: usize) -> bool {
         fn distinct(parameters: usize, mut indices: impl Iterator<Item = u32>) -> bool {
             let mut seen = std::collections::HashSet::new();
@@ -97,7 +98,7 @@ fn bend(a: u32, b: u32, c: u32) -> Term {
     term(1.0, &[(a, 1.0), (b, -2.0), (c, 1.0)])
 }
 
-/// The square at a distance in files and ranks, if it is on the board and has a parameter.
+/// Returns the square at a distance in files and ranks, if it is on the board and has a parameter.
 fn at(squares: &[Option<u32>], square: usize, files: i32, ranks: i32) -> Option<u32> {
     let (file, rank) = ((square % 8) as i32 + files, (square / 8) as i32 + ranks);
     let on_board = (0..8).contains(&file) && (0..8).contains(&rank);
@@ -117,7 +118,8 @@ fn smooth_board(squares: &[Option<u32>]) -> Vec<Term> {
     terms
 }
 
-/// Second differences along ranks and files, and the mixed ones, which count twice as in a thin plate.
+/// Returns second differences along ranks and files, and the mixed ones, which count twice as in a thin
+/// plate.
 fn bend_board(squares: &[Option<u32>]) -> Vec<Term> {
     let mut terms = Vec::new();
     for square in 0..64 {
@@ -135,8 +137,8 @@ fn bend_board(squares: &[Option<u32>]) -> Vec<Term> {
     terms
 }
 
-/// Σ of all 2 × 2 interactions of two ranks and two files, per 64 squares: for a complete board, the sum of
-/// squares of what remains after subtracting the means of rank and file.
+/// Returns Σ of all 2 × 2 interactions of two ranks and two files, per 64 squares: for a complete board, the
+/// sum of squares of what remains after subtracting the means of rank and file.
 fn additive_board(squares: &[Option<u32>]) -> Vec<Term> {
     let mut terms = Vec::new();
     for low in 0..8 {

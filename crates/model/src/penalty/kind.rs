@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a penalty holds small.
+/// Quantity that a penalty keeps small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PenaltyKind {
@@ -29,7 +29,7 @@ pub enum PenaltyKind {
 }
 
 impl PenaltyKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Ridge,
         Self::Level,
@@ -41,7 +41,7 @@ impl PenaltyKind {
         Self::Phases,
     ];
 
-    /// Its name on the command line and in files.
+    /// Returns its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ridge => "ridge",
@@ -55,19 +55,19 @@ impl PenaltyKind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// All names, for messages.
+    /// Returns all names, for messages.
     pub fn names() -> String {
         let names = Self::ALL.map(Self::name);
         let [start @ .., last] = &names;
         format!("{} or {last}", start.join(", "))
     }
 
-    /// What it needs of a group, as a noun phrase after "is".
+    /// Returns its requirement on a group, as a noun phrase after "is".
     pub fn needs(self) -> &'static str {
         match self {
             Self::Ridge => "a group",

@@ -17,7 +17,7 @@ pub use kind::PenaltyKind;
 pub use symmetric::SparseSymmetric;
 
 use crate::{FeatureSet, Structure};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The unit of distances, centipawns: weights are the cost of a square of one pawn.
 pub const PENALTY_SCALE_CP: f64 = 100.0;
@@ -25,9 +25,9 @@ pub const PENALTY_SCALE_CP: f64 = 100.0;
 /// A weighted penalty on some parameters: weight · Σ (terms)² / (100 cp)².
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Penalty {
-    /// What is penalized.
+    /// Kind of the penalty.
     pub kind: PenaltyKind,
-    /// The group of features and the phase, `knight.mg`; of [`PenaltyKind::Phases`] the group alone.
+    /// Group of features and the phase, `knight.mg`; for [`PenaltyKind::Phases`] the group alone.
     pub of: String,
     /// The parameters, by their indices in θ.
     pub form: Form,
@@ -36,17 +36,17 @@ pub struct Penalty {
 }
 
 impl Penalty {
-    /// Its name: kind and group, `smooth:knight.mg`.
+    /// Returns its name: kind and group, `smooth:knight.mg`.
     pub fn name(&self) -> String {
         format!("{}:{}", self.kind, self.of)
     }
 
-    /// The squares it consists of.
+    /// Returns the squares it consists of.
     pub fn terms(&self) -> Vec<Term> {
         self.form.terms(self.kind)
     }
 
-    /// Its matrix M without the weight: the penalty is weight · δᵀ M δ, with δ in centipawns.
+    /// Returns its matrix M without the weight: the penalty is weight · δᵀ M δ, with δ in centipawns.
     pub fn matrix(&self, parameters: usize) -> SparseSymmetric {
         SparseSymmetric::of_terms(parameters, &self.terms(), 1.0 / (PENALTY_SCALE_CP * PENALTY_SCALE_CP))
     }
@@ -68,7 +68,8 @@ impl Penalty {
     }
 }
 
-/// The penalties of a kind that a feature set has, each with the weight 0: one for each group and phase.
+/// Returns the penalties of a kind that a feature set has, each with the weight 0: one for each group and
+/// phase.
 pub fn penalties(set: &FeatureSet, kind: PenaltyKind) -> Vec<Penalty> {
     penalties_of(&set.structure(), set.features.len() as u32, kind)
 }
@@ -90,8 +91,9 @@ fn penalties_of(structure: &Structure, count: u32, kind: PenaltyKind) -> Vec<Pen
     all
 }
 
-/// Penalties without the values that [no position supports](Structure::supported_by), which they would carry along;
-/// those that then tie nothing together are left out. `occurrences` are numbers of positions by feature.
+/// Returns penalties without the values that [no position supports](Structure::supported_by), which would
+/// otherwise move with the others. Penalties that then tie nothing together are left out. `occurrences` are
+/// numbers of positions by feature.
 pub fn supported_penalties(set: &FeatureSet, all: Vec<Penalty>, occurrences: &[u64]) -> Vec<Penalty> {
     let (structure, count) = (set.structure().supported_by(occurrences), set.features.len() as u32);
     let kinds = PenaltyKind::ALL.into_iter().filter(|kind| all.iter().any(|penalty| penalty.kind == *kind));
@@ -111,13 +113,13 @@ pub fn supported_penalties(set: &FeatureSet, all: Vec<Penalty>, occurrences: &[u
 /// penalties; later entries replace earlier ones. Penalties without weight are left out.
 ///
 /// # Errors
-/// [`Error::Usage`] for text of another form, unknown kinds and groups, and weights that are negative or not
+/// [`Error::Usage`] for invalid syntax, unknown kinds and groups, and weights that are negative or not
 /// finite.
 pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
     let mut all: Vec<Penalty> = Vec::new();
     for entry in text.split(',') {
         let fail = |reason: String| Err(Error::Usage(format!("penalty '{}': {reason}", entry.trim())));
-        // From the right: names of imported groups may contain the sign.
+        // Split from the right: names of imported groups may contain the sign.
         let Some((name, weight)) = entry.rsplit_once('=') else {
             return fail("expected KIND=WEIGHT or KIND:GROUP=WEIGHT".to_string());
         };
@@ -156,12 +158,12 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
 }
 
 impl Penalty {
-    /// The group of its parameters, without the phase.
+    /// Returns the group of its parameters, without the phase.
     pub fn group(&self) -> &str {
         self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
     }
 
-    /// Whether a name refers to it: of the group, or of the group and phase.
+    /// Returns true if a name refers to it: the name of the group, or of the group and phase.
     fn is_of(&self, name: &str) -> bool {
         self.of == name || self.group() == name
     }

@@ -1,10 +1,10 @@
-//! Which parameters of a group a penalty ties together.
+//! Parameters of a group that a penalty ties together.
 
 use super::{Form, PenaltyKind};
 use crate::arrangement::Arrangement;
 use crate::structure::Part;
 
-/// Groups with more features than this have no common mean: their matrix would not be sparse.
+/// Largest number of features of groups with a common mean: beyond it, their matrix would not be sparse.
 const LARGEST_MEAN: usize = 512;
 
 impl Part {
@@ -14,8 +14,8 @@ impl Part {
         found.is_ok_and(|at| self.features[at].1[phase])
     }
 
-    /// The parameters that a penalty of a kind ties together in the phase whose values begin at `offset`;
-    /// `None` if there are none.
+    /// Returns the parameters that a penalty of a kind ties together in the phase whose values begin at
+    /// `offset`; `None` if there are none.
     pub(super) fn form(&self, kind: PenaltyKind, offset: u32, count: u32) -> Option<Form> {
         let phase = usize::from(offset > 0);
         let tuned = |&(id, tuned): &(u32, [bool; 2])| tuned[phase].then_some(id + offset);
@@ -27,7 +27,7 @@ impl Part {
                 ((2..=LARGEST_MEAN).contains(&set.len())).then_some(Form::Set(set))
             }
             (PenaltyKind::Phases, _) => {
-                // The values of an untapered feature never differ, which says nothing about the others.
+                // The values of an untapered feature never differ, which is no evidence about the others.
                 let both = self
                     .features
                     .iter()
@@ -39,7 +39,7 @@ impl Part {
                 let least = if kind == PenaltyKind::Smooth { 2 } else { 3 };
                 let lines = lines.iter().flat_map(|line| {
                     let tuned: Vec<Option<u32>> = line.iter().map(|&id| index(id)).collect();
-                    // A feature that is not tuned parts a line.
+                    // A feature that is not tuned divides a line.
                     let pieces =
                         tuned.split(Option::is_none).map(|piece| piece.iter().flatten().copied().collect());
                     pieces.filter(|piece: &Vec<u32>| piece.len() >= least).collect::<Vec<_>>()

@@ -11,7 +11,7 @@ pub struct SparseSymmetric {
 }
 
 impl SparseSymmetric {
-    /// The matrix of a sum of weighted squares, times a factor.
+    /// Creates the matrix of a sum of weighted squares, times a factor.
     pub fn of_terms(size: usize, terms: &[Term], factor: f64) -> Self {
         let mut entries = Vec::new();
         for term in terms {
@@ -22,7 +22,7 @@ impl SparseSymmetric {
         Self::of_entries(size, entries)
     }
 
-    /// Σ factor · matrix.
+    /// Returns Σ factor · matrix.
     pub fn sum<'a>(size: usize, parts: impl IntoIterator<Item = (f64, &'a Self)>) -> Self {
         let mut entries = Vec::new();
         for (factor, part) in parts {
@@ -48,33 +48,33 @@ impl SparseSymmetric {
         Self { starts, columns, values }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn size(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// All entries: row, column and value.
+    /// Returns all entries: row, column and value.
     pub fn entries(&self) -> impl Iterator<Item = (u32, u32, f64)> + '_ {
         (0..self.size()).flat_map(move |i| self.row(i).map(move |(j, value)| (i as u32, j, value)))
     }
 
-    /// The entries of a row: column and value.
+    /// Returns the entries of a row: column and value.
     pub fn row(&self, i: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let range = self.starts[i]..self.starts[i + 1];
         self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
     }
 
-    /// The product with a vector.
+    /// Returns the product with a vector.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
         (0..self.size()).map(|i| self.row(i).map(|(j, value)| value * x[j as usize]).sum()).collect()
     }
 
-    /// xᵀ M y.
+    /// Returns xᵀ M y.
     pub fn form(&self, x: &[f64], y: &[f64]) -> f64 {
         self.entries().map(|(i, j, value)| x[i as usize] * value * y[j as usize]).sum()
     }
 
-    /// An entry.
+    /// Returns an entry.
     pub fn entry(&self, i: usize, j: usize) -> f64 {
         self.row(i).find(|&(column, _)| column as usize == j).map_or(0.0, |(_, value)| value)
     }

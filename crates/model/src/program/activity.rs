@@ -1,6 +1,6 @@
-//! How often terms do anything: a `relu` whose sum is hardly ever above 0 has no slope there, and cannot be tuned.
+//! Activity of terms: a `relu` whose sum is hardly ever above 0 has no slope there, and cannot be tuned.
 
-use gputexel_files::{counted, grouped};
+use gputexel_io::{counted, grouped};
 use serde::Serialize;
 
 use super::{Operator, Phase, Program, Term};
@@ -8,7 +8,7 @@ use super::{Operator, Phase, Program, Term};
 /// Share of positions below which a term that can be off is called dead.
 pub const MIN_ACTIVE_SHARE: f64 = 0.01;
 
-/// How often a term does anything.
+/// Number of positions in which a term is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TermActivity {
     /// The accumulator of its sum.
@@ -17,16 +17,16 @@ pub struct TermActivity {
     pub operator: &'static str,
     /// The value that it is added to.
     pub target: Phase,
-    /// Whether it can be off although its sum is there: a `relu`, or `over`.
+    /// True if it can be off although its sum is there: a `relu`, or `over`.
     pub can_be_off: bool,
     /// Number of positions in which it is on for either side.
     pub active: u64,
-    /// Number of positions that were looked at.
+    /// Number of positions counted.
     pub positions: u64,
 }
 
 impl TermActivity {
-    /// That of a term of which no position was looked at.
+    /// Creates the activity of a term without positions.
     pub fn new(program: &Program, term: &Term) -> Self {
         Self {
             accumulator: program.accumulators[term.input.accumulator].name.clone(),
@@ -38,7 +38,7 @@ impl TermActivity {
         }
     }
 
-    /// Adds a position in which it is on or not.
+    /// Adds a position in which it is on or off.
     pub fn add(&mut self, on: bool) {
         self.positions += 1;
         self.active += u64::from(on);
@@ -50,19 +50,19 @@ impl TermActivity {
         self.active += other.active;
     }
 
-    /// Share of positions in which it is on; 0 of none.
+    /// Returns the share of positions in which it is on; 0 without positions.
     pub fn share(&self) -> f64 {
         self.active as f64 / self.positions.max(1) as f64
     }
 
-    /// Whether it is off in nearly all positions, see [`MIN_ACTIVE_SHARE`].
+    /// Returns true if it is off in nearly all positions, see [`MIN_ACTIVE_SHARE`].
     pub fn is_dead(&self) -> bool {
         self.can_be_off && self.positions > 0 && self.share() < MIN_ACTIVE_SHARE
     }
 }
 
-/// What is to be known of those `terms` that are dead, a clause for each accumulator. `when` says under which values,
-/// such as "under the prior"; it may be empty.
+/// Describes the dead ones of `terms`, a clause for each accumulator. `when` names the values, such as "under
+/// the prior"; it may be empty.
 pub fn dead_terms<'a>(terms: impl IntoIterator<Item = &'a TermActivity>, when: &str) -> Vec<String> {
     let mut groups: Vec<Vec<&TermActivity>> = Vec::new();
     for term in terms.into_iter().filter(|term| term.is_dead()) {
@@ -74,7 +74,7 @@ pub fn dead_terms<'a>(terms: impl IntoIterator<Item = &'a TermActivity>, when: &
     groups.iter().map(|group| dead_group(group, when)).collect()
 }
 
-/// The clause of the dead terms of an accumulator, of which there is one at least.
+/// Returns the clause for the dead terms of an accumulator, of which there is at least one.
 fn dead_group(group: &[&TermActivity], when: &str) -> String {
     let TermActivity { accumulator, operator, target, positions, .. } = group[0];
     let (names, is, its) = match group {
@@ -102,7 +102,7 @@ fn dead_group(group: &[&TermActivity], when: &str) -> String {
     )
 }
 
-/// `a, b and c`.
+/// Formats a list as `a, b and c`.
 fn listed(parts: impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = parts.collect();
     match parts.split_last() {
@@ -111,12 +111,12 @@ fn listed(parts: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// What messages call a term: `the relu2 of 'danger' in mg`.
+/// Returns the name of a term in messages: `the relu2 of 'danger' in mg`.
 pub(super) fn called(accumulator: &str, operator: &str, target: Phase) -> String {
     format!("the {} of '{accumulator}' in {}", shown(operator), target.name())
 }
 
-/// The name of an operator; schemas need not name the identity.
+/// Returns the name of an operator; schemas need not name the identity.
 fn shown(operator: &str) -> &str {
     if operator == Operator::Identity.name() { "term" } else { operator }
 }

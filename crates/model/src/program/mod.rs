@@ -1,17 +1,18 @@
-//! The program of an evaluation: what is done with sums of parameters before they are a score.
+//! The program of an evaluation: the computation of a score from sums of parameters.
 //!
-//! A linear evaluation is a sum of features. Strong ones send further sums, called *accumulators*, through
-//! something else: king danger through a square, complexity and a scale factor onto the endgame. All of them have
-//! one form, a fixed pipeline, which is held as data here:
+//! A linear evaluation is a sum of features. Strong ones process further sums, called *accumulators*,
+//! nonlinearly: king danger is squared, complexity and a scale factor act on the endgame. All of them have
+//! one form, a fixed pipeline, which is represented as data here:
 //!
-//! 1. accumulators, sums of parameters × coefficients like the linear part, for each side or for both together;
+//! 1. accumulators, sums of parameters × coefficients like the linear part, for each side or for both
+//!    together;
 //! 2. terms: functions of accumulators that are added to the middlegame or the endgame value;
-//! 3. adjustments, which pull a value toward or away from 0 and never across it;
+//! 3. adjustments, which move a value toward or away from 0 and never across it;
 //! 4. a factor on the endgame value or on the whole score, chosen by the stronger side;
 //! 5. the taper, and the constant part of the position.
 //!
-//! This module owns the data and its rules. `value` computes scores, and their slopes by the sums; evaluators sum
-//! rows, find losses, and turn slopes by sums into slopes by parameters.
+//! This module owns the data and its rules. `value` computes scores, and their slopes by the sums; evaluators
+//! sum rows, compute losses, and convert slopes by sums to slopes by parameters.
 
 mod activity;
 mod compiled;
@@ -24,7 +25,7 @@ mod value;
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_files::{Error, Result, shown_number};
+use gputexel_io::{Error, Result, shown_number};
 
 pub use activity::{MIN_ACTIVE_SHARE, TermActivity, dead_terms};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
@@ -35,11 +36,11 @@ pub use scaling::ValueKind;
 pub use trial::trial_program;
 pub use value::Taper;
 
-/// Most terms of a program.
+/// Largest number of terms of a program.
 pub const MAX_TERMS: usize = 64;
-/// Most adjustments of a program.
+/// Largest number of adjustments of a program.
 pub const MAX_ADJUSTMENTS: usize = 4;
-/// Most alternatives of a factor.
+/// Largest number of alternatives of a factor.
 pub const MAX_ALTERNATIVES: usize = 4;
 
 /// The middlegame or the endgame.
@@ -53,7 +54,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Its name in files.
+    /// Returns its name in files.
     pub fn name(self) -> &'static str {
         ["mg", "eg"][self as usize]
     }
@@ -61,14 +62,15 @@ impl Phase {
 
 /// A sum of parameters × coefficients.
 ///
-/// Like every feature, it has two values: the sum of the middlegame values of its parameters and that of their
-/// endgame values. A position whose row has no entry of it leaves out whatever is computed from it.
+/// Like every feature, it has two values: the sum of the middlegame values of its parameters and that of
+/// their endgame values. If a position's row has no entry of it, everything computed from it is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
     /// Its name.
     pub name: String,
-    /// Whether each side has a sum of its own. Terms take White's less Black's; a factor that of the stronger side.
+    /// True if each side has a sum of its own. Terms take White's minus Black's; a factor takes that of the
+    /// stronger side.
     pub sides: bool,
     /// The feature of each of its entries. A feature may occur in several accumulators and in the linear part.
     pub features: Vec<u16>,
@@ -80,7 +82,7 @@ pub struct Accumulator {
 pub struct Input {
     /// Index of the accumulator.
     pub accumulator: usize,
-    /// Which of its values.
+    /// Value that is used.
     pub phase: Phase,
 }
 
@@ -103,7 +105,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Its name in files.
+    /// Returns its name in files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Identity => "identity",
@@ -115,15 +117,14 @@ impl Operator {
         }
     }
 
-    /// Whether the divisor of a term divides its argument; else it divides its value.
+    /// Returns true if the divisor of a term divides its argument; else it divides its value.
     pub fn divides_argument(&self) -> bool {
         matches!(self, Self::Sigmoid | Self::Table(_))
     }
 }
 
-/// A function of an accumulator that is added to a value: `scale` · f(x + `shift`) · y / `divide`, or
-/// `scale` · f((x + `shift`) / `divide`) · y where the operator [divides its
-/// argument](Operator::divides_argument).
+/// A function of an accumulator that is added to a value: `scale` · f(x + `shift`) · y / `divide`, or `scale`
+/// · f((x + `shift`) / `divide`) · y if the operator [divides its argument](Operator::divides_argument).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Term {
@@ -136,7 +137,7 @@ pub struct Term {
     /// y, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<Input>,
-    /// Constant factor; −1 where the side's own sum counts against it.
+    /// Constant factor; −1 if the side's own sum counts against it.
     pub scale: f64,
     /// Constant that is added to x.
     pub shift: f64,
@@ -160,13 +161,13 @@ pub struct Adjustment {
     pub at_most: Option<f64>,
 }
 
-/// What a factor multiplies.
+/// Value that a factor multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FactorTarget {
-    /// The endgame value; its sign says who is stronger.
+    /// The endgame value; its sign determines the stronger side.
     Eg,
-    /// The tapered score; its sign says who is stronger.
+    /// The tapered score; its sign determines the stronger side.
     Score,
 }
 
@@ -174,9 +175,9 @@ pub enum FactorTarget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
-    /// What it multiplies.
+    /// Value that it multiplies.
     pub target: FactorTarget,
-    /// S₁ and its alternatives, of which the smallest counts; those without entries are passed over. Sums of
+    /// S₁ and its alternatives, of which the smallest counts; those without entries are skipped. Sums of
     /// sides are those of the stronger one.
     pub by: Vec<Input>,
     /// Smallest value.
@@ -193,10 +194,10 @@ pub struct Factor {
 pub struct Program {
     /// The sums.
     pub accumulators: Vec<Accumulator>,
-    /// What is added.
+    /// Terms, which are added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<Term>,
-    /// What is adjusted, in this order.
+    /// Adjustments, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjustments: Vec<Adjustment>,
     /// The factor, if there is one.
@@ -302,7 +303,8 @@ impl Program {
         Ok(())
     }
 
-    /// What messages call a term whose accumulator exists, with a number where several would be called the same.
+    /// Returns the name of a term in messages, whose accumulator exists, with a number if it would be
+    /// ambiguous.
     fn term_name(&self, index: usize) -> String {
         let called = |term: &Term| {
             let name = &self.accumulators.get(term.input.accumulator)?.name;
@@ -350,20 +352,21 @@ impl Program {
         Ok(())
     }
 
-    /// The accumulator of an input that `place` names.
+    /// Returns the accumulator of an input; `place` names the input in messages.
     fn input(&self, input: Input, place: impl Fn() -> String) -> std::result::Result<&Accumulator, String> {
         let known = self.accumulators.get(input.accumulator);
         known.ok_or_else(|| format!("{}: there is no accumulator {}", place(), input.accumulator))
     }
 
-    /// All values of accumulators that are used.
+    /// Returns all values of accumulators that are used.
     pub fn inputs(&self) -> impl Iterator<Item = Input> + '_ {
         let terms = self.terms.iter().flat_map(|term| [Some(term.input), term.times].into_iter().flatten());
         let adjustments = self.adjustments.iter().map(|adjustment| adjustment.by);
         terms.chain(adjustments).chain(self.factor.iter().flat_map(|factor| factor.by.iter().copied()))
     }
 
-    /// Which values of a feature accumulators are computed with; `None` for a feature that is in none of them.
+    /// Returns true for each value of a feature that accumulators use; `None` for a feature that is in none
+    /// of them.
     pub fn reads(&self, feature: u16) -> Option<[bool; 2]> {
         let has: Vec<bool> =
             self.accumulators.iter().map(|accumulator| accumulator.features.contains(&feature)).collect();
@@ -376,19 +379,19 @@ impl Program {
         })
     }
 
-    /// Number of sums: the linear part, and one or two for each accumulator.
+    /// Returns the number of sums: the linear part, and one or two for each accumulator.
     pub fn slots(&self) -> usize {
         1 + self.accumulators.iter().map(Accumulator::slots).sum::<usize>()
     }
 }
 
 impl Accumulator {
-    /// Number of sums: one, or one for each side.
+    /// Returns the number of sums: one, or one for each side.
     pub fn slots(&self) -> usize {
         1 + usize::from(self.sides)
     }
 
-    /// Number of columns: one for each entry of each sum.
+    /// Returns the number of columns: one for each entry of each sum.
     pub fn columns(&self) -> usize {
         self.slots() * self.features.len()
     }

@@ -1,4 +1,4 @@
-//! The parts of a program one by one: what each of them does in a position, and the program without some of them.
+//! Parts of a program: the effect of each in a position, and the program without some of them.
 
 use super::value::limited;
 use super::{CompiledProgram, Input, Operator, Taper, Term};
@@ -14,68 +14,68 @@ pub enum Part {
     Factor,
 }
 
-/// What a term does in a position for one side.
+/// Effect of a term in a position for one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermEffect {
     /// Its sum x, without the shift.
     pub sum: f64,
     /// The sum y that it is multiplied by, if there is one.
     pub times: Option<f64>,
-    /// What it adds for this side, before Black's is taken from White's: centipawns.
+    /// Its contribution for this side, before Black's is subtracted from White's: centipawns.
     pub value: f64,
-    /// Whether it has a slope there or a value: x is where a `relu` and `over` let it through.
+    /// True if it has a slope or a value there: x is where a `relu` and `over` let it pass.
     pub active: bool,
 }
 
-/// What an adjustment does in a position.
+/// Effect of an adjustment in a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdjustmentEffect {
     /// C, or min(C + k, 0).
     pub amount: f64,
     /// The value that it changes, as it was before.
     pub before: f64,
-    /// Whether the value would change its sign, so that the result is 0. Not of one that is 0 before.
+    /// True if the value would change its sign, so that the result is 0. False if it was 0 before.
     pub cut: bool,
 }
 
-/// What a factor does in a position.
+/// Effect of a factor in a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactorEffect {
     /// The side whose sum counts: 0 for White, 1 for Black; 0 if there is one for both.
     pub side: usize,
     /// The smallest of the sums, before it is limited; `None` if the position has none, and the factor is 1.
     pub sum: Option<f64>,
-    /// The factor, 1 for what is left as it is.
+    /// The factor, 1 if nothing changes.
     pub factor: f64,
 }
 
 impl Term {
-    /// Whether a sum is where the term does something: above `over`, and above 0 with its shift where the operator
-    /// is a `relu`.
+    /// Returns true if the term has an effect at a sum: above `over`, and above 0 with its shift if the
+    /// operator is a `relu`.
     pub fn active(&self, sum: f64) -> bool {
         let rectifies = self.rectifies();
         self.over.is_none_or(|over| sum > over) && (!rectifies || sum + self.shift > 0.0)
     }
 
-    /// Whether there are sums for which the term does nothing.
+    /// Returns true if there are sums for which the term has no effect.
     pub fn can_be_off(&self) -> bool {
         self.over.is_some() || self.rectifies()
     }
 
-    /// The sum above which the term does something; −∞ if it always does.
+    /// Returns the sum above which the term has an effect; −∞ if it always has.
     pub fn threshold(&self) -> f64 {
         let over = self.over.unwrap_or(f64::NEG_INFINITY);
         if self.rectifies() { over.max(-self.shift) } else { over }
     }
 
-    /// Whether the operator is 0 for all numbers below 0.
+    /// Returns true if the operator is 0 for all numbers below 0.
     fn rectifies(&self) -> bool {
         matches!(self.operator, Operator::Relu | Operator::Relu2)
     }
 }
 
 impl CompiledProgram {
-    /// All parts, in the order in which they are computed and [described](super::Program::formulas).
+    /// Returns all parts, in the order in which they are computed and [described](super::Program::formulas).
     pub fn parts(&self) -> Vec<Part> {
         let program = self.program();
         let terms = (0..program.terms.len()).map(Part::Term);
@@ -83,7 +83,7 @@ impl CompiledProgram {
         terms.chain(adjustments).chain(program.factor.iter().map(|_| Part::Factor)).collect()
     }
 
-    /// The values that a part is computed from.
+    /// Returns the values that a part is computed from.
     ///
     /// # Panics
     /// If there is no such part.
@@ -99,7 +99,7 @@ impl CompiledProgram {
         }
     }
 
-    /// The program without some of its parts, for the same columns; sums that nothing uses are still there.
+    /// Returns the program without some of its parts, for the same columns; unused sums are kept.
     #[must_use]
     pub fn without(&self, parts: &[Part]) -> Self {
         let mut rest = self.clone();
@@ -118,8 +118,8 @@ impl CompiledProgram {
         rest
     }
 
-    /// What a term does: for White and for Black, or once if its sum is that of both. `None` for a side that has
-    /// no entries of what it is computed from.
+    /// Returns the effects of a term: for White and for Black, or once if its sum is that of both. `None` for
+    /// a side that has no entries of its inputs.
     pub fn term_effects(&self, term: &Term, sums: &[[f64; 2]], present: u32) -> [Option<TermEffect>; 2] {
         let mut effects = [None; 2];
         for (x, y, sign) in self.sides(term, present) {
@@ -131,7 +131,7 @@ impl CompiledProgram {
         effects
     }
 
-    /// What each adjustment does; `None` for those whose sum has no entries.
+    /// Returns the effect of each adjustment; `None` for those whose sum has no entries.
     pub fn adjustment_effects(
         &self,
         sums: &[[f64; 2]],
@@ -151,7 +151,7 @@ impl CompiledProgram {
         adjustments.map(effect).collect()
     }
 
-    /// What the factor does, if there is one.
+    /// Returns the effect of the factor, if there is one.
     pub fn factor_effect(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<FactorEffect> {
         let factor = self.program().factor.as_ref()?;
         let forward = self.forward(sums, present, taper);

@@ -1,5 +1,5 @@
-//! The numbers that a program computes with: plain ones, vectors of population members, and dual numbers. One
-//! implementation of the pipeline serves them all, so there is one to be right.
+//! Numbers that a program computes with: plain ones, vectors of population members, and dual numbers. A
+//! single implementation of the pipeline serves them all, so only one has to be correct.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -10,43 +10,43 @@ pub trait Scalar:
     /// The result of a comparison.
     type Mask: Copy;
 
-    /// A constant.
+    /// Returns a constant.
     fn constant(value: f64) -> Self;
 
-    /// Where this is above the other.
+    /// Compares: true where this is above the other.
     fn above(self, other: Self) -> Self::Mask;
 
-    /// `yes` where the mask holds, else `no`.
+    /// Returns `yes` where the mask holds, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
-    /// 1 / (1 + e^−x).
+    /// Returns 1 / (1 + e^−x).
     fn sigmoid(self) -> Self;
 
-    /// 0.
+    /// Returns 0.
     #[inline(always)]
     fn zero() -> Self {
         Self::constant(0.0)
     }
 
-    /// 1.
+    /// Returns 1.
     #[inline(always)]
     fn one() -> Self {
         Self::constant(1.0)
     }
 
-    /// The larger one.
+    /// Returns the larger one.
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
         Self::select(self.above(other), self, other)
     }
 
-    /// The smaller one.
+    /// Returns the smaller one.
     #[inline(always)]
     fn smaller(self, other: Self) -> Self {
         Self::select(self.above(other), other, self)
     }
 
-    /// −1, 0 or 1.
+    /// Returns −1, 0 or 1.
     #[inline(always)]
     fn sign(self) -> Self {
         let zero = Self::zero();
@@ -54,7 +54,7 @@ pub trait Scalar:
         Self::select(self.above(zero), Self::one(), negative)
     }
 
-    /// |x|.
+    /// Returns |x|.
     #[inline(always)]
     fn magnitude(self) -> Self {
         self.larger(-self)

@@ -1,28 +1,28 @@
-//! Products whose scale nothing determines: of two accumulators that are only multiplied by each other, one may
-//! grow while the other shrinks, and every score stays what it is.
+//! Products with an undetermined scale: of two accumulators that are only multiplied by each other, one may
+//! grow while the other shrinks, and every score stays the same.
 //!
-//! Scores do not change when the values of each input i are multiplied by cᵃ⁽ⁱ⁾, if the exponents a solve a linear
-//! system: a term f(x) · y, with f of degree d, needs d a(x) + a(y) = 0, and whatever else an input is used for
-//! needs a(i) = 0, as does a value that stays as it is. Inputs that share a value share their exponent.
+//! Scores do not change when the values of each input i are multiplied by cᵃ⁽ⁱ⁾, if the exponents a solve a
+//! linear system: a term f(x) · y, with f of degree d, needs d a(x) + a(y) = 0. Any other use of an input
+//! needs a(i) = 0, as does a value that is not tuned. Inputs that share a value share their exponent.
 
 use std::collections::HashMap;
 
 use super::{Input, Operator, Phase, Program, Term};
 use crate::{ImportedParameter, Phases};
 
-/// What a value of a feature is while others are tuned.
+/// Status of a value of a feature while others are tuned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// It is tuned; values that are one and the same have the same number.
+    /// It is tuned; identical values have the same number.
     Tuned(usize),
-    /// It stays 0, whatever it is multiplied by.
+    /// It stays 0 with any factor.
     Zero,
-    /// It stays another number, or counts elsewhere too.
+    /// It stays another number, or is also used elsewhere.
     Fixed,
 }
 
 impl ValueKind {
-    /// The kind of a value of feature `feature`, of which `parameter` is what its author declared.
+    /// Returns the kind of a value of feature `feature`; `parameter` is its author's declaration.
     pub fn of(parameter: &ImportedParameter, feature: u16, phase: Phase) -> Self {
         let number = 2 * usize::from(feature);
         match (parameter.moves(phase as usize), parameter.prior[phase as usize] == 0.0) {
@@ -35,7 +35,7 @@ impl ValueKind {
 }
 
 impl Term {
-    /// The degree of the function: with c > 0, f(c x) = cᵈ f(x). `None` if it has none.
+    /// Returns the degree of the function: with c > 0, f(c x) = cᵈ f(x). `None` if it has none.
     fn degree(&self) -> Option<f64> {
         let passes_through_0 = self.shift == 0.0 && self.over.is_none_or(|over| over == 0.0);
         match self.operator {
@@ -48,8 +48,8 @@ impl Term {
 }
 
 impl Program {
-    /// A warning of each product whose scale nothing determines, as a clause; `kind` says what the values of features
-    /// are.
+    /// Returns a warning for each product with an undetermined scale, as a clause; `kind` gives the kind of
+    /// the values of features.
     pub fn undetermined_products(&self, kind: impl Fn(u16, Phase) -> ValueKind) -> Vec<String> {
         if self.terms.iter().all(|term| term.times.is_none()) {
             return Vec::new();
@@ -74,7 +74,7 @@ impl Program {
         warnings
     }
 
-    /// Whether an input can be multiplied by any number if others are, too, by [`place`].
+    /// Returns true for each input that can be multiplied by any number if others are, too, by [`place`].
     fn free_inputs(&self, kind: impl Fn(u16, Phase) -> ValueKind) -> Vec<bool> {
         let count = 2 * self.accumulators.len();
         let mut class: Vec<usize> = (0..count).collect();
@@ -124,12 +124,12 @@ impl Program {
     }
 }
 
-/// The place of an input among all values of accumulators.
+/// Returns the place of an input among all values of accumulators.
 fn place(input: Input) -> usize {
     2 * input.accumulator + input.phase as usize
 }
 
-/// Which unknowns of a homogeneous linear system can be anything but 0.
+/// Returns true for each unknown of a homogeneous linear system that can be nonzero.
 fn unknowns_that_are_free(mut rows: Vec<Vec<f64>>, count: usize) -> Vec<bool> {
     let mut pivots: Vec<usize> = Vec::new();
     for column in 0..count {

@@ -1,9 +1,9 @@
-//! A program in words: formulas for people who read tuned values.
+//! A program as text: formulas for people who read tuned values.
 
 use super::{Adjustment, Factor, FactorTarget, Input, Operator, Phase, Program, Term};
 
 impl Program {
-    /// What is computed, a line for each step; `mg`, `eg` and `score` are what the steps change.
+    /// Describes the computation, a line for each step; `mg`, `eg` and `score` are what the steps change.
     ///
     /// # Panics
     /// If the program is not [valid](Self::validate).
@@ -71,7 +71,7 @@ impl Program {
     }
 }
 
-/// A constant behind a sum.
+/// Formats a constant after a sum.
 fn shifted(shift: f64) -> String {
     match shift {
         0.0 => String::new(),

@@ -1,10 +1,10 @@
-//! A program on which evaluators are compared with each other.
+//! A program for comparisons of evaluators.
 
 use super::{Accumulator, Adjustment, Factor, FactorTarget, Input, Operator, Phase, Program, Term};
 
-/// King danger through a square, a line and a product, room through a sigmoid, complexity, and a factor on the endgame;
-/// danger, factor and room are sums of each side. `features` are those of danger, complexity, factor and room. For tests,
-/// and for the check of devices.
+/// Creates a program with king danger through a square, a line and a product, room through a sigmoid,
+/// complexity, and a factor on the endgame; danger, factor and room are sums of each side. `features` are
+/// those of danger, complexity, factor and room. For tests, and for the check of devices.
 pub fn trial_program(features: [&[u16]; 4]) -> Program {
     use Phase::{Eg, Mg};
     let [danger, complexity, factor, room] = features;

@@ -1,42 +1,44 @@
 //! Scores of a program, and their slopes by the sums that they are computed from.
 //!
-//! The slopes are those of reverse differentiation, derived once for the fixed pipeline and written generically.
-//! At kinks they take one side: a `relu` has no slope at 0, a factor has its full slope at its limits, so that
-//! it can leave them. Jumps (a gate, an adjustment where the value changes sign) have none.
+//! The slopes are those of reverse differentiation, derived once for the fixed pipeline and written
+//! generically. At kinks they take one side: a `relu` has no slope at 0, and a factor has its full slope at
+//! its limits, so that it can leave them. Jumps (a gate, an adjustment where the value changes sign) have
+//! none.
 
 use super::{
     Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, MAX_ADJUSTMENTS, Operator, Scalar, Term,
 };
 
-/// The shares of the middlegame and the endgame value in a score.
+/// Shares of the middlegame and the endgame value in a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taper {
-    /// Of the middlegame value.
+    /// Share of the middlegame value.
     pub mg: f64,
-    /// Of the endgame value, with the position's own endgame scale factor.
+    /// Share of the endgame value, with the position's own endgame scale factor.
     pub eg: f64,
 }
 
-/// What the forward pass leaves for the way back.
+/// Results of the forward pass for the backward pass.
 pub(super) struct Forward<T> {
     /// The value that each adjustment changed, as it was before.
     pub(super) before: [T; MAX_ADJUSTMENTS],
     /// The factor.
     pub(super) factor: T,
-    /// The number whose sign tells the factor which side is the stronger one.
+    /// Number whose sign determines the stronger side for the factor.
     pub(super) strength: T,
     score: T,
 }
 
 impl CompiledProgram {
-    /// The score without the position's constant part: centipawns, White's view. `sums` has the middlegame and the
-    /// endgame value of each slot, `present` a bit for each slot that the row has entries of.
+    /// Returns the score without the position's constant part: centipawns, White's view. `sums` has the
+    /// middlegame and the endgame value of each slot, `present` a bit for each slot of which the row has
+    /// entries.
     #[inline(always)]
     pub fn score<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> T {
         self.forward(sums, present, taper).score
     }
 
-    /// The score, and in `slopes` its derivatives by the sums.
+    /// Returns the score, and in `slopes` its derivatives by the sums.
     ///
     /// # Panics
     /// If there are fewer `slopes` than slots.
@@ -74,7 +76,7 @@ impl CompiledProgram {
             }
             let before = forward.before[index];
             let (limited, by_limited) = limited(sums[slot][phase], at_most);
-            // Inside: e + sgn(e) C. Else the result is 0, whatever e and C are.
+            // Inside: e + sgn(e) C. Otherwise the result is 0 for any e and C.
             let inside = limited.above(-before.magnitude());
             let outer = values[target as usize];
             values[target as usize] = T::select(inside, outer, T::zero());
@@ -128,7 +130,7 @@ impl CompiledProgram {
         }
     }
 
-    /// The sides of a term that contribute, with the slots of x and y and the sign of the side.
+    /// Returns the sides of a term that contribute, with the slots of x and y and the sign of the side.
     #[inline(always)]
     pub(super) fn sides(&self, term: &Term, present: u32) -> impl Iterator<Item = (Slot, Option<Slot>, f64)> {
         let sides = self.slots_of(term.input.accumulator).len();
@@ -176,7 +178,7 @@ impl CompiledProgram {
         }
     }
 
-    /// The factor, given the number whose sign says who is stronger.
+    /// Returns the factor, given the number whose sign determines the stronger side.
     #[inline(always)]
     fn factor<T: Scalar>(&self, sums: &[[T; 2]], present: u32, strength: T) -> T {
         let factor = self.program().factor.as_ref().expect("asked for");
@@ -190,7 +192,7 @@ impl CompiledProgram {
         T::select(T::zero().above(strength), of(1), of(0))
     }
 
-    /// The smallest of the alternatives that a side has.
+    /// Returns the smallest of the alternatives that a side has.
     #[inline(always)]
     pub(super) fn smallest<T: Scalar>(
         &self,
@@ -246,7 +248,7 @@ impl CompiledProgram {
         }
     }
 
-    /// The distance of the nearest sum from a kink or jump, in centipawns of that sum.
+    /// Returns the distance of the nearest sum from a kink or jump, in centipawns of that sum.
     pub fn nearest_kink(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<f64> {
         let forward = self.forward(sums, present, taper);
         let mut distances = Vec::new();
@@ -287,16 +289,16 @@ impl CompiledProgram {
         distances.into_iter().min_by(f64::total_cmp)
     }
 
-    /// The side whose sum is the factor: 0 for White, 1 for Black; 0 if there is one sum for both.
+    /// Returns the side whose sum is the factor: 0 for White, 1 for Black; 0 if there is one sum for both.
     pub(super) fn stronger_side(&self, factor: &Factor, strength: f64) -> usize {
         usize::from(self.slots_of(factor.by[0].accumulator).len() == 2 && strength < 0.0)
     }
 }
 
-/// A slot and which of its values.
+/// A slot and the index of its value.
 pub(super) type Slot = (usize, usize);
 
-/// C or min(C + k, 0), with its slope by C.
+/// Returns C or min(C + k, 0), with its slope by C.
 #[inline(always)]
 pub(super) fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
     match at_most {
@@ -310,7 +312,7 @@ pub(super) fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
 }
 
 impl Term {
-    /// The function of x, without y, and its slope.
+    /// Returns the function of x, without y, and its slope.
     #[inline(always)]
     pub fn function<T: Scalar>(&self, sum: T) -> (T, T) {
         let mut x = sum + T::constant(self.shift);
@@ -353,7 +355,7 @@ impl Term {
     }
 }
 
-/// Straight lines between knots, and the slope times `inner`.
+/// Returns the piecewise linear function of the knots, and its slope times `inner`.
 #[inline(always)]
 fn table<T: Scalar>(knots: &[[f64; 2]], x: T, inner: f64) -> (T, T) {
     let [first, .., last] = knots else { unreachable!("a table has two knots or more") };

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::data::{CoordinateValue, Parameter};
+use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, untapered};
 use super::number::{centipawns, grouped, signed};
+use gputexel_io::Result;
 
 /// Most rows of a page; of more, those that changed most are shown.
 const ROWS: usize = 3000;
@@ -88,7 +89,7 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     }
 }
 
-/// What pieces are worth: means of their tables over the positions, or parameters called material.
+/// Values of pieces: means of their tables over the positions, or parameters called material.
 fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<(String, [f64; 2], Option<[f64; 2]>)> {
     let mut rows = Vec::new();
     for group in groups {
@@ -147,8 +148,13 @@ pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference
     }
 }
 
+/// The section of coordinates, where there are any.
+pub(super) fn coordinates_of_run(report: &RunReport) -> Result<Option<Markup>> {
+    Ok((!report.coordinates.is_empty()).then(|| coordinates(&report.coordinates)))
+}
+
 /// Coordinates of a basis with their bounds.
-pub(super) fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
+fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
     let shown = &coordinates[..coordinates.len().min(ROWS)];
     let (full, below) = scale(shown.iter().map(|c| c.value));
     let bound = |bound: Option<f64>| bound.map_or("–".to_string(), centipawns);

@@ -1,13 +1,23 @@
 //! The values that a run changed most.
 
-use super::data::{Parameter, Table};
+use maud::{Markup, html};
+
+use super::data::{Parameter, RunReport, Table};
 use super::number::centipawns;
+use super::table;
+use gputexel_io::Result;
 
 /// Rows of the table.
 const ROWS: usize = 20;
 
+/// The section, where parameters have changed.
+pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
+    let Some(largest) = largest(&report.parameters, &report.reference) else { return Ok(None) };
+    Ok(Some(html! { (table(&largest)) @if let Some(pairs) = &report.correlations { (table(pairs)) } }))
+}
+
 /// The largest changes against the reference; `None` where nothing has one or nothing changed.
-pub(super) fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
+fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
     let mut changes: Vec<(f64, &Parameter, usize)> = Vec::new();
     for parameter in parameters {
         let Some(before) = parameter.reference else { continue };

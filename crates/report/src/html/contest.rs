@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use super::data::Step;
 use super::document;
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Curves that can be told apart.
 const CURVES: usize = 4;
@@ -51,7 +51,7 @@ impl Contest {
     /// The page, one self-contained HTML document.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self) -> Result<String> {
         let curves = self.curves()?;
         let body = html! {

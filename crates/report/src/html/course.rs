@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use super::super::span::Span;
 use super::data::{RunReport, Step};
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_files::Result;
+use super::positions;
+use gputexel_io::Result;
 
 fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
@@ -15,6 +16,18 @@ fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
 fn with_points(series: Series) -> Series {
     let style = if series.points.len() <= 30 { Style::Both } else { Style::Line };
     Series { style, ..series }
+}
+
+/// The section of losses, which only a sweep without steps lacks.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn losses_of_run(report: &RunReport) -> Result<Option<Markup>> {
+    if report.steps.is_empty() && report.sweep.is_some() {
+        return Ok(None);
+    }
+    let exact = report.diagnostics.as_ref().map(positions::losses);
+    Ok(Some(html! { (losses(report)?) @if let Some(exact) = exact { (exact) } }))
 }
 
 /// Losses over steps, over time, and on a logarithmic scale what is left to the lowest.
@@ -112,7 +125,7 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
     })
 }
 
-/// What swarms found; `None` where none flew.
+/// Results of swarms; `None` where there are none.
 ///
 /// # Errors
 /// When a picture cannot be drawn.

@@ -1,48 +1,48 @@
-//! What a page shows, as plain data: names, numbers and texts. Nothing here is decided, and nothing
+//! Contents of a page, as plain data: names, numbers and texts. Nothing here is decided, and nothing
 //! is escaped; the page does that.
 
-use gputexel_tuning::{Diagnostics, ProgramDiagnostics};
+use crate::{Diagnostics, ProgramDiagnostics};
 
 /// Everything that a report shows. What is empty or `None` is left out, or its absence is told.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReport {
-    /// What was run, such as `tune runs/first`.
+    /// Title, such as `tune runs/first`.
     pub title: String,
     /// How it stands: finished and why, or how far it has come.
     pub status: String,
-    /// Whether the numbers do not change any more.
+    /// True once the numbers do not change any more.
     pub final_: bool,
-    /// Whether the run goes on right now; one that is neither final nor running was interrupted.
+    /// True while the run goes on; one that is neither final nor running was interrupted.
     pub running: bool,
     /// Seconds that a run under way will take yet at most, if that can be told.
     pub remaining_seconds: Option<f64>,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
-    /// What is to be noticed before anything is believed.
+    /// Remarks to be read before anything else.
     pub warnings: Vec<String>,
     /// The run step by step.
     pub steps: Vec<Step>,
-    /// What the steps are called: epoch, iteration.
+    /// Name of a step: epoch, iteration.
     pub step_name: String,
-    /// What the first loss of a step is called: it may contain regularization.
+    /// Name of the first loss of a step, which may contain regularization.
     pub loss_name: String,
     /// Features with their two values.
     pub parameters: Vec<Parameter>,
-    /// What [`Parameter::reference`] is: the prior.
+    /// Name of [`Parameter::reference`]: the prior.
     pub reference: String,
     /// Positions below which a feature is called rare.
     pub rare: u64,
-    /// What was tuned, where it was not every parameter by itself.
+    /// Coordinates that were tuned, where they were not the parameters themselves.
     pub coordinates: Vec<CoordinateValue>,
     /// Values whose errors go together most, if errors are known.
     pub correlations: Option<Table>,
-    /// What holds the parameters to the prior.
+    /// Regularization toward the prior.
     pub strength: Option<StrengthReport>,
     /// Where standard errors come from; empty where there are none.
     pub errors_note: String,
-    /// What the result does on the positions.
+    /// Diagnostics of the result on the positions.
     pub diagnostics: Option<Diagnostics>,
-    /// What is not linear in the evaluation, if anything is.
+    /// Diagnostics of the nonlinear parts of the evaluation, if there are any.
     pub program: Option<ProgramDiagnostics>,
     /// Why there are no diagnostics.
     pub diagnostics_note: String,
@@ -71,7 +71,7 @@ pub struct Step {
     pub gradient: Option<f64>,
     /// Seconds since the start.
     pub seconds: f64,
-    /// What swarms have found, where swarms fly.
+    /// Results of the swarms, where there are swarms.
     pub swarms: Option<Swarms>,
 }
 
@@ -99,7 +99,7 @@ pub struct Parameter {
     pub group: String,
     /// Middlegame and endgame value.
     pub values: [f64; 2],
-    /// What the values are compared with.
+    /// Values to compare with.
     pub reference: Option<[f64; 2]>,
     /// Standard errors.
     pub errors: [Option<f64>; 2],
@@ -110,12 +110,12 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// What its values are measured in.
+    /// Unit of its values.
     pub fn unit(&self) -> &'static str {
         if self.summed.is_some() { "in units of their sum" } else { "centipawns" }
     }
 
-    /// Whether a value is one that nothing is computed with.
+    /// Returns whether nothing is computed with a value.
     pub fn is_unread(&self, phase: usize) -> bool {
         let is_0 = self.values[phase] == 0.0 && self.reference.is_none_or(|values| values[phase] == 0.0);
         is_0 && self.summed.is_some_and(|used| !used[phase])
@@ -137,10 +137,10 @@ pub struct CoordinateValue {
     pub error: Option<f64>,
 }
 
-/// What holds the parameters to the prior, and what that changes.
+/// Regularization toward the prior and its effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StrengthReport {
-    /// What is to be known, one sentence or two each.
+    /// Notes, one sentence or two each.
     pub notes: Vec<String>,
     /// Figures of the choice: name and value.
     pub facts: Vec<(String, String)>,
@@ -152,7 +152,7 @@ pub struct StrengthReport {
     pub prior_loss: Option<f64>,
     /// Values without penalties, in the order of the parameters; or empty.
     pub unpenalized: Vec<[f64; 2]>,
-    /// What each group of features is worth.
+    /// Worth of each group of features.
     pub ablation: Option<Table>,
 }
 
@@ -161,7 +161,7 @@ pub struct StrengthReport {
 pub struct PenaltyRow {
     /// Their kind.
     pub name: String,
-    /// What they hold small.
+    /// Effect as a sentence.
     pub meaning: String,
     /// Their groups, where these do not go without saying.
     pub of: String,
@@ -174,7 +174,7 @@ pub struct PenaltyRow {
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows.
+    /// Caption.
     pub caption: String,
     /// Names of the columns.
     pub header: Vec<String>,
@@ -187,7 +187,7 @@ pub struct Table {
 pub struct SweepReport {
     /// The loss by which settings are judged.
     pub judge: String,
-    /// What is varied.
+    /// Axes that are varied.
     pub axes: Vec<SweepAxis>,
     /// Settings, the best first.
     pub settings: Vec<SweepSetting>,
@@ -213,7 +213,7 @@ pub struct SweepSetting {
     pub held_out: (f64, f64),
     /// Mean difference to the best and its standard error.
     pub over_best: (f64, f64),
-    /// Whether it cannot be told from the best.
+    /// True where it is statistically tied with the best.
     pub tied: bool,
     /// Mean training loss.
     pub training: f64,
@@ -222,7 +222,7 @@ pub struct SweepSetting {
 /// Two sets of parameters side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// What the two are called.
+    /// Names of both.
     pub names: [String; 2],
     /// Headline figures.
     pub facts: Vec<(String, String)>,
@@ -235,6 +235,6 @@ pub struct Comparison {
     pub largest: Table,
     /// Parameters that only one has.
     pub only: [Vec<String>; 2],
-    /// What is to be known about the errors.
+    /// Note about the errors.
     pub errors_note: String,
 }

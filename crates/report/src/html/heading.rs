@@ -41,7 +41,12 @@ impl Stage {
     }
 }
 
-/// What a page begins with.
+/// Seconds that the rest takes if it goes on as before; `None` before there is anything to judge by.
+pub fn remaining_seconds(done: u64, planned: u64, seconds: f64) -> Option<f64> {
+    (done > 0).then(|| seconds * planned.saturating_sub(done) as f64 / done as f64)
+}
+
+/// Beginning of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heading<'a> {
     /// Title of the page.
@@ -52,7 +57,7 @@ pub(super) struct Heading<'a> {
     pub status: &'a str,
     /// Headline figures: name and value.
     pub facts: &'a [(String, String)],
-    /// What is to be noticed before anything is believed.
+    /// Remarks to be read before anything is believed.
     pub warnings: &'a [String],
 }
 
@@ -75,7 +80,7 @@ impl Heading<'_> {
     }
 }
 
-/// What was configured: name and value.
+/// The configuration: name and value.
 pub(super) fn record(rows: &[(String, String)]) -> Markup {
     html! { dl.record { @for (name, value) in rows { dt { (name) } dd { (value) } } } }
 }

@@ -8,7 +8,7 @@ use super::heading::{Heading, Section, Stage, record};
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, document, table};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Where a match stood after some of its games.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,7 +65,7 @@ impl MatchReport {
     /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         let mut sections: Vec<Section> = Vec::new();
         if self.course.len() > 1 {

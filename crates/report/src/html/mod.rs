@@ -1,7 +1,8 @@
 //! The report of a run as one HTML document: no script, no request to anywhere, light and dark,
 //! legible on a phone and without color.
 //!
-//! Owns the page, its pictures and its style; what is shown is a [`RunReport`], which others fill.
+//! Owns the page, its pictures and its style; what is shown is a [`RunReport`], which others fill. [`SECTIONS`] lists
+//! the sections of the page of a run; each has a file that makes it.
 //! All texts are escaped by `maud`. The page that a live view serves has a small script besides,
 //! which fetches the page itself again.
 
@@ -14,12 +15,13 @@ mod course;
 mod data;
 mod groups;
 mod heading;
+mod importance;
 mod listing;
 mod matches;
 mod number;
 mod page;
 mod palette;
-mod parallel;
+mod parameters;
 mod plot;
 mod positions;
 mod program;
@@ -36,21 +38,21 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
     SweepReport, SweepSetting, Table,
 };
-pub use heading::Stage;
+pub use heading::{Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
 pub use page::{Page, Part, Picture};
 pub use spsa::{SpsaReport, ValuePath};
 
-use gputexel_files::Result;
+use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
 use heading::{Heading, Section, record};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
 
-/// What nothing may be loaded from: the policy of a page without scripts.
+/// Content security policy of a page without scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A page that is served while the run goes on.
@@ -71,6 +73,27 @@ impl Live {
         format!("{POLICY}; script-src 'nonce-{}'; connect-src 'self'", self.nonce)
     }
 }
+
+/// Makes a section of the page of a run; `None` where the run has nothing for it.
+type MakeSection = fn(&RunReport) -> Result<Option<Markup>>;
+
+/// The sections of the page of a run in their order: the name for links, the name for people, and the maker.
+const SECTIONS: &[(&str, &str, MakeSection)] = &[
+    ("sweep", "Settings", sweep::of_run),
+    ("loss", "Loss", course::losses_of_run),
+    ("swarms", "Swarms", course::swarms),
+    ("rounds", "Rounds", |report| Ok(report.rounds.as_ref().map(table))),
+    ("parameters", "Parameters", parameters::of_run),
+    ("changes", "Largest changes", changes::of_run),
+    ("coordinates", "Coordinates", bars::coordinates_of_run),
+    ("strength", "Strength of the prior", strength::of_run),
+    ("program", "Nonlinear terms", program::of_run),
+    ("calibration", "Calibration", positions::calibration_of_run),
+    ("residuals", "Residuals", positions::residuals_of_run),
+    ("scale", "K", positions::scale_of_run),
+    ("support", "Support", support::of_run),
+    ("configuration", "Configuration", |report| Ok(Some(report.record_of_the_run()))),
+];
 
 /// The whole document around a body.
 fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
@@ -127,89 +150,16 @@ impl RunReport {
     /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         Ok(document(&self.title, &self.body()?, live))
     }
 
     fn body(&self) -> Result<Markup> {
-        let groups = groups(&self.parameters);
-        let has_boards = groups.iter().any(|group| matches!(group.shape, Shape::Board(_)));
-        let views = boards::views(&self.parameters, "value", &self.reference);
         let mut sections: Vec<Section> = Vec::new();
-        if let Some(sweep) = &self.sweep {
-            sections.push(("sweep", "Settings", sweep::section(sweep)?));
+        for (id, name, make) in SECTIONS {
+            sections.extend(make(self)?.map(|markup| (*id, *name, markup)));
         }
-        if !self.steps.is_empty() || self.sweep.is_none() {
-            let exact = self.diagnostics.as_ref().map(positions::losses);
-            sections.push((
-                "loss",
-                "Loss",
-                html! { (course::losses(self)?) @if let Some(exact) = exact { (exact) } },
-            ));
-        }
-        if let Some(swarms) = course::swarms(self)? {
-            sections.push(("swarms", "Swarms", swarms));
-        }
-        if let Some(rounds) = &self.rounds {
-            sections.push(("rounds", "Rounds", table(rounds)));
-        }
-        if !self.parameters.is_empty() {
-            let section = html! {
-                @if !self.errors_note.is_empty() { p.note { (self.errors_note) } }
-                (bars::material(&self.parameters, &groups, &self.reference))
-                @if has_boards {
-                    h3 { "Boards" }
-                    (boards::switch(&views))
-                    (boards::boards(&self.parameters, &groups, &views))
-                    p.note { "From White's side, a1 at the lower left; Black's squares are mirrored. Dotted: the feature never occurs." }
-                }
-                (bars::lists(&self.parameters, &groups, &self.reference))
-            };
-            sections.push(("parameters", "Parameters", section));
-        }
-        if let Some(largest) = changes::largest(&self.parameters, &self.reference) {
-            let section =
-                html! { (table(&largest)) @if let Some(pairs) = &self.correlations { (table(pairs)) } };
-            sections.push(("changes", "Largest changes", section));
-        }
-        if !self.coordinates.is_empty() {
-            sections.push(("coordinates", "Coordinates", bars::coordinates(&self.coordinates)));
-        }
-        if let Some(strength) = &self.strength {
-            let section = strength::section(strength, &self.parameters)?;
-            sections.push(("strength", "Strength of the prior", section));
-        }
-        if let Some(program) = &self.program {
-            sections.push(("program", "Nonlinear terms", program::section(program, &self.reference)?));
-        }
-        match &self.diagnostics {
-            Some(diagnostics) => {
-                let about = html! {
-                    p.note { "Positions in ten equal groups by prediction: on the diagonal, predictions are calibrated. Bars are standard errors, treating games as independent." }
-                    (positions::calibration(diagnostics)?)
-                };
-                sections.push(("calibration", "Calibration", about));
-                let about = html! {
-                    p.note { "“Under-/over-confidence” is result minus prediction from the point of view of the side that is predicted to do better: above zero, evaluations are too small there; below zero, too large. White's residual is the same from White's point of view." }
-                    (positions::residuals(diagnostics)?)
-                };
-                sections.push(("residuals", "Residuals", about));
-                sections.push(("scale", "K", positions::scale(diagnostics)?));
-            }
-            None if !self.diagnostics_note.is_empty() => {
-                sections.push(("calibration", "Calibration", html! { p.note { (self.diagnostics_note) } }));
-            }
-            None => {}
-        }
-        if self.parameters.iter().any(|parameter| parameter.support.is_some()) {
-            sections.push((
-                "support",
-                "Support",
-                support::section(&self.parameters, self.rare, &self.reference)?,
-            ));
-        }
-        sections.push(("configuration", "Configuration", self.record_of_the_run()));
         let status = format!("{}{}", self.status, self.prospect());
         let heading = Heading {
             title: &self.title,
@@ -226,7 +176,7 @@ impl RunReport {
         Stage::of(self.final_, self.running)
     }
 
-    /// What will become of a run that is not at its end.
+    /// Outlook of a run that is not at its end.
     fn prospect(&self) -> String {
         match (self.final_, self.running, self.remaining_seconds) {
             (true, ..) | (false, true, None) => String::new(),

@@ -1,7 +1,7 @@
 //! Numbers as texts of the page.
 
 use super::super::number_text::{fixed, trimmed};
-pub use gputexel_files::grouped;
+pub use gputexel_io::grouped;
 
 /// With its sign, without decimals; 0 has none.
 pub(super) fn signed(value: f64) -> String {

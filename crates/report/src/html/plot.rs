@@ -10,7 +10,7 @@ use super::super::span::Span;
 use super::super::svg::{DrawingError, Sheet, Size, draw_clear};
 use super::number::{ordinal, precise};
 use super::palette::{GRID, INK, SERIES, SOFT};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,7 +217,7 @@ impl Plot {
     /// The picture with its legend and its numbers as a table, `id` being unique in the page.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub(super) fn figure(&self, id: &str) -> Result<Markup> {
         self.figure_from(id, 0)
     }
@@ -225,7 +225,7 @@ impl Plot {
     /// The same with the colors from the one with an index on.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub(super) fn figure_from(&self, id: &str, first: usize) -> Result<Markup> {
         let picture = self.svg(id, first)?;
         Ok(html! {

@@ -1,11 +1,12 @@
-//! What a result does on the positions: calibration, residuals, and the loss around K.
+//! A result on the positions: calibration, residuals, and the loss around K.
 
 use maud::{Markup, html};
 
+use super::data::RunReport;
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_files::Result;
-use gputexel_tuning::{Calibration, Diagnostics, Residual, SetDiagnostics};
+use crate::{Calibration, Diagnostics, Residual, SetDiagnostics};
+use gputexel_io::Result;
 
 /// A value, and its standard error.
 type Estimate = fn(&Residual) -> (f64, f64);
@@ -20,11 +21,46 @@ fn set_name(set: &SetDiagnostics) -> &'static str {
     if set.held_out { "held out" } else { "training" }
 }
 
+/// The section of calibration; where there are no positions, a note says why.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn calibration_of_run(report: &RunReport) -> Result<Option<Markup>> {
+    let note = &report.diagnostics_note;
+    match &report.diagnostics {
+        Some(diagnostics) => Ok(Some(html! {
+            p.note { "Positions in ten equal groups by prediction: on the diagonal, predictions are calibrated. Bars are standard errors, treating games as independent." }
+            (calibration(diagnostics)?)
+        })),
+        None => Ok((!note.is_empty()).then(|| html! { p.note { (note) } })),
+    }
+}
+
+/// The section of residuals, where there are positions.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn residuals_of_run(report: &RunReport) -> Result<Option<Markup>> {
+    let Some(diagnostics) = &report.diagnostics else { return Ok(None) };
+    Ok(Some(html! {
+        p.note { "“Under-/over-confidence” is result minus prediction from the point of view of the side that is predicted to do better: above zero, evaluations are too small there; below zero, too large. White's residual is the same from White's point of view." }
+        (residuals(diagnostics)?)
+    }))
+}
+
+/// The section of K, where there are positions.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn scale_of_run(report: &RunReport) -> Result<Option<Markup>> {
+    report.diagnostics.as_ref().map(scale).transpose()
+}
+
 /// Predicted against actual scores.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
+fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
     let mut figures = Vec::new();
     for (band, (key, name)) in BANDS.iter().enumerate() {
         let of = |set: &SetDiagnostics| -> Option<Calibration> {
@@ -67,7 +103,7 @@ pub(super) fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
+fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
     let boldness: Estimate = |r| (r.boldness, r.boldness_error);
     let mean: Estimate = |r| (r.mean, r.error);
     let bold = "Above zero, the side that is predicted to do better does even better: evaluations are underconfident \
@@ -133,7 +169,7 @@ pub(super) fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
+fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
     let scale = &diagnostics.scale;
     let lowest = |of: fn(&(f64, f64, f64)) -> f64| {
         scale.points.iter().min_by(|a, b| of(a).total_cmp(&of(b))).map_or(f64::NAN, |point| point.0)

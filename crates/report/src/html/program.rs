@@ -1,26 +1,35 @@
-//! What is not linear in an evaluation: what its parts are worth, response curves over the distributions of their
+//! Nonlinear parts of an evaluation: the worth of each, response curves over the distributions of their
 //! sums, and the factor by what positions have.
 
 use maud::{Markup, html};
 
 use super::bars::bar;
+use super::data::RunReport;
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
 use super::stacked;
-use gputexel_files::Result;
-use gputexel_tuning::{
+use crate::{
     AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, ProgramDiagnostics, SumDiagnostics,
     TermDiagnostics, Worth,
 };
+use gputexel_io::Result;
 
 /// Groups of a factor's parameters that are shown without a click.
 const OPEN: usize = 24;
+
+/// The section, where the evaluation is not linear.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
+    report.program.as_ref().map(|program| section(program, &report.reference)).transpose()
+}
 
 /// The section; `reference` is what the result is compared with.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn section(program: &ProgramDiagnostics, reference: &str) -> Result<Markup> {
+fn section(program: &ProgramDiagnostics, reference: &str) -> Result<Markup> {
     let responses = responses(program, reference)?;
     let adjustments = program.adjustments.iter().enumerate();
     let adjustments: Vec<Markup> = adjustments
@@ -275,8 +284,8 @@ fn common_prefix(groups: &[FactorGroup]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gputexel_model::program::Phase;
-    use gputexel_tuning::{PartWorth, TermActivity};
+    use crate::PartWorth;
+    use gputexel_model::program::{Phase, TermActivity};
 
     const EVIL: &str = "<script>\"'&";
 

@@ -7,7 +7,7 @@ use super::heading::{Heading, Section, Stage, record};
 use super::matches::elo_course;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, Standing, document, table};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// A parameter on its way.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +103,7 @@ impl SpsaReport {
     /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
     ///
     /// # Errors
-    /// [`Error::Numeric`](gputexel_files::Error::Numeric) when a picture cannot be drawn.
+    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         let figures = self.paths.iter().enumerate();
         let figures = figures.map(|(i, path)| path.figure(&format!("path-{i}"), self.pairs));

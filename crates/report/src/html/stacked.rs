@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::super::svg::{Size, draw_clear};
 use super::plot::{Drawn, Frame, HEIGHT, LABELS, Plot, Style, WIDTH, named, swatch};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Height of the lower chart, pixels.
 const LOWER: u32 = 150;
@@ -16,7 +16,7 @@ pub(super) const LOWER_COLOR: usize = 2;
 /// The figure, `id` being unique in the page. The upper chart gives title, description and the horizontal axis.
 ///
 /// # Errors
-/// [`Error::Numeric`](gputexel_files::Error::Numeric) when it cannot be drawn.
+/// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
 pub(super) fn figure(upper: &Plot, lower: &Plot, id: &str) -> Result<Markup> {
     let points = |plot: &Plot| plot.series.iter().flat_map(|s| s.points.clone()).map(|p| p.0).collect();
     let (above, under): (Vec<f64>, Vec<f64>) = (points(upper), points(lower));

@@ -1,21 +1,29 @@
-//! What holds the parameters to the prior: penalties, how their weights were chosen, and what they change.
+//! Regularization toward the prior: penalties, how their weights were chosen, and what they change.
 
 use maud::{Markup, html};
 
-use super::data::{Parameter, StrengthReport};
+use super::data::{Parameter, RunReport, StrengthReport};
 use super::groups::groups;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{boards, table};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// How far beyond the curve the prior's loss may be to be drawn, as a share of the curve's height.
 const IN_RANGE: f64 = 1.0;
+
+/// The section, where the strength of the prior is known.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
+    report.strength.as_ref().map(|strength| section(strength, &report.parameters)).transpose()
+}
 
 /// The section; `parameters` are the result, in the order of the values without penalties.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn section(strength: &StrengthReport, parameters: &[Parameter]) -> Result<Markup> {
+fn section(strength: &StrengthReport, parameters: &[Parameter]) -> Result<Markup> {
     let curve = curve(strength).map(|plot| plot.figure("strength-curve")).transpose()?;
     Ok(html! {
         @for note in &strength.notes { p.note { (note) } }

@@ -2,11 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::data::Parameter;
+use super::data::{Parameter, RunReport};
 use super::number::{centipawns, grouped};
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_dataset::median;
-use gputexel_files::Result;
+use gputexel_io::{Result, median};
 use gputexel_model::ValueChange;
 
 /// Most points of the picture.
@@ -36,11 +35,21 @@ fn moved(parameter: &Parameter) -> String {
     if change.is_change() { change.to_string() } else { change.name }
 }
 
+/// The section, where it is known how many positions have a feature.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
+    let RunReport { parameters, rare, reference, .. } = report;
+    let is_known = parameters.iter().any(|parameter| parameter.support.is_some());
+    is_known.then(|| section(parameters, *rare, reference)).transpose()
+}
+
 /// Errors where there are any, else changes, against support; and the rare by name.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn section(parameters: &[Parameter], rare: u64, reference: &str) -> Result<Markup> {
+fn section(parameters: &[Parameter], rare: u64, reference: &str) -> Result<Markup> {
     let known: Vec<(&Parameter, u64)> =
         parameters.iter().filter_map(|parameter| parameter.support.map(|n| (parameter, n))).collect();
     let most = known.iter().map(|(_, n)| *n).max().unwrap_or(0);

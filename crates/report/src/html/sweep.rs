@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 
 use super::super::curve::Spacing;
-use super::data::{SweepReport, SweepSetting};
+use super::data::{RunReport, SweepReport, SweepSetting};
+use super::importance;
 use super::palette::level_class;
-use super::parallel;
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// Most rows of the ranking.
 const ROWS: usize = 200;
@@ -26,11 +26,19 @@ fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     best
 }
 
+/// The section, where the run is a sweep.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
+    report.sweep.as_ref().map(section).transpose()
+}
+
 /// The pictures and tables of a sweep.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
-pub(super) fn section(sweep: &SweepReport) -> Result<Markup> {
+fn section(sweep: &SweepReport) -> Result<Markup> {
     let varied: Vec<usize> =
         (0..sweep.axes.len()).filter(|&axis| sweep.axes[axis].labels.len() > 1).collect();
     let mut figures = Vec::new();
@@ -91,8 +99,7 @@ pub(super) fn section(sweep: &SweepReport) -> Result<Markup> {
     };
     Ok(html! {
         @if sweep.settings.is_empty() { p.note { "No setting has been run on all folds yet." } }
-        (parallel::figure(sweep, &varied))
-        (parallel::importance(sweep, &varied))
+        (importance::importance(sweep, &varied))
         div.figures { @for figure in figures { (figure) } }
         @for table in tables { (table) }
         (grid)
@@ -187,8 +194,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("2 tied") && !text.contains("<rate>"), "{text}");
-        assert_eq!(text.matches("role=\"img\"").count(), 3);
-        assert!(text.contains("Parallel coordinates") && text.contains("class=\"best\""), "{text}");
+        assert_eq!(text.matches("role=\"img\"").count(), 2);
         section(&SweepReport { settings: Vec::new(), ..sweep }).unwrap();
     }
 }

@@ -11,8 +11,6 @@ impl RunConfig {
         let value = |config: &Self| {
             let mut config = config.clone();
             config.games.concurrency = None;
-            // A file without a rule goes on by that of the run.
-            config.run.near_bounds = config.run.near_bounds.or(journal.run.near_bounds);
             serde_json::to_value(config).unwrap_or_default()
         };
         first_difference("", &value(journal), &value(self))

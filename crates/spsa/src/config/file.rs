@@ -6,15 +6,14 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::RunConfig;
 use crate::toml_text::{line_at, toml_error};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The text of a file, without a byte order mark.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the first line that is not UTF-8.
 pub(super) fn read_text(path: &Path) -> Result<String> {
-    let bytes =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     crate::lists::text_of(&bytes, path).map(str::to_string)
 }
 

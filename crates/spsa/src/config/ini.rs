@@ -10,9 +10,9 @@ use super::paths::{resolve, resolve_command};
 use super::{Conf, EngineSection, GamesSection, RunConfig, RunSection, Simulation};
 use crate::lists::{Columns, read_variables};
 use crate::{MethodKind, Noise, Rounding, Settings, Tuner};
-use gputexel_files::shown;
-use gputexel_files::{Error, Result};
-use gputexel_matches::{DrawRule, TimeControl, WinRule};
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
+use gputexel_play::{DrawRule, TimeControl, WinRule};
 
 /// Overstepping of clocks that is forgiven: the scripts never let an engine lose on time.
 const TIME_MARGIN_MS: u64 = 10_000;
@@ -184,7 +184,6 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Conf> {
         draw_rate: None,
         rounding: Rounding::Away,
         as_published: false,
-        near_bounds: None,
         seed: super::default_seed(),
     };
     if simulate {

@@ -1,4 +1,4 @@
-//! What a run of games is told, in one file: method, engines, games and parameters.
+//! The configuration of a run of games, in one file: method, engines, games and parameters.
 //!
 //! Owns the TOML file that `gputexel spsa run` reads and `gputexel spsa init` writes, and what it
 //! means; and the configurations of `spsa.pl` and `bspsa.pl`, which are turned into it.
@@ -15,18 +15,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::BoundRule;
 use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::{Noise, Settings};
 use super::variables::{Rounding, Variable};
-use gputexel_files::{Error, Result};
-use gputexel_matches::{DrawRule, WinRule};
+use gputexel_io::{Error, Result};
+use gputexel_play::{DrawRule, WinRule};
 
 pub use crate::toml_text::parameter_table;
 pub(crate) use paths::existing_games;
 
-/// What a configuration asks for.
+/// A configuration: games, or a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conf {
     /// Games.
@@ -38,9 +37,9 @@ pub enum Conf {
 /// A simulation by the rules of the scripts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// What the tuner is told.
+    /// Settings of the tuner.
     pub settings: Settings,
-    /// What is tuned; optima are at 0.
+    /// The parameters that are tuned; optima are at 0.
     pub variables: Vec<Variable>,
     /// The share of draws: none with `spsa.pl`, whose simulated games are won or lost; 1 - tau² / 2
     /// with `bspsa.pl`, which is what its tau says of them.
@@ -84,9 +83,9 @@ pub struct RunConfig {
     /// parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opponent: Option<EngineSection>,
-    /// What is played.
+    /// Rules of the games.
     pub games: GamesSection,
-    /// What is tuned.
+    /// The parameters that are tuned.
     #[serde(rename = "parameter")]
     pub parameters: Vec<Variable>,
 }
@@ -120,9 +119,6 @@ pub struct RunSection {
     /// Update with the perturbation that was meant, as the ancestors do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub as_published: bool,
-    /// What is played near a bound; the rule of today where it is missing. Journals name it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub near_bounds: Option<BoundRule>,
     /// Seed of signs, rounding and openings.
     #[serde(default = "default_seed")]
     pub seed: u64,
@@ -177,7 +173,7 @@ impl std::fmt::Display for OptionValue {
     }
 }
 
-/// What is played.
+/// Rules of the games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GamesSection {
@@ -246,33 +242,20 @@ impl RunConfig {
         }
     }
 
-    /// What the tuner is told.
+    /// Settings of the tuner.
     pub fn settings(&self) -> Settings {
         self.run.settings()
     }
 }
 
 impl RunSection {
-    /// What the tuner is told.
+    /// Settings of the tuner.
     pub fn settings(&self) -> Settings {
-        let &Self {
-            method,
-            iterations,
-            a,
-            alpha,
-            gamma,
-            tau,
-            draw_rate,
-            rounding,
-            as_published,
-            near_bounds,
-            ..
-        } = self;
+        let &Self { method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, .. } = self;
         let usual = Schedule::new(iterations);
         let schedule = Schedule { iterations, stability: a.unwrap_or(usual.stability), alpha, gamma };
         let noise = tau.map_or(Noise::Measured(draw_rate.unwrap_or(0.5)), Noise::Tau);
-        let near_bounds = near_bounds.unwrap_or_default();
-        Settings { method, schedule, noise, rounding, as_published, near_bounds }
+        Settings { method, schedule, noise, rounding, as_published }
     }
 }
 

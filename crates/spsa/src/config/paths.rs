@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{EngineSection, RunConfig};
-use gputexel_files::Result;
-use gputexel_matches::client::EngineCommand;
+use gputexel_io::Result;
 use gputexel_model::Prior;
+use gputexel_play::client::EngineCommand;
 
 impl RunConfig {
     /// Makes paths relative to the current folder out of those relative to the folder of `file`.

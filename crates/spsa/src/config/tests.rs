@@ -51,7 +51,6 @@ fn full() -> RunConfig {
             draw_rate: Some(0.25),
             rounding: Rounding::Stochastic,
             as_published: true,
-            near_bounds: Some(crate::BoundRule::Centered),
             seed: u64::MAX,
         },
         engine: EngineSection {

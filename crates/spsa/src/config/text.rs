@@ -91,9 +91,6 @@ impl RunSection {
         let published = self.as_published.then(|| "true".to_string());
         let comment = "update with the intended values instead of those played [false]";
         out.optional("as_published", published, "false", comment);
-        let rule = self.near_bounds.map(|rule| quoted(&rule.to_string()));
-        let comment = "where a bound leaves no room for both sides: three-point, or centered [three-point]";
-        out.optional("near_bounds", rule, "\"three-point\"", comment);
         out.set("seed", &self.seed.to_string(), "seed for signs, rounding and openings");
     }
 }
@@ -157,13 +154,13 @@ impl GamesSection {
         let plies = self.book_plies.map(u64::from);
         out.optional("book_plies", whole(plies), "16", "plies to play from each game of a PGN book [16]");
         let draw = self.draw.map(|rule| {
-            let gputexel_matches::DrawRule { after_move, plies, score_cp } = rule;
+            let gputexel_play::DrawRule { after_move, plies, score_cp } = rule;
             format!("{{ after_move = {after_move}, plies = {plies}, score_cp = {score_cp} }}")
         });
         let example = "{ after_move = 40, plies = 8, score_cp = 10 }";
         out.optional("draw", draw, example, "draw adjudication by score [none]");
         let win = self.win.map(|rule| {
-            let gputexel_matches::WinRule { plies, score_cp } = rule;
+            let gputexel_play::WinRule { plies, score_cp } = rule;
             format!("{{ plies = {plies}, score_cp = {score_cp} }}")
         });
         out.optional("win", win, "{ plies = 6, score_cp = 600 }", "win adjudication by score [none]");

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{EngineSection, RunConfig};
 use crate::{Tuner, Variable};
-use gputexel_files::{Error, Result};
-use gputexel_matches::TimeControl;
-use gputexel_matches::client::EngineCommand;
+use gputexel_io::{Error, Result};
+use gputexel_play::TimeControl;
+use gputexel_play::client::EngineCommand;
 
 /// Something that cannot be, and where: keys from the outside in.
 #[derive(Debug)]

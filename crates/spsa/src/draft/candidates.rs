@@ -1,9 +1,9 @@
 //! What of an engine may be tuned, with settings to begin with.
 
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
-use gputexel_files::{Error, Result};
-use gputexel_matches::client::{EngineOption, OptionKind, Setting};
+use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, ParameterGroups, ROLE_NAMES, named_parameters};
+use gputexel_play::client::{EngineOption, OptionKind, Setting};
 
 use crate::Variable;
 use crate::planner::{Advice, Guess, too_few};

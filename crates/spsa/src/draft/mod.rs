@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
-use gputexel_files::{Error, Result, StopFlag, absolute};
-use gputexel_matches::TimeControl;
-use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel_io::{Error, Result, StopFlag, absolute};
 use gputexel_model::Prior;
+use gputexel_play::TimeControl;
+use gputexel_play::client::{EngineCommand, OptionKind, Setting, UciPlayer};
 
 pub use candidates::{Budget, Candidates, engine_candidates, parameter_candidates};
 
@@ -95,7 +95,7 @@ impl Draft {
         let mut engine: EngineCommand = command.parse()?;
         engine.settings.clone_from(&options.options);
         if let Some(seconds) = options.start_deadline {
-            engine.start_deadline = gputexel_matches::deadline_from_seconds(seconds).map_err(|_| {
+            engine.start_deadline = gputexel_play::deadline_from_seconds(seconds).map_err(|_| {
                 let reason = "expected seconds, more than 0 and at most a day";
                 Error::Setting { setting: "start-deadline", value: None, reason: reason.to_string() }
             })?;
@@ -192,7 +192,6 @@ impl DraftOptions {
             draw_rate: Some(self.draw_rate),
             rounding: Rounding::default(),
             as_published: false,
-            near_bounds: None,
             seed: 1,
         };
         let games = GamesSection {

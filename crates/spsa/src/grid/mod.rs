@@ -4,11 +4,10 @@ mod report;
 
 use std::str::FromStr;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub use report::{CellReport, SimulatedCell, VariableReport};
 
-use crate::bounds::BoundRule;
 use crate::config::{Conf, Simulation};
 use crate::simulator::Scenario;
 use crate::variables::positive;
@@ -152,8 +151,6 @@ pub struct ScenarioGrid {
     pub rounding: Rounding,
     /// Update with the perturbation that was meant.
     pub as_published: bool,
-    /// What is played near a bound.
-    pub near_bounds: BoundRule,
     /// What is varied.
     pub axes: Vec<GridAxis>,
 }
@@ -179,7 +176,6 @@ impl Default for ScenarioGrid {
             integers: false,
             rounding: Rounding::default(),
             as_published: false,
-            near_bounds: BoundRule::default(),
             axes: Vec::new(),
         }
     }
@@ -390,8 +386,8 @@ impl ScenarioGrid {
             Some(noise @ Noise::Tau(_)) => noise,
             _ => Noise::DrawRate(draw_rate),
         });
-        let Self { rounding, as_published, near_bounds, .. } = *self;
-        let settings = Settings { method, schedule, noise, rounding, as_published, near_bounds };
+        let Self { rounding, as_published, .. } = *self;
+        let settings = Settings { method, schedule, noise, rounding, as_published };
         let mut variables = list.variables.clone();
         let bounds: Vec<(f64, f64)> = variables.iter().map(|v| (v.min, v.max)).collect();
         let auto = (method == MethodKind::Constant && !list.given)

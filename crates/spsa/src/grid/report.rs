@@ -1,36 +1,33 @@
-//! What came of a cell of a grid, for machines.
+//! The result of a cell of a grid, for machines.
 
 use serde::{Serialize, Serializer};
 
 use super::GridCell;
-use crate::simulator::{Outcome, PaperCell, Simulated, Summary};
+use crate::simulator::{Outcome, PaperCell, Summary};
 use crate::{MethodKind, Noise};
 
 /// A cell of the grid that was simulated.
 #[derive(Clone, Debug)]
 pub struct SimulatedCell {
-    /// What was simulated.
+    /// The cell.
     pub cell: GridCell,
     /// Elo gained.
     pub summary: Summary,
     /// Root of the mean square distance of final values from the optimum.
     pub rms_error: f64,
-    /// What the posterior says of that; `None` for methods without one.
+    /// The same by the posterior; `None` for methods without one.
     pub deviation: Option<f64>,
     /// The paper's figures, where the cell is one of its table.
     pub paper: Option<PaperCell>,
-    /// The GPU that simulated it; `None` for the CPU.
-    pub gpu: Option<String>,
     /// Seconds that it took.
     pub seconds: f64,
 }
 
 impl SimulatedCell {
-    /// Sums up what came of a cell.
-    pub fn new(cell: GridCell, simulated: &Simulated, paper: Option<PaperCell>, seconds: f64) -> Self {
-        let Simulated { outcome: Outcome { gains, rms_error, deviation, .. }, gpu, .. } = simulated;
-        let (summary, gpu) = (Summary::new(gains), gpu.clone());
-        Self { cell, summary, rms_error: *rms_error, deviation: *deviation, paper, gpu, seconds }
+    /// Sums up the outcome of a cell.
+    pub fn new(cell: GridCell, outcome: &Outcome, paper: Option<PaperCell>, seconds: f64) -> Self {
+        let &Outcome { rms_error, deviation, .. } = outcome;
+        Self { cell, summary: Summary::new(&outcome.gains), rms_error, deviation, paper, seconds }
     }
 
     /// It in one object; its JSON is what `--json` prints.
@@ -78,15 +75,13 @@ impl SimulatedCell {
             as_published: settings.as_published,
             seed: scenario.seed,
             grid: &self.cell.place,
-            backend: if self.gpu.is_some() { "gpu" } else { "cpu" },
-            device: self.gpu.as_deref(),
             seconds: self.seconds,
             variables: self.paper.is_none().then(|| variables.collect()),
         }
     }
 }
 
-/// What came of a cell of the grid. Gains are in Elo.
+/// The result of a cell of the grid. Gains are in Elo.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellReport<'a> {
     /// The update rule.
@@ -122,7 +117,7 @@ pub struct CellReport<'a> {
     pub p95: f64,
     /// Root of the mean square distance of final values from the optimum.
     pub rms_error: f64,
-    /// What the posterior says of that.
+    /// The same by the posterior.
     pub posterior_deviation: Option<f64>,
     /// Elo of the start, negative.
     pub elo_at_start: f64,
@@ -140,17 +135,13 @@ pub struct CellReport<'a> {
     pub draw_rate: f64,
     /// Pairs played at a time.
     pub concurrency: usize,
-    /// Whether updates are with the perturbation that was meant.
+    /// Updates are with the perturbation that was meant.
     pub as_published: bool,
     /// Seed.
     pub seed: u64,
     /// Name and value along each axis of the grid.
     #[serde(serialize_with = "as_map")]
     pub grid: &'a [(&'static str, String)],
-    /// `cpu` or `gpu`.
-    pub backend: &'static str,
-    /// The name of the GPU.
-    pub device: Option<&'a str>,
     /// Seconds that it took.
     pub seconds: f64,
     /// The parameters, unless the cell is one of the paper's.

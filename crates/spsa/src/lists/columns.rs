@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::ListEntry;
-use gputexel_files::shown;
-use gputexel_files::{Error, Result};
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
 
 /// A parameter with its line.
 pub(super) type Numbered = (u64, ListEntry);

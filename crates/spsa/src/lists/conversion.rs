@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::filling::{FillingError, FillingPlan, fill};
 use super::{List, ListFormat, ListOptions, Setting, Written, missing, read_values, write_list};
-use gputexel_files::Error;
+use gputexel_io::Error;
 
 /// A list in another format.
 #[derive(Clone, Debug, PartialEq)]

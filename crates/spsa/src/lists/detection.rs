@@ -3,17 +3,16 @@
 use std::path::Path;
 
 use super::columns::{columns, is_header, rows};
+use super::format::SPECS;
 use super::{ListFormat, fishtest, foreign};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The format of a text that is not blank, by the ending of its file and what it holds. Adds a note
 /// where another would fit as well.
 pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<ListFormat> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    match ending.as_deref() {
-        Some("params") => return Ok(ListFormat::Params),
-        Some("toml") => return Ok(ListFormat::Toml),
-        _ => {}
+    if let Some(spec) = SPECS.iter().find(|spec| spec.ending.is_some() && spec.ending == ending.as_deref()) {
+        return Ok(spec.format);
     }
     if ending.as_deref() == Some("json") || text.trim_start().starts_with('{') {
         return Ok(if fishtest::is_test(text) { ListFormat::Fishtest } else { ListFormat::WeatherFactory });
@@ -35,30 +34,27 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
     if text.lines().any(|line| marked(line) && columns(line).len() >= 7) {
         return Ok(ListFormat::Params);
     }
-    let typed = first.get(1).is_some_and(|word| ["int", "float"].contains(word));
-    let format = match first.len() {
-        7 if typed => {
-            notes.push(
-                "read as openbench; a list of params looks the same and would be read the same".to_string(),
-            );
-            ListFormat::OpenBench
-        }
-        2 => ListFormat::Values,
-        _ if is_header(&first) => ListFormat::Values,
-        6 => ListFormat::Fishtest,
-        7 => ListFormat::Spsa,
-        8 => ListFormat::Bspsa,
-        count => {
-            if let Some(what) = foreign::of_text(text) {
-                return Err(Error::input(path, what));
-            }
-            let columns = if count == 1 { "column" } else { "columns" };
-            let reason = format!(
-                "{count} {columns}: none of the lists that are known (2 name,value; 6 fishtest; 7 spsa or \
-                 openbench; 8 bspsa; also .params, JSON, TOML, setoption)"
-            );
-            return Err(Error::line(path, line, reason));
-        }
-    };
-    Ok(format)
+    let count = first.len();
+    let is_typed = first.get(1).is_some_and(|word| ["int", "float"].contains(word));
+    if count == 7 && is_typed {
+        notes.push(
+            "read as openbench; a list of params looks the same and would be read the same".to_string(),
+        );
+        return Ok(ListFormat::OpenBench);
+    }
+    if is_header(&first) {
+        return Ok(ListFormat::Values);
+    }
+    if let Some(spec) = SPECS.iter().find(|spec| spec.columns == Some(count)) {
+        return Ok(spec.format);
+    }
+    if let Some(what) = foreign::of_text(text) {
+        return Err(Error::input(path, what));
+    }
+    let columns = if count == 1 { "column" } else { "columns" };
+    let reason = format!(
+        "{count} {columns}: none of the lists that are known (2 name,value; 6 fishtest; 7 spsa or \
+         openbench; 8 bspsa; also .params, JSON, TOML, setoption)"
+    );
+    Err(Error::line(path, line, reason))
 }

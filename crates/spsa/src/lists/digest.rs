@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::columns::{number, rows};
 use super::text_of;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// The columns of a digest.
 const COLUMNS: [&str; 9] = ["Name", "Curr", "Start", "Min", "Max", "C", "C_end", "R", "R_end"];
@@ -66,7 +66,7 @@ impl Digest {
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] with the line for what is no digest, and for values that cannot be.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES);
+        let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES);
         Self::parse(&bytes.map_err(|e| Error::io(path, e))?, path)
     }
 

@@ -4,7 +4,7 @@ use super::{ListEntry, ListFormat, Setting};
 use crate::check_draw_rate;
 use crate::planner::{Advice, Guess, elo_of_curve, gain, too_few};
 use crate::variables::positive;
-use gputexel_files::Error;
+use gputexel_io::Error;
 
 /// Perturbation at the end where nothing is known: a share of the range, as `tune.py` has it.
 const C_END_OF_RANGE: f64 = 1.0 / 20.0;

@@ -7,10 +7,24 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ListEntry;
 use super::columns::{Numbered, check_names, given, number, read};
+use super::format::Spec;
 use super::weather_factory::json_error;
-use gputexel_files::{Error, Result};
+use super::{ListEntry, ListFormat, Setting};
+use gputexel_io::{Error, Result};
+
+pub(super) static SPEC: Spec = Spec {
+    format: ListFormat::Fishtest,
+    name: "fishtest",
+    form: "name,start,min,max,c_end,r_end (also what Stockfish's TUNE prints)",
+    ending: None,
+    columns: Some(6),
+    needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
+    takes: &[],
+    has_fractions: false,
+    parse: |text, reading| parse(text, reading.path, &mut reading.notes),
+    write: |entries, _| write(entries),
+};
 
 const NAMES: [&str; 6] = ["name", "start", "min", "max", "c_end", "r_end"];
 
@@ -38,7 +52,7 @@ pub(super) fn is_test(text: &str) -> bool {
 }
 
 /// All parameters are whole numbers to the engine: fishtest's workers round them.
-pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
+fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
     if text.trim_start().starts_with('{') {
         let test: Value = serde_json::from_str(text).map_err(|error| json_error(path, &error))?;
         let spsa = spsa_of(&test).ok_or_else(|| Error::input(path, "has no SPSA parameters with a theta"))?;
@@ -68,7 +82,7 @@ pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<
     })
 }
 
-pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+fn write(entries: &[ListEntry]) -> Result<String> {
     check_names(entries)?;
     let mut text = String::new();
     for entry in entries {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use gputexel_files::{Error, Result, shown};
+use gputexel_io::{Error, Result, shown};
 
 /// Refuses files that are no text.
 ///

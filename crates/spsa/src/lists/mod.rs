@@ -11,6 +11,7 @@ mod digest;
 mod filling;
 mod fishtest;
 mod foreign;
+mod format;
 mod openbench;
 mod params;
 mod tables;
@@ -22,135 +23,15 @@ mod zamar;
 use std::path::Path;
 
 use super::variables::Variable;
-use gputexel_files::{Error, Result};
+use format::{Reading, Writing};
+use gputexel_io::{Error, Result};
 
 pub use conversion::{ConversionError, Converted, convert};
 pub use digest::{Digest, DigestEntry};
 pub use filling::{FillingError, FillingPlan, fill};
+pub use format::{ListFormat, Setting};
 pub use values::read_values;
 pub use zamar::{Columns, parse_variables, read_variables};
-
-/// A format of lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListFormat {
-    /// `spsa.pl`: `name,start,min,max,c_end,r_end,simul_elo`.
-    Spsa,
-    /// `bspsa.pl`: `name,start,min,max,c_end,s,sigma,simul_elo`.
-    Bspsa,
-    /// OpenBench: `name, int|float, start, min, max, C_end, R_end`.
-    OpenBench,
-    /// fishtest, and what Stockfish's `TUNE` prints: `name,start,min,max,c_end,r_end`; what its API says of a test is read, too.
-    Fishtest,
-    /// weather-factory's `config.json`: `{"name": {"value", "min_value", "max_value", "step"}}`, and its `state.json`.
-    WeatherFactory,
-    /// YaneuraOu's `.params`: `name, int|float, v, min, max, step, delta //comment [[NOT USED]]`.
-    Params,
-    /// `setoption name N value V`.
-    Uci,
-    /// `name, value`, or columns under a header: what OpenBench puts out, and tables of fishtest's pages.
-    Values,
-    /// `[[parameter]]` tables, alone or in the configuration of a run.
-    Toml,
-}
-
-impl ListFormat {
-    /// All of them by name.
-    pub const ALL: [(&'static str, Self); 9] = [
-        ("spsa", Self::Spsa),
-        ("bspsa", Self::Bspsa),
-        ("openbench", Self::OpenBench),
-        ("fishtest", Self::Fishtest),
-        ("weather-factory", Self::WeatherFactory),
-        ("params", Self::Params),
-        ("uci", Self::Uci),
-        ("values", Self::Values),
-        ("toml", Self::Toml),
-    ];
-
-    /// Settings that a list of this format cannot do without.
-    const fn needs(self) -> &'static [Setting] {
-        use Setting::{CEnd, Max, Min, REnd, S, Sigma};
-        match self {
-            Self::Spsa | Self::OpenBench | Self::Fishtest | Self::Params => &[Min, Max, CEnd, REnd],
-            Self::Bspsa => &[Min, Max, CEnd, S, Sigma],
-            Self::WeatherFactory | Self::Toml => &[Min, Max, CEnd],
-            Self::Uci | Self::Values => &[],
-        }
-    }
-
-    /// Whether it has a place for a setting.
-    fn has(self, setting: Setting) -> bool {
-        match setting {
-            Setting::SimulElo => matches!(self, Self::Spsa | Self::Bspsa | Self::Toml),
-            Setting::Comment => matches!(self, Self::Params | Self::Toml),
-            _ => self == Self::Toml || self.needs().contains(&setting),
-        }
-    }
-
-    /// Whether it can say that engines take fractions of a parameter.
-    const fn has_fractions(self) -> bool {
-        !matches!(self, Self::Spsa | Self::Bspsa | Self::Fishtest | Self::WeatherFactory)
-    }
-}
-
-impl std::fmt::Display for ListFormat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let found = Self::ALL.iter().find(|(_, format)| format == self);
-        f.pad(found.expect("every format has a name").0)
-    }
-}
-
-impl std::str::FromStr for ListFormat {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.iter().find(|(name, _)| *name == text);
-        found.map(|(_, format)| *format).ok_or_else(|| {
-            let names = Self::ALL.map(|(name, _)| name).join(", ");
-            Error::Usage(format!("format '{text}': expected one of {names}"))
-        })
-    }
-}
-
-/// What an entry may lack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// Smallest value.
-    Min,
-    /// Largest value.
-    Max,
-    /// Perturbation at the end.
-    CEnd,
-    /// Gain at the end.
-    REnd,
-    /// BSPSA's s.
-    S,
-    /// BSPSA's sigma.
-    Sigma,
-    /// Elo lost at a distance of 100.
-    SimulElo,
-    /// A remark.
-    Comment,
-}
-
-impl Setting {
-    const ALL: [Self; 8] =
-        [Self::Min, Self::Max, Self::CEnd, Self::REnd, Self::S, Self::Sigma, Self::SimulElo, Self::Comment];
-
-    /// Its name in our own files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::CEnd => "c_end",
-            Self::REnd => "r_end",
-            Self::S => "s",
-            Self::Sigma => "sigma",
-            Self::SimulElo => "simul_elo",
-            Self::Comment => "comments",
-        }
-    }
-}
 
 /// A parameter in a list; the fields are those of [`Variable`], as far as the list has them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -163,7 +44,7 @@ pub struct ListEntry {
     pub min: Option<f64>,
     /// Largest value.
     pub max: Option<f64>,
-    /// Whether engines are given whole numbers.
+    /// Engines are given whole numbers.
     pub integer: bool,
     /// Perturbation at the last iteration.
     pub c_end: Option<f64>,
@@ -266,29 +147,29 @@ impl From<&Variable> for ListEntry {
     }
 }
 
-/// What a file held.
+/// Contents of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct List {
     /// The format that it was read as.
     pub format: ListFormat,
     /// Its parameters, in order.
     pub entries: Vec<ListEntry>,
-    /// What is worth knowing of the reading, one line each.
+    /// Remarks on the reading, one line each.
     pub notes: Vec<String>,
 }
 
-/// What a list became.
+/// A list as text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// The text of the file.
     pub text: String,
     /// Text of weather-factory's `spsa.json`, which has to be in the same folder, where its settings are known.
     pub gains: Option<String>,
-    /// What is worth knowing of it, one line each.
+    /// Remarks on it, one line each.
     pub notes: Vec<String>,
 }
 
-/// What reading and writing need to know besides.
+/// Knowledge that reading and writing need besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ListOptions {
     /// Number of games that will be played: weather-factory's settings are those of the first game,
@@ -301,8 +182,7 @@ pub struct ListOptions {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the line where there is one.
 pub fn read_list(path: &Path, format: Option<ListFormat>, options: ListOptions) -> Result<List> {
-    let bytes =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let beside = path.with_file_name("spsa.json");
     let gains = beside.is_file().then_some(beside);
     parse_list(&bytes, path, format, options, gains.as_deref())
@@ -325,21 +205,12 @@ pub fn parse_list(
     if text.trim().is_empty() {
         return Err(Error::input(path, "is empty"));
     }
-    let mut notes = Vec::new();
+    let mut reading = Reading { path, options, gains, notes: Vec::new() };
     let format = match format {
         Some(format) => format,
-        None => detection::detect(text, path, &mut notes)?,
+        None => detection::detect(text, path, &mut reading.notes)?,
     };
-    let lines = match format {
-        ListFormat::Spsa | ListFormat::Bspsa => zamar::parse(text, path, format)?,
-        ListFormat::OpenBench => openbench::parse(text, path)?,
-        ListFormat::Fishtest => fishtest::parse(text, path, &mut notes)?,
-        ListFormat::WeatherFactory => weather_factory::parse(text, path, options, gains, &mut notes)?,
-        ListFormat::Params => params::parse(text, path, &mut notes)?,
-        ListFormat::Uci => uci::parse(text, path)?,
-        ListFormat::Values => values::parse(text, path, &mut notes)?,
-        ListFormat::Toml => tables::parse(text, path)?,
-    };
+    let lines = (format.spec().parse)(text, &mut reading)?;
     let mut first = std::collections::HashMap::new();
     for (line, entry) in &lines {
         entry.check().map_err(|reason| Error::line(path, *line, reason))?;
@@ -351,7 +222,8 @@ pub fn parse_list(
     if lines.is_empty() {
         return Err(Error::input(path, "lists no parameter"));
     }
-    Ok(List { format, entries: lines.into_iter().map(|(_, entry)| entry).collect(), notes })
+    let entries = lines.into_iter().map(|(_, entry)| entry).collect();
+    Ok(List { format, entries, notes: reading.notes })
 }
 
 /// The first parameter that lacks something which lists of a format need, and what that is.
@@ -375,33 +247,21 @@ pub fn write_list(entries: &[ListEntry], format: ListFormat, options: ListOption
     }
     for entry in entries {
         entry.check().map_err(Error::Usage)?;
-        if !entry.integer && !format.has_fractions() {
+        if !entry.integer && !format.spec().has_fractions {
             let reason =
                 format!("{}: has fractional values, but {format} only supports integers", entry.name);
             return Err(Error::Usage(reason));
         }
     }
-    let mut notes = Vec::new();
+    let mut writing = Writing { options, gains: None, notes: Vec::new() };
     let lost = |setting: &&Setting| !format.has(**setting) && entries.iter().any(|e| !e.lacks(**setting));
     let lost: Vec<&str> = Setting::ALL.iter().filter(lost).map(|setting| setting.name()).collect();
-    if !lost.is_empty() && !matches!(format, ListFormat::Uci | ListFormat::Values) {
-        notes.push(format!("{format} has no place for {}", lost.join(", ")));
+    let has_settings = !format.needs().is_empty();
+    if has_settings && !lost.is_empty() {
+        writing.notes.push(format!("{format} has no place for {}", lost.join(", ")));
     }
-    let mut gains = None;
-    let text = match format {
-        ListFormat::Spsa | ListFormat::Bspsa => zamar::write(entries, format, &mut notes)?,
-        ListFormat::OpenBench => openbench::write(entries, &mut notes)?,
-        ListFormat::Fishtest => fishtest::write(entries)?,
-        ListFormat::WeatherFactory => {
-            gains = weather_factory::write_gains(entries, options, &mut notes);
-            weather_factory::write(entries)
-        }
-        ListFormat::Params => params::write(entries)?,
-        ListFormat::Uci => uci::write(entries)?,
-        ListFormat::Values => values::write(entries)?,
-        ListFormat::Toml => tables::write(entries)?,
-    };
-    Ok(Written { text, gains, notes })
+    let text = (format.spec().write)(entries, &mut writing)?;
+    Ok(Written { text, gains: writing.gains, notes: writing.notes })
 }
 
 /// Bytes as text, without a byte order mark.

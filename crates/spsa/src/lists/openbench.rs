@@ -3,16 +3,30 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use super::ListEntry;
 use super::columns::{Numbered, check_names, given, is_integer, number, read};
-use gputexel_files::Result;
+use super::format::Spec;
+use super::{ListEntry, ListFormat, Setting};
+use gputexel_io::Result;
+
+pub(super) static SPEC: Spec = Spec {
+    format: ListFormat::OpenBench,
+    name: "openbench",
+    form: "name, int|float, start, min, max, C_end, R_end",
+    ending: None,
+    columns: None,
+    needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
+    takes: &[],
+    has_fractions: true,
+    parse: |text, reading| parse(text, reading.path),
+    write: |entries, writing| write(entries, &mut writing.notes),
+};
 
 const NAMES: [&str; 7] = ["name", "int|float", "start", "min", "max", "C_end", "R_end"];
 
 /// OpenBench never moves whole numbers by less.
 const MIN_INTEGER_C: f64 = 0.5;
 
-pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
+fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     read(text, path, &NAMES, |columns| {
         let value = |i: usize| number(columns[0], NAMES[i], columns[i]);
         Ok(ListEntry {
@@ -26,7 +40,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     })
 }
 
-pub(super) fn write(entries: &[ListEntry], notes: &mut Vec<String>) -> Result<String> {
+fn write(entries: &[ListEntry], notes: &mut Vec<String>) -> Result<String> {
     check_names(entries)?;
     let mut text = String::new();
     for entry in entries {

@@ -1,15 +1,29 @@
-//! The `.params` files of YaneuraOu's `tune.py` as lists; their text is [`patch`](gputexel_patch)'s.
+//! The `.params` files of YaneuraOu's `tune.py` as lists; their text is [`patch`](gputexel_source)'s.
 //!
 //! `step` is c_end and `delta` r_end. What is marked as not used is left out.
 
 use std::path::Path;
 
-use super::ListEntry;
 use super::columns::{Numbered, check_names, given};
-use gputexel_files::{Error, Result};
-use gputexel_patch::params::{Number, ParamEntry, ParamKind, ParamsFile};
+use super::format::Spec;
+use super::{ListEntry, ListFormat, Setting};
+use gputexel_io::{Error, Result};
+use gputexel_source::params::{Number, ParamEntry, ParamKind, ParamsFile};
 
-pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
+pub(super) static SPEC: Spec = Spec {
+    format: ListFormat::Params,
+    name: "params",
+    form: "name, int|float, v, min, max, step, delta //comment (YaneuraOu's tune.py)",
+    ending: Some("params"),
+    columns: None,
+    needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
+    takes: &[Setting::Comment],
+    has_fractions: true,
+    parse: |text, reading| parse(text, reading.path, &mut reading.notes),
+    write: |entries, _| write(entries),
+};
+
+fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
     let file = ParamsFile::parse(text, path)?;
     let mut entries = Vec::new();
     let mut unused = Vec::new();
@@ -39,7 +53,7 @@ pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<
     Ok(entries)
 }
 
-pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+fn write(entries: &[ListEntry]) -> Result<String> {
     check_names(entries)?;
     let mut file = ParamsFile::default();
     for entry in entries {

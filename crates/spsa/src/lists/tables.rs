@@ -5,10 +5,11 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::ListEntry;
 use super::columns::Numbered;
+use super::format::Spec;
+use super::{ListEntry, ListFormat, Setting};
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
-use gputexel_files::Result;
+use gputexel_io::Result;
 
 /// What is read of a document; a configuration has other sections besides.
 #[derive(Deserialize)]
@@ -31,7 +32,20 @@ struct Table {
     simul_elo: Option<f64>,
 }
 
-pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
+pub(super) static SPEC: Spec = Spec {
+    format: ListFormat::Toml,
+    name: "toml",
+    form: "[[parameter]] tables, alone or in a configuration of 'spsa run'",
+    ending: Some("toml"),
+    columns: None,
+    needs: &[Setting::Min, Setting::Max, Setting::CEnd],
+    takes: &Setting::ALL,
+    has_fractions: true,
+    parse: |text, reading| parse(text, reading.path),
+    write: |entries, _| write(entries),
+};
+
+fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     let document: Document = toml::from_str(text).map_err(|error| toml_error(text, path, &error))?;
     let entry = |spanned: Spanned<Table>| {
         let line = line_at(text, spanned.span().start);
@@ -45,7 +59,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     Ok(document.parameter.into_iter().map(entry).collect())
 }
 
-pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+fn write(entries: &[ListEntry]) -> Result<String> {
     let mut tables = Vec::with_capacity(entries.len());
     for entry in entries {
         let comment: String = entry.comment.iter().map(|text| comment(text)).collect();

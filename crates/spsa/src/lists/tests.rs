@@ -73,9 +73,9 @@ fn what_two_formats_have_in_common_survives() {
         full("depth_2", 3.25, (0.5, 9.75), true),
         full("tiny", 1e-7, (0.0, 1e15), false),
     ];
-    for (_, from) in ListFormat::ALL {
-        for (_, to) in ListFormat::ALL {
-            let entries = match from.has_fractions() && to.has_fractions() {
+    for from in ListFormat::all() {
+        for to in ListFormat::all() {
+            let entries = match from.spec().has_fractions && to.spec().has_fractions {
                 true => &entries[..],
                 false => &entries[..2],
             };
@@ -87,7 +87,7 @@ fn what_two_formats_have_in_common_survives() {
                 assert!(write_list(&first, to, ListOptions::default()).is_err(), "{from} {to}");
                 continue;
             }
-            if !to.has_fractions() && !first.iter().all(|entry| entry.integer) {
+            if !to.spec().has_fractions && !first.iter().all(|entry| entry.integer) {
                 continue;
             }
             let back = written(&first, to).text;
@@ -433,7 +433,7 @@ fn parameters_may_be_called_like_parts_of_lists() {
         "\"a\"",
         "a\\b",
     ];
-    for (_, format) in ListFormat::ALL {
+    for format in ListFormat::all() {
         // Every name also as the first, where headers stand.
         for first in 0..names.len() {
             let entries: Vec<ListEntry> = names[first..]
@@ -460,7 +460,7 @@ fn parameters_may_be_called_like_parts_of_lists() {
     }
     // What would be lost at an end is refused.
     let blank = full(" x", 30.0, (0.0, 60.0), true);
-    for (_, format) in ListFormat::ALL {
+    for format in ListFormat::all() {
         let kept = matches!(format, ListFormat::WeatherFactory | ListFormat::Toml);
         match write_list(std::slice::from_ref(&blank), format, ListOptions::default()) {
             Ok(written) => {

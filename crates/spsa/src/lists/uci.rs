@@ -3,12 +3,26 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use super::ListEntry;
 use super::columns::{Numbered, check_ends, number};
-use gputexel_files::shown;
-use gputexel_files::{Error, Result};
+use super::format::Spec;
+use super::{ListEntry, ListFormat};
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
 
-pub(super) fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
+pub(super) static SPEC: Spec = Spec {
+    format: ListFormat::Uci,
+    name: "uci",
+    form: "setoption name NAME value VALUE",
+    ending: None,
+    columns: None,
+    needs: &[],
+    takes: &[],
+    has_fractions: true,
+    parse: |text, reading| parse(text, reading.path),
+    write: |entries, _| write(entries),
+};
+
+fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     let mut entries = Vec::new();
     for (line_number, line) in (1..).zip(text.lines()) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -44,7 +58,7 @@ fn behind_words(line: &str, count: usize) -> &str {
 }
 
 /// Whole numbers are rounded as they are for engines.
-pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+fn write(entries: &[ListEntry]) -> Result<String> {
     check_ends(entries)?;
     let mut text = String::new();
     for entry in entries {

@@ -4,15 +4,29 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::columns::{Numbered, check_names, is_header, number, rows};
-use super::{ListEntry, ListOptions, parse_list, text_of};
-use gputexel_files::{Error, Result};
+use super::format::Spec;
+use super::{ListEntry, ListFormat, ListOptions, parse_list, text_of};
+use gputexel_io::{Error, Result};
+
+pub(super) static SPEC: Spec = Spec {
+    format: ListFormat::Values,
+    name: "values",
+    form: "name, value; reads columns under a header, too, such as OpenBench's digest",
+    ending: None,
+    columns: Some(2),
+    needs: &[],
+    takes: &[],
+    has_fractions: true,
+    parse: |text, reading| parse(text, reading.path, &mut reading.notes),
+    write: |entries, _| write(entries),
+};
 
 /// Headers of columns of values, the best first: OpenBench's digest has `Curr` and `Start`, fishtest's page `theta` or `value`.
 const VALUES: [&str; 5] = ["value", "theta", "curr", "current", "start"];
 
 /// `name, value` lines, or columns under a header with `name` and one of [`VALUES`]. A parameter may be
 /// called `Name` as well. Bounds and settings are taken from columns that are called by them.
-pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
+fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
     let mut rows = rows(text).peekable();
     let mut places = (0, 1, 2);
     let mut settings = [None; 5];
@@ -52,7 +66,7 @@ pub(super) fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<
     rows.map(one).collect()
 }
 
-pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
+fn write(entries: &[ListEntry]) -> Result<String> {
     check_names(entries)?;
     let mut text = String::new();
     for entry in entries {
@@ -69,8 +83,7 @@ pub(super) fn write(entries: &[ListEntry]) -> Result<String> {
 /// [`Error::Io`]; [`Error::Input`] for what is no list, for names that are no parameters, and for
 /// values out of bounds.
 pub fn read_values(path: &Path, entries: &mut [ListEntry]) -> Result<Vec<String>> {
-    let bytes =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let text = text_of(&bytes, path)?;
     let mut unnamed = Vec::new();
     let is_named = |name: &str| entries.iter().any(|entry| entry.name == name);

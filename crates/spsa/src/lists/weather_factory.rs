@@ -13,11 +13,28 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::columns::Numbered;
-use super::{ListEntry, ListOptions, foreign};
+use super::format::{Reading, Spec};
+use super::{ListEntry, ListFormat, ListOptions, Setting, foreign};
 use crate::numbers::four_digits;
 use crate::toml_text::line_at;
 use crate::variables::positive;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
+
+pub(super) static SPEC: Spec = Spec {
+    format: ListFormat::WeatherFactory,
+    name: "weather-factory",
+    form: r#"config.json: {"name": {"value", "min_value", "max_value", "step"}}, or state.json"#,
+    ending: None,
+    columns: None,
+    needs: &[Setting::Min, Setting::Max, Setting::CEnd],
+    takes: &[],
+    has_fractions: false,
+    parse: parse,
+    write: |entries, writing| {
+        writing.gains = write_gains(entries, writing.options, &mut writing.notes);
+        Ok(write(entries))
+    },
+};
 
 /// A parameter; the other names are those of Optuna-Game-Parameter-Tuner and its like.
 #[derive(Deserialize)]
@@ -129,13 +146,8 @@ fn read(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<OptionsAndGa
     Ok((uci_params.into_iter().map(item).collect(), Some(spsa_params)))
 }
 
-pub(super) fn parse(
-    text: &str,
-    path: &Path,
-    options: ListOptions,
-    gains: Option<&Path>,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Numbered>> {
+fn parse(text: &str, reading: &mut Reading<'_>) -> Result<Vec<Numbered>> {
+    let Reading { path, options, gains, notes } = reading;
     let (items, own_gains) = read(text, path, notes)?;
     let gains = match (own_gains, gains) {
         (Some(own), _) => Some(own.checked(path)?),
@@ -179,8 +191,7 @@ pub(super) fn parse(
 }
 
 fn read_gains(path: &Path) -> Result<Gains> {
-    let bytes =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     serde_json::from_slice::<Gains>(&bytes).map_err(|error| json_error(path, &error))?.checked(path)
 }
 
@@ -200,7 +211,7 @@ impl Gains {
 }
 
 /// Its `config.json`. Steps are c_end.
-pub(super) fn write(entries: &[ListEntry]) -> String {
+fn write(entries: &[ListEntry]) -> String {
     let mut object = serde_json::Map::new();
     for entry in entries {
         let item = json!({
@@ -216,11 +227,7 @@ pub(super) fn write(entries: &[ListEntry]) -> String {
 
 /// The `spsa.json` whose c has fallen to 1, and its a to r_end, after the number of games. It has one gain for all: of
 /// several the geometric mean.
-pub(super) fn write_gains(
-    entries: &[ListEntry],
-    options: ListOptions,
-    notes: &mut Vec<String>,
-) -> Option<String> {
+fn write_gains(entries: &[ListEntry], options: ListOptions, notes: &mut Vec<String>) -> Option<String> {
     let known: Vec<f64> = entries.iter().filter_map(|entry| entry.r_end).collect();
     let (Some(games), false) = (options.games, known.is_empty()) else {
         let why = "step is c_end; an spsa.json is written where the number of games and r_end are known";

@@ -4,11 +4,38 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::columns::{Numbered, check_names, given, number, rows};
-use super::{ListEntry, ListFormat, text_of};
+use super::format::Spec;
+use super::{ListEntry, ListFormat, Setting, text_of};
 use crate::variables::{Variable, validate};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
-/// Which of the two lists a file is.
+pub(super) static SPSA: Spec = Spec {
+    format: ListFormat::Spsa,
+    name: "spsa",
+    form: "name,start,min,max,c_end,r_end,simul_elo (spsa.pl)",
+    ending: None,
+    columns: Some(7),
+    needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
+    takes: &[Setting::SimulElo],
+    has_fractions: false,
+    parse: |text, reading| parse(text, reading.path, Columns::Spsa),
+    write: |entries, writing| write(entries, Columns::Spsa, &mut writing.notes),
+};
+
+pub(super) static BSPSA: Spec = Spec {
+    format: ListFormat::Bspsa,
+    name: "bspsa",
+    form: "name,start,min,max,c_end,s,sigma,simul_elo (bspsa.pl)",
+    ending: None,
+    columns: Some(8),
+    needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::S, Setting::Sigma],
+    takes: &[Setting::SimulElo],
+    has_fractions: false,
+    parse: |text, reading| parse(text, reading.path, Columns::Bspsa),
+    write: |entries, writing| write(entries, Columns::Bspsa, &mut writing.notes),
+};
+
+/// The two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Columns {
     /// `name,start,min,max,c_end,r_end,simul_elo`
@@ -32,8 +59,7 @@ impl Columns {
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the line.
 pub fn read_variables(path: &Path) -> Result<(Columns, Vec<Variable>)> {
-    let text =
-        gputexel_files::read_whole(path, gputexel_files::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    let text = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     parse_variables(&text, path)
 }
 
@@ -55,8 +81,7 @@ pub fn parse_variables(text: &[u8], path: &Path) -> Result<(Columns, Vec<Variabl
     Ok((columns, variables))
 }
 
-pub(super) fn parse(text: &str, path: &Path, format: ListFormat) -> Result<Vec<Numbered>> {
-    let columns = if format == ListFormat::Bspsa { Columns::Bspsa } else { Columns::Spsa };
+fn parse(text: &str, path: &Path, columns: Columns) -> Result<Vec<Numbered>> {
     Ok(entries(text, path, Some(columns))?.1)
 }
 
@@ -112,7 +137,7 @@ fn entry(columns: Columns, row: &[&str]) -> std::result::Result<ListEntry, Strin
     })
 }
 
-pub(super) fn write(entries: &[ListEntry], format: ListFormat, notes: &mut Vec<String>) -> Result<String> {
+fn write(entries: &[ListEntry], columns: Columns, notes: &mut Vec<String>) -> Result<String> {
     check_names(entries)?;
     // /^[\w\[\]]+$/ of the scripts.
     let plain = |c: char| c.is_alphanumeric() || ['_', '[', ']'].contains(&c);
@@ -126,9 +151,9 @@ pub(super) fn write(entries: &[ListEntry], format: ListFormat, notes: &mut Vec<S
         let [min, max, c_end] = [entry.min, entry.max, entry.c_end].map(given);
         let _ = write!(text, "{},{},{min},{max},{c_end},", entry.name, entry.start);
         let elo = entry.simul_elo.unwrap_or(0.0);
-        let _ = match format {
-            ListFormat::Bspsa => writeln!(text, "{},{},{elo}", given(entry.s), given(entry.sigma)),
-            _ => writeln!(text, "{},{elo}", given(entry.r_end)),
+        let _ = match columns {
+            Columns::Bspsa => writeln!(text, "{},{},{elo}", given(entry.s), given(entry.sigma)),
+            Columns::Spsa => writeln!(text, "{},{elo}", given(entry.r_end)),
         };
     }
     Ok(text)

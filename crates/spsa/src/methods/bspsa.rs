@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
 use super::super::variables::Variable;
-use super::{MethodKind, Observation, Rule, required};
-use gputexel_files::Result;
+use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
+use gputexel_io::Result;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,28 +42,53 @@ impl Bspsa {
     }
 }
 
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+/// Product of a square matrix, row by row, with `a`. Four rows at a time keep a processor busy that would wait for the
+/// sum of one, each of which is added up in its own order.
+fn multiply(matrix: &[f64], a: &[f64], product: &mut Vec<f64>) {
+    let n = a.len();
+    product.clear();
+    let mut blocks = matrix.chunks_exact(4 * n);
+    for block in &mut blocks {
+        let [w, x, y, z] = [0, 1, 2, 3].map(|row| &block[row * n..(row + 1) * n]);
+        let mut sums = [0.0; 4];
+        for ((((a, w), x), y), z) in a.iter().zip(w).zip(x).zip(y).zip(z) {
+            sums[0] += w * a;
+            sums[1] += x * a;
+            sums[2] += y * a;
+            sums[3] += z * a;
+        }
+        product.extend(sums);
+    }
+    product.extend(blocks.remainder().chunks_exact(n).map(|row| dot(row, a)));
+}
+
 impl Rule for Bspsa {
-    fn spread(&self, i: usize, k: u64) -> f64 {
-        self.c_end[i] * self.schedule.c_factor(k)
+    fn c_end(&self) -> &[f64] {
+        &self.c_end
     }
 
-    fn gain(&self, _i: usize, _k: u64) -> Option<f64> {
+    fn r_end(&self) -> Option<&[f64]> {
         None
     }
 
-    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
+    fn factors(&self, k: u64) -> Factors {
+        Factors { c: self.schedule.c_factor(k), r: 1.0 }
+    }
+
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>, scratch: &mut Scratch) {
         let n = theta.len();
-        let factor = self.schedule.c_factor(seen.k);
-        let c: Vec<f64> = self.c_end.iter().map(|c| c * factor).collect();
-        let mut a = Vec::with_capacity(n);
-        let innovation = seen.linearized(theta, &c, &self.sigma, &mut a);
-        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-        let g: Vec<f64> = self.covariance.chunks_exact(n).map(|row| dot(row, &a)).collect();
-        let inverse = 1.0 / (seen.variance + dot(&a, &g));
-        for ((theta, row), gi) in theta.iter_mut().zip(self.covariance.chunks_exact_mut(n)).zip(&g) {
+        let Scratch { slopes: a, products: g } = scratch;
+        let innovation = seen.linearized(theta, &self.c_end, &self.sigma, a);
+        multiply(&self.covariance, a, g);
+        let inverse = 1.0 / (seen.variance + dot(a, g));
+        for ((theta, row), gi) in theta.iter_mut().zip(self.covariance.chunks_exact_mut(n)).zip(&*g) {
             *theta += gi * innovation * inverse;
             let factor = gi * inverse;
-            for (entry, gj) in row.iter_mut().zip(&g) {
+            for (entry, gj) in row.iter_mut().zip(&*g) {
                 *entry -= factor * gj;
             }
         }
@@ -85,11 +110,24 @@ impl Rule for Bspsa {
 
 #[cfg(test)]
 mod tests {
-    use faer::prelude::*;
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
+
+    /// The solution of a linear system, by elimination after Gauss and Jordan; positive definite matrices need no
+    /// row pivots.
+    fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
+        for k in 0..right.len() {
+            let (row, value) = (matrix[k].clone(), right[k]);
+            for i in (0..right.len()).filter(|&i| i != k) {
+                let factor = matrix[i][k] / row[k];
+                matrix[i].iter_mut().zip(&row).for_each(|(entry, own)| *entry -= factor * own);
+                right[i] -= factor * value;
+            }
+        }
+        (0..right.len()).map(|i| right[i] / matrix[i][i]).collect()
+    }
 
     /// Equations (13) to (16) with a dense solve each time.
     #[test]
@@ -114,11 +152,13 @@ mod tests {
         let mut theta: Vec<f64> = variables.iter().map(|v| v.start).collect();
         let mut dense = theta.clone();
         let tau2 = 0.4;
-        let mut inverse =
-            Mat::from_fn(n, n, |i, j| if i == j { variables[i].s.unwrap().powi(-2) } else { 0.0 });
+        let mut inverse = vec![vec![0.0; n]; n];
+        (0..n).for_each(|i| inverse[i][i] = variables[i].s.unwrap().powi(-2));
+        let mut scratch = Scratch::default();
         for k in 1..=500 {
             let delta: Vec<i8> = (0..n).map(|_| if rng.random() { 1 } else { -1 }).collect();
-            let c = |i: usize| f64::from(delta[i]) * rule.spread(i, k);
+            let factors = rule.factors(k);
+            let c = |i: usize| f64::from(delta[i]) * rule.c_end[i] * factors.c;
             let plus: Vec<f64> = (0..n).map(|i| (theta[i] + c(i)).clamp(-60.0, 60.0)).collect();
             let minus: Vec<f64> = (0..n).map(|i| (theta[i] - c(i)).clamp(-60.0, 60.0)).collect();
             let y = f64::from(rng.random_range(-2..=2));
@@ -128,18 +168,17 @@ mod tests {
             let expected: f64 = (0..n).map(|i| a[i] * (dense[i] - (plus[i] + minus[i]) / 2.0)).sum();
             for i in 0..n {
                 for j in 0..n {
-                    inverse[(i, j)] += a[i] * a[j] / tau2;
+                    inverse[i][j] += a[i] * a[j] / tau2;
                 }
             }
-            let right = Mat::from_fn(n, 1, |i, _| a[i] * (y - expected) / tau2);
-            let step = inverse.partial_piv_lu().solve(&right);
-            for i in 0..n {
-                dense[i] += step[(i, 0)];
+            let right = a.iter().map(|a| a * (y - expected) / tau2).collect();
+            for (value, step) in dense.iter_mut().zip(solve(inverse.clone(), right)) {
+                *value += step;
             }
 
             let as_published = false;
             let seen = Observation {
-                k,
+                factors,
                 plus: &plus,
                 minus: &minus,
                 delta: &delta,
@@ -148,14 +187,14 @@ mod tests {
                 variance: tau2,
                 as_published,
             };
-            rule.update(&mut theta, &seen);
+            rule.update(&mut theta, &seen, &mut scratch);
             for i in 0..n {
                 assert!((theta[i] - dense[i]).abs() < 1e-8, "{k} {i}: {} {}", theta[i], dense[i]);
             }
         }
-        let covariance = inverse.partial_piv_lu().solve(Mat::<f64>::identity(n, n));
         for i in 0..n {
-            let expected = covariance[(i, i)].sqrt();
+            let unit = (0..n).map(|j| f64::from(u8::from(i == j))).collect();
+            let expected = solve(inverse.clone(), unit)[i].sqrt();
             assert!((rule.deviation(i) / expected - 1.0).abs() < 1e-9);
             assert!(rule.deviation(i) < 0.9 * variables[i].s.unwrap());
         }

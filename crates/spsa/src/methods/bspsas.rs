@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
 use super::super::variables::Variable;
-use super::{MethodKind, Observation, Rule, required};
-use gputexel_files::Result;
+use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
+use gputexel_io::Result;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,20 +39,22 @@ impl Bspsas {
 }
 
 impl Rule for Bspsas {
-    fn spread(&self, i: usize, k: u64) -> f64 {
-        self.c_end[i] * self.schedule.c_factor(k)
+    fn c_end(&self) -> &[f64] {
+        &self.c_end
     }
 
-    fn gain(&self, _i: usize, _k: u64) -> Option<f64> {
+    fn r_end(&self) -> Option<&[f64]> {
         None
     }
 
-    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
-        let factor = self.schedule.c_factor(seen.k);
-        let c: Vec<f64> = self.c_end.iter().map(|c| c * factor).collect();
-        let mut slopes = Vec::with_capacity(theta.len());
-        let innovation = seen.linearized(theta, &c, &self.sigma, &mut slopes);
-        for ((theta, variance), a) in theta.iter_mut().zip(&mut self.variances).zip(&slopes) {
+    fn factors(&self, k: u64) -> Factors {
+        Factors { c: self.schedule.c_factor(k), r: 1.0 }
+    }
+
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>, scratch: &mut Scratch) {
+        let slopes = &mut scratch.slopes;
+        let innovation = seen.linearized(theta, &self.c_end, &self.sigma, slopes);
+        for ((theta, variance), a) in theta.iter_mut().zip(&mut self.variances).zip(&*slopes) {
             let inverse = 1.0 / (a * a * *variance + seen.variance);
             *theta += *variance * a * innovation * inverse;
             *variance *= seen.variance * inverse;

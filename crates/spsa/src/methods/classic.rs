@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::schedule::Schedule;
 use super::super::variables::Variable;
-use super::{MethodKind, Observation, Rule, required};
-use gputexel_files::Result;
+use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
+use gputexel_io::Result;
 
 /// A step along the played perturbation, and the noise that such steps have added up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,18 +66,21 @@ impl Classic {
 }
 
 impl Rule for Classic {
-    fn spread(&self, i: usize, k: u64) -> f64 {
-        self.c_end[i] * self.schedule.c_factor(k)
+    fn c_end(&self) -> &[f64] {
+        &self.c_end
     }
 
-    fn gain(&self, i: usize, k: u64) -> Option<f64> {
-        Some(self.r_end[i] * self.schedule.r_factor(k))
+    fn r_end(&self) -> Option<&[f64]> {
+        Some(&self.r_end)
     }
 
-    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
-        let (c, r) = (self.schedule.c_factor(seen.k), self.schedule.r_factor(seen.k));
-        for (i, theta) in theta.iter_mut().enumerate() {
-            self.walk.step(i, theta, self.r_end[i] * r, seen.step(i, self.c_end[i] * c), seen.y);
+    fn factors(&self, k: u64) -> Factors {
+        Factors { c: self.schedule.c_factor(k), r: self.schedule.r_factor(k) }
+    }
+
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>, _scratch: &mut Scratch) {
+        for (i, (theta, half)) in theta.iter_mut().zip(seen.steps(&self.c_end)).enumerate() {
+            self.walk.step(i, theta, self.r_end[i] * seen.factors.r, half, seen.y);
         }
     }
 

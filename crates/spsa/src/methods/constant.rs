@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::super::schedule::Schedule;
 use super::super::variables::Variable;
 use super::classic::Walk;
-use super::{MethodKind, Observation, Rule, required};
-use gputexel_files::Result;
+use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
+use gputexel_io::Result;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,17 +31,21 @@ impl Constant {
 }
 
 impl Rule for Constant {
-    fn spread(&self, i: usize, _k: u64) -> f64 {
-        self.c[i]
+    fn c_end(&self) -> &[f64] {
+        &self.c
     }
 
-    fn gain(&self, i: usize, _k: u64) -> Option<f64> {
-        Some(self.r[i])
+    fn r_end(&self) -> Option<&[f64]> {
+        Some(&self.r)
     }
 
-    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>) {
-        for (i, theta) in theta.iter_mut().enumerate() {
-            self.walk.step(i, theta, self.r[i], seen.step(i, self.c[i]), seen.y);
+    fn factors(&self, _k: u64) -> Factors {
+        Factors { c: 1.0, r: 1.0 }
+    }
+
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>, _scratch: &mut Scratch) {
+        for (i, (theta, half)) in theta.iter_mut().zip(seen.steps(&self.c)).enumerate() {
+            self.walk.step(i, theta, self.r[i], half, seen.y);
         }
     }
 

@@ -15,17 +15,33 @@ use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::Variable;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 use bspsa::Bspsa;
 use bspsas::Bspsas;
 use classic::Classic;
 use constant::Constant;
 
-/// What a rule learns from: a pair of games and the values that were played.
+/// Shares of the perturbation and the gain at the end that an iteration has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Factors {
+    /// c_k / c_end.
+    pub c: f64,
+    /// R_k / r_end; 1 for the rules without a gain.
+    pub r: f64,
+}
+
+/// Memory of updates, to be used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    slopes: Vec<f64>,
+    products: Vec<f64>,
+}
+
+/// A pair of games and the values that were played, from which a rule learns.
 pub(super) struct Observation<'a> {
-    /// Iteration of the perturbation, from 1.
-    pub k: u64,
+    /// Of the iteration of the perturbation.
+    pub factors: Factors,
     /// Values of the side whose score is told.
     pub plus: &'a [f64],
     /// Values of the other side.
@@ -38,64 +54,74 @@ pub(super) struct Observation<'a> {
     pub y: f64,
     /// τ².
     pub variance: f64,
-    /// Whether what was meant counts, and not what was played.
+    /// Updates with the perturbation that was meant instead of the one that was played.
     pub as_published: bool,
 }
 
 impl Observation<'_> {
-    fn near(&self, i: usize) -> Option<&NearBound> {
-        self.near.binary_search_by_key(&i, |near| near.i).ok().map(|at| &self.near[at])
+    /// Half the way from minus to plus of each parameter, as it counts for a method that takes steps along it.
+    fn steps(&self, c_end: &[f64]) -> impl Iterator<Item = f64> {
+        let mut near = self.near.iter().peekable();
+        c_end.iter().enumerate().map(move |(i, c_end)| {
+            if self.as_published {
+                return self.meant(i, c_end);
+            }
+            near.next_if(|near| near.i == i).map_or_else(|| self.half(i), |near| near.step)
+        })
     }
 
-    /// Half the way from minus to plus of a parameter; `c`: what was meant.
-    fn half(&self, i: usize, c: f64) -> f64 {
-        match self.near(i) {
-            _ if self.as_published => f64::from(self.delta[i]) * c,
-            Some(near) => near.half,
-            None => (self.plus[i] - self.minus[i]) / 2.0,
-        }
-    }
-
-    /// The same for a method that takes steps along it.
-    fn step(&self, i: usize, c: f64) -> f64 {
-        match self.near(i) {
-            Some(near) if !self.as_published => near.step,
-            _ => self.half(i, c),
-        }
-    }
-
-    /// What the Bayesian model makes of the pair: the slopes a_i of the expected score and the
+    /// The Bayesian model's view of the pair: the slopes a_i of the expected score and the
     /// innovation, which is the score less what was expected of it at `theta`.
     ///
     /// The strength of an engine is modeled as the density of N(θ_opt, σ²), which gives
     /// y ~ N(Σ a_i (θ_opt,i − m_i), τ²) with a_i = (plus_i − minus_i) / σ_i² around the middle m_i
     /// of the two sides. Where nothing is clamped or rounded, m is the θ of the asking. Of pairs near a bound, half the
     /// way and m are those of [`NearBound`].
-    fn linearized(&self, theta: &[f64], c: &[f64], sigma: &[f64], slopes: &mut Vec<f64>) -> f64 {
+    fn linearized(&self, theta: &[f64], c_end: &[f64], sigma: &[f64], slopes: &mut Vec<f64>) -> f64 {
         slopes.clear();
-        slopes.extend((0..theta.len()).map(|i| 2.0 * self.half(i, c[i]) / (sigma[i] * sigma[i])));
+        let slope = |half: f64, sigma: f64| 2.0 * half / (sigma * sigma);
         if self.as_published {
+            slopes.extend((0..theta.len()).map(|i| slope(self.meant(i, &c_end[i]), sigma[i])));
             return self.y;
         }
-        let middle = |i: usize| match self.near(i) {
-            Some(near) => near.middle,
-            None => (self.plus[i] + self.minus[i]) / 2.0,
-        };
-        let expected: f64 = slopes.iter().enumerate().map(|(i, a)| a * (theta[i] - middle(i))).sum();
+        let mut near = self.near.iter().peekable();
+        let mut expected = 0.0;
+        for (i, (theta, &sigma)) in theta.iter().zip(sigma).enumerate() {
+            let (half, middle) = match near.next_if(|near| near.i == i) {
+                Some(near) => (near.half, near.middle),
+                None => (self.half(i), (self.plus[i] + self.minus[i]) / 2.0),
+            };
+            let a = slope(half, sigma);
+            slopes.push(a);
+            expected += a * (theta - middle);
+        }
         self.y - expected
+    }
+
+    /// Half the way from minus to plus as it was played.
+    fn half(&self, i: usize) -> f64 {
+        (self.plus[i] - self.minus[i]) / 2.0
+    }
+
+    /// The same as it was meant.
+    fn meant(&self, i: usize, c_end: &f64) -> f64 {
+        f64::from(self.delta[i]) * (c_end * self.factors.c)
     }
 }
 
 /// An update rule.
 pub(super) trait Rule {
-    /// c_k: how far each side is moved from the middle.
-    fn spread(&self, i: usize, k: u64) -> f64;
+    /// How far each side is moved from the middle at the last iteration, by parameter.
+    fn c_end(&self) -> &[f64];
 
-    /// R_k, for the rules that have one.
-    fn gain(&self, i: usize, k: u64) -> Option<f64>;
+    /// Gains at the last iteration, for the rules that have them.
+    fn r_end(&self) -> Option<&[f64]>;
+
+    /// Shares of both at iteration `k`.
+    fn factors(&self, k: u64) -> Factors;
 
     /// Moves `theta` by what was seen.
-    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>);
+    fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>, scratch: &mut Scratch);
 
     /// Follows another schedule from now on; rules without one have nothing to do.
     fn set_schedule(&mut self, schedule: Schedule);

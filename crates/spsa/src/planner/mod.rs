@@ -15,7 +15,7 @@ use super::settings::check_draw_rate;
 use super::simulator::Scenario;
 use super::variables::{Variable, positive};
 use super::{MethodKind, Settings};
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 pub use run_plan::{PlanOptions, RunPlan};
 pub use summary::{ExpectedGain, ParameterPlan, PlanSummary};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 use super::{Advice, Autoselect, Guess, autoselect, scenario, too_few};
 use crate::numbers::shortest_digits;
@@ -11,11 +11,13 @@ use crate::{MethodKind, check_draw_rate};
 
 /// Most parameters, for whose covariance there is room in many repeats.
 const MAX_PARAMETERS: usize = 1024;
-/// Updates of a parameter or a covariance that the simulation of a plan may take, unless runs are
-/// asked for: some seconds.
-const UPDATES: f64 = 1e10;
+/// Updates of a parameter that the simulation of a plan may take, unless runs are asked for: half a minute of
+/// computing time.
+const UPDATES: f64 = 2e9;
+/// Entries of a covariance that take as long to update as a parameter.
+const ENTRIES_PER_UPDATE: f64 = 16.0;
 
-/// What is planned for.
+/// Options of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanOptions {
     /// Games, two in each pair: at least 2.
@@ -82,9 +84,9 @@ impl RunPlan {
         }
         let count = guesses.len() as f64;
         let covariances = if guesses.len() <= Self::MAX_COVARIANCES { count * count } else { 0.0 };
-        let affordable = UPDATES / (pairs as f64 * (4.0 * count + 2.0 * covariances));
-        // Fewer than a block of lanes take as long.
-        let repeats = repeats.unwrap_or(affordable.clamp(32.0, 200.0) as usize);
+        // All pairs of all methods cost as much as a few parameters, whatever is tuned.
+        let updates = pairs as f64 * (4.0 * (count + 4.0) + covariances / ENTRIES_PER_UPDATE);
+        let repeats = repeats.unwrap_or((UPDATES / updates).clamp(32.0, 200.0) as usize);
         if !(1..=100_000).contains(&repeats) {
             return Err(Error::setting("repeats", repeats, "expected 1 to 100000"));
         }

@@ -10,12 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Perturbation;
 use crate::config::{RunConfig, existing_games};
-use crate::settings::first_rule;
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::journal::{self, LineJournal, Place};
-use gputexel_files::{Error, Recorded, Result, check_replaceable};
-use gputexel_matches::End;
-use gputexel_model::Prior;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Error, LogFile, Result, RunLog, check_replaceable};
+use gputexel_play::End;
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "spsa.jsonl";
@@ -23,7 +20,7 @@ pub const JOURNAL: &str = "spsa.jsonl";
 const FORMAT: &str = "gputexel-spsa";
 const VERSION: u32 = 1;
 
-/// What the games of a run are an event of.
+/// Event of the games of a run, in PGN.
 pub(super) const EVENT: &str = "gputexel spsa";
 
 /// How files of such games begin.
@@ -52,10 +49,7 @@ pub struct Header {
 
 impl Header {
     /// For a run that begins today.
-    pub fn new(command_line: &str, mut config: RunConfig) -> Self {
-        if !config.run.as_published {
-            config.run.near_bounds.get_or_insert_default();
-        }
+    pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
             format: FORMAT.to_string(),
             version: VERSION,
@@ -71,40 +65,21 @@ impl Header {
 }
 
 impl Header {
-    /// What the journal in a folder names beyond the folder.
+    /// Refuses to resume where files of games or a log that the run writes hold something else by now.
     ///
     /// # Errors
-    /// [`Error::Input`] for files of games and logs that are there and hold something else, and for devices and pipes.
-    pub fn recorded(&self, folder: &Path) -> Result<Recorded> {
+    /// [`Error::Input`], [`Error::Io`].
+    pub(super) fn check_outputs(&self, folder: &Path) -> Result<()> {
         let journal = folder.join(JOURNAL);
-        let mut recorded = Recorded::new(&journal);
-        let RunConfig { engine, opponent, games, .. } = &self.config;
-        for engine in std::iter::once(engine).chain(opponent) {
-            engine.command.iter().for_each(|command| recorded.add_program(command));
-            let files = engine.params.iter().filter(|params| !Prior::is_word(params));
-            files.for_each(|params| recorded.add_read(params));
-        }
-        games.book.iter().for_each(|book| recorded.add_read(book));
-        if let Some(pgn) = &games.pgn {
-            let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
-            let there = existing_games(pgn);
-            let named = if there.is_empty() { vec![pgn.clone()] } else { there };
-            named.iter().try_for_each(|path| check_replaceable(&journal, path, "pgn", is_ours))?;
-            recorded.add_written(pgn);
-        }
-        if let Some(log) = &games.log {
-            // Nothing but numbers and commas is ever written there, so it may be called anything.
-            if log.exists() {
-                check_replaceable(&journal, log, "", is_log)?;
-            }
-            recorded.add_written(log);
-        }
-        recorded.check()?;
-        Ok(recorded)
+        let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
+        let games = self.config.games.pgn.as_deref().map(existing_games).unwrap_or_default();
+        games.iter().try_for_each(|path| check_replaceable(&journal, path, is_ours))?;
+        let log = self.config.games.log.as_ref();
+        log.map_or(Ok(()), |log| check_replaceable(&journal, log, is_log))
     }
 }
 
-/// Whether a file begins as a log of values.
+/// Returns whether a file begins as a log of values, of which nothing but numbers and commas is written.
 fn is_log(head: &[u8]) -> bool {
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = std::str::from_utf8(first).unwrap_or("?");
@@ -125,7 +100,7 @@ pub struct GameNote {
 /// A pair that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlayedPair {
-    /// What was played.
+    /// The values that were played.
     #[serde(flatten)]
     pub perturbation: Perturbation,
     /// The plus side has White in the first game, Black in the second.
@@ -163,70 +138,43 @@ pub enum RunEvent {
     },
 }
 
-/// What happened, each with the number of its line.
+/// Events of a run, each with the number of its line.
 pub type Events = Vec<(u64, RunEvent)>;
 
-const fn place(folder: &Path) -> Place<'_> {
-    Place { folder, name: JOURNAL, what: "run of SPSA" }
-}
+const LOG: LogFile = LogFile { name: JOURNAL, what: "run of SPSA" };
 
 impl Header {
-    /// Names the rule of a run from before there was a choice.
-    fn with_rule(mut self) -> Self {
-        self.config.run.near_bounds.get_or_insert(first_rule());
-        self
-    }
-
     /// Refuses what another program or version wrote.
     fn check(&self, folder: &Path) -> Result<()> {
         if self.format == FORMAT && self.version == VERSION {
             return Ok(());
         }
         let found = format!("{} version {}", self.format, self.version);
-        Err(Error::line(place(folder).path(), 1, format!("is {found}, expected {FORMAT} {VERSION}")))
+        Err(Error::line(LOG.path(folder), 1, format!("is {found}, expected {FORMAT} {VERSION}")))
     }
 }
 
-/// An open journal.
-#[derive(Debug)]
-pub struct Journal(LineJournal);
+/// Begins a journal in a folder that is locked, replacing one that is there.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(super) fn create(lock: &FolderLock, header: &Header) -> Result<RunLog<RunEvent>> {
+    RunLog::create(lock, LOG, header)
+}
 
-impl Journal {
-    /// Begins a journal in a folder that is locked, replacing one that is there.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn create(lock: &FolderLock, header: &Header) -> Result<Self> {
-        LineJournal::create(lock, place(lock.folder()), header).map(Self)
-    }
-
-    /// Opens a journal to continue it. A last line that was cut off is removed: what it describes did not
-    /// count yet.
-    ///
-    /// # Errors
-    /// Those of [`read`], [`Error::Io`] when it cannot be written.
-    pub fn open(lock: &FolderLock) -> Result<(Self, Header, Events)> {
-        let folder = lock.folder();
-        let (journal, contents) =
-            LineJournal::open(lock, place(folder), |header: &Header| header.check(folder))?;
-        Ok((Self(journal), contents.header.with_rule(), contents.entries))
-    }
-
-    /// Adds what happened; once this returns, the end of the process does not lose it.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; those of [`check`](Self::check).
-    pub fn append(&mut self, entry: &RunEvent) -> Result<()> {
-        self.0.append(entry)
-    }
-
-    /// Sees to it that what was added is still there.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the folder or the journal was removed, moved or replaced.
-    pub fn check(&self) -> Result<()> {
-        self.0.check()
-    }
+/// Opens a journal to continue it. A last line that was cut off is removed: what it describes did not
+/// count yet.
+///
+/// # Errors
+/// As [`read`]; [`Error::Io`] when it cannot be written.
+pub(super) fn open(lock: &FolderLock) -> Result<(RunLog<RunEvent>, Header, Events)> {
+    let mut events = Events::new();
+    let check = |header: &Header| header.check(lock.folder());
+    let (journal, header) = RunLog::open(lock, LOG, check, |line, event| {
+        events.push((line.number, event));
+        Ok(())
+    })?;
+    Ok((journal, header, events))
 }
 
 /// Reads a journal, which may be in use: its header, and what happened with the number of its line.
@@ -235,6 +183,11 @@ impl Journal {
 /// [`Error::Io`], or [`Error::Input`] when it is none, is of another version, or is damaged
 /// elsewhere than in a last line that was cut off.
 pub fn read(folder: &Path) -> Result<(Header, Events)> {
-    let contents = journal::read(place(folder), |header: &Header| header.check(folder))?;
-    Ok((contents.header.with_rule(), contents.entries))
+    let mut events = Events::new();
+    let check = |header: &Header| header.check(folder);
+    let header = LOG.read(folder, check, |line, event| {
+        events.push((line.number, event));
+        Ok(())
+    })?;
+    Ok((header, events))
 }

@@ -3,7 +3,7 @@
 //!
 //! [`SpsaRun`] plays a whole run and keeps it in a folder; [`Verification`] plays its result against its
 //! start. Owns the journal from which a killed run is resumed, and the values of the engines. The threads, the rules
-//! of games and the dialog with engines are those of [`matches`](mod@gputexel_matches).
+//! of games and the dialog with engines are those of [`matches`](mod@gputexel_play).
 //!
 //! Updates are asynchronous, as in `spsa.pl`: a pair moves the values as they are when it ends. With
 //! one pair at a time and deterministic engines, a run depends on its
@@ -25,7 +25,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Color;
 
 use journal::EVENT;
-pub use journal::{Events, GameNote, Header, JOURNAL, Journal, PlayedPair, RunEvent, read};
+pub use journal::{Events, GameNote, Header, JOURNAL, PlayedPair, RunEvent, read};
 pub use results::{ParameterSummary, RunSummary, ValueWarning, write_values};
 pub use session::{ResumedRunBuilder, RunBuilder, SpsaRun};
 pub use sides::{TunedEngine, TunedPlayer};
@@ -33,10 +33,10 @@ pub use state::RunState;
 pub use verification::{Verification, Verified, VerifyOptions};
 
 use super::{Perturbation, Variable};
-use gputexel_files::{Error, Result};
-use gputexel_matches::openings::{Opening, Openings};
-use gputexel_matches::scheduler::{NextStep, Players, Schedule, Unready, dispatch_pairs, play_pairs};
-use gputexel_matches::{
+use gputexel_io::{Error, Result};
+use gputexel_play::openings::{Opening, Openings};
+use gputexel_play::scheduler::{NextStep, Players, Schedule, Unready, dispatch_pairs, play_pairs};
+use gputexel_play::{
     Assignment, Dispatcher, Encounter, GameRecord, GameTags, PairRecord, Player, Rules, TimeControl,
     check_tables, to_pgn,
 };

@@ -10,8 +10,8 @@ use super::{Header, RunState, Stop, TunedEngine};
 use crate::MethodKind;
 use crate::lists::{self, ListEntry, ListFormat, ListOptions};
 use crate::numbers::four_digits;
-use gputexel_files::run_folder::PARAMETERS;
-use gputexel_files::write_atomically;
+use gputexel_io::run_folder::PARAMETERS;
+use gputexel_io::write_atomically;
 
 /// Lists of the values for other programs, by the names of their files.
 const LISTS: [(&str, ListFormat); 2] =
@@ -22,8 +22,8 @@ const LISTS: [(&str, ListFormat); 2] =
 /// does not have (SPSA's gain, after a Bayesian run) is left out.
 ///
 /// # Errors
-/// [`gputexel_files::Error::Io`].
-pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gputexel_files::Result<()> {
+/// [`gputexel_io::Error::Io`].
+pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gputexel_io::Result<()> {
     write_atomically(&folder.join("values.csv"), values_csv(state).as_bytes())?;
     let rounded = state.tuner.rounded_values();
     let options = engine.options(state.tuner.variables(), &rounded);

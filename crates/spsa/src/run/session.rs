@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use std::sync::Arc;
 
-use gputexel_files::run_folder::{Kind, check_inputs};
-use gputexel_files::{AppendFile, Error, Recorded, Result, RunFolder, StopFlag, write_atomically};
+use gputexel_io::run_folder::{Kind, check_inputs};
+use gputexel_io::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag, write_atomically};
 
+use super::journal;
 use super::results::write_values;
 use super::setup::Setup;
-use super::{Arena, Header, Journal, RunEvent, RunObserver, RunState, Stop, play};
-use gputexel_matches::{Dispatcher, Rules, crowding};
+use super::{Arena, Header, RunEvent, RunObserver, RunState, Stop, play};
+use gputexel_play::{Dispatcher, Rules, crowding};
 
 use crate::config::{RunConfig, existing_games};
 
@@ -28,7 +29,7 @@ const LOG: &str = "log.csv";
 /// let mut run = SpsaRun::builder(config).folder("runs/margins").build()?;
 /// run.run(|state| println!("{} pairs", state.tuner.completed_pairs()))?;
 /// println!("{:?}", run.state().tuner.values());
-/// # Ok::<(), gputexel_files::Error>(())
+/// # Ok::<(), gputexel_io::Error>(())
 /// ```
 pub struct SpsaRun {
     header: Header,
@@ -50,19 +51,19 @@ impl SpsaRun {
     /// Opens the folder of a run that was interrupted, or is to go on with another number of pairs.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a run, its journal is damaged or names what no run reads or writes;
+    /// [`Error::Input`] when it is not the folder of a run, its journal is damaged, or a file that it writes holds something else;
     /// [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn resume(folder: impl AsRef<Path>) -> Result<ResumedRunBuilder> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Spsa)?;
-        let (journal, header, events) = Journal::open(folder.lock()?)?;
-        let recorded = header.recorded(folder.path())?;
+        let (journal, header, events) = journal::open(folder.lock()?)?;
+        header.check_outputs(folder.path())?;
         let mut log = String::new();
         let state = RunState::replay(folder.path(), &header, &events, |k, state| {
             log += &log_line(k, state);
             Ok(())
         })?;
         let (concurrency, stop) = (None, StopFlag::new());
-        Ok(ResumedRunBuilder { folder, journal, header, recorded, state, log, concurrency, stop })
+        Ok(ResumedRunBuilder { folder, journal, header, state, log, concurrency, stop })
     }
 
     /// What is run, as the journal keeps it.
@@ -105,8 +106,8 @@ impl SpsaRun {
     }
 
     /// Writes what a folder has before the first pair.
-    fn begin(&self, folder: &RunFolder) -> Result<(Journal, Vec<AppendFile>)> {
-        let journal = Journal::create(folder.lock()?, &self.header)?;
+    fn begin(&self, folder: &RunFolder) -> Result<(RunLog<RunEvent>, Vec<AppendFile>)> {
+        let journal = journal::create(folder.lock()?, &self.header)?;
         let logs = open_logs(folder, &self.header, "")?;
         for path in self.header.config.games.pgn.as_deref().map(existing_games).unwrap_or_default() {
             // Emptied and not removed: what is named may be a device or a link.
@@ -239,9 +240,8 @@ impl RunBuilder {
 #[must_use]
 pub struct ResumedRunBuilder {
     folder: RunFolder,
-    journal: Journal,
+    journal: RunLog<RunEvent>,
     header: Header,
-    recorded: Recorded,
     state: RunState,
     log: String,
     concurrency: Option<usize>,
@@ -249,11 +249,6 @@ pub struct ResumedRunBuilder {
 }
 
 impl ResumedRunBuilder {
-    /// The programs and files that the folder names, which [`build`](Self::build) starts and opens.
-    pub fn recorded(&self) -> &Recorded {
-        &self.recorded
-    }
-
     /// The configuration that the run began with.
     pub fn config(&self) -> &RunConfig {
         &self.header.config
@@ -287,7 +282,7 @@ impl ResumedRunBuilder {
 /// What is kept while a run is under way: the journal, and the log of values.
 struct Files {
     folder: RunFolder,
-    journal: Journal,
+    journal: RunLog<RunEvent>,
     logs: Vec<AppendFile>,
 }
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gputexel_files::{Error, Result, StopFlag};
-use gputexel_matches::openings::{Openings, Order};
-use gputexel_matches::{
+use gputexel_io::{Error, Result, StopFlag};
+use gputexel_play::openings::{Openings, Order};
+use gputexel_play::{
     Adjudication, Rules, TimeControl, check_checksum, cores, deadline_from_seconds, warnings,
 };
 

@@ -7,10 +7,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Variable;
 use crate::config::EngineSection;
-use gputexel_files::{Error, Result, StopFlag};
-use gputexel_matches::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};
-use gputexel_matches::{BuiltinPlayer, Player, RemoteSide};
+use gputexel_io::{Error, Result, StopFlag};
 use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
+use gputexel_play::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};
+use gputexel_play::{BuiltinPlayer, Player, RemoteSide};
 
 /// Transposition table of a built-in engine, unless said otherwise.
 const HASH_MIB: u32 = 1;
@@ -83,7 +83,7 @@ impl TunedEngine {
         }
         let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
         let checksum = find_program(&command.program)
-            .and_then(|path| gputexel_files::read_whole(&path, gputexel_files::RECORD_BYTES).ok())
+            .and_then(|path| gputexel_io::read_whole(&path, gputexel_io::RECORD_BYTES).ok())
             .map(|bytes| checksum(&bytes));
         Ok(Self { name, checksum, chess960, kind: Kind::Uci(command, stop) })
     }
@@ -103,7 +103,7 @@ impl TunedEngine {
         let checksum = match params.parse::<Prior>()? {
             Prior::File(path) => {
                 let path = ParameterFile::locate(&path)?;
-                let bytes = gputexel_files::read_whole(&path, gputexel_files::SETTINGS_BYTES)
+                let bytes = gputexel_io::read_whole(&path, gputexel_io::SETTINGS_BYTES)
                     .map_err(|e| Error::io(&path, e))?;
                 Some(checksum(&bytes))
             }

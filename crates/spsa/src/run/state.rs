@@ -6,9 +6,9 @@ use std::path::Path;
 use super::journal::{Header, JOURNAL, PlayedPair, RunEvent};
 use crate::config::RunConfig;
 use crate::{Schedule, Tuner};
-use gputexel_files::{Error, Result};
-use gputexel_matches::End;
-use gputexel_matches::statistics::{Estimate, Pentanomial};
+use gputexel_io::{Error, Result};
+use gputexel_play::End;
+use gputexel_play::statistics::{Estimate, Pentanomial};
 
 /// Points of the path that are kept; when there are twice as many, every other one goes.
 const PATH: usize = 1024;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gputexel_files::folder_lock::FolderLock;
-use gputexel_files::{Advice, Error, Result, StopFlag, check_own_files};
-use gputexel_matches::journal::{self, GamesFile};
-use gputexel_matches::openings::{Openings, Order};
-use gputexel_matches::{
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Advice, Error, Result, RunLog, StopFlag};
+use gputexel_play::journal::{self, GamesFile};
+use gputexel_play::openings::{Openings, Order};
+use gputexel_play::{
     Dispatcher, MatchResult, MatchSettings, Observer, PairSummary, Rules, Tally, check_games, check_tables,
     crowding, dispatch_match, run_match,
 };
@@ -105,8 +105,6 @@ impl Verification {
     pub fn open(folder: impl AsRef<Path>, options: VerifyOptions) -> Result<Self> {
         let folder = folder.as_ref();
         check_games("games", options.games)?;
-        check_own_files(folder)?;
-        check_own_files(&folder.join(FOLDER))?;
         let (mut header, events) = read(folder)?;
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
         let setup = Setup::open(&mut header, options.concurrency, &options.stop)?;
@@ -223,11 +221,11 @@ impl Verification {
         }
     }
 
-    fn open_journal(&self) -> Result<(journal::Journal, BTreeMap<u64, PairSummary>)> {
+    fn open_journal(&self) -> Result<(RunLog<PairSummary>, BTreeMap<u64, PairSummary>)> {
         // The journal keeps it.
         let lock = FolderLock::acquire(&self.folder)?;
         if !self.options.replace && self.folder.join(journal::JOURNAL).exists() {
-            let (journal, theirs, done) = journal::Journal::open::<VerifyConfig>(&lock)?;
+            let (journal, theirs, done) = journal::open::<VerifyConfig>(&lock)?;
             if theirs != self.config {
                 let advice = Advice::default().text("use ").setting("force", "").text(" to overwrite it");
                 let reason = format!("{}: contains a match of other values", self.folder.display());
@@ -235,12 +233,12 @@ impl Verification {
             }
             return Ok((journal, done));
         }
-        Ok((journal::Journal::create(&lock, &self.config)?, BTreeMap::new()))
+        Ok((RunLog::create(&lock, journal::LOG, &self.config)?, BTreeMap::new()))
     }
 }
 
 struct Recorder<F> {
-    journal: journal::Journal,
+    journal: RunLog<PairSummary>,
     games: GamesFile,
     observe: F,
 }

@@ -4,86 +4,74 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use super::repeat::Repeat;
 use super::{Outcome, Scenario};
-use crate::MethodKind;
-use gputexel_files::{Error, Result};
+use crate::Tuner;
+use crate::methods::Factors;
+use gputexel_io::{Error, Result};
 
-/// Shares of c_end and r_end at an iteration.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GainFactors {
-    pub c: f64,
-    pub r: f64,
-}
-
-/// Some iterations, one after the other.
-#[derive(Clone, Debug)]
+/// Iterations that all repeats do before gains are looked at.
 pub(super) struct Chunk {
-    pub steps: Vec<GainFactors>,
+    /// Number of pairs to be told.
+    pub pairs: u64,
+    /// Iteration of the first of the factors.
+    first: u64,
+    /// Factors of all iterations that are asked for in the chunk.
+    factors: Vec<Factors>,
 }
 
-/// One repeat or several.
-pub(super) trait Runner: Send {
-    /// Goes on by a chunk.
-    fn advance(&mut self, chunk: &Chunk) -> Result<()>;
-    /// Elo gained since the start, a repeat.
-    fn gains(&mut self) -> Result<Vec<f64>>;
-    /// Values, `[repeat][parameter]`.
-    fn values(&mut self) -> Result<Vec<Vec<f64>>>;
-    /// What the method says is the variance of their error, likewise.
-    fn variances(&mut self) -> Result<Vec<Vec<f64>>>;
-}
-
-/// What all runners have, one after the other.
-fn all<R, T>(runners: &mut [R], of: impl Fn(&mut R) -> Result<Vec<T>>) -> Result<Vec<T>> {
-    let lists = runners.iter_mut().map(of).collect::<Result<Vec<_>>>()?;
-    Ok(lists.into_iter().flatten().collect())
+impl Chunk {
+    /// Factors of iteration `k`.
+    pub fn factors(&self, k: u64) -> Factors {
+        self.factors[(k - self.first) as usize]
+    }
 }
 
 /// Points of a trajectory, unless there are fewer iterations.
 const POINTS: u64 = 200;
-/// Iterations whose gains are computed at a time, at most.
+/// Iterations whose factors are computed at a time, at most.
 const CHUNK: u64 = 50_000;
 
 /// Runs all to the end. `progress` is told the iterations done.
-pub(super) fn run<R: Runner>(
+pub(super) fn run(
     scenario: &Scenario,
-    mut runners: Vec<R>,
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Outcome> {
-    let schedule = &scenario.settings.schedule;
-    let n = schedule.iterations;
+    let tuner = Tuner::try_new(scenario.settings.clone(), scenario.variables.clone())?;
+    let mut repeats: Vec<Repeat<'_>> =
+        (0..scenario.repeats as u64).map(|repeat| Repeat::new(scenario, tuner.clone(), repeat)).collect();
+    let start = scenario.start_elo();
+    let gains = |repeats: &[Repeat<'_>]| -> Vec<f64> { repeats.iter().map(|r| r.elo() - start).collect() };
+    let n = scenario.settings.schedule.iterations;
     let points = POINTS.max(n.div_ceil(CHUNK)).min(n);
     let mut trajectory = Vec::with_capacity(points as usize + 1);
-    trajectory.push((0, all(&mut runners, R::gains)?));
+    trajectory.push((0, gains(&repeats)));
     let mut done = 0;
     for point in 1..=points {
         let until = (u128::from(n) * u128::from(point) / u128::from(points)) as u64;
-        let step = |k: u64| match scenario.settings.method {
-            MethodKind::Constant => GainFactors { c: 1.0, r: 1.0 },
-            MethodKind::Spsa => GainFactors { c: schedule.c_factor(k), r: schedule.r_factor(k) },
-            MethodKind::Bspsas | MethodKind::Bspsa => GainFactors { c: schedule.c_factor(k), r: 1.0 },
-        };
-        let chunk = Chunk { steps: (done + 1..=until).map(step).collect() };
-        runners.par_iter_mut().try_for_each(|runner| runner.advance(&chunk))?;
+        let first = done + 1;
+        let last = until.saturating_add(scenario.concurrency as u64 - 1).min(n);
+        let factors = (first..=last).map(|k| tuner.factors(k)).collect();
+        let chunk = Chunk { pairs: until - done, first, factors };
+        repeats.par_iter_mut().for_each(|repeat| repeat.advance(&chunk));
         done = until;
-        trajectory.push((done, all(&mut runners, R::gains)?));
+        trajectory.push((done, gains(&repeats)));
         progress(done);
         if cancel.load(Ordering::Relaxed) && done < n {
             return Err(Error::Interrupted(format!("the simulation, after {done} of {n} iterations")));
         }
     }
-    let values = all(&mut runners, R::values)?;
+    let values: Vec<Vec<f64>> = repeats.iter().map(Repeat::values).collect();
     let errors =
         values.iter().flat_map(|values| values.iter().zip(&scenario.optimum).map(|(x, o)| (x - o).powi(2)));
     let count = (values.len() * scenario.variables.len()) as f64;
     let rms_error = (errors.sum::<f64>() / count).sqrt();
-    let deviation = if scenario.settings.method.is_bayesian() {
-        let variances = all(&mut runners, R::variances)?;
-        Some((variances.iter().flatten().sum::<f64>() / count).sqrt())
-    } else {
-        None
-    };
+    let deviation = scenario
+        .settings
+        .method
+        .is_bayesian()
+        .then(|| (repeats.iter().flat_map(Repeat::variances).sum::<f64>() / count).sqrt());
     let gains = trajectory.last().map(|(_, gains)| gains.clone()).unwrap_or_default();
     if gains.iter().any(|gain| !gain.is_finite()) {
         return Err(Error::Numeric("simulated values left the finite numbers".to_string()));

@@ -1,11 +1,11 @@
-//! The model of strength and of games, many pairs at a time.
+//! The model of strength and of games.
 //!
 //! Strength is quadratic: Elo(x) = −Σ e_i ((x_i − o_i) / 100)². A share D of all games is drawn
 //! whatever the difference in strength; with the expected score p = 1 / (1 + 10^(−Δ/400)) a game is
 //! won with probability p − D/2, kept within 0 and 1 − D. With D = 0.82 this reproduces the table
 //! of arXiv:2205.15602.
 
-/// 2^x of a number between −1000 and 1000, to 1e-15: without calls, so that it works in lanes.
+/// 2^x of a number between −1000 and 1000, to 1e-15, with the same bits on every system.
 #[inline(always)]
 fn exp2(x: f64) -> f64 {
     // 1.5 · 2^52: adding it rounds to a whole number, which is then in the low bits.

@@ -1,36 +1,26 @@
-//! What a method gains on an engine whose strength is known.
+//! Gains of a method on an engine whose strength is known.
 //!
-//! Strength is a parabola in every parameter, games are drawn at a fixed rate, and a run is repeated
-//! many times. Repeats advance together in lanes and on all threads, or on a GPU; each has its own
-//! generator, so that results depend on the seed alone. Owns the model, the statistics and the settings of the
-//! paper's table; shows nothing.
+//! Strength is a parabola in every parameter, games are drawn at a fixed rate, and a run of the tuner is repeated
+//! many times. Repeats advance together on all threads; each has its own generator, so that results depend on the
+//! seed alone. Owns the model, the statistics and the settings of the paper's table; shows nothing.
 
-mod backend;
 mod driver;
 mod games;
-pub mod gpu;
-mod lanes;
 mod paper;
 mod random;
-mod single;
+mod repeat;
 mod statistics;
-mod trial;
 
 use std::sync::atomic::AtomicBool;
 
-use super::methods::Method;
-use super::settings::{Noise, Settings, check_draw_rate};
+use super::settings::{Settings, check_draw_rate};
 use super::variables::{Variable, positive, validate};
-use gputexel_files::{Error, Result};
-use gputexel_gpu::GpuContext;
+use gputexel_io::{Error, Result};
 
-pub use backend::{Simulated, Simulator};
 pub use paper::{PaperCell, paper_cells};
 pub use statistics::{Summary, percentile};
-#[doc(hidden)]
-pub use trial::trial_scenario;
 
-/// What is simulated.
+/// A run on an engine whose strength is known, and its repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The run.
@@ -81,21 +71,9 @@ impl Scenario {
         }
         Ok(())
     }
-
-    /// What only the tuner itself does, on a CPU: lanes and GPUs neither wait, nor measure, nor
-    /// round.
-    pub fn needs_tuner(&self) -> Option<&'static str> {
-        if self.concurrency > 1 {
-            return Some("concurrent pairs");
-        }
-        if matches!(self.settings.noise, Noise::Measured(_)) {
-            return Some("a measured tau");
-        }
-        self.variables.iter().any(|v| v.integer).then_some("integer parameters")
-    }
 }
 
-/// What came of the repeats.
+/// Result of the repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Elo gained from start to end, a repeat.
@@ -107,126 +85,100 @@ pub struct Outcome {
     /// Root of the mean square distance of final values from the optimum, over repeats and
     /// parameters.
     pub rms_error: f64,
-    /// What the posterior says of that; `None` for methods without one.
+    /// The same by the posterior; `None` for methods without one.
     pub deviation: Option<f64>,
 }
 
-/// Lanes of a block: four vectors of the widest instruction set, which hides latencies. (Loops of
-/// eight are unrolled before they are vectorized, and then are not.)
-const LANES: usize = 32;
-
-/// Simulates all repeats on the CPU; `progress` is told the iterations done.
+/// Simulates all repeats on all threads; `progress` is told the iterations done.
 ///
 /// # Errors
 /// [`Error::Usage`] for scenarios that cannot be simulated, [`Error::Interrupted`] once `cancel` is
 /// set, [`Error::Numeric`] when values leave the finite numbers.
 pub fn simulate(scenario: &Scenario, cancel: &AtomicBool, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
-    check(scenario)?;
-    if scenario.needs_tuner().is_some() {
-        let repeats = 0..scenario.repeats as u64;
-        let runners = repeats.map(|repeat| single::Single::try_new(scenario, repeat));
-        return driver::run(scenario, runners.collect::<Result<Vec<_>>>()?, cancel, progress);
-    }
-    driver::run(scenario, blocks(scenario), cancel, progress)
-}
-
-/// Simulates all repeats on a GPU, in f32; otherwise as [`simulate`], whose games these are until
-/// rounding lets one of them end differently.
-///
-/// # Errors
-/// As [`simulate`]; also [`Error::Usage`] for what [`Scenario::needs_tuner`] names and for settings
-/// that f32 does not hold, and [`Error::Gpu`] when the device fails.
-pub fn simulate_on_gpu(
-    context: &GpuContext,
-    scenario: &Scenario,
-    cancel: &AtomicBool,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Outcome> {
-    let summary = context.summary();
-    // Kernels count elements in 32 bits.
-    let bytes = summary.max_binding_bytes.min(summary.max_buffer_bytes).min(1 << 33);
-    simulate_in_groups(context, bytes, scenario, cancel, progress)
-}
-
-fn simulate_in_groups(
-    context: &GpuContext,
-    binding_bytes: u64,
-    scenario: &Scenario,
-    cancel: &AtomicBool,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Outcome> {
-    check(scenario)?;
-    if let Some(what) = scenario.needs_tuner() {
-        return Err(Error::Usage(format!("{what}: simulated on the CPU only")));
-    }
-    let repeats = gpu::GpuRepeats::try_new(context, scenario, binding_bytes)?;
-    driver::run(scenario, vec![repeats], cancel, progress)
-}
-
-fn check(scenario: &Scenario) -> Result<()> {
     scenario.validate()?;
-    // Names the setting that a method lacks.
-    Method::try_new(&scenario.settings, &scenario.variables).map(|_| ())
-}
-
-fn blocks(scenario: &Scenario) -> Vec<lanes::Block<LANES>> {
-    let count = |first: usize| LANES.min(scenario.repeats - first);
-    let firsts = (0..scenario.repeats).step_by(LANES);
-    firsts.map(|first| lanes::Block::new(scenario, first as u64, count(first))).collect()
+    driver::run(scenario, cancel, progress)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BoundRule, MethodKind};
-    use std::io::Write as _;
+    use crate::{MethodKind, Noise, Tuner};
 
-    fn mixed(method: MethodKind, as_published: bool) -> Scenario {
-        Scenario { repeats: 37, ..trial_scenario(method, as_published, 1500) }
-    }
-
-    #[test]
-    fn lanes_do_what_the_tuner_does() {
-        for method in MethodKind::ALL {
-            let mut centered = mixed(method, false);
-            centered.settings.near_bounds = BoundRule::Centered;
-            for scenario in [mixed(method, false), mixed(method, true), centered] {
-                let lanes = simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap();
-                assert_eq!(lanes.gains.len(), 37);
-                // The first block, and the last lane of the second.
-                for repeat in [0, 31, 36] {
-                    let single = vec![single::Single::try_new(&scenario, repeat as u64).unwrap()];
-                    let single =
-                        driver::run(&scenario, single, &AtomicBool::new(false), &mut |_| {}).unwrap();
-                    let pairs = lanes.values[repeat].iter().zip(&single.values[0]);
-                    for (lane, single) in pairs {
-                        assert!((lane - single).abs() < 1e-7, "{method} {repeat}: {lane} {single}");
-                    }
-                    assert!((lanes.gains[repeat] - single.gains[0]).abs() < 1e-7);
-                    assert_eq!(lanes.trajectory.len(), single.trajectory.len());
-                }
-                let moved = |repeat: usize| (lanes.values[repeat][0] - scenario.variables[0].start).abs();
-                assert!(moved(0) > 0.1 && lanes.values[0] != lanes.values[1]);
-            }
+    /// Parameters that differ, more of them than a word of signs has bits, with optima off the origin and bounds
+    /// that are met.
+    fn mixed(method: MethodKind) -> Scenario {
+        let n = 70;
+        let variable = |i: usize| Variable {
+            name: format!("x{i}"),
+            start: (40.0 + 10.0 * i as f64).min(130.0 + i as f64),
+            min: -120.0,
+            max: 130.0 + i as f64,
+            integer: false,
+            c_end: 30.0 + 5.0 * i as f64,
+            r_end: Some(0.002),
+            s: Some(60.0 + i as f64),
+            sigma: Some(300.0 + 20.0 * i as f64),
+            simul_elo: 3.0 + i as f64,
+        };
+        let optimum = (0..n).map(|i| -20.0 + i as f64).collect();
+        Scenario {
+            settings: Settings::new(method, 600, 0.6),
+            variables: (0..n).map(variable).collect(),
+            optimum,
+            draw_rate: 0.6,
+            repeats: 5,
+            seed: 3,
+            concurrency: 1,
         }
     }
 
+    /// The tuner asked and told in the plain way, without anything that is shared or used again.
+    fn plainly(scenario: &Scenario, repeat: u64) -> Vec<f64> {
+        let mut tuner = Tuner::try_new(scenario.settings.clone(), scenario.variables.clone()).unwrap();
+        let mut random = random::SignRandom::new(scenario.seed, repeat);
+        let mut playing = std::collections::VecDeque::new();
+        while !tuner.is_finished() {
+            while playing.len() < scenario.concurrency {
+                random.start_iteration();
+                let Some(perturbation) = tuner.ask(&mut random) else { break };
+                playing.push_back((perturbation, random.word()));
+            }
+            let (perturbation, bits) = playing.pop_front().unwrap();
+            let lead = scenario.elo(&perturbation.plus) - scenario.elo(&perturbation.minus);
+            let y = games::pair(bits, lead, scenario.draw_rate);
+            tuner.tell(&perturbation, (y + 2.0) as u8).unwrap();
+        }
+        tuner.values().to_vec()
+    }
+
     #[test]
-    fn posteriors_of_lanes_and_tuner_agree() {
-        for method in [MethodKind::Bspsas, MethodKind::Bspsa] {
-            let scenario = Scenario { repeats: 1, ..mixed(method, false) };
-            let lanes = simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap();
-            let single = vec![single::Single::try_new(&scenario, 0).unwrap()];
-            let single = driver::run(&scenario, single, &AtomicBool::new(false), &mut |_| {}).unwrap();
-            let (lanes, single) = (lanes.deviation.unwrap(), single.deviation.unwrap());
-            assert!((lanes / single - 1.0).abs() < 1e-9 && lanes < 95.0, "{method}: {lanes} {single}");
+    fn repeats_do_what_the_tuner_does() {
+        for method in MethodKind::ALL {
+            let usual = mixed(method);
+            let mut published = usual.clone();
+            published.settings.as_published = true;
+            let mut whole = Scenario { concurrency: 3, ..usual.clone() };
+            whole.variables.iter_mut().for_each(|v| v.integer = true);
+            whole.settings.noise = Noise::Measured(0.5);
+            for scenario in [usual, published, whole] {
+                let outcome = simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap();
+                assert_eq!((outcome.gains.len(), outcome.trajectory.len()), (5, 201));
+                for repeat in [0, 4] {
+                    for (x, plain) in outcome.values[repeat].iter().zip(plainly(&scenario, repeat as u64)) {
+                        assert!((x - plain).abs() < 1e-7, "{method} {repeat}: {x} {plain}");
+                    }
+                }
+                let moved = (outcome.values[0][0] - scenario.variables[0].start).abs();
+                assert!(moved > 0.1 && outcome.values[0] != outcome.values[1]);
+                assert_eq!(outcome.deviation.is_some(), method.is_bayesian());
+            }
         }
     }
 
     #[test]
     fn nonsense_is_refused_and_cancelling_works() {
         let run = |scenario: &Scenario| simulate(scenario, &AtomicBool::new(false), &mut |_| {});
-        let good = mixed(MethodKind::Spsa, false);
+        let good = mixed(MethodKind::Spsa);
         assert!(run(&Scenario { repeats: 0, ..good.clone() }).is_err());
         assert!(run(&Scenario { draw_rate: f64::NAN, ..good.clone() }).is_err());
         assert!(run(&Scenario { concurrency: 0, ..good.clone() }).is_err());
@@ -238,35 +190,5 @@ mod tests {
         assert!(run(&Scenario { optimum: there, ..good.clone() }).is_err());
         let cancelled = simulate(&good, &AtomicBool::new(true), &mut |_| {});
         assert!(matches!(cancelled, Err(Error::Interrupted(_))));
-    }
-
-    #[test]
-    fn results_on_a_gpu_do_not_depend_on_groups() {
-        let context = match GpuContext::with_default_limits(true) {
-            Ok(context) => context,
-            Err(error) => {
-                let switches = ["GPUTEXEL_REQUIRE_GPU", "GPUTEXEL_REQUIRE_ALL", "GPUTEXEL_REQUIRE"];
-                let asked = |name| {
-                    std::env::var(name)
-                        .is_ok_and(|v| v == "1" || v.split(',').any(|item| item.trim() == "gpu"))
-                };
-                assert!(!switches.into_iter().any(asked), "{error}");
-                // Past the harness, which shows what is printed of failed tests alone.
-                let _ = writeln!(std::io::stderr(), "SKIPPED: no gpu: {error}");
-                return;
-            }
-        };
-        for method in MethodKind::ALL {
-            let mut scenario = mixed(method, false);
-            scenario.settings.schedule.iterations = 40;
-            scenario.variables.truncate(10);
-            scenario.optimum.truncate(10);
-            let run = |bytes: u64| {
-                simulate_in_groups(&context, bytes, &scenario, &AtomicBool::new(false), &mut |_| {})
-            };
-            // 55 rows of the covariance and 10 of the walk: five repeats a group, or 28.
-            assert_eq!(run(55 * 4 * 5).unwrap(), run(1 << 20).unwrap(), "{method}");
-            assert!(run(16).unwrap_err().to_string().contains("exceeds the 16 bytes of a binding"));
-        }
     }
 }

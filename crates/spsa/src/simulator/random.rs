@@ -1,4 +1,4 @@
-//! Random numbers of simulated runs: a generator a repeat, several of them in lanes.
+//! Random numbers of simulated runs: a generator for each repeat.
 
 use std::convert::Infallible;
 
@@ -13,50 +13,13 @@ fn mix(mut z: u64) -> u64 {
 }
 
 /// State of the generator of one repeat, whatever else is simulated beside it.
-pub(super) fn state(seed: u64, repeat: u64) -> [u64; 4] {
+fn state(seed: u64, repeat: u64) -> [u64; 4] {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut z = mix(seed ^ mix(repeat.wrapping_add(GAMMA)));
     [(); 4].map(|()| {
         z = z.wrapping_add(GAMMA);
         mix(z)
     })
-}
-
-/// xoshiro256++ in `L` lanes, each the generator of a repeat.
-#[derive(Clone, Debug)]
-pub(super) struct LaneRandom<const L: usize> {
-    s: [[u64; L]; 4],
-}
-
-impl<const L: usize> LaneRandom<L> {
-    /// Generators of `L` repeats from `first`.
-    pub fn new(seed: u64, first: u64) -> Self {
-        let mut s = [[0; L]; 4];
-        for lane in 0..L {
-            let state = state(seed, first + lane as u64);
-            for (words, word) in s.iter_mut().zip(state) {
-                words[lane] = word;
-            }
-        }
-        Self { s }
-    }
-
-    /// The next 64 bits of each lane.
-    #[inline(always)]
-    pub fn next(&mut self) -> [u64; L] {
-        let [s0, s1, s2, s3] = &mut self.s;
-        let mut out = [0; L];
-        for l in 0..L {
-            let (a, b, c, d) = (s0[l], s1[l], s2[l], s3[l]);
-            out[l] = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
-            let (c, d) = (c ^ a, d ^ b);
-            s1[l] = b ^ c;
-            s0[l] = a ^ d;
-            s2[l] = c ^ (b << 17);
-            s3[l] = d.rotate_left(45);
-        }
-        out
-    }
 }
 
 /// The generator of one repeat as a [`Tuner`](crate::Tuner) takes it: 32-bit numbers are
@@ -109,23 +72,5 @@ impl TryRng for SignRandom {
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
         self.words.try_fill_bytes(bytes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lanes_are_the_generators_of_their_repeats() {
-        let mut lanes = LaneRandom::<8>::new(5, 16);
-        let mut single: Vec<SignRandom> = (16..24).map(|repeat| SignRandom::new(5, repeat)).collect();
-        for _ in 0..1000 {
-            let words = lanes.next();
-            for (word, single) in words.iter().zip(&mut single) {
-                assert_eq!(*word, single.word());
-            }
-        }
-        assert_ne!(LaneRandom::<1>::new(5, 0).next(), LaneRandom::<1>::new(6, 0).next());
     }
 }

@@ -6,7 +6,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::bounds::Range;
-use gputexel_files::{Error, Result};
+use gputexel_io::{Error, Result};
 
 /// A parameter to be tuned, with its own settings of the methods.
 ///

@@ -14,12 +14,12 @@ use gputexel::report::Report;
 use gputexel::spsa::config::{Conf, RunConfig};
 use gputexel::spsa::numbers::four_digits;
 use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
-use gputexel::spsa::{BoundRule, MethodKind, Rounding};
+use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 use serde_json::{Value, json};
 
 use super::super::context::Context;
-use super::super::games::{say_recorded, warn};
+use super::super::games::warn;
 use super::super::live::{LiveArgs, LivePage};
 use super::super::output::{print_text, write_stdout};
 use super::super::queue::{Queue, QueueFlags};
@@ -84,14 +84,6 @@ pub struct RunArgs {
     /// Update with the intended perturbation, as spsa.pl and bspsa.pl do
     #[arg(long, conflicts_with = "resume", help_heading = "Overrides of the configuration")]
     as_published: bool,
-    /// Near a bound: three-point, or centered as in runs of older versions
-    #[arg(
-        long,
-        value_name = "RULE",
-        conflicts_with_all = ["resume", "as_published"],
-        help_heading = "Overrides of the configuration"
-    )]
-    near_bounds: Option<BoundRule>,
     /// Seed for signs, rounding and openings
     #[arg(
         long,
@@ -160,7 +152,6 @@ fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
         config.run.rounding = rounding;
     }
     config.run.as_published |= args.as_published;
-    config.run.near_bounds = args.near_bounds.or(config.run.near_bounds);
     if let Some(seed) = args.seed {
         config.run.seed = seed;
     }
@@ -193,7 +184,6 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(P
         let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
-    say_recorded(builder.recorded());
     let mut run = builder.concurrency(args.concurrency).build()?;
     let now = run.state().tuner.iterations();
     match args.iterations.filter(|asked| *asked != now) {

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::super::super::context::Context;
-use super::super::super::games::{say_recorded, warn};
+use super::super::super::games::warn;
 use super::super::super::output::{print_text, write_stdout};
 use super::super::super::queue::QueueFlags;
 use super::super::super::table::{counted, grouped};
@@ -41,8 +41,6 @@ pub struct VerifyArgs {
 
 /// Runs `spsa verify`.
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
-    let (header, _) = gputexel::spsa::run::read(&args.folder)?;
-    say_recorded(&header.recorded(&args.folder)?);
     let mut report = None;
     let played = play_folder(
         &args.folder,

@@ -109,7 +109,6 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["trace", "d.bin", "-o", "x", "--schema", "-"],
         &["compare", "run", "run", "--html", "-"],
         &["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "-"],
-        &["tune", "d.bin", "--tensorboard", "-"],
         &["match", "zero", "zero", "--pgn", "-"],
         &["patch", "tune", "x.tune", ".", "--backup", "-"],
         &["patch", "undo", ".", "--backup", "-"],

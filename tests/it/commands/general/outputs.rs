@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use crate::common;
 use crate::common::program::Bench;
-use crate::common::requirement;
 use gputexel::model::FeatureKind;
 
 #[test]
@@ -258,50 +257,6 @@ fn outputs_keep_modes_and_the_umask() {
         assert_eq!((code, err.as_str()), (0, ""));
         assert_ne!(bench.bytes("e.h"), b"old");
         assert_eq!([mode("e.h"), mode("r022/report.html")], [kept; 2]);
-    }
-    // A run that replaces a private one is also private.
-    for folder in ["r022", "m022"] {
-        for name in bench.names(folder) {
-            let private = std::fs::Permissions::from_mode(0o600);
-            std::fs::set_permissions(bench.path(&format!("{folder}/{name}")), private).unwrap();
-        }
-    }
-    let (code, _, err) = bench.shell(&format!(
-        "umask 022 && {run} r022 --force && \
-         $GPUTEXEL -q match material zero --nodes 1 --games 2 --out m022 --force"
-    ));
-    assert_eq!((code, err.as_str()), (0, ""));
-    for folder in ["r022", "m022"] {
-        for name in bench.names(folder) {
-            assert_eq!(mode(&format!("{folder}/{name}")), 0o600, "{folder}/{name}");
-        }
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn ignores_files_that_are_not_locks() {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
-    std::fs::create_dir(bench.path("r")).unwrap();
-    bench.write("precious", "kept");
-    std::os::unix::fs::symlink("../precious", bench.path("r/.gputexel.lock")).unwrap();
-    let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
-    assert!(message.contains("r/.gputexel.lock: is not a lock of this program"), "{message}");
-    assert_eq!(bench.bytes("precious"), b"kept");
-    assert_eq!(bench.names("r"), [".gputexel.lock"]);
-    // Files that block at the start or never end are not read, either.
-    std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
-    std::os::unix::fs::symlink("/dev/zero", bench.path("r/.gputexel.lock")).unwrap();
-    let message = bench.fails(&["tune", "d.bin", "--out", "r", "--backend", "cpu"], 1);
-    assert!(message.contains("is not a lock of this program"), "{message}");
-    std::fs::remove_file(bench.path("r/.gputexel.lock")).unwrap();
-    if requirement::program("mkfifo") {
-        let made = std::process::Command::new("mkfifo").arg(bench.path("r/.gputexel.lock")).status();
-        assert!(made.unwrap().success());
-        for args in [&["tune", "d.bin", "--out", "r", "--backend", "cpu"][..], &["match", "--resume", "r"]] {
-            bench.fails(args, 1);
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Handling of old files, changed files, file modes and file names.
 
+use std::path::PathBuf;
+
 use super::*;
 
 /// Sources `a/s.cpp` and `b/s.cpp`, and blocks for both.
@@ -17,26 +19,31 @@ fn twins() -> Bench {
     bench
 }
 
+/// Returns the folder with the old files of a command, from its report.
+fn backup(report: &Value) -> PathBuf {
+    PathBuf::from(report["backup"].as_str().unwrap())
+}
+
 #[test]
 fn undo_keeps_every_changed_file() {
     let bench = twins();
-    ok(&bench, &["tune", "x.tune", "source"]);
+    let kept = backup(&object(&bench, &["tune", "x.tune", "source"])).join("changed");
     for folder in ["a", "b"] {
         bench.write(&format!("source/{folder}/s.cpp"), format!("changed in {folder}\n"));
     }
     // One was already kept there.
-    let kept = "source/.gputexel-patch/0001-tune/changed";
-    std::fs::create_dir_all(bench.path(&format!("{kept}/b"))).unwrap();
-    bench.write(&format!("{kept}/b/s.cpp.changed"), "earlier\n");
+    std::fs::create_dir_all(kept.join("b")).unwrap();
+    std::fs::write(kept.join("b/s.cpp.changed"), "earlier\n").unwrap();
     let out = ok(&bench, &["undo", "source", "--force"]);
     for (name, text) in [
         ("a/s.cpp.changed", "changed in a\n"),
         ("b/s.cpp.changed", "earlier\n"),
         ("b/s.cpp.changed.2", "changed in b\n"),
     ] {
-        assert_eq!(read(&bench, &format!("{kept}/{name}")), text);
+        assert_eq!(std::fs::read_to_string(kept.join(name)).unwrap(), text);
     }
-    let said = format!("source/b/s.cpp: restored; the changed file is kept as {kept}/b/s.cpp.changed.2\n");
+    let copy = kept.join("b/s.cpp.changed.2");
+    let said = format!("source/b/s.cpp: restored; the changed file is kept as {}\n", copy.display());
     assert!(out.contains(&said), "{out}");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
     // A deleted folder is restored with its file.
@@ -114,8 +121,12 @@ mod unix {
 
     use super::*;
 
+    fn mode_of(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
     fn mode(bench: &Bench, name: &str) -> u32 {
-        std::fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o7777
+        mode_of(&bench.path(name))
     }
 
     fn set_mode(bench: &Bench, name: &str, mode: u32) {
@@ -125,19 +136,23 @@ mod unix {
     #[test]
     fn never_widens_permissions() {
         let bench = bench();
-        let before = "source/.gputexel-patch/0001-tune/0000-s.cpp.before";
         for (source, umask, params) in [(0o600, "022", 0o644), (0o640, "077", 0o600), (0o755, "027", 0o640)] {
             set_mode(&bench, "source/s.cpp", source);
             let run = |command: &str| {
-                let (code, _, err) = bench.shell(&format!("umask {umask}; \"$GPUTEXEL\" patch {command}"));
+                let command = format!("umask {umask}; \"$GPUTEXEL\" --json patch {command}");
+                let (code, out, err) = bench.shell(&command);
                 assert_eq!((code, err.as_str()), (0, ""), "{command}");
+                serde_json::from_str::<Value>(&out).unwrap()
             };
-            run("tune x.tune source");
+            let kept = backup(&run("tune x.tune source"));
+            let kept_mode = |name| mode_of(&kept.join(name));
             assert_eq!(mode(&bench, "source/s.cpp"), source);
-            assert_eq!(mode(&bench, before), source);
+            assert_eq!(kept_mode("0000-s.cpp.before"), source);
             assert_eq!(mode(&bench, "x.params"), params, "umask {umask}");
-            let journal = mode(&bench, "source/.gputexel-patch/0001-tune/journal.json");
-            assert_eq!(journal & !params, 0, "{journal:o}");
+            let record = kept_mode("record.json");
+            assert_eq!(record & !params, 0, "{record:o}");
+            // The source may have been in a private folder.
+            assert_eq!(mode_of(kept.parent().unwrap()), 0o700);
             // The old file of parameters has a mode, too.
             set_mode(&bench, "x.params", 0o604);
             run("apply x.tune source");
@@ -147,7 +162,6 @@ mod unix {
             set_mode(&bench, "source/s.cpp", 0o660);
             run("undo source --force");
             assert_eq!(mode(&bench, "source/s.cpp"), 0o660, "rights that were changed since stay");
-            std::fs::remove_dir_all(bench.path("source/.gputexel-patch")).unwrap();
             std::fs::remove_file(bench.path("x.params")).unwrap();
         }
     }
@@ -159,17 +173,18 @@ mod unix {
             return requirement::lack("root", "only root may give files away");
         }
         set_mode(&bench, "source/s.cpp", 0o2754);
-        let owner = |name: &str| {
-            let metadata = std::fs::metadata(bench.path(name)).unwrap();
+        let owner = |path: &Path| {
+            let metadata = std::fs::metadata(path).unwrap();
             (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777)
         };
-        let before = owner("source/s.cpp");
+        let source = bench.path("source/s.cpp");
+        let before = owner(&source);
         assert_eq!(before, (12_345, 23_456, 0o2754));
-        ok(&bench, &["tune", "x.tune", "source"]);
-        assert_eq!(owner("source/s.cpp"), before);
-        assert_eq!(owner("source/.gputexel-patch/0001-tune/0000-s.cpp.before"), before);
+        let kept = backup(&object(&bench, &["tune", "x.tune", "source"]));
+        assert_eq!(owner(&source), before);
+        assert_eq!(owner(&kept.join("0000-s.cpp.before")), before);
         ok(&bench, &["undo", "source"]);
-        assert_eq!(owner("source/s.cpp"), before);
+        assert_eq!(owner(&source), before);
     }
 
     #[test]

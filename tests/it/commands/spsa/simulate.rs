@@ -1,7 +1,6 @@
 //! `gputexel spsa` through the real binary.
 
 use crate::common::program::Bench;
-use crate::common::requirement;
 use serde_json::Value;
 
 fn json(bench: &Bench, args: &[&str]) -> Value {
@@ -40,14 +39,15 @@ fn grids_are_simulated_and_drawn() {
 #[test]
 fn paper_table_is_shown_next_to_the_figures_of_the_paper() {
     let bench = Bench::new();
-    let cells = json(&bench, &["simulate", "--paper", "--repeats", "32"]);
+    let cells = json(&bench, &["simulate", "--paper", "--repeats", "8"]);
     let cells = cells["settings"].as_array().unwrap();
     assert_eq!(cells.len(), 12);
     for cell in cells {
         let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key}: {cell}"));
-        assert!([1.0, 4.0, 16.0, 64.0].contains(&of("parameters")) && of("repeats") == 32.0);
+        assert!([1.0, 4.0, 16.0, 64.0].contains(&of("parameters")) && of("repeats") == 8.0);
         assert!(["spsa", "bspsas", "bspsa"].contains(&cell["method"].as_str().unwrap()));
-        let error = (of("sd").powi(2) / 32.0 + of("paper_sd").powi(2) / 50.0).sqrt();
+        // The spread of so few runs is known better from the paper.
+        let error = of("paper_sd") * (1f64 / 8.0 + 1.0 / 50.0).sqrt();
         assert!((of("mean") - of("paper_mean")).abs() < 3.0 * error, "{cell}");
     }
 }
@@ -55,7 +55,7 @@ fn paper_table_is_shown_next_to_the_figures_of_the_paper() {
 #[test]
 fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
     let bench = Bench::new();
-    let flags = ["simulate", "--method", "bspsas", "--parameters", "4", "--repeats", "200"];
+    let flags = ["simulate", "--method", "bspsas", "--parameters", "4", "--repeats", "100"];
     let one = |more: &[&str]| json(&bench, &[&flags[..], more].concat())["settings"][0].clone();
     let mean = |cell: &Value| cell["mean"].as_f64().unwrap();
     assert!(mean(&one(&["--c-end", "1760"])) >= 1.999);
@@ -66,27 +66,14 @@ fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
 }
 
 #[test]
-fn uses_the_requested_backend() {
+fn results_do_not_depend_on_threads() {
     let bench = Bench::new();
-    let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200", "--backend"];
-    let means = |cells: &Value| -> Vec<f64> {
+    let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200"];
+    let means = |more: &[&str]| -> Vec<f64> {
+        let cells = json(&bench, &[&flags[..], more].concat());
         cells["settings"].as_array().unwrap().iter().map(|cell| cell["mean"].as_f64().unwrap()).collect()
     };
-    let cpu = json(&bench, &[&flags[..], &["auto"]].concat()); // too few repeats for a GPU
-    let first = &cpu["settings"][0];
-    assert_eq!((first["backend"].as_str(), &first["device"]), (Some("cpu"), &Value::Null));
-    assert_eq!(means(&cpu), means(&json(&bench, &[&flags[..], &["cpu", "--threads", "1"]].concat())));
-    let (code, out, err) = bench.run(&[&["--json", "spsa"], &flags[..], &["gpu"]].concat(), "");
-    if err.contains("no adapter") {
-        return requirement::lack("gpu", err.trim_end());
-    }
-    assert_eq!(code, 0, "{err}");
-    let gpu: Value = serde_json::from_str(&out).unwrap();
-    let first = &gpu["settings"][0];
-    assert!(first["backend"] == "gpu" && first["device"].is_string(), "{first}");
-    for (c, g) in means(&cpu).into_iter().zip(means(&gpu)) {
-        assert!((c / g - 1.0).abs() < 1e-3 && c != g, "{c} {g}");
-    }
+    assert_eq!(means(&[]), means(&["--threads", "1"]));
 }
 
 #[test]
@@ -143,25 +130,13 @@ fn bad_settings_are_refused_in_one_line() {
     bench.write("v.csv", "a,20,0,60,6,0.002,60\n");
     bench.write("zero.csv", "a,20,0,60,6,0.002,0\n");
     bench.write("bad.csv", "a,20,0,60,6,0,60\n");
-    let cases: [(&[&str], i32, &str); 26] = [
+    let cases: [(&[&str], i32, &str); 22] = [
         (
             &["simulate", "--paper", "--parameters", "4"],
             2,
             "--paper: cannot be combined with flags for the simulation",
         ),
-        (&["simulate", "--backend", "tpu"], 2, "backend 'tpu': expected auto, gpu or cpu"),
         (&["simulate", "--threads", "0"], 2, "0 threads: must be"),
-        (
-            &["simulate", "--backend", "gpu", "--integers"],
-            2,
-            "integer parameters: can only be simulated on the CPU",
-        ),
-        (&["simulate", "--backend", "gpu", "--tau", "measured"], 2, "--backend gpu: a measured tau"),
-        (
-            &["simulate", "--backend", "gpu", "--concurrency", "2"],
-            2,
-            "concurrent pairs: can only be simulated",
-        ),
         (&["simulate", "--c-end", "0"], 2, "c_end 0: must be a positive number"),
         (&["simulate", "--r-end", "0"], 2, "r_end 0: must be"),
         (&["simulate", "--c-end=-5"], 2, "c_end -5: must be"),

@@ -31,7 +31,7 @@ fn accumulator(name: &str, sides: bool, features: std::ops::Range<u16>) -> Accum
     Accumulator { name: name.to_string(), sides, features: features.collect() }
 }
 
-/// Returns a program with one of everything.
+/// Creates a program with one of everything.
 fn program(target: FactorTarget) -> Program {
     use Phase::{Eg, Mg};
     let table = Operator::Table(vec![[-1.0, 5.0], [0.0, -7.0], [2.0, 30.0]]);
@@ -100,7 +100,7 @@ fn dataset(folder: &Path, positions: usize, target: FactorTarget) -> Dataset {
     gputexel::dataset::read(&path).unwrap()
 }
 
-/// Returns θ with sums large enough for all parts of the program to matter.
+/// Draws θ with sums of the size that makes all parts of the program matter.
 fn theta(rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
     let value = |f: u16, rng: &mut Xoshiro256PlusPlus| match f {
         17..22 => rng.random_range(0.0..40.0),
@@ -221,7 +221,7 @@ fn members_with_different_options_match_separate_runs() {
     }
 }
 
-/// A non-finite number in one member does not affect the others.
+/// A number that is not finite in one member does not affect the others.
 #[test]
 fn nonfinite_members_do_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();

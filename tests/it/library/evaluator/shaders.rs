@@ -7,8 +7,6 @@ use crate::common::programs::{FEATURES, program};
 use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Transposition, Uniforms};
 use gputexel::evaluator::gpu::program::program_sources;
 use gputexel::model::program::CompiledProgram;
-use gputexel::spsa::simulator::gpu::{Parameter, Sizes, kernel_source};
-use gputexel::spsa::{BoundRule, MethodKind};
 use wgpu::naga::front::wgsl;
 use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ShaderStage, TypeInner};
@@ -39,17 +37,6 @@ fn check_entry(name: &str, module: &Module) {
     assert!(buffers <= 8, "{name}: {buffers} storage buffers");
 }
 
-/// Returns every kernel of the SPSA simulator, with its name.
-fn simulator_kernels() -> impl Iterator<Item = (String, String)> {
-    let variants =
-        [(false, BoundRule::ThreePoint), (false, BoundRule::Centered), (true, BoundRule::ThreePoint)];
-    let all = move |method: MethodKind| variants.map(|(published, rule)| (method, published, rule));
-    let kernel = |(method, published, rule)| {
-        (format!("{method} {published} {rule}"), kernel_source(method, published, rule))
-    };
-    MethodKind::ALL.into_iter().flat_map(all).map(kernel)
-}
-
 #[test]
 fn every_variant_validates_within_webgpu_limits() {
     for kernel in Kernel::ALL {
@@ -66,9 +53,6 @@ fn every_variant_validates_within_webgpu_limits() {
             check_entry(name, &compiled(name, &source).0);
         }
     }
-    for (name, source) in simulator_kernels() {
-        check_entry(&name, &compiled(&name, &source).0);
-    }
 }
 
 #[test]
@@ -84,8 +68,7 @@ fn every_shader_file_has_a_header_and_belongs_to_a_kernel() {
         let of_program = CompiledProgram::try_new(program(), FEATURES).unwrap();
         assert!(
             Kernel::ALL.iter().any(|kernel| kernel.source(Shape::default()).contains(&text))
-                || program_sources(&of_program, true).iter().any(|(_, source)| source.contains(&text))
-                || simulator_kernels().any(|(_, source)| source.contains(&text)),
+                || program_sources(&of_program, true).iter().any(|(_, source)| source.contains(&text)),
             "{} is used by no kernel",
             path.display()
         );
@@ -134,16 +117,6 @@ fn shared_structs_have_the_layout_of_the_shaders() {
         assert!(!found.is_empty(), "{name}");
         for fields in found {
             assert_eq!(fields, layout, "{name}");
-        }
-    }
-    let wanted = [
-        layout!(Sizes { repeats, parameters, first, steps, done, tau2, half_decided, unused }),
-        layout!(Parameter { low, high, elo, c_end, r_end, pull }),
-    ];
-    for (kernel, source) in simulator_kernels() {
-        for (name, layout) in &wanted {
-            let found = fields(&compiled(&kernel, &source).0, name);
-            assert_eq!(found.as_ref(), Some(layout), "{kernel} {name}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The feature set `full`: rows by hand on small boards, with colors swapped, and the starting values of tuning.
+//! Tests of the feature set `full`: rows by hand on small boards, with colors swapped, and the starting
+//! values.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ fn compiled(set: &FeatureSet) -> CompiledProgram {
     CompiledProgram::try_new(set.program.clone().unwrap(), set.features.len()).unwrap()
 }
 
-/// Returns positions of random games, in which pieces soon stand everywhere.
+/// Returns the positions of random games, in which pieces soon stand everywhere.
 fn positions() -> Vec<Chess> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
     let mut all = Vec::new();
@@ -34,7 +35,7 @@ fn positions() -> Vec<Chess> {
     all
 }
 
-/// Returns the entries of a row by sum and feature, `danger.white danger_pin`, White's minus Black's.
+/// Returns the entries of a row by sum and feature, `danger.white danger_pin`, White's less Black's.
 fn entries(set: &FeatureSet, board: &Board, turn: Color) -> BTreeMap<String, i32> {
     let program = compiled(set);
     let mut row = FeatureRow::default();
@@ -90,9 +91,9 @@ fn colors_swap() {
     }
 }
 
-/// Boards with all their features of some groups in one sum.
+/// Boards with all of their entries of some groups in one sum.
 const BY_HAND: &[(&str, &str, &str, &str)] = &[
-    // A single attacker without a queen is not dangerous; with a queen it is.
+    // One attacker without a queen is not a danger; with a queen it is.
     ("6k1/8/8/8/8/8/8/K4R2 w", "danger.black", "danger", ""),
     ("6k1/8/8/8/8/8/8/K4R1Q w", "danger.black", "danger,danger_to_move", "danger 1|danger_to_move 1"),
     ("6k1/8/8/8/8/8/8/K4R1Q w", "danger.white", "danger", ""),
@@ -139,7 +140,7 @@ const BY_HAND: &[(&str, &str, &str, &str)] = &[
     ),
     ("8/8/8/6k1/8/8/8/K4RR1 w", "danger.black", "danger_king_rank", "danger_king_rank_rank4 1"),
     ("8/8/6k1/8/8/8/8/K4RR1 w", "danger.black", "danger_king_rank", "danger_king_rank_rank3 1"),
-    // Files f and g from rank 4 to the top, minus the king's own square; the king defends five squares.
+    // Files f and g from rank 4 to the top, less the king's own square; the king defends five squares.
     (
         "6k1/8/8/8/8/8/8/K4RR1 w",
         "danger.black",
@@ -325,7 +326,7 @@ fn starting_values_are_active_and_moderate() {
     let board = Board::from_ascii_board_fen(b"5rk1/5p1p/7Q/4N3/8/3B2R1/5PPP/6K1").unwrap();
     let (hunted, _) = sums(&board, Color::White);
     assert!(hunted[2][0] > 150.0, "{hunted:?}");
-    // Only knights, which cannot win.
+    // Only knights, none of which can win.
     let board = Board::from_ascii_board_fen(b"6k1/8/8/8/8/8/8/5NK1").unwrap();
     assert!(sums(&board, Color::White).0[4][1] < 32.0);
 }
@@ -341,7 +342,7 @@ fn priors_keep_parameters_without_slope_at_zero() {
     for phase in [0, count] {
         assert_eq!(zero[phase + linear..][..count - linear], material[phase + linear..][..count - linear]);
     }
-    // A file of `classical` supplies the linear part, one of `full` all values.
+    // A file of `classical` sets the values of the linear part, one of `full` sets all of them.
     let folder = tempfile::tempdir().unwrap();
     let write = |set: &FeatureSet, theta: &[f64], name: &str| {
         let path = folder.path().join(name);

@@ -1,4 +1,4 @@
-//! Piece-square tables selected by king squares, against a slow construction from FEN, square by square.
+//! Compares piece-square tables by the squares of kings with a slow construction from FEN, square by square.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
 
-/// Returns positions of random games, in which kings soon stand everywhere.
+/// Returns the positions of random games, in which kings soon stand everywhere.
 fn positions() -> Vec<Chess> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
     let mut all = Vec::new();
@@ -28,8 +28,8 @@ fn positions() -> Vec<Chess> {
     all
 }
 
-/// Returns White's minus Black's count of each feature by name, from the first field of a FEN. `bucket` returns the
-/// number of a king's square by file and rank (from 0), as seen by its side.
+/// Returns White's minus Black's count of each feature by name, from the first field of a FEN. `bucket` gives
+/// the number of a king's square by file and rank (from 0), as its side sees it.
 fn by_hand(fen: &str, bucket: fn(usize, usize) -> usize, mirrored: bool, all: bool) -> BTreeMap<String, i32> {
     let mut pieces = Vec::new();
     for (row, text) in fen.split(' ').next().unwrap().split('/').enumerate() {
@@ -92,7 +92,7 @@ fn check(buckets: KingBuckets, bucket: fn(usize, usize) -> usize) {
         let fen = Fen::from_position(&position, EnPassantMode::Legal).to_string();
         assert_eq!(counts, by_hand(&fen, bucket, mirrored, all), "{fen}");
     }
-    // Features that occur are not declared impossible.
+    // Features that occur are not marked as impossible.
     for part in set.structure().parts {
         assert!(matches!(part.layout, Arrangement::Board(_)), "{}", part.name);
         for (id, tuned) in part.features {
@@ -101,7 +101,7 @@ fn check(buckets: KingBuckets, bucket: fn(usize, usize) -> usize) {
     }
 }
 
-/// The 16 built-in buckets.
+/// Returns one of the 16 built-in buckets.
 fn sixteen(file: usize, rank: usize) -> usize {
     match rank {
         0 | 1 => 4 * rank + file,
@@ -160,7 +160,7 @@ fn parameter_files_record_their_buckets() {
     std::fs::write(&path, without.to_string()).unwrap();
     let error = named_parameters(path.to_str().unwrap()).unwrap_err().to_string();
     assert!(error.ends_with("it does not say which king buckets its tables are for"), "{error}");
-    // A feature set that was tampered with.
+    // A corrupted feature set.
     let mut broken = four.clone();
     broken.king_buckets = eight.king_buckets;
     assert!(broken.validate().is_err());

@@ -1,5 +1,5 @@
-//! Penalties against their definitions: their matrices against finite differences of the sums of squares, and against
-//! the directions that they leave free.
+//! Compares penalties with their definitions: their matrices with finite differences of the sums of squares
+//! that define them, and with the distances they leave free.
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{
@@ -31,8 +31,9 @@ fn set(parameters: Vec<(Feature, ImportedParameter)>) -> FeatureSet {
     FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap()
 }
 
-/// Returns a schema with all kinds of structure: a group that is a board, one with two boards (whole and half), two
-/// lines with alternating parameters and loose parameters, one with fixed values, and one without structure.
+/// Creates a schema with all kinds of structure: a group that is a board, one with two boards (whole and
+/// half), two lines whose parameters alternate and loose parameters, one with untuned parameters, and one
+/// without structure.
 fn imported() -> FeatureSet {
     let mut all = board("knights", "knight", (0..64).map(|index| index ^ 56));
     all.push(one("king_tropism", "king", None));
@@ -69,7 +70,7 @@ fn all(set: &FeatureSet) -> (Vec<Penalty>, usize) {
     (PenaltyKind::ALL.into_iter().flat_map(of_kind).collect(), 2 * set.features.len())
 }
 
-/// Returns Σ weight · (Σ factor · δ)², in squared pawns.
+/// Returns Σ weight · (Σ factor · δ)², in squares of pawns.
 fn sum(penalty: &Penalty, delta: &[f64]) -> f64 {
     let terms = penalty.terms().into_iter().map(|term| {
         let inner: f64 = term.factors.iter().map(|&(i, factor)| factor * delta[i as usize]).sum();
@@ -154,7 +155,7 @@ fn matrices_are_half_the_second_derivatives() {
             let mut delta = random(&mut rng, size);
             let value = sum(penalty, &delta);
             assert!((matrix.form(&delta, &delta) - value).abs() < 1e-11 * value, "{name}");
-            // Differences of a quadratic function have only rounding errors, whatever the step.
+            // Differences of a quadratic function have only rounding errors, for any step.
             let gradient: Vec<f64> = matrix.times(&delta).iter().map(|value| 2.0 * value).collect();
             let scale = gradient.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
             let own = indices(&penalty.form);
@@ -175,7 +176,7 @@ fn matrices_are_half_the_second_derivatives() {
                 let (second, expected) = (corners / (4.0 * step * step), 2.0 * matrix.entry(i, j));
                 assert!((second - expected).abs() < 1e-12 * value, "{name}: {second} for {expected}");
             }
-            // Parameters outside the penalty have no entries.
+            // Other parameters have no entries.
             let outside = matrix.entries().filter(|(i, ..)| own.binary_search(&(*i as usize)).is_err());
             assert_eq!(outside.count(), 0, "{name}");
         }
@@ -240,7 +241,7 @@ fn values_match_plain_loops() {
     is("phases:king", differences.iter().map(|difference| (difference - mean).powi(2)).sum());
 }
 
-/// Returns a displacement that a penalty leaves free, according to its documentation.
+/// Returns a distance that a penalty leaves free according to its doc comment.
 fn free(penalty: &Penalty, rng: &mut Xoshiro256PlusPlus, size: usize) -> Option<Vec<f64>> {
     let mut delta = vec![0.0; size];
     let numbers = random(rng, 64);
@@ -343,7 +344,7 @@ fn groups_of_imported_sets_are_taken_apart() {
     let eg = vec![at(count + first, count + first + 3), at(count + first + 4, count + first + 8)];
     assert_eq!(of(PenaltyKind::Smooth, "mobility.mg"), Form::Lines(mg));
     assert_eq!(of(PenaltyKind::Smooth, "mobility.eg"), Form::Lines(eg));
-    // A value for both phases never differs, and does not count in the mean of differences.
+    // A single value for both phases never differs, and does not enter the mean of differences.
     let Form::Pairs(pairs) = of(PenaltyKind::Phases, "mobility") else { panic!() };
     assert_eq!(pairs.iter().map(|pair| pair.0 - first).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6]);
     // Half a board has no mirrored squares.
@@ -421,7 +422,7 @@ fn weights_are_parsed_and_later_ones_replace_earlier_ones() {
     assert_eq!(weights(&pst, "mean:rook.mg=7,mean=1"), weights(&pst, "mean=1"));
     // Kinds do not replace each other.
     assert_eq!(weights(&pst, "mean:rook.mg=7,smooth:rook.mg=1").len(), 2);
-    // Names that contain characters of the syntax.
+    // Names containing characters of the syntax.
     let odd = set(vec![one("a", "x=1:y", line("l")), one("b", "x=1:y", line("l"))]);
     assert_eq!(weights(&odd, "smooth:x=1:y.mg=3"), named(&[("smooth:x=1:y.mg", 3.0)]));
     let parts = named(&[("smooth:king.mg", 1.0), ("smooth:king.eg", 1.0)]);
@@ -546,7 +547,7 @@ fn absent_values_are_tied_only_within_boards() {
         penalty.validate(size).unwrap();
         assert!(indices(&penalty.form).iter().all(|i| supported[i % count]), "{}", penalty.name());
     }
-    // Whatever the missing values are, the others are not affected.
+    // Features that occur everywhere lose nothing.
     let everywhere = supported_penalties(&set, full.clone(), &vec![1; count]);
     assert_eq!(everywhere, full);
     let nowhere = supported_penalties(&set, full, &vec![0; count]);

@@ -1,5 +1,5 @@
-//! Programs of evaluations: scores against engine formulas written out by hand, and slopes against dual numbers of
-//! another crate and finite differences.
+//! Tests programs of evaluations: their scores against formulas of engines written by hand, and their slopes
+//! against dual numbers of another crate and finite differences.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -74,7 +74,7 @@ fn operator(index: usize, random: &mut Xoshiro256PlusPlus) -> Operator {
     }
 }
 
-/// Returns a random program with parts of every kind.
+/// Returns a program with each kind of part, drawn at random.
 fn random_program(seed: u64) -> Program {
     let random = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
     let accumulator = |name: &str, sides: bool, features: &[u16]| Accumulator {
@@ -137,7 +137,7 @@ fn random_program(seed: u64) -> Program {
     }
 }
 
-/// Returns the sums of a row, some of them absent.
+/// Returns a row's sums, of which some are absent.
 fn random_sums(program: &CompiledProgram, random: &mut Xoshiro256PlusPlus) -> (Vec<[f64; 2]>, u32) {
     let mut present = 1;
     let mut sums = vec![[0.0; 2]; program.slots()];
@@ -336,7 +336,7 @@ fn stockfish_11() {
     }
 }
 
-/// Without entries there is no danger, no adjustment, and a factor of 1.
+/// Without entries there is no effect: no danger, no adjustment, a factor of 1.
 #[test]
 fn absent_sums_have_no_effect() {
     let program = CompiledProgram::try_new(random_program(1), 8).unwrap();
@@ -399,7 +399,7 @@ fn adjustment_clamps_only_nonzero_values() {
     assert!(!cut(30.0, -29.0) && !cut(0.0, 0.0) && !cut(0.0, -5.0));
 }
 
-/// Scales of products by their exponents: x² y and x y together leave none open.
+/// Scales of products by exponents: x² y and x y together leave none undetermined.
 #[test]
 fn detects_products_with_undetermined_scale() {
     let product = |target, times: usize, operator| Term {
@@ -418,13 +418,13 @@ fn detects_products_with_undetermined_scale() {
     assert_eq!(of(vec![squared.clone()], &free).len(), 1);
     assert_eq!(of(vec![plain.clone(), plain.clone()], &free).len(), 1);
     assert_eq!(of(vec![squared.clone(), plain.clone()], &free).len(), 0);
-    // With another factor each, both are open.
+    // With another factor each, both are undetermined.
     assert_eq!(of(vec![squared.clone(), product(Phase::Eg, 2, Operator::Relu)], &free).len(), 2);
     // One is enough to fix both.
     let fixed = |feature: u16, phase| if feature == 4 { ValueKind::Fixed } else { free(feature, phase) };
     assert_eq!(of(vec![squared.clone(), product(Phase::Eg, 2, Operator::Relu)], &fixed).len(), 0);
     assert_eq!(of(vec![product(Phase::Eg, 1, Operator::Sigmoid)], &free).len(), 0);
-    // A value shared by both scales with neither.
+    // A value that both share cannot grow in one and shrink in the other.
     let shared = |feature: u16, phase| free(if feature == 3 { 0 } else { feature }, phase);
     assert_eq!(of(vec![plain.clone()], &shared).len(), 0);
     assert_eq!(of(vec![Term { over: Some(10.0), ..plain }], &free).len(), 0);

@@ -1,4 +1,4 @@
-//! Evaluations against formulas written out by hand, and traces converted back and forth.
+//! Compares evaluations with formulas written by hand, and traces after a round trip.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use gputexel::trace::{Division, export};
 
 use super::{compile, examples, read};
 
-/// Pseudo-random numbers.
+/// Pseudorandom numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -26,14 +26,14 @@ impl Numbers {
     }
 }
 
-/// A sum of an engine, or nothing if the engine does not compute it.
+/// A sum of an engine, or `None` if it does not compute it.
 type Counts = Option<Vec<i64>>;
 
 fn total(counts: &Counts, values: &[i64]) -> Option<i64> {
     counts.as_ref().map(|counts| counts.iter().zip(values).map(|(c, v)| c * v).sum())
 }
 
-/// Features of a position, White first.
+/// Properties of a position that an engine computes, White first.
 struct Position {
     phase: i64,
     pieces: Vec<i64>,
@@ -42,7 +42,7 @@ struct Position {
     scaling: [Counts; 2],
 }
 
-/// Returns a position; the sums of a side are present in two of three.
+/// Draws a position; the sums of a side are there in two of three.
 fn position(random: &mut Numbers) -> Position {
     let safety =
         |random: &mut Numbers| (random.below(3) > 0).then(|| vec![random.below(13), random.below(9), 1]);
@@ -60,12 +60,12 @@ fn position(random: &mut Numbers) -> Position {
     }
 }
 
-/// Evaluates Ethereal's example in integers.
+/// Computes the evaluation of Ethereal's example in integers.
 fn ethereal(position: &Position) -> i64 {
     with_complexity(position, -157)
 }
 
-/// The same with another base of complexity.
+/// Computes the same with another base of complexity.
 fn with_complexity(position: &Position, base: i64) -> i64 {
     let value = |values: [i64; 5]| position.pieces.iter().zip(values).map(|(c, v)| c * v).sum::<i64>();
     let mut mg = value([82, 426, 441, 627, 1292]);
@@ -84,7 +84,7 @@ fn with_complexity(position: &Position, base: i64) -> i64 {
     (mg * position.phase + eg * (24 - position.phase) * factor / 128) / 24
 }
 
-/// Returns the line of a position; the arguments set sign, evaluation and end.
+/// Formats the line of a position, with the sides as in the arguments.
 fn line(position: &Position, sign: i64, eval: i64, end: &str) -> String {
     let mut text = format!("0.5 qid:1 1:{} 2:{eval}", position.phase);
     let mut put = |first: usize, counts: &[i64], sign: i64| {
@@ -132,7 +132,7 @@ fn evaluations_match_an_integer_engine() {
         .filter(|(n, one)| (objective::score(&data, &theta, *n) - ethereal(one) as f64).abs() > 3.0);
     assert!(differences.count() <= 20);
 
-    // A wrong sign is detected.
+    // A wrong sign is found.
     let wrong = schema.replace("\"sign\": -1", "\"sign\": 1");
     let (report, _) = read(&wrong, &text, Division::Truncate, 1.0);
     assert!(report.comparison.differing > 1000, "{}", report.comparison.differing);
@@ -176,7 +176,7 @@ fn the_side_to_moves_coefficients_are_turned() {
         let row = |data: &Dataset| data.row(n).entries().collect::<Vec<_>>();
         assert_eq!(row(&got), row(&wanted), "{n}");
     }
-    // A sum for both sides that is added to the score has no side to convert.
+    // A sum for both that is added to the score cannot be reversed.
     let single = stm.replace("\"name\": \"complexity\",", "\"name\": \"complexity\", \"eg\": {},");
     let told = compile(&single).unwrap_err().to_string();
     assert!(told.contains("accumulator 'complexity': has one sum, which is added to the score"), "{told}");
@@ -231,7 +231,7 @@ fn parameters_have_the_values_that_are_used() {
     let input = Input { accumulator: 0, phase: Phase::Mg };
     assert!(program.terms.iter().all(|term| term.input == input && term.scale == -1.0));
     assert_eq!(program.accumulators[0].features, [4, 5, 6, 1, 2, 3]);
-    // A name with a phase selects one value.
+    // A name with a phase selects a value.
     let schema = examples()[2].replace("\"by\": \"winnable\"", "\"by\": [\"winnable.eg\"]");
     assert_eq!(
         compile(&schema).unwrap().feature_set().program.as_ref().unwrap().factor.as_ref().unwrap().by[0]

@@ -1,4 +1,4 @@
-//! Schemas and traces that are refused or cause warnings.
+//! Errors and warnings for schemas and traces.
 
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +18,7 @@ fn warns_about_terms_that_are_never_on() {
     let (report, _) =
         read(schema, &format!("{shut}1 1:10 120:2\n1 1:9 100:1\n1 1:9 100:2\n"), Division::Exact, 1e3);
     assert_eq!(report.sources[0].warnings, [""; 0]);
-    // No danger at all is not a danger above 0.
+    // A danger of 0 is not above 0.
     let (report, _) = read(schema, "1 1:10 3:1\n", Division::Exact, 1e3);
     let expected = "the relu2 in mg and the relu in eg of 'danger' are never switched on in 1 position under the priors: tuning cannot see their parameters";
     assert_eq!(report.sources[0].warnings, [expected]);
@@ -245,7 +245,7 @@ fn contradictions_are_named() {
             Some(told) => {
                 assert!(!expected.is_empty() && told.contains(expected), "{to}: {told}");
                 assert!(!told.contains('\n') && !told.contains(" at line "), "{told}");
-                // Format errors have a line number.
+                // Format errors have a line.
                 assert!(!told.contains("not a schema") || told.starts_with("s.json:"), "{told}");
             }
         }
@@ -267,7 +267,7 @@ fn contradictions_are_named() {
     let frozen =
         stockfish.replace("\"max\": 64, ", "").replace("\"prior\": 36}", "\"prior\": 36, \"frozen\": true}");
     assert!(compile(&frozen).is_ok());
-    // The maximum number of sums, and one more.
+    // The largest number of sums, and one more.
     let many = |count: usize| {
         let more: String = (0..count)
             .map(|n| {
@@ -299,8 +299,8 @@ fn warns_about_products_without_scale() {
     let told = warnings(&free);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("the scale of 'power' times 'modifier' in mg is not determined"), "{told:?}");
-    // A frozen 0 has no scale; a parameter frozen in the other accumulator does, and so does one that also counts by
-    // itself.
+    // A frozen 0 has no scale. A value frozen in the other accumulator does, and so does one that also counts
+    // by itself.
     let powers = "\"priors\": [36, 22, 23, 78]";
     assert_eq!(warnings(&weiss.replace("\"prior\": 113, \"frozen\"", "\"prior\": 0, \"frozen\"")).len(), 1);
     assert_eq!(warnings(&free.replace(powers, &format!("{powers}, \"frozen\": true"))), [""; 0]);

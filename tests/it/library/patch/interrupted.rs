@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gputexel::Error;
 use gputexel::patch::{
-    Backup, Change, PatchPlan, Remedy, WriteStep, adopt, interrupted, recover, undo, write, write_observed,
+    Backup, Change, PatchPlan, WriteStep, interrupted, recover, undo, write, write_observed,
 };
 
 const FILES: usize = 5;
@@ -54,7 +54,7 @@ impl Bench {
         PatchPlan { changes, ..PatchPlan::default() }
     }
 
-    /// Returns all files except those of the journal.
+    /// Returns all files except backups.
     fn tree(&self) -> BTreeMap<PathBuf, String> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_path_buf()];
@@ -62,7 +62,7 @@ impl Bench {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    if path.file_name().unwrap() != ".gputexel-patch" && path.file_name().unwrap() != "kept" {
+                    if path.file_name().unwrap() != "kept" {
                         folders.push(path);
                     }
                 } else {
@@ -74,7 +74,7 @@ impl Bench {
     }
 
     fn backups(&self) -> [Backup; 3] {
-        [Backup::Beside, Backup::In(self.folder.path().join("kept")), Backup::No]
+        [Backup::State, Backup::In(self.folder.path().join("kept")), Backup::No]
     }
 
     /// Stops at a step as a kill would, without cleanup.
@@ -159,7 +159,8 @@ fn restores_old_files_after_an_error_at_any_step() {
             assert!(matches!(error, Err(Error::Io { .. })), "{error:?}");
             assert_eq!(bench.tree(), before, "step {step}");
             assert!(!interrupted(&bench.sources()).unwrap());
-            assert!(!bench.sources().join(".gputexel-patch").exists(), "step {step}: the folder is left");
+            assert!(!bench.folder.path().join("kept").exists(), "step {step}: the folder is left");
+            assert!(undo(&bench.sources(), None, false).unwrap_err().to_string().contains("nothing to undo"));
         }
     }
 }
@@ -168,8 +169,9 @@ fn restores_old_files_after_an_error_at_any_step() {
 fn undo_puts_back_one_command_after_the_other() {
     let bench = Bench::new();
     let before = bench.tree();
-    let first = write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap().backup.unwrap();
-    assert!(first.ends_with(".gputexel-patch/0001-tune"), "{}", first.display());
+    let first = write(&bench.plan(), &bench.sources(), "tune", &Backup::State).unwrap().backup.unwrap();
+    let is_outside = !first.starts_with(bench.folder.path().canonicalize().unwrap());
+    assert!(first.ends_with("0001-tune") && is_outside, "{}", first.display());
     let between = bench.tree();
     let change = Change {
         path: bench.file(0),
@@ -179,7 +181,7 @@ fn undo_puts_back_one_command_after_the_other() {
         params: false,
     };
     let second = PatchPlan { changes: vec![change], ..PatchPlan::default() };
-    write(&second, &bench.sources(), "apply", &Backup::Beside).unwrap();
+    write(&second, &bench.sources(), "apply", &Backup::State).unwrap();
     assert_eq!(undo(&bench.sources(), None, false).unwrap().command, "apply");
     assert_eq!(bench.tree(), between);
     let undone = undo(&bench.sources(), None, false).unwrap();
@@ -215,67 +217,22 @@ fn undo_keeps_later_changes() {
     assert_eq!(std::fs::read_to_string(bench.params()).unwrap(), "p, int, 2, 0, 2, 1, 0.002\n");
 }
 
+/// Records belong to the tree at its original place, not to copies.
 #[test]
-fn a_copied_tree_is_undone_in_its_own_place() {
-    let bench = Bench::new();
-    write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap();
-    let copy = bench.folder.path().join("copy");
-    copy_tree(&bench.sources(), &copy);
-    let before = bench.tree();
-    let refused = undo(&copy, None, false).unwrap_err().to_string();
-    let was = format!("copy/.gputexel-patch: was made in {}, not here", bench.sources().display());
-    assert!(refused.contains(&was), "{refused}");
-    assert_eq!(bench.tree(), before);
-    assert_eq!(adopt(&copy, None).unwrap(), [bench.params()]);
-    undo(&copy, None, false).unwrap();
-    assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), "old 0\n");
-    assert_eq!(std::fs::read_to_string(bench.file(0)).unwrap(), "new 0\n");
-    assert!(bench.params().exists(), "the parameters belong to the other tree");
-}
-
-/// A tree whose command was interrupted can be restored after being copied or moved, with the backups in it or not.
-#[test]
-fn interrupted_trees_are_adopted() {
-    for i in 0..2 {
-        for step in [0, FILES, STEPS - 3, STEPS - 1] {
-            let bench = Bench::new();
-            let backup = &bench.backups()[i];
-            assert!(bench.die_at(step, backup));
-            let moved = bench.folder.path().join("moved");
-            std::fs::rename(bench.sources(), &moved).unwrap();
-            let refused = |refusal: gputexel::Result<bool>| {
-                let refusal = refusal.unwrap_err();
-                assert!(refusal.to_string().contains("was made in "), "{refusal}");
-                assert_eq!(refusal.remedy(), Some(&Remedy::AdoptMoved), "{refusal}");
-            };
-            refused(interrupted(&moved));
-            refused(recover(&moved).map(|_| true));
-            let params = std::fs::read(bench.params()).ok();
-            assert_eq!(adopt(&moved, None).unwrap(), [bench.params()], "step {step}");
-            assert!(interrupted(&moved).unwrap());
-            assert!(recover(&moved).unwrap().is_some());
-            for i in 0..FILES {
-                let name = if i + 1 == FILES { "deep/last.cpp".to_string() } else { format!("{i}.cpp") };
-                assert_eq!(std::fs::read_to_string(moved.join(name)).unwrap(), format!("old {i}\n"));
-            }
-            // The owner of these parameters is unknown.
-            assert_eq!(std::fs::read(bench.params()).ok(), params);
-            assert!(!interrupted(&moved).unwrap());
-        }
+fn a_copied_tree_has_nothing_to_undo() {
+    for step in [FILES, STEPS - 1, STEPS] {
+        let bench = Bench::new();
+        assert_eq!(bench.die_at(step, &Backup::State), step < STEPS);
+        let copy = bench.folder.path().join("copy");
+        copy_tree(&bench.sources(), &copy);
+        let copied = std::fs::read_to_string(copy.join("0.cpp")).unwrap();
+        assert!(!interrupted(&copy).unwrap());
+        assert_eq!(recover(&copy).unwrap(), None);
+        assert!(undo(&copy, None, false).unwrap_err().to_string().contains("nothing to undo"));
+        undo(&bench.sources(), None, false).unwrap();
+        assert_eq!(std::fs::read_to_string(bench.file(0)).unwrap(), "old 0\n");
+        assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), copied);
     }
-    // While the tree of a backup folder exists, no other tree can claim it.
-    let bench = Bench::new();
-    let kept = bench.folder.path().join("kept");
-    let folder =
-        write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap().backup.unwrap();
-    let copy = bench.folder.path().join("copy");
-    copy_tree(&bench.sources(), &copy);
-    let claimed = adopt(&copy, folder.parent()).unwrap_err().to_string();
-    assert!(claimed.contains("which is still there"), "{claimed}");
-    std::fs::remove_dir_all(bench.sources()).unwrap();
-    adopt(&copy, folder.parent()).unwrap();
-    undo(&copy, folder.parent(), false).unwrap();
-    assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), "old 0\n");
 }
 
 fn copy_tree(from: &Path, to: &Path) {
@@ -296,12 +253,12 @@ fn stops_if_a_file_changes_after_planning() {
     let bench = Bench::new();
     std::fs::write(bench.file(2), "someone else's\n").unwrap();
     let before = bench.tree();
-    let error = write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap_err().to_string();
+    let error = write(&bench.plan(), &bench.sources(), "tune", &Backup::State).unwrap_err().to_string();
     assert!(error.contains("2.cpp: was changed by another program"), "{error}");
     assert_eq!(bench.tree(), before);
     // A file that changes after an interruption is not overwritten, either.
     let bench = Bench::new();
-    assert!(bench.die_at(STEPS - 1, &Backup::Beside));
+    assert!(bench.die_at(STEPS - 1, &Backup::State));
     std::fs::write(bench.file(2), "someone else's\n").unwrap();
     let error = recover(&bench.sources()).unwrap_err().to_string();
     assert!(error.contains("2.cpp: was changed after an interruption; its old text is in "), "{error}");
@@ -315,7 +272,7 @@ fn permissions_are_kept() {
     let bench = Bench::new();
     std::fs::set_permissions(bench.file(0), std::fs::Permissions::from_mode(0o750)).unwrap();
     let mode = || std::fs::metadata(bench.file(0)).unwrap().permissions().mode() & 0o777;
-    write(&bench.plan(), &bench.sources(), "tune", &Backup::Beside).unwrap();
+    write(&bench.plan(), &bench.sources(), "tune", &Backup::State).unwrap();
     assert_eq!(mode(), 0o750);
     undo(&bench.sources(), None, false).unwrap();
     assert_eq!(mode(), 0o750);

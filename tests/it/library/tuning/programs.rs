@@ -1,9 +1,8 @@
 //! Tuning nonlinear evaluations: exact steps, standard errors, whole runs.
 
+use crate::common::matrices::{inverse, matrix, product};
 use crate::common::programs::{FEATURES, program_dataset, program_dataset_from, program_theta};
 use crate::common::random_dataset;
-use faer::Mat;
-use faer::linalg::solvers::DenseSolveCore;
 use gputexel::dataset::{Dataset, Layout};
 use gputexel::model::{Coordinate, FeatureKind, Parameterization};
 use gputexel::objective::{self, LossKind, Objective};
@@ -127,22 +126,22 @@ fn standard_errors_match_finite_differences() {
                 up.iter().zip(&down).map(|(a, b)| (a - b) / (2.0 * step)).collect()
             })
             .collect();
-        Mat::from_fn(size, size, |i, j| 0.5 * (columns[j][i] + columns[i][j]))
+        matrix(size, size, |i, j| 0.5 * (columns[j][i] + columns[i][j]))
     };
     // The formula holds anywhere; at a minimum a factor or a gate may be at a kink.
     let theta: Vec<f64> = prior.iter().map(|value| 0.9 * value + 1.3).collect();
-    let bread = hessian(&theta).partial_piv_lu().inverse();
+    let bread = inverse(&hessian(&theta));
     let games: Vec<Vec<usize>> = (0..data.len() / 10).map(|g| (10 * g..10 * g + 10).collect()).collect();
-    let mut meat = Mat::<f64>::zeros(size, size);
+    let mut meat = matrix(size, size, |_, _| 0.0);
     let mean = objective::loss_and_gradient(&data, OBJECTIVE, &theta, 0..data.len()).gradient;
     let share = 10.0 / data.len() as f64;
     for game in &games {
         let own = objective::loss_and_gradient(&data, OBJECTIVE, &theta, game.iter().copied()).gradient;
         let u: Vec<f64> = own.iter().zip(&mean).map(|(a, b)| share * (a - b)).collect();
-        (0..size).for_each(|i| (0..size).for_each(|j| meat[(i, j)] += u[i] * u[j]));
+        (0..size).for_each(|i| (0..size).for_each(|j| meat[i][j] += u[i] * u[j]));
     }
     let count = games.len() as f64;
-    let covariance = &bread * meat * &bread;
+    let covariance = product(&bread, &product(&meat, &bread));
     let fit = Fit {
         layout: &layout,
         parts: 0..1,
@@ -157,7 +156,7 @@ fn standard_errors_match_finite_differences() {
     assert_eq!(got.curvature, Curvature::SecondDerivatives);
     let mut compared = 0;
     for (i, error) in got.theta.iter().enumerate() {
-        let wanted = (covariance[(i, i)] * count / (count - 1.0)).sqrt();
+        let wanted = (covariance[i][i] * count / (count - 1.0)).sqrt();
         if let Some(error) = error {
             assert!((error - wanted).abs() < 1e-3 * wanted, "{i}: {error} {wanted}");
             compared += 1;

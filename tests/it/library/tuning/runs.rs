@@ -107,7 +107,7 @@ fn runs_and_sweeps_accept_custom_evaluators() {
     assert!(sweep().datasets(&["none.bin"]).folder(&cut).run().is_err() && !cut.exists());
     let kept = || sweep().datasets(&[&sample]).folder(&cut);
     assert!(kept().stop(&stop).run().unwrap().is_interrupted());
-    assert!(kept().run().err().unwrap().to_string().ends_with("exists and is not empty"));
+    assert!(kept().run().err().unwrap().to_string().contains("exists and is not empty"));
     let resumed = Sweep::resume(&cut).unwrap();
     let end = resumed.run(&backend, &StopFlag::new()).unwrap();
     assert_eq!(
@@ -127,7 +127,7 @@ fn a_match_is_kept_in_a_folder_that_has_one_writer() {
     assert_eq!(begin().run().unwrap().folder(), Some(folder.as_path()));
     assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
     let error = begin().run().unwrap_err();
-    assert!(error.to_string().ends_with("exists and is not empty"), "{error}");
+    assert!(error.to_string().contains("exists and is not empty"), "{error}");
     assert!(begin().overwrite(true).build().unwrap().run().unwrap().folder().is_some(), "forgot its folder");
     let resumed = Match::resume(&folder).unwrap();
     let error = Match::resume(&folder).err().unwrap();

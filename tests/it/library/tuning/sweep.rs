@@ -14,7 +14,6 @@ use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population,
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::{self, LossKind, Objective};
 use gputexel::optimizer::{GaussNewtonSettings, Schedule};
-use gputexel::report::RunReport;
 use gputexel::run_folder::RunFolder;
 use gputexel::sweep::{Sweep, SweepFiles};
 use gputexel::tuning::sweep::{
@@ -534,7 +533,7 @@ fn built_sweep_matches_its_settings_and_folder() {
     let out = folder.path().join("out");
     results.write_to(&out).unwrap();
     assert!(results.write_to(&out).is_err(), "the folder is not empty");
-    let read = RunReport::of_sweep_folder(&RunFolder::view(&out)).unwrap();
+    let read = gputexel::sweep::sweep_report(&RunFolder::view(&out)).unwrap();
     assert_eq!(std::fs::read_to_string(out.join("report.html")).unwrap(), read.to_html(None).unwrap());
     assert_eq!(std::fs::read_to_string(out.join("runs.csv")).unwrap().lines().count(), 1 + 12);
     assert!(out.join("sweep.svg").exists());

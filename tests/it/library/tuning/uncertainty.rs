@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common;
 use crate::common::games::{K, games, minimize};
-use faer::Mat;
-use faer::linalg::solvers::DenseSolveCore;
+use crate::common::matrices::{Matrix, inverse, matrix, product, transposed};
 use gputexel::dataset::{self, Dataset, Layout, poisson_weight};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluator, Population, Request};
@@ -25,10 +24,10 @@ fn brute_force(data: &Dataset, which: &[usize], fit: &Fit<'_>, games: bool) -> (
         true => f64::from(u8::from(i == j)),
         false => basis.columns[j].iter().filter(|c| c.0 as usize == i).map(|c| c.1).sum(),
     };
-    let b = Mat::from_fn(size, dimension, factor);
+    let b = matrix(size, dimension, factor);
     let theta = basis.theta(fit.z);
     let per_cp = x_per_cp(fit.objective.k);
-    let mut a = Mat::<f64>::zeros(size, size);
+    let mut a = matrix(size, size, |_, _| 0.0);
     let mut clusters: std::collections::BTreeMap<u32, (Vec<f64>, f64)> = Default::default();
     let mut total = 0.0;
     for &n in which {
@@ -46,7 +45,7 @@ fn brute_force(data: &Dataset, which: &[usize], fit: &Fit<'_>, games: bool) -> (
         let used: Vec<usize> = (0..size).filter(|&i| dx[i] != 0.0).collect();
         for &i in &used {
             for &j in &used {
-                a[(i, j)] += second * dx[i] * dx[j];
+                a[i][j] += second * dx[i] * dx[j];
             }
         }
         let key = if games { data.game(n) } else { n as u32 };
@@ -59,25 +58,21 @@ fn brute_force(data: &Dataset, which: &[usize], fit: &Fit<'_>, games: bool) -> (
     for (u, _) in clusters.values() {
         (0..size).for_each(|i| mean[i] += u[i] / total);
     }
-    (0..size).for_each(|i| a[(i, i)] += total * 2.0 * fit.l2 / 1e4);
+    (0..size).for_each(|i| a[i][i] += total * 2.0 * fit.l2 / 1e4);
     let count = clusters.len();
-    let u = Mat::from_fn(size, count, |i, g| {
-        let (u, weight) = clusters.values().nth(g).unwrap();
-        u[i] - weight * mean[i]
-    });
-    let pulled = b.transpose() * &a * &b;
-    let free: Vec<usize> = (0..dimension).filter(|&i| pulled[(i, i)] != 0.0).collect();
-    let inverse =
-        Mat::from_fn(free.len(), free.len(), |i, j| pulled[(free[i], free[j])]).partial_piv_lu().inverse();
-    let small = Mat::from_fn(size, free.len(), |i, j| b[(i, free[j])]);
-    let influence = &inverse * (small.transpose() * &u);
+    let clusters: Vec<(Vec<f64>, f64)> = clusters.into_values().collect();
+    let u = matrix(size, count, |i, g| clusters[g].0[i] - clusters[g].1 * mean[i]);
+    let pulled = product(&transposed(&b), &product(&a, &b));
+    let free: Vec<usize> = (0..dimension).filter(|&i| pulled[i][i] != 0.0).collect();
+    let inverse = inverse(&matrix(free.len(), free.len(), |i, j| pulled[free[i]][free[j]]));
+    let small = matrix(size, free.len(), |i, j| b[i][free[j]]);
+    let influence = product(&inverse, &product(&transposed(&small), &u));
     let g = count as f64;
-    let spread = |m: &Mat<f64>, i: usize| {
-        ((0..count).map(|c| m[(i, c)] * m[(i, c)]).sum::<f64>() * g / (g - 1.0)).sqrt()
-    };
+    let spread =
+        |m: &Matrix, i: usize| (m[i].iter().map(|value| value * value).sum::<f64>() * g / (g - 1.0)).sqrt();
     let mut z = vec![0.0; dimension];
     free.iter().enumerate().for_each(|(i, &at)| z[at] = spread(&influence, i));
-    let of_theta = &small * &influence;
+    let of_theta = product(&small, &influence);
     (z, (0..size).map(|i| spread(&of_theta, i)).collect())
 }
 

@@ -9,12 +9,12 @@ fn classical() -> FeatureSet {
     FeatureSet::new(FeatureKind::Classical, PhaseSettings::default())
 }
 
-/// The index of a middlegame value.
+/// Returns the index of a middlegame value.
 fn at(name: &str) -> usize {
     classical().features.iter().position(|feature| feature.name == name).unwrap()
 }
 
-/// Values that rise with the number of the feature, the same in both phases.
+/// Returns values that rise with the number of the feature, the same in both phases.
 fn rising() -> Vec<f64> {
     let count = classical().features.len();
     (0..2 * count).map(|i| (i % count) as f64).collect()
@@ -40,12 +40,12 @@ fn message(basis: &str, freeze: &[&str], prior: &[f64], list: &[(ConstraintKind,
     held(basis, freeze, prior, list).unwrap_err().to_string()
 }
 
-/// The coordinate of a name.
+/// Returns the coordinate of a name.
 fn find<'b>(basis: &'b Parameterization, name: &str) -> &'b Coordinate {
     basis.coordinates.iter().find(|coordinate| coordinate.name == name).expect(name)
 }
 
-/// z within the bounds, otherwise arbitrary; a third of it is at a bound.
+/// Returns an arbitrary z within the bounds; a third of it is at a bound.
 fn within(basis: &Parameterization, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
@@ -105,7 +105,7 @@ fn values_of_lines_stay_in_order() {
         }
         assert!(is_falling(&theta[pawns..][..9]), "{seed}");
         out_of_order += usize::from(!is_falling(&theta[count + pawns..][..9]));
-        // Everything else is as it was: a coordinate of its own.
+        // Everything else is unchanged: a coordinate of its own.
         let others = (0..theta.len()).filter(|i| basis.coordinates[*i].name == names[*i]);
         let others: Vec<usize> = others.filter(|i| !(knight..knight + 9).contains(&(i % count))).collect();
         let is_first = |i: usize| [king, king + 8].contains(&(i % count)) || i == pawns;
@@ -141,7 +141,7 @@ fn signs_are_bounds() {
     assert_eq!(interval(find(&basis, "doubled_de.mg")), (f64::NEG_INFINITY, f64::INFINITY));
     let free = basis.coordinates.iter().filter(|c| c.min.is_none() && c.max.is_none()).count();
     assert_eq!(free, zero.len() - 2 - 4);
-    // Of differences from the prior, whatever their factor, and together with bounds.
+    // Bounds and factors of differences from the prior.
     let record = |name: &str, min: f64, factor: f64| CoordinateRecord {
         name: name.to_string(),
         min: Some(min),
@@ -244,7 +244,7 @@ fn tied_values_are_one_line() {
     let list = [(Increasing, "rook_mobility.mg"), (Decreasing, "rook_mobility.eg")];
     let flat = vec![0.0; prior.len()];
     assert!(message("tied", &[], &flat, &list).contains("is tied to a value in another order"));
-    // Where only some are tied to the other phase, the lines of the phases are different ones.
+    // If only some are tied to the other phase, the lines of the phases differ.
     assert!(
         message("tied", &["rook_mobility_0.eg"], &prior, &[(Increasing, "rook_mobility")])
             .contains("rook_mobility_1.eg is tied to a value in another order")

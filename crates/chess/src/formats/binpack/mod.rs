@@ -1,0 +1,234 @@
+//! Stockfish's binpack: blocks of chains of consecutive positions.
+//!
+//! A block is `BINP`, its size in four bytes (low byte first) and its chains. A chain is a stem, the number
+//! of plies that follow (two bytes, high byte first), and their moves and scores in bits, filled up to a
+//! byte. Scores and results are those of the side to move; scores are stored as differences. The format is
+//! described by nnue-pytorch (lib/nnue_training_data_formats.h) and by the crate sfbinpack, with which tests
+//! read the same files.
+
+mod bits;
+mod moves;
+mod stem;
+mod writer;
+
+use crate::sample::Batch;
+use crate::selection::{Criteria, MAX_PLIES, Ply, Reason};
+use shakmaty::{Chess, Position};
+
+use self::bits::{BitReader, signed};
+use self::stem::{STEM_BYTES, Stem, StemError};
+pub use self::writer::BinpackWriter;
+use crate::formats::NO_SCORE;
+use crate::formats::collector::Collector;
+
+/// Magic bytes of a block.
+pub(crate) const MAGIC: &[u8; 4] = b"BINP";
+
+/// Number of bytes of a block before its chains.
+const HEADER_BYTES: usize = 8;
+
+/// Largest size of a block; Stockfish's reader has the same bound.
+pub const MAX_BLOCK_BYTES: usize = 100 << 20;
+
+/// Returns the number of bytes of a block's chains from its header; `None` for an invalid header.
+fn block_bytes(header: &[u8]) -> Option<usize> {
+    let size = header.strip_prefix(MAGIC)?.get(..4)?;
+    let size = u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize;
+    (size <= MAX_BLOCK_BYTES).then_some(size)
+}
+
+/// Returns the end of the last whole block in a buffer that begins with a block; `None` if not even the first
+/// is whole.
+pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
+    let mut end = 0;
+    while let Some(size) = buffer.get(end..end + HEADER_BYTES).and_then(block_bytes) {
+        if end + HEADER_BYTES + size > buffer.len() {
+            break;
+        }
+        end += HEADER_BYTES + size;
+    }
+    // Damaged headers are left to the reader, which reports them.
+    let damaged = buffer.get(end..end + HEADER_BYTES).is_some_and(|header| block_bytes(header).is_none());
+    if damaged {
+        next_block(&buffer[end + 1..]).map(|at| end + 1 + at).or(Some(buffer.len()))
+    } else {
+        Some(end).filter(|end| *end > 0)
+    }
+}
+
+/// Returns the offset of the next possible header.
+fn next_block(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(HEADER_BYTES).position(|header| block_bytes(header).is_some())
+}
+
+/// Reads the blocks of a chunk whose first byte is at `offset` of the input.
+pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
+    let mut reader = Reader {
+        out: Collector::new(criteria),
+        plies: Vec::new(),
+        result: 0,
+        next_ply: None,
+        cut_short: false,
+    };
+    let mut at = 0;
+    while at < chunk.len() {
+        let here = offset + at as u64;
+        let rest = &chunk[at..];
+        match block_bytes(rest) {
+            Some(size) if HEADER_BYTES + size <= rest.len() => {
+                reader.block(&rest[HEADER_BYTES..][..size], here + HEADER_BYTES as u64);
+                at += HEADER_BYTES + size;
+            }
+            Some(size) => {
+                let left = rest.len() - HEADER_BYTES;
+                let what = format!("the file ends after {left} of the {size} bytes of a block");
+                reader.out.damage(here, (size - left) as u64, what);
+                // The complete chains of a truncated block can still be read. That the last one is incomplete
+                // is not counted as separate damage.
+                reader.cut_short = true;
+                reader.block(&rest[HEADER_BYTES..], here + HEADER_BYTES as u64);
+                at = chunk.len();
+            }
+            None => {
+                let skipped = next_block(&rest[1..]).map_or(rest.len(), |next| next + 1);
+                let what = if rest.len() < HEADER_BYTES && MAGIC.starts_with(&rest[..rest.len().min(4)]) {
+                    "the header of a block is cut short"
+                } else if rest.starts_with(MAGIC) {
+                    "a block of impossible size"
+                } else {
+                    "no block begins here"
+                };
+                reader.out.damage(here, skipped as u64, what);
+                at += skipped;
+            }
+        }
+    }
+    reader.end_game();
+    reader.out.finish()
+}
+
+/// Reader of chains, which joins those that belong to one game.
+struct Reader<'c> {
+    out: Collector<'c>,
+    /// The positions of the game so far.
+    plies: Vec<Ply>,
+    /// Its result, White's view, −1 to 1.
+    result: i16,
+    /// The position and ply that the next chain begins with if it continues the game.
+    next_ply: Option<(Chess, u16)>,
+    /// True if the block being read is truncated.
+    cut_short: bool,
+}
+
+impl Reader<'_> {
+    fn block(&mut self, block: &[u8], offset: u64) {
+        let mut at = 0;
+        while at < block.len() {
+            match self.chain(&block[at..], offset + at as u64) {
+                Some(used) => at += used,
+                None => return,
+            }
+        }
+    }
+
+    /// Reads a chain. Returns its number of bytes, or `None` if the rest of the block cannot be parsed.
+    fn chain(&mut self, bytes: &[u8], offset: u64) -> Option<usize> {
+        let (Some(stem), Some(count)) =
+            (bytes.first_chunk::<STEM_BYTES>(), bytes.get(STEM_BYTES..STEM_BYTES + 2))
+        else {
+            let left = bytes.len();
+            self.damage(offset, left as u64, format!("{left} bytes are left where a chain should begin"));
+            return None;
+        };
+        let count = usize::from(u16::from_be_bytes([count[0], count[1]]));
+        let text = &bytes[STEM_BYTES + 2..];
+        let stem = match Stem::read(stem) {
+            Ok(stem) => stem,
+            Err(error) => {
+                let (reason, what) = match error {
+                    StemError::Position(what) => (Reason::IllegalRecord, what),
+                    StemError::Move => (Reason::IllegalRecordMove, "the move is not legal"),
+                    StemError::Result => {
+                        (Reason::BadRecordResult, "the result is neither loss, draw nor win")
+                    }
+                };
+                if count == 0 {
+                    self.out.refuse(reason, offset, || what.to_string());
+                    return Some(STEM_BYTES + 2);
+                }
+                let lost = bytes.len() as u64;
+                self.damage(offset, lost, format!("a chain of {} positions: {what}", count + 1));
+                return None;
+            }
+        };
+        self.begin(&stem);
+        match self.moves(stem, text, count) {
+            Ok(used) => Some(STEM_BYTES + 2 + used),
+            Err((read, what)) => {
+                let at = offset + (STEM_BYTES + 2) as u64;
+                let lost = text.len() as u64;
+                self.damage(at, lost, format!("{what} in move {} of {count} of a chain", read + 1));
+                self.end_game();
+                None
+            }
+        }
+    }
+
+    /// Begins a chain: continues the game or ends it.
+    fn begin(&mut self, stem: &Stem) {
+        let turn = stem.position.turn();
+        let result = turn.fold_wb(stem.result, -stem.result);
+        let goes_on = self.result == result
+            && self.next_ply.as_ref().is_some_and(|(position, ply)| {
+                stem.ply == *ply && stem.position.board() == position.board() && turn == position.turn()
+            });
+        if !goes_on || self.plies.len() >= MAX_PLIES {
+            self.end_game();
+        }
+        self.result = result;
+    }
+
+    /// Reads the moves and scores after a stem. The error is the number of moves read, and the reason.
+    fn moves(&mut self, stem: Stem, text: &[u8], count: usize) -> Result<usize, (usize, &'static str)> {
+        let mut bits = BitReader::new(text);
+        let Stem { mut position, mut next, mut score, mut ply, .. } = stem;
+        self.push(&position, next, score);
+        for read in 0..count {
+            let Some(played) = next else { return Err((read, "a null move")) };
+            position.play_unchecked(played);
+            ply += 1;
+            let m = moves::read_move(&position, &mut bits).ok_or((read, "no legal move"))?;
+            let difference = bits.take_variable().ok_or((read, "no score"))?;
+            score = score.wrapping_neg().wrapping_add(signed(difference));
+            next = Some(m);
+            self.push(&position, next, score);
+        }
+        self.next_ply = next.map(|played| {
+            position.play_unchecked(played);
+            (position, ply + 1)
+        });
+        Ok(bits.bytes_taken())
+    }
+
+    fn push(&mut self, position: &Chess, next: Option<shakmaty::Move>, score: i16) {
+        let mut ply = Ply::new(position.clone());
+        ply.next = next;
+        if score != NO_SCORE {
+            ply.score_cp = crate::formats::white_score(score, position.turn());
+        }
+        self.plies.push(ply);
+    }
+
+    fn damage(&mut self, offset: u64, bytes: u64, what: String) {
+        if !self.cut_short {
+            self.out.damage(offset, bytes, what);
+        }
+    }
+
+    fn end_game(&mut self) {
+        if !self.plies.is_empty() {
+            self.out.game(&mut self.plies, 0.5 + 0.5 * f32::from(self.result));
+        }
+        self.next_ply = None;
+    }
+}

@@ -1,0 +1,133 @@
+//! viriformat: games as Viridithas plays them: a head in marlinformat, four bytes for each move, four zeros.
+//!
+//! A move has two bytes, low byte first: from bits 0–5, to bits 6–11, promotion bits 12–13 (knight to queen), kind
+//! bits 14–15 (0 plain, 1 en passant, 2 castling, 3 promotion); a castling king moves to its rook's square. The
+//! score of the position in which it was played follows, centipawns, White's view.
+
+use crate::sample::Batch;
+use crate::selection::{Criteria, MAX_PLIES, Ply, Reason};
+use shakmaty::{Chess, Move, Position, Role, Square};
+
+use crate::formats::collector::Collector;
+use crate::formats::legality::is_legal;
+use crate::formats::marlinformat;
+use crate::formats::records::RECORD_BYTES;
+
+/// Number of bytes of a move and its score.
+pub(crate) const MOVE_BYTES: usize = 4;
+
+/// Bytes that end a game.
+pub(crate) const END: [u8; MOVE_BYTES] = [0; MOVE_BYTES];
+
+/// Roles of promotions in the order of their numbers.
+const PROMOTIONS: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
+
+/// Returns the moves of a game in bytes that begin with it, without its end; `None` if it does not end.
+fn moves(game: &[u8]) -> Option<&[[u8; MOVE_BYTES]]> {
+    let (moves, _) = game.get(RECORD_BYTES..)?.as_chunks::<MOVE_BYTES>();
+    let end = moves.iter().position(|one| *one == END)?;
+    Some(&moves[..end])
+}
+
+fn game_bytes(moves: &[[u8; MOVE_BYTES]]) -> usize {
+    RECORD_BYTES + MOVE_BYTES * (moves.len() + 1)
+}
+
+/// Returns the end of the last whole game in a buffer that begins with a game.
+pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
+    let mut end = 0;
+    while let Some(moves) = moves(&buffer[end..]) {
+        end += game_bytes(moves);
+    }
+    Some(end).filter(|end| *end > 0)
+}
+
+/// Reads the games of a chunk whose first byte is at `offset` of the input.
+pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
+    let mut out = Collector::new(criteria);
+    let mut plies = Vec::new();
+    let mut at = 0;
+    while at < chunk.len() {
+        let here = offset + at as u64;
+        let Some(moves) = moves(&chunk[at..]) else {
+            let left = chunk.len() - at;
+            out.damage(here, left as u64, format!("the last game ends after {left} bytes"));
+            break;
+        };
+        read_game(&chunk[at..], moves, here, &mut plies, &mut out);
+        at += game_bytes(moves);
+    }
+    out.finish()
+}
+
+/// Reads a game; if a move is not legal, the positions up to it are kept.
+fn read_game(
+    bytes: &[u8],
+    moves: &[[u8; MOVE_BYTES]],
+    offset: u64,
+    plies: &mut Vec<Ply>,
+    out: &mut Collector<'_>,
+) {
+    let Some(head) = bytes.first_chunk::<RECORD_BYTES>() else { return };
+    let labeled = match marlinformat::read(head) {
+        Ok(labeled) => labeled,
+        Err(error) => return out.refuse(error.reason(), offset, || error.text()),
+    };
+    let mut position = labeled.position;
+    for (number, &[low, high, score_low, score_high]) in moves.iter().enumerate() {
+        let at = offset + (RECORD_BYTES + MOVE_BYTES * number) as u64;
+        let next =
+            if number < MAX_PLIES { read_move(&position, u16::from_le_bytes([low, high])) } else { None };
+        let Some(next) = next else {
+            out.game(plies, labeled.result);
+            let lost = (moves.len() - number) as u64;
+            let reason = if number < MAX_PLIES { Reason::IllegalMove } else { Reason::LongGame };
+            return out.cut_short(reason, at, lost, || format!("move {} of a game is not legal", number + 1));
+        };
+        let mut ply = Ply::new(position.clone());
+        ply.next = Some(next);
+        ply.score_cp = f32::from(i16::from_le_bytes([score_low, score_high]));
+        plies.push(ply);
+        position.play_unchecked(next);
+    }
+    out.game(plies, labeled.result);
+}
+
+/// Kinds of moves, by their two highest bits.
+mod kind {
+    pub const PLAIN: u16 = 0;
+    pub const EN_PASSANT: u16 = 1;
+    pub const CASTLING: u16 = 2;
+    pub const PROMOTION: u16 = 3;
+}
+
+/// Reads a move; `None` unless it is legal.
+pub(crate) fn read_move(position: &Chess, packed: u16) -> Option<Move> {
+    let square = |shift: u32| Square::try_from(u32::from(packed >> shift & 63)).ok();
+    let (from, to) = (square(0)?, square(6)?);
+    let board = position.board();
+    let role = board.role_at(from).filter(|_| board.by_color(position.turn()).contains(from))?;
+    let capture = board.role_at(to);
+    let promotion = PROMOTIONS[usize::from(packed >> 12 & 3)];
+    let m = match packed >> 14 {
+        kind::PLAIN => Move::Normal { role, from, capture, to, promotion: None },
+        kind::EN_PASSANT => Move::EnPassant { from, to },
+        kind::CASTLING => Move::Castle { king: from, rook: to },
+        _ => Move::Normal { role, from, capture, to, promotion: Some(promotion) },
+    };
+    is_legal(position, m).then_some(m)
+}
+
+/// Returns the two bytes of a legal move.
+pub(crate) fn write_move(m: Move) -> u16 {
+    let kind = match m {
+        Move::Castle { .. } => kind::CASTLING,
+        Move::EnPassant { .. } => kind::EN_PASSANT,
+        _ if m.is_promotion() => kind::PROMOTION,
+        _ => kind::PLAIN,
+    };
+    let promotion =
+        m.promotion().and_then(|role| PROMOTIONS.iter().position(|one| *one == role)).unwrap_or(0);
+    let (from, to) = (m.from().map_or(0, u16::from), u16::from(m.to()));
+    kind << 14 | (promotion as u16) << 12 | to << 6 | from
+}

@@ -1,0 +1,109 @@
+//! Optimizer steps that a device takes on its own, so that small problems do not wait for the host between steps.
+
+use gputexel_dataset::Layout;
+use gputexel_io::{Error, Result};
+
+use super::{Evaluations, Population, Request};
+
+/// An evaluator whose device can take optimizer steps between evaluations.
+pub trait DeviceSteps {
+    /// Takes the first few of the batch's Adam steps, as many as it chooses; `None` if it cannot take them. The results
+    /// do not depend on how many are taken at a time.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`](crate::Evaluator::evaluate); [`Error::Usage`] also if the lists of the
+    /// batch do not match its population.
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>>;
+}
+
+/// The state of a population under Adam, and the steps to take.
+///
+/// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
+/// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus
+/// pull · (θ − prior).
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdamBatch {
+    /// Parameters before the first step; every member has its own.
+    pub population: Population,
+    /// Positions and loss; gradients are always computed, even if not requested.
+    pub request: Request,
+    /// θ₀ toward which parameters are pulled, 2 F values.
+    pub prior: Vec<f64>,
+    /// Settings of every member.
+    pub settings: Vec<AdamMember>,
+    /// First moments, 2 F per member.
+    pub first_moment: Vec<f64>,
+    /// Second moments, 2 F per member.
+    pub second_moment: Vec<f64>,
+    /// (rate, correction of the second moment) of each step and member, steps outermost. The rate
+    /// contains the correction of the first moment.
+    pub rates: Vec<(f64, f64)>,
+}
+
+/// Settings that do not change from step to step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamMember {
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// ε, loss per centipawn.
+    pub epsilon: f64,
+    /// Gradient of the regularization per centipawn of distance from the prior.
+    pub pull: f64,
+}
+
+/// The result of one step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdamStep {
+    /// Losses before the step, without regularization.
+    pub losses: Vec<f64>,
+    /// Largest gradient components, including regularization.
+    pub gradient_norms: Vec<f64>,
+    /// Parameters after the step.
+    pub parameters: Vec<f64>,
+    /// First moments after the step.
+    pub first_moment: Vec<f64>,
+    /// Second moments after the step.
+    pub second_moment: Vec<f64>,
+    /// Positions evaluated per member.
+    pub positions: usize,
+}
+
+impl AdamBatch {
+    /// Checks the batch against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the population or the request does not match the layout, a list does not match the
+    /// population, or there are no steps.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        self.population.validate(layout)?;
+        self.request.validate(layout)?;
+        let (members, size) = (self.population.members(), 2 * layout.features());
+        let lists = [
+            ("values of the prior", self.prior.len(), size),
+            ("settings", self.settings.len(), members),
+            ("first moments", self.first_moment.len(), members * size),
+            ("second moments", self.second_moment.len(), members * size),
+        ];
+        for (what, length, expected) in lists {
+            if length != expected {
+                return Err(Error::Usage(format!(
+                    "{length} {what} for {members} members and {} features",
+                    layout.features()
+                )));
+            }
+        }
+        match self.rates.is_empty() || !self.rates.len().is_multiple_of(members.max(1)) {
+            true => Err(Error::Usage(format!("{} rates for {members} members", self.rates.len()))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl AdamStep {
+    /// Returns the evaluation of the parameters before the step.
+    pub fn evaluations(&self) -> Evaluations {
+        Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
+    }
+}

@@ -1,0 +1,258 @@
+//! Evaluation by several participants: the sections of a layout are divided among this processor, devices and other
+//! processes, whose sums are added in the order of sections. Owns the assignment of work; the order is that of
+//! [`sums`](crate::sums).
+
+mod device;
+mod listed;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gputexel_dataset::Layout;
+use gputexel_io::{Error, Result, counted};
+use serde::{Deserialize, Serialize};
+
+pub use device::DeviceThread;
+pub use listed::{DeviceList, ListedDevice};
+pub(crate) use listed::{Speeds, divide};
+
+use crate::cpu::CpuEvaluator;
+use crate::sums::{Node, ProductSums, Summand, Sums, Tree};
+use crate::{Evaluations, Evaluator, Fallback, Population, ProductRequest, Products, Request, Stats};
+
+/// Task for helpers, for a validated population and request.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// Losses, gradients, matrices.
+    Sums(Arc<(Population, Request)>),
+    /// Products of matrices with vectors.
+    Products(Arc<(Population, ProductRequest)>),
+}
+
+/// Sums of consecutive sections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// Answer to [`Task::Sums`].
+    Sums(Vec<Node<Sums>>),
+    /// Answer to [`Task::Products`].
+    Products(Vec<Node<ProductSums>>),
+}
+
+/// Computes the sums of some sections, in parallel with others.
+pub trait Helper {
+    /// Returns its sections; not empty.
+    fn sections(&self) -> Range<usize>;
+
+    /// Begins a task, and returns immediately.
+    fn begin(&mut self, task: &Task) -> Result<()>;
+
+    /// Waits for the answer to the current task.
+    fn end(&mut self) -> Result<Answer>;
+
+    /// Describes the helper in a short phrase.
+    fn describe(&self) -> String;
+
+    /// Returns statistics, if it keeps any.
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
+}
+
+/// Assignment of the sections of a layout.
+pub struct Division {
+    /// The sections that are left to this process or processor; may be empty.
+    pub own: Range<usize>,
+    /// All others.
+    pub helpers: Vec<Box<dyn Helper>>,
+    /// Number of participants that could compute, but got no section.
+    pub idle: usize,
+}
+
+/// Divides the sections of layouts among processes.
+pub trait Team: Send + Sync {
+    /// Assigns sections to the other processes.
+    fn divide(&self, layout: &Layout) -> Result<Division>;
+}
+
+/// An evaluator whose sums come from several participants.
+pub struct Divided<'a> {
+    layout: &'a Layout,
+    cpu: CpuEvaluator<'a>,
+    /// Sections that this processor computes.
+    own: Vec<Range<usize>>,
+    helpers: Vec<Box<dyn Helper>>,
+    /// True if this processor takes over from a device that fails.
+    falls_back: bool,
+    news: Option<Fallback>,
+    /// Number of participants without a section, for the description.
+    idle: usize,
+}
+
+impl<'a> Divided<'a> {
+    /// Creates an evaluator of `own` sections on this processor, and of the others by helpers.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] unless each section is assigned.
+    pub fn try_new(
+        layout: &'a Layout,
+        own: Range<usize>,
+        helpers: Vec<Box<dyn Helper>>,
+        falls_back: bool,
+    ) -> Result<Self> {
+        let mut all: Vec<Range<usize>> = helpers.iter().map(|helper| helper.sections()).collect();
+        let own: Vec<Range<usize>> = Some(own).filter(|own| !own.is_empty()).into_iter().collect();
+        all.extend(own.clone());
+        all.sort_by_key(|sections| sections.start);
+        let mut next = layout.sections().start;
+        for sections in &all {
+            if sections.start != next || sections.is_empty() {
+                return Err(Error::Usage(format!(
+                    "sections {all:?} of {:?} have been divided",
+                    layout.sections()
+                )));
+            }
+            next = sections.end;
+        }
+        if next != layout.sections().end {
+            return Err(Error::Usage(format!(
+                "sections {all:?} of {:?} have been divided",
+                layout.sections()
+            )));
+        }
+        Ok(Self { layout, cpu: CpuEvaluator::new(layout), own, helpers, falls_back, news: None, idle: 0 })
+    }
+
+    /// Sets the number of participants that got no section.
+    #[must_use]
+    pub(crate) fn with_idle(mut self, idle: usize) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// Computes the sums of all its sections, for a validated task.
+    pub fn nodes(&mut self, task: &Task) -> Result<Answer> {
+        let mut begun = Ok(());
+        let mut working = Vec::with_capacity(self.helpers.len());
+        for helper in &mut self.helpers {
+            begun = begun.and_then(|()| helper.begin(task));
+            working.push(begun.is_ok());
+        }
+        let mut answers = Vec::new();
+        for sections in self.own.clone() {
+            answers.push((sections.start, self.compute(task, sections)));
+        }
+        // Waits for all of them, even after an error: an unread answer would be mistaken for the next one.
+        let mut left = Vec::new();
+        for (mut helper, works) in std::mem::take(&mut self.helpers).into_iter().zip(working) {
+            if !works {
+                left.push(helper);
+                continue;
+            }
+            let sections = helper.sections();
+            let answer = match helper.end() {
+                Err(error @ Error::Gpu(_)) if self.falls_back => {
+                    let news = Fallback { error, evaluator: self.cpu.describe() };
+                    self.news.get_or_insert(news);
+                    self.own.push(sections.clone());
+                    self.compute(task, sections.clone())
+                }
+                answer => {
+                    left.push(helper);
+                    answer
+                }
+            };
+            answers.push((sections.start, answer));
+        }
+        self.helpers = left;
+        begun?;
+        answers.sort_by_key(|(first, _)| *first);
+        let answers = answers.into_iter().map(|(_, answer)| answer);
+        match task {
+            Task::Sums(_) => join(answers, |answer| match answer {
+                Answer::Sums(nodes) => Some(nodes),
+                Answer::Products(_) => None,
+            })
+            .map(Answer::Sums),
+            Task::Products(_) => join(answers, |answer| match answer {
+                Answer::Products(nodes) => Some(nodes),
+                Answer::Sums(_) => None,
+            })
+            .map(Answer::Products),
+        }
+    }
+
+    fn compute(&self, task: &Task, sections: Range<usize>) -> Result<Answer> {
+        Ok(match task {
+            Task::Sums(of) => Answer::Sums(self.cpu.sums(&of.0, &of.1, sections)?.into_nodes()),
+            Task::Products(of) => {
+                Answer::Products(self.cpu.product_sums(&of.0, &of.1, sections)?.into_nodes())
+            }
+        })
+    }
+
+    fn total<T: Summand>(&self, nodes: Vec<Node<T>>) -> Result<T> {
+        let mut tree = Tree::default();
+        nodes.into_iter().try_for_each(|node| tree.push(node))?;
+        tree.total(self.layout.sections())
+    }
+}
+
+/// Joins the sums of all answers in the order of their sections.
+fn join<T: Summand>(
+    answers: impl Iterator<Item = Result<Answer>>,
+    of: impl Fn(Answer) -> Option<Vec<Node<T>>>,
+) -> Result<Vec<Node<T>>> {
+    let mut tree = Tree::default();
+    for answer in answers {
+        let nodes = of(answer?).ok_or_else(unasked)?;
+        nodes.into_iter().try_for_each(|node| tree.push(node))?;
+    }
+    Ok(tree.into_nodes())
+}
+
+fn unasked() -> Error {
+    Error::Usage("a helper answers what it was not asked".to_string())
+}
+
+impl Evaluator for Divided<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        population.validate(self.layout)?;
+        request.validate(self.layout)?;
+        match self.nodes(&Task::Sums(Arc::new((population.clone(), request.clone()))))? {
+            Answer::Sums(nodes) => Ok(self.total(nodes)?.means(self.layout, population, request)),
+            Answer::Products(_) => Err(unasked()),
+        }
+    }
+
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        population.validate(self.layout)?;
+        request.validate(self.layout, population)?;
+        match self.nodes(&Task::Products(Arc::new((population.clone(), request.clone()))))? {
+            Answer::Products(nodes) => Ok(self.total(nodes)?.means(self.layout, population, request)),
+            Answer::Sums(_) => Err(unasked()),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let count = |sections: &Range<usize>| sections.len();
+        let own: usize = self.own.iter().map(count).sum();
+        let cpu = (own > 0).then(|| (own, self.cpu.describe()));
+        let helpers = self.helpers.iter().map(|helper| (count(&helper.sections()), helper.describe()));
+        let all: Vec<String> =
+            cpu.into_iter().chain(helpers).map(|(n, who)| format!("{n} by {who}")).collect();
+        let sections = self.layout.sections().len();
+        let idle = match self.idle {
+            0 => String::new(),
+            idle => format!("; {idle} idle: there are more ranks and devices than sections"),
+        };
+        format!("{}: {}{idle}", counted(sections as u64, "section"), all.join("; "))
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.helpers.iter().filter_map(|helper| helper.stats()).reduce(|a, b| a.plus(&b))
+    }
+
+    fn take_fallback(&mut self) -> Option<Fallback> {
+        self.news.take()
+    }
+}

@@ -1,0 +1,197 @@
+//! An evaluator that switches to another one when its device fails.
+
+use gputexel_io::{Error, Result};
+
+use super::{
+    AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
+    Stats,
+};
+
+/// A report that a device failed and another evaluator took over.
+#[derive(Debug)]
+pub struct Fallback {
+    /// The device's error.
+    pub error: Error,
+    /// Description of the new evaluator, see [`Evaluator::describe`].
+    pub evaluator: String,
+}
+
+/// An evaluator that, on its first [`Error::Gpu`], is permanently replaced by another one.
+///
+/// The failed request is repeated, so callers get an answer instead of an error. Evaluators keep no state between
+/// requests (a batch of Adam steps contains its moments), so nothing else has to be carried over: an evaluator without
+/// Adam steps declines the batch, and its steps are evaluated one by one.
+pub struct FallbackEvaluator<'a> {
+    active: Box<dyn Evaluator + 'a>,
+    /// Creates the other evaluator; `None` after it was used.
+    fallback: Option<Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>>,
+    /// A fallback that has happened, until it is queried.
+    news: Option<Fallback>,
+}
+
+impl<'a> FallbackEvaluator<'a> {
+    /// Starts with `first`; `fallback` is called, once, when its device fails.
+    pub fn new(
+        first: Box<dyn Evaluator + 'a>,
+        fallback: impl FnOnce() -> Box<dyn Evaluator + 'a> + 'a,
+    ) -> Self {
+        Self { active: first, fallback: Some(Box::new(fallback)), news: None }
+    }
+
+    fn with_fallback<T>(&mut self, mut call: impl FnMut(&mut dyn Evaluator) -> Result<T>) -> Result<T> {
+        match call(&mut *self.active) {
+            Err(error @ Error::Gpu(_)) => {
+                let Some(fallback) = self.fallback.take() else { return Err(error) };
+                self.active = fallback();
+                self.news = Some(Fallback { error, evaluator: self.active.describe() });
+                call(&mut *self.active)
+            }
+            answer => answer,
+        }
+    }
+}
+
+impl Evaluator for FallbackEvaluator<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.with_fallback(|evaluator| evaluator.evaluate(population, request))
+    }
+
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        self.with_fallback(|evaluator| evaluator.products(population, request))
+    }
+
+    fn describe(&self) -> String {
+        self.active.describe()
+    }
+
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        match self.active.device_steps().is_some() {
+            true => Some(self),
+            false => None,
+        }
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.active.stats()
+    }
+
+    fn take_fallback(&mut self) -> Option<Fallback> {
+        self.news.take()
+    }
+}
+
+impl DeviceSteps for FallbackEvaluator<'_> {
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.with_fallback(|evaluator| match evaluator.device_steps() {
+            Some(device) => device.adam_steps(batch),
+            None => Ok(None),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers a number of calls, then fails.
+    struct Limited {
+        name: &'static str,
+        calls: u32,
+        error: fn() -> Error,
+    }
+
+    impl Limited {
+        fn call<T>(&mut self, answer: T) -> Result<T> {
+            self.calls = self.calls.checked_sub(1).ok_or_else(self.error)?;
+            Ok(answer)
+        }
+    }
+
+    impl Evaluator for Limited {
+        fn evaluate(&mut self, population: &Population, _: &Request) -> Result<Evaluations> {
+            let losses = population.k.clone();
+            self.call(Evaluations { losses, ..Evaluations::default() })
+        }
+
+        fn describe(&self) -> String {
+            self.name.to_string()
+        }
+
+        fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+            match self.name {
+                "first" => Some(self),
+                _ => None,
+            }
+        }
+    }
+
+    impl DeviceSteps for Limited {
+        fn adam_steps(&mut self, _: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+            self.call(Some(Vec::new()))
+        }
+    }
+
+    fn lost() -> Error {
+        Error::Gpu("the device was lost".to_string())
+    }
+
+    fn pair(first: u32, second: u32, error: fn() -> Error) -> FallbackEvaluator<'static> {
+        let second = Limited { name: "second", calls: second, error };
+        FallbackEvaluator::new(Box::new(Limited { name: "first", calls: first, error }), || Box::new(second))
+    }
+
+    fn request() -> (Population, Request) {
+        let loss = gputexel_dataset::objective::LossKind::Squared;
+        (
+            Population::single(&[0.0; 2], 0.5),
+            Request { parts: 0..1, loss, gradients: false, curvature: false },
+        )
+    }
+
+    #[test]
+    fn the_request_that_failed_is_repeated_and_told_once() {
+        let (population, request) = request();
+        for works in 0..3 {
+            let mut evaluator = pair(works, 9, lost);
+            let mut told = Vec::new();
+            for call in 0..4 {
+                assert_eq!(evaluator.evaluate(&population, &request).unwrap().losses, [0.5]);
+                assert_eq!(evaluator.describe(), if call < works { "first" } else { "second" });
+                assert_eq!(evaluator.device_steps().is_some(), call < works);
+                told.extend(evaluator.take_fallback());
+            }
+            assert_eq!(told.len(), 1);
+            assert_eq!(told[0].error.to_string(), "GPU: the device was lost");
+            assert_eq!(told[0].evaluator, "second");
+        }
+    }
+
+    #[test]
+    fn steps_on_the_device_fall_back() {
+        let batch = AdamBatch {
+            population: request().0,
+            request: request().1,
+            prior: Vec::new(),
+            settings: Vec::new(),
+            first_moment: Vec::new(),
+            second_moment: Vec::new(),
+            rates: Vec::new(),
+        };
+        assert_eq!(pair(1, 1, lost).adam_steps(&batch).unwrap(), Some(Vec::new()));
+        // The other evaluator cannot take such steps, and returns `None`.
+        let mut evaluator = pair(0, 1, lost);
+        assert_eq!(evaluator.adam_steps(&batch).unwrap(), None);
+        assert_eq!(evaluator.describe(), "second");
+        assert!(evaluator.device_steps().is_none());
+    }
+
+    #[test]
+    fn other_errors_and_second_failures_are_the_callers() {
+        let (population, request) = request();
+        let mut evaluator = pair(0, 1, || Error::Usage("no".to_string()));
+        assert!(matches!(evaluator.evaluate(&population, &request), Err(Error::Usage(_))));
+        assert!(evaluator.take_fallback().is_none());
+        let mut evaluator = pair(0, 0, lost);
+        assert!(matches!(evaluator.evaluate(&population, &request), Err(Error::Gpu(_))));
+    }
+}

@@ -1,0 +1,574 @@
+//! One call on one chunk of members: parameters are uploaded, passes encoded and submitted slice by slice,
+//! results downloaded. Owns the scratch memory shared by calls; the computations are in `shaders/`.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length};
+use super::plan::{Tiling, groups_for};
+use super::segment_plan::{SegmentPlan, Walk};
+use super::store::Array;
+use super::{GpuEvaluator, Pass};
+use crate::device::ALIGNMENT;
+use crate::device::buffers::{GrowingBuffer, Readback};
+use crate::device::meter::{part, whole};
+use crate::device::pace::Clock;
+use crate::{Population, Request};
+use gputexel_dataset::objective::{LossKind, x_per_cp};
+use gputexel_io::Result;
+
+/// Number of segments added by one thread of the first reduction.
+pub(super) const CHUNK: usize = 64;
+
+/// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that
+/// each completes soon.
+const IN_FLIGHT: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct Buffers {
+    pub(super) uniforms: GrowingBuffer,
+    /// Member by member: first the parameters, then their gradients.
+    pub(super) by_member: GrowingBuffer,
+    pub(super) transpositions: GrowingBuffer,
+    pub(super) parameters: GrowingBuffer,
+    pub(super) tables: GrowingBuffer,
+    pub(super) factors: GrowingBuffer,
+    pub(super) losses: GrowingBuffer,
+    pub(super) slabs: GrowingBuffer,
+    pub(super) partials: GrowingBuffer,
+    pub(super) totals: GrowingBuffer,
+    pub(super) readback: Readback,
+}
+
+impl Buffers {
+    pub(super) fn new() -> Self {
+        Self {
+            uniforms: GrowingBuffer::uniform("uniforms"),
+            by_member: GrowingBuffer::state("parameters by member"),
+            transpositions: GrowingBuffer::uniform("transpositions"),
+            parameters: GrowingBuffer::state("parameters"),
+            tables: GrowingBuffer::storage("tables"),
+            factors: GrowingBuffer::input("factors"),
+            losses: GrowingBuffer::output("losses"),
+            slabs: GrowingBuffer::storage("slabs"),
+            partials: GrowingBuffer::storage("partials"),
+            totals: GrowingBuffer::output("totals"),
+            readback: Readback::default(),
+        }
+    }
+}
+
+/// Sums over positions of one chunk of members.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// Σ w ℓ by part of the request and member.
+    pub(super) losses: Vec<f64>,
+    /// Σ w likewise, if games are resampled; else empty.
+    pub(super) weights: Vec<f64>,
+    /// By member, side, feature; not yet scaled.
+    pub(super) gradients: Vec<f32>,
+}
+
+/// Buffers of one call, sized for it.
+pub(super) struct Call {
+    pub(super) members: usize,
+    pub(super) tiling: Tiling,
+    pub(super) gradients: bool,
+    pub(super) loss: u32,
+    pub(super) shape: Shape,
+    pub(super) sizes: Uniforms,
+    pub(super) uniforms: wgpu::Buffer,
+    pub(super) parameters: wgpu::Buffer,
+    pub(super) tables: wgpu::Buffer,
+    /// The tables again if parts have no factors: every binding must be bound.
+    pub(super) factors: wgpu::Buffer,
+}
+
+impl Call {
+    /// Returns the bytes per row of all members.
+    pub(super) fn row(&self) -> u64 {
+        4 * self.tiling.padded() as u64
+    }
+
+    /// Returns the Reals per row of all members.
+    pub(super) fn stride(&self) -> usize {
+        self.sizes.stride as usize
+    }
+
+    /// Returns the uniforms of a slice, in a request of `total` segments.
+    pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
+        Uniforms {
+            first_segment: slice.first as u32,
+            segments: slice.segments.len() as u32,
+            ordinal: slice.ordinal as u32,
+            total_segments: total as u32,
+            ..self.sizes
+        }
+    }
+
+    /// Returns the binding of a slice's uniforms.
+    fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
+        wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
+    }
+
+    /// Returns true if the host's order of parameters differs from that of the kernels.
+    fn is_transposed(&self) -> bool {
+        self.tiling.padded() > 1
+    }
+
+    /// Returns the bytes of a value for each parameter and member, without padding.
+    fn by_member_bytes(&self) -> u64 {
+        8 * self.members as u64 * u64::from(self.sizes.features)
+    }
+
+    /// Returns the transposition from the host's order of parameters to that of the kernels.
+    fn transposition(&self) -> Transposition {
+        Transposition {
+            rows: self.members as u32,
+            columns: 2 * self.sizes.features,
+            input_stride: 2 * self.sizes.features,
+            output_stride: self.tiling.padded() as u32,
+        }
+    }
+
+    /// Returns the transposition of gradients back to the host's order, without padding.
+    fn transposition_back(&self) -> Transposition {
+        Transposition {
+            rows: 2 * self.sizes.features,
+            columns: self.members as u32,
+            input_stride: self.tiling.padded() as u32,
+            output_stride: 2 * self.sizes.features,
+        }
+    }
+
+    /// Sums losses by part, in the order of segments; gradients are by member.
+    pub(super) fn sums(
+        &self,
+        plan: &SegmentPlan,
+        request: &Request,
+        losses: &[f32],
+        gradients: &[f32],
+    ) -> Sums {
+        let (padded, members) = (self.tiling.padded(), self.members);
+        let mut rows = losses.chunks_exact(padded);
+        let mut by_part = || {
+            let mut sums = vec![0.0; request.parts.len() * members];
+            for segment in plan.segments() {
+                let part = segment.part as usize - request.parts.start;
+                let row = rows.next().expect("one was requested per segment");
+                add(&mut sums[part * members..(part + 1) * members], row);
+            }
+            sums
+        };
+        let losses = by_part();
+        let weights = if self.shape.resamples { by_part() } else { Vec::new() };
+        Sums { losses, weights, gradients: gradients.to_vec() }
+    }
+
+    /// Returns the number of rows of losses and, if games are resampled, of weights.
+    pub(super) fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
+        (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
+    }
+}
+
+/// Segments of one shard that are covered by one submission.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice<'p> {
+    pub(super) shard: usize,
+    /// Segments of the shard before the slice.
+    pub(super) first: usize,
+    /// Segments of the request before the slice.
+    pub(super) ordinal: usize,
+    /// Offset of its sizes among the uniforms.
+    pub(super) sizes_at: u64,
+    pub(super) segments: &'p [Segment],
+    pub(super) buffer: &'p wgpu::Buffer,
+}
+
+impl GpuEvaluator<'_> {
+    pub(super) fn pipeline(&mut self, kernel: Kernel, call: &Call) -> Result<wgpu::ComputePipeline> {
+        let variant = Variant::new(kernel, call.tiling.tile, call.loss, call.shape);
+        self.pipelines.get(&self.gpu, variant)
+    }
+
+    /// Returns the pipeline that walks the positions of a plan, with its table in workgroup memory where that is
+    /// faster.
+    fn walk(&mut self, kernel: Kernel, call: &Call, plan: &SegmentPlan) -> Result<wgpu::ComputePipeline> {
+        let (features, tile) = (self.layout.features(), call.tiling.tile);
+        let positions: u64 = plan.segments().map(|segment| u64::from(segment.end - segment.first)).sum();
+        // Every workgroup copies the table; a position takes about ten rows of it.
+        let pays = positions * 2 >= (features * plan.total()) as u64 && !call.shape.shared;
+        let staged = pays && self.options.device.stages(self.options.choice, tile, features, call.gradients);
+        let variant = Variant::new(kernel, tile, call.loss, call.shape);
+        let variant = if staged { variant.for_features(features) } else { variant };
+        self.pipelines.get(&self.gpu, variant)
+    }
+
+    /// Uploads the parameters, K and all other values per member; the input of `blend`.
+    pub(super) fn begin_call(
+        &mut self,
+        population: &Population,
+        members: Range<usize>,
+        tiling: Tiling,
+        request: &Request,
+    ) -> Result<Call> {
+        let features = self.layout.features();
+        let (padded, width) = (tiling.padded(), tiling.tile.min(4));
+        let (loss, power) = match request.loss {
+            LossKind::Squared => (0, 2.0),
+            LossKind::CrossEntropy => (1, 1.0),
+            LossKind::Power(q) => (2, q as f32),
+        };
+        let shape = Shape {
+            vector: width > 1,
+            unit: self.layout.unit_rows(),
+            blends: population.blends.iter().any(|&blend| blend != 0.0),
+            resamples: !population.resamples.is_empty(),
+            shared: population.is_shared() && members.len() > 1,
+            weighted: !population.part_weights.is_empty(),
+        };
+        self.extended |= shape.blends || shape.resamples;
+        let columns = if shape.shared { width } else { padded };
+        let member_rows = self.tapers * (features + 1) * columns;
+        let sizes = Uniforms {
+            features: features as u32,
+            stride: (padded / width) as u32,
+            columns: (columns / width) as u32,
+            record: if self.extended { 2 } else { 1 },
+            chunk: CHUNK as u32,
+            member_rows: (member_rows / width) as u32,
+            scale: 1.0 / f32::from(self.layout.phase_max()),
+            power,
+            ..Uniforms::default()
+        };
+        let gpu = &self.gpu;
+        let theta_bytes = 4 * (2 * features * columns) as u64;
+        let parameters = self.buffers.parameters.reserve(gpu, theta_bytes + 16 * padded as u64)?;
+        gpu.write(&parameters, theta_bytes, bytemuck::cast_slice(&of_members(population, &members, padded)))?;
+        let theta = match population.is_shared() {
+            true => population.member(0),
+            false => &population.parameters[2 * features * members.start..2 * features * members.end],
+        };
+        if shape.shared {
+            // A shared value fills one Real, so that kernels can treat it like one value per member.
+            let repeated: Vec<f64> =
+                theta.iter().flat_map(|&value| std::iter::repeat_n(value, columns)).collect();
+            gpu.write_floats(&parameters, 0, &repeated)?;
+        } else if padded == 1 {
+            gpu.write_floats(&parameters, 0, theta)?;
+        } else {
+            let by_member = self.buffers.by_member.reserve(gpu, 4 * theta.len() as u64)?;
+            gpu.write_floats(&by_member, 0, theta)?;
+        }
+        let uniforms = self.buffers.uniforms.reserve(gpu, size_of::<Uniforms>() as u64)?;
+        let tables = self.buffers.tables.reserve(gpu, 4 * (member_rows + 4 * padded) as u64)?;
+        let factors = match shape.weighted && (request.gradients || request.curvature) {
+            true => {
+                let parts = self.layout.parts().len();
+                let mut factors = vec![0f32; parts * padded];
+                for (column, member) in members.clone().enumerate() {
+                    for part in 0..parts {
+                        factors[part * padded + column] = population.part_weight(member, part, parts);
+                    }
+                }
+                self.buffers.factors.fill(gpu, bytemuck::cast_slice(&factors))?
+            }
+            false => tables.clone(),
+        };
+        let call = Call {
+            members: members.len(),
+            tiling,
+            gradients: request.gradients,
+            loss,
+            shape,
+            sizes,
+            uniforms,
+            parameters,
+            tables,
+            factors,
+        };
+        if call.is_transposed() {
+            let mut both = bytemuck::bytes_of(&call.transposition()).to_vec();
+            both.resize(ALIGNMENT as usize, 0);
+            both.extend(bytemuck::bytes_of(&call.transposition_back()));
+            self.buffers.transpositions.fill(&self.gpu, &both)?;
+        }
+        Ok(call)
+    }
+
+    /// Encodes the transposition of the parameters from the host's order to that of the kernels; once per call.
+    pub(super) fn encode_parameters(
+        &mut self,
+        call: &Call,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        if call.shape.shared || !call.is_transposed() {
+            return Ok(());
+        }
+        let inputs = self.buffers.by_member.reserve(&self.gpu, call.by_member_bytes())?;
+        let outputs = call.parameters.clone();
+        self.encode_transposition(call, 0, call.transposition(), [&inputs, &outputs], encoder)
+    }
+
+    /// Encodes the transposition of the gradients back; returns the buffer of the result.
+    fn encode_gradients(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<wgpu::Buffer> {
+        let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
+        if !call.is_transposed() {
+            return Ok(totals);
+        }
+        // The previous parameters are no longer needed.
+        let outputs = self.buffers.by_member.reserve(&self.gpu, call.by_member_bytes())?;
+        self.encode_transposition(call, ALIGNMENT, call.transposition_back(), [&totals, &outputs], encoder)?;
+        Ok(outputs)
+    }
+
+    fn encode_transposition(
+        &mut self,
+        call: &Call,
+        offset: u64,
+        sizes: Transposition,
+        [inputs, outputs]: [&wgpu::Buffer; 2],
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let pipeline = self.pipeline(Kernel::Transpose, call)?;
+        let uniforms = self.buffers.transpositions.reserve(&self.gpu, 0)?;
+        let uniforms = wgpu::BufferBinding { offset, ..part(&uniforms, size_of::<Transposition>() as u64) };
+        let bindings = [uniforms, whole(inputs), whole(outputs)];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, sizes.groups())
+    }
+
+    pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+        let pipeline = self.pipeline(Kernel::Blend, call)?;
+        let bindings = [
+            part(&call.uniforms, size_of::<Uniforms>() as u64),
+            whole(&call.parameters),
+            whole(self.taper_units.raw()),
+            whole(&call.tables),
+        ];
+        let elements = (self.layout.features() + 1) * (call.sizes.columns as usize).max(1);
+        let groups = [groups_for(elements.max(4 * call.stride())), self.tapers as u32 + 1];
+        self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
+    }
+
+    /// Queues the uniforms of a slice for the next submission.
+    pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
+        self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
+    }
+
+    /// Encodes the pass over a slice's positions and, for gradients, the reduction.
+    pub(super) fn encode_slice(
+        &mut self,
+        call: &Call,
+        plan: &SegmentPlan,
+        slice: &Slice<'_>,
+        pass: Pass,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let features = self.layout.features();
+        let count = slice.segments.len();
+        let kernel = if call.gradients { Kernel::Gradient } else { Kernel::Loss };
+        let walk = self.walk(kernel, call, plan)?;
+        let losses = self.buffers.losses.reserve(&self.gpu, call.loss_rows(plan) * call.row())?;
+        let places = self.store.array(&self.gpu, slice.shard, Array::Places(self.extended))?;
+        let rows = self.store.array(&self.gpu, slice.shard, Array::Rows)?;
+        let mut bindings = vec![
+            call.uniforms_of(slice),
+            whole(slice.buffer),
+            whole(&places),
+            whole(&rows),
+            whole(&call.tables),
+            whole(&losses),
+        ];
+        let groups = [count as u32, call.tiling.tiles as u32];
+        if !call.gradients {
+            return match pass {
+                Pass::Reduce => Ok(()),
+                _ => self.gpu.dispatch(encoder, &walk, &bindings, groups),
+            };
+        }
+        let block = block_length(call.tiling.tile);
+        let runs = self.store.array(&self.gpu, slice.shard, Array::Runs(block))?;
+        let entries = self.store.array(&self.gpu, slice.shard, Array::Entries(block))?;
+        let slabs = self.buffers.slabs.reserve(&self.gpu, (count * features) as u64 * call.row())?;
+        if pass != Pass::Reduce {
+            bindings.extend([whole(&runs), whole(&entries), whole(&slabs)]);
+            self.gpu.dispatch(encoder, &walk, &bindings, groups)?;
+        }
+        if pass == Pass::Positions {
+            return Ok(());
+        }
+        // Partial sums outlive a slice, so they are allocated in full from the start.
+        let side = 2 * features as u64 * call.row();
+        let most = 2 + self.slab_segments(call.tiling).min(plan.total()).div_ceil(CHUNK) as u64;
+        let partials = self.buffers.partials.reserve(&self.gpu, most * side)?;
+        let totals = self.buffers.totals.reserve(&self.gpu, side)?;
+        let (reduce, total) = (self.pipeline(Kernel::Reduce, call)?, self.pipeline(Kernel::Total, call)?);
+        let elements = features * call.stride();
+        let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
+        let bindings = [
+            call.uniforms_of(slice),
+            whole(slice.buffer),
+            whole(&slabs),
+            whole(self.taper_units.raw()),
+            whole(&partials),
+            whole(&call.factors),
+        ];
+        let groups = [groups_for(elements), chunks as u32];
+        self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
+        // The kernel derives the number of elements from the binding's size.
+        let bindings = [call.uniforms_of(slice), whole(&partials), part(&totals, side)];
+        self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
+    }
+
+    /// Returns the number of segments whose slabs fit in the memory for slabs.
+    pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
+        // A sixteenth of each slab, and four slabs, are reserved for partial sums.
+        let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
+        let room = self.budget.slabs.min(self.options.binding_bytes);
+        (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
+    }
+
+    /// Returns how many of the given segments the next slice takes, and their number of padded pairs.
+    pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
+        let padded = call.tiling.padded() as u64;
+        let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
+        let wanted = self.paces[usize::from(call.gradients)].pairs();
+        let (mut count, mut pairs) = (0, 0);
+        for segment in segments.iter().take(most) {
+            let more = u64::from(segment.end - segment.first) * padded;
+            if count > 0 && pairs + more > wanted {
+                break;
+            }
+            count += 1;
+            pairs += more;
+        }
+        (count, pairs)
+    }
+
+    pub(super) fn run_chunk(
+        &mut self,
+        population: &Population,
+        members: Range<usize>,
+        whole: Tiling,
+        request: &Request,
+        pass: Pass,
+    ) -> Result<Sums> {
+        let plan = self.plan(&self.key(request, whole, Walk::of(request)))?;
+        let tiling = Tiling { tile: whole.tile, tiles: members.len().div_ceil(whole.tile) };
+        let call = self.begin_call(population, members, tiling, request)?;
+        let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64, usize)> = VecDeque::new();
+        let mut clock = Clock::start();
+        let mut blended = matches!(pass, Pass::Positions | Pass::Reduce);
+        for shard in 0..plan.shards.len() {
+            let planned = &plan.shards[shard];
+            // A slot is only overwritten when the shard before the previous one is finished: pending uploads
+            // take host memory until the device gets to them.
+            while self.store.is_streamed() && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
+                self.await_oldest(&call, &mut under_way, &mut clock)?;
+            }
+            let mut at = 0;
+            while at < planned.segments.len() {
+                let (count, pairs) = self.slice_length(&call, &planned.segments[at..]);
+                let slice = plan.slice(shard, at..at + count);
+                self.write_sizes(&call, &slice, plan.total())?;
+                let mut encoder = self.gpu.encoder();
+                if !blended {
+                    self.encode_parameters(&call, &mut encoder)?;
+                    self.encode_blend(&call, &mut encoder)?;
+                    blended = true;
+                }
+                if pass != Pass::Blend {
+                    self.encode_slice(&call, &plan, &slice, pass, &mut encoder)?;
+                }
+                under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
+                if under_way.len() > IN_FLIGHT {
+                    self.await_oldest(&call, &mut under_way, &mut clock)?;
+                }
+                at += count;
+                if pass == Pass::Blend {
+                    break;
+                }
+            }
+        }
+        if pass == Pass::Whole {
+            let loss_bytes = call.loss_rows(&plan) * call.row();
+            let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
+            self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
+            let mut encoder = self.gpu.encoder();
+            let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
+            self.buffers.readback.push(&mut encoder, &losses, loss_bytes);
+            if call.gradients {
+                let gradients = self.encode_gradients(&call, &mut encoder)?;
+                self.buffers.readback.push(&mut encoder, &gradients, gradient_bytes);
+            }
+            self.gpu.submit(Some(encoder))?;
+        }
+        while !under_way.is_empty() {
+            self.await_oldest(&call, &mut under_way, &mut clock)?;
+        }
+        match pass {
+            Pass::Whole => self.collect(&call, &plan, request),
+            _ => Ok(Sums::default()),
+        }
+    }
+
+    fn await_oldest(
+        &mut self,
+        call: &Call,
+        under_way: &mut VecDeque<(wgpu::SubmissionIndex, u64, usize)>,
+        clock: &mut Clock,
+    ) -> Result<()> {
+        if let Some((oldest, pairs, _)) = under_way.pop_front() {
+            self.gpu.wait(oldest)?;
+            self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
+        }
+        Ok(())
+    }
+
+    /// Downloads the results.
+    fn collect(&mut self, call: &Call, plan: &SegmentPlan, request: &Request) -> Result<Sums> {
+        let loss_floats = call.loss_rows(plan) as usize * call.tiling.padded();
+        self.buffers.readback.finish(&self.gpu, |floats| {
+            let (losses, gradients) = floats.split_at(loss_floats);
+            call.sums(plan, request, losses, gradients)
+        })
+    }
+}
+
+/// Returns the per-member values besides parameters: K, the share of the search score, and both halves of the seed.
+fn of_members(population: &Population, members: &Range<usize>, padded: usize) -> Vec<f32> {
+    let mut rows = vec![0f32; 4 * padded];
+    for (column, member) in members.clone().enumerate() {
+        let seed = population.resamples.get(member).copied().unwrap_or(0);
+        let values = [
+            x_per_cp(population.k[member]) as f32,
+            population.blends.get(member).copied().unwrap_or(0.0),
+            (seed >> 16) as f32,
+            (seed & 0xffff) as f32,
+        ];
+        for (row, value) in values.into_iter().enumerate() {
+            rows[row * padded + column] = value;
+        }
+    }
+    rows
+}
+
+/// Adds a row of floats to sums in f64, without the padding.
+fn add(sums: &mut [f64], row: &[f32]) {
+    sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+}
+
+impl SegmentPlan {
+    /// Returns a range of segments of one shard.
+    pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
+        let planned = &self.shards[shard];
+        Slice {
+            shard,
+            first: range.start,
+            ordinal: planned.ordinal + range.start,
+            sizes_at: 0,
+            segments: &planned.segments[range],
+            buffer: planned.buffer.raw(),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The kernels: their sources, the structs shared with the host, and their pipelines.
+//!
+//! Owns the WGSL files of each kernel and the constants that specialize it. Knows nothing of datasets; callers bind the
+//! buffers.
+
+use std::collections::HashMap;
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::device::KernelSource;
+use crate::device::meter::Gpu;
+use gputexel_io::Result;
+
+/// Threads per workgroup; WebGPU guarantees 256.
+pub const WORKGROUP: usize = 256;
+
+/// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it.
+pub const RESIDUALS: usize = 4096;
+
+/// Block lengths of the transposed dataset, one for each tile size.
+pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
+
+/// Largest block of the transposed dataset.
+pub const MAX_BLOCK: usize = 1024;
+
+/// `Uniforms` of `structs.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Uniforms {
+    /// Number of features F.
+    pub features: u32,
+    /// Reals per row of members.
+    pub stride: u32,
+    /// Reals per row of tables: `stride`, or 1 if all members share one table.
+    pub columns: u32,
+    /// `vec4` per position record.
+    pub record: u32,
+    /// Segments per chunk of the first reduction.
+    pub chunk: u32,
+    /// Reals before the rows of members in the tables.
+    pub member_rows: u32,
+    /// Segments before the slice in the binding.
+    pub first_segment: u32,
+    /// Segments of the slice.
+    pub segments: u32,
+    /// Segments before the slice in the request.
+    pub ordinal: u32,
+    /// Segments of the request.
+    pub total_segments: u32,
+    /// 1 / phase maximum.
+    pub scale: f32,
+    /// Exponent of the power loss.
+    pub power: f32,
+}
+
+/// `Segment` of `structs.wgsl`: consecutive positions of one bucket.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct Segment {
+    /// First position, relative to the start of the shard.
+    pub first: u32,
+    /// End of the positions (exclusive).
+    pub end: u32,
+    /// Transposed block that starts at the first position.
+    pub block: u32,
+    /// Taper: row group of the interpolated tables.
+    pub taper: u32,
+    /// Part of the layout.
+    pub part: u32,
+}
+
+/// `Transposition` of `transpose.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Transposition {
+    /// Rows of the inputs.
+    pub rows: u32,
+    /// Columns of the inputs.
+    pub columns: u32,
+    /// Floats per row of the inputs.
+    pub input_stride: u32,
+    /// Floats per row of the outputs: at least `rows`; the excess becomes 0.
+    pub output_stride: u32,
+}
+
+impl Transposition {
+    /// Edge of the squares, each of which a workgroup transposes.
+    const EDGE: u32 = 32;
+
+    /// Returns the workgroups of its dispatch.
+    pub(super) fn groups(&self) -> [u32; 2] {
+        [self.columns.div_ceil(Self::EDGE), self.output_stride.div_ceil(Self::EDGE)]
+    }
+}
+
+/// A kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Computes interpolated tables from parameters.
+    Blend,
+    /// Losses.
+    Loss,
+    /// Losses and gradient slabs.
+    Gradient,
+    /// Reduces slabs to partial mg and eg gradients.
+    Reduce,
+    /// Reduces partial gradients to totals.
+    Total,
+    /// Gauss–Newton curvatures of the loss at each position, for one member.
+    LossCurvature,
+    /// Slabs of Gauss–Newton matrices.
+    HessianSlab,
+    /// Expands slabs to the blocks of the matrix.
+    HessianExpand,
+    /// Exchanges rows and columns: values stored member by member on the host are side by side for kernels.
+    Transpose,
+    /// An Adam step.
+    Adam,
+}
+
+impl Kernel {
+    /// All kernels.
+    pub const ALL: [Self; 10] = [
+        Self::Blend,
+        Self::Loss,
+        Self::Gradient,
+        Self::Reduce,
+        Self::Total,
+        Self::LossCurvature,
+        Self::HessianSlab,
+        Self::HessianExpand,
+        Self::Transpose,
+        Self::Adam,
+    ];
+
+    /// Returns the name of its file, without the extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blend => "blend",
+            Self::Loss => "loss",
+            Self::Gradient => "gradient",
+            Self::Reduce => "reduce",
+            Self::Total => "total",
+            Self::LossCurvature => "loss_curvature",
+            Self::HessianSlab => "hessian_slab",
+            Self::HessianExpand => "hessian_expand",
+            Self::Transpose => "transpose",
+            Self::Adam => "adam",
+        }
+    }
+
+    fn body(self) -> &'static str {
+        match self {
+            Self::Blend => gputexel_shaders::BLEND,
+            Self::Loss => gputexel_shaders::LOSS,
+            Self::Gradient => gputexel_shaders::GRADIENT,
+            Self::Reduce => gputexel_shaders::REDUCE,
+            Self::Total => gputexel_shaders::TOTAL,
+            Self::LossCurvature => gputexel_shaders::LOSS_CURVATURE,
+            Self::HessianSlab => gputexel_shaders::HESSIAN_SLAB,
+            Self::HessianExpand => gputexel_shaders::HESSIAN_EXPAND,
+            Self::Transpose => gputexel_shaders::TRANSPOSE,
+            Self::Adam => gputexel_shaders::ADAM,
+        }
+    }
+
+    /// Returns its WGSL source.
+    pub fn source(self, shape: Shape) -> String {
+        let (real, word) = if shape.vector { ("vec4<f32>", "vec4<u32>") } else { ("f32", "u32") };
+        let Shape { unit, blends, resamples, shared, weighted, .. } = shape;
+        format!(
+            "alias Real = {real};\nalias Word = {word};\nconst UNIT = {unit};\nconst BLENDS = {blends};\n\
+             const RESAMPLES = {resamples};\nconst SHARED = {shared};\nconst WEIGHTED = {weighted};\n{}",
+            self.body()
+        )
+    }
+
+    /// Returns true if it iterates over positions.
+    fn walks(self) -> bool {
+        matches!(self, Self::Loss | Self::Gradient | Self::LossCurvature)
+    }
+}
+
+/// Properties that a kernel's source is specialized for; unused ones cost nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Four members per lane instead of one.
+    pub vector: bool,
+    /// Rows have no coefficients.
+    pub unit: bool,
+    /// Targets are blended with search scores.
+    pub blends: bool,
+    /// Games are resampled.
+    pub resamples: bool,
+    /// All members share one θ.
+    pub shared: bool,
+    /// Parts have factors.
+    pub weighted: bool,
+}
+
+/// Everything that a pipeline is specialized for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Members per tile: 1, or 4 per lane.
+    pub tile: usize,
+    /// Loss: 0 squared, 1 cross-entropy, 2 power.
+    pub loss: u32,
+    /// Number of features if workgroup memory depends on it, else 0. Losses and gradients then keep their table there.
+    pub features: usize,
+    /// Its source.
+    pub shape: Shape,
+}
+
+impl Variant {
+    /// Returns the variant of a kernel, without properties that do not affect it.
+    pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
+        let vector = tile > 1;
+        let shape = match kernel {
+            Kernel::Loss | Kernel::Gradient | Kernel::LossCurvature => {
+                Shape { vector, weighted: false, ..shape }
+            }
+            Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
+            Kernel::Reduce | Kernel::HessianExpand => {
+                Shape { vector, weighted: shape.weighted, ..Shape::default() }
+            }
+            Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
+            Kernel::Transpose | Kernel::Adam => Shape::default(),
+        };
+        Self {
+            kernel,
+            // The other kernels only depend on Reals, not on tiles.
+            tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
+            loss: if kernel.walks() { loss } else { 0 },
+            features: 0,
+            shape,
+        }
+    }
+
+    /// Returns the variant for a number of features, which determines the size of workgroup memory.
+    pub fn for_features(self, features: usize) -> Self {
+        Self { features, ..self }
+    }
+
+    /// Returns the values of the `override` declarations of its source.
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
+        let mut constants = vec![("WORKGROUP", WORKGROUP as f64)];
+        if self.kernel == Kernel::HessianSlab {
+            let groups = hessian_groups(self.features);
+            constants = vec![
+                ("WORKGROUP", (groups * HESSIAN_LANES) as f64),
+                ("LANES", HESSIAN_LANES as f64),
+                ("SUMS", (groups * self.features) as f64),
+                ("BLOCK", MAX_BLOCK as f64),
+            ];
+        }
+        if self.kernel.walks() {
+            constants.extend([("LANES", lanes(self.tile) as f64), ("LOSS", f64::from(self.loss))]);
+        }
+        if self.kernel == Kernel::Gradient {
+            constants.push(("BLOCK", block_length(self.tile) as f64));
+        }
+        if matches!(self.kernel, Kernel::Loss | Kernel::Gradient) && self.features > 0 {
+            constants.push(("STAGE_ROWS", self.features as f64));
+            if self.kernel == Kernel::Loss {
+                constants.push(("SCRATCH", stage_length(self.tile, self.features) as f64));
+            }
+        }
+        constants
+    }
+}
+
+/// Returns the Reals per row of a tile: four members each, or a single one.
+pub(super) fn lanes(tile: usize) -> usize {
+    tile.div_ceil(4)
+}
+
+/// Returns the Reals of workgroup memory that the table of a tile takes: at least those of the sums that replace it.
+pub(super) fn stage_length(tile: usize, features: usize) -> usize {
+    (features * lanes(tile)).max(WORKGROUP)
+}
+
+/// Returns the positions per block of the transposed dataset, for a tile of members.
+pub fn block_length(tile: usize) -> usize {
+    (RESIDUALS / tile).min(MAX_BLOCK)
+}
+
+/// Threads per position in the kernel of Gauss–Newton slabs: most rows have fewer entries.
+const HESSIAN_LANES: usize = 16;
+
+/// Returns the number of positions processed at a time by the kernel of Gauss–Newton slabs: each has a row of sums.
+fn hessian_groups(features: usize) -> usize {
+    1 << (RESIDUALS / features.max(1)).clamp(1, WORKGROUP / HESSIAN_LANES).ilog2()
+}
+
+/// Returns the pipeline of a kernel of this crate, without run-time checks in release builds.
+///
+/// # Errors
+/// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.
+pub(super) fn pipeline(
+    gpu: &Gpu,
+    name: &str,
+    source: &str,
+    constants: &[(&str, f64)],
+) -> Result<wgpu::ComputePipeline> {
+    // SAFETY: indices stay inside their buffers, and loops end, because:
+    // - Ids of features and columns, rows, position records, runs, entries, segments, tapers and parts are checked
+    //   where they are packed or planned for the device: `checks`, and `program::slabs` for programs. Heads consist of
+    //   runs that were checked. Nothing else writes to those buffers.
+    // - Tables, parameters, factors, losses, slabs, partial sums and totals are created by `call`, `curvature`, `steps`
+    //   and `program` for the sizes in the uniforms, features, members with padding, tapers, parts and segments, and
+    //   kernels compare every other index with those or with `arrayLength`. Workgroups beyond them return or do
+    //   nothing.
+    // - Workgroup memory has an element for each thread, or the length that `Variant::constants` gives to both the
+    //   array and the kernel; positions in a block are checked to be below its length.
+    // - Loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
+    //   halve a number until it is below `LANES`, which is at least 1. Slots of a program end with the last column.
+    // - Buffers have less than 2^32 bytes per binding, and elements of at least 4, so that no index overflows.
+    unsafe { gpu.trusted_pipeline(&KernelSource { name, source, constants }) }
+}
+
+/// The pipelines that an evaluator has used; the device keeps them for others.
+#[derive(Debug, Default)]
+pub(super) struct Pipelines {
+    used: HashMap<Variant, wgpu::ComputePipeline>,
+}
+
+impl Pipelines {
+    /// Returns the pipeline of a variant.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.
+    pub(super) fn get(&mut self, gpu: &Gpu, variant: Variant) -> Result<wgpu::ComputePipeline> {
+        if let Some(pipeline) = self.used.get(&variant) {
+            return Ok(pipeline.clone());
+        }
+        let (kernel, source) = (variant.kernel, variant.kernel.source(variant.shape));
+        let pipeline = pipeline(gpu, kernel.name(), &source, &variant.constants())?;
+        self.used.insert(variant, pipeline.clone());
+        Ok(pipeline)
+    }
+}

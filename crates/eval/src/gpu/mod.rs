@@ -1,0 +1,273 @@
+//! The GPU evaluator: losses and gradients of a population by compute shaders.
+//!
+//! Members are processed in chunks whose tables fit, positions in slices with bounded slabs and time; a slice
+//! is one submission. Owns the evaluator and its caches. Leaves the device to [`crate::device`], the kernels
+//! to `kernels` and [`gputexel_shaders`], the data on the device to `shard` and `store`, the division of work
+//! to `plan`, `segment_plan` and `memory`, and the encoding of a call to `call`, `curvature` and `steps`. No
+//! sum depends on the order in which threads run or on how segments are grouped into slices, so equal calls
+//! on one device give identical bytes.
+
+mod call;
+mod checks;
+mod curvature;
+pub mod kernels;
+#[cfg(test)]
+mod large_sizes;
+mod memory;
+mod plan;
+pub mod program;
+mod segment_plan;
+mod shard;
+mod steps;
+mod store;
+mod tiles;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use crate::device::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
+pub use plan::GpuOptions;
+pub use program::GpuProgramEvaluator;
+pub use tiles::{DeviceTraits, TileChoice};
+
+use self::call::{Buffers, Sums};
+use self::kernels::Pipelines;
+use self::plan::{Budget, Chunks};
+use self::segment_plan::{PlanKey, SegmentPlan};
+use self::steps::StepBuffers;
+use self::store::Store;
+use super::{
+    AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
+    Stats,
+};
+use crate::cpu::CpuEvaluator;
+use crate::device::meter::{DeviceBuffer, Gpu};
+use crate::device::pace::Pace;
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::x_per_cp;
+use gputexel_io::{Error, Result};
+
+/// The passes of an evaluation, for benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Computes interpolated tables from parameters.
+    Blend,
+    /// Computes losses, or losses and slabs if gradients are requested.
+    Positions,
+    /// Reduces slabs to gradients.
+    Reduce,
+    /// All passes, including the download of results.
+    Whole,
+}
+
+/// Evaluates populations on a GPU.
+#[derive(Debug)]
+pub struct GpuEvaluator<'a> {
+    gpu: Gpu,
+    layout: &'a Layout,
+    options: GpuOptions,
+    /// Memory that the budget is planned for; less than the limit if an allocation was refused.
+    planned: Option<u64>,
+    budget: Budget,
+    tapers: usize,
+    taper_units: DeviceBuffer,
+    store: Store<'a>,
+    pipelines: Pipelines,
+    plans: HashMap<PlanKey, Arc<SegmentPlan>>,
+    buffers: Buffers,
+    steps: StepBuffers,
+    /// True if position records contain more than targets and weights.
+    extended: bool,
+    /// By kind of walk.
+    paces: [Pace; 3],
+}
+
+impl<'a> GpuEvaluator<'a> {
+    /// Prepares a dataset. The data for the kernels are uploaded when first needed, so the layout is borrowed.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when the device fails, [`Error::Usage`] for more than 65,535 features.
+    pub fn try_new(context: &GpuContext, layout: &'a Layout) -> Result<Self> {
+        Self::with_options(context, layout, GpuOptions::new(context))
+    }
+
+    /// As [`try_new`](Self::try_new), with other sizes.
+    ///
+    /// # Errors
+    /// As [`try_new`](Self::try_new); [`Error::Usage`] also for options out of range.
+    pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
+        context.check()?;
+        if layout.features() > usize::from(u16::MAX) {
+            return Err(Error::Usage(format!(
+                "{} features: the GPU evaluator takes at most 65535",
+                layout.features()
+            )));
+        }
+        if layout.program().is_some() {
+            let reason = "this evaluator takes sums of parameters; GpuProgramEvaluator takes programs";
+            return Err(Error::Usage(reason.to_string()));
+        }
+        options.validate()?;
+        let gpu = Gpu::new(context, options.memory_bytes);
+        let (store, budget) = memory::open(layout, &options, options.memory_bytes)?;
+        let (tapers, _) = shard::tapers(layout);
+        let taper_units = gpu.upload("tapers", bytemuck::cast_slice(&tapers))?;
+        let pace = Pace::new(options.pairs_per_dispatch / 16);
+        Ok(Self {
+            gpu,
+            layout,
+            options,
+            budget,
+            tapers: tapers.len(),
+            taper_units,
+            planned: options.memory_bytes,
+            store,
+            pipelines: Pipelines::default(),
+            plans: HashMap::new(),
+            buffers: Buffers::new(),
+            steps: StepBuffers::new(),
+            extended: !layout.offsets().is_empty(),
+            paces: [pace; 3],
+        })
+    }
+
+    /// Returns the device that computes.
+    pub fn context(&self) -> &GpuContext {
+        self.gpu.context()
+    }
+
+    /// Returns true if the dataset is streamed through the device at every call.
+    pub fn is_streamed(&self) -> bool {
+        self.store.is_streamed()
+    }
+
+    /// Runs one pass of an evaluation and waits for it; it reads the results of earlier calls. For
+    /// benchmarks.
+    ///
+    /// # Errors
+    /// As [`Evaluator::evaluate`].
+    pub fn run_pass(&mut self, population: &Population, request: &Request, pass: Pass) -> Result<()> {
+        self.validate(population, request)?;
+        self.retry_with_less_memory(|this| {
+            let Chunks { tiling, members } = this.chunks(population, request)?;
+            for chunk in members {
+                this.run_chunk(population, chunk, tiling, request, pass)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Checks the arguments of a call.
+    fn validate(&self, population: &Population, request: &Request) -> Result<()> {
+        population.validate(self.layout)?;
+        request.validate(self.layout)
+    }
+
+    /// Returns the positions of consecutive parts.
+    fn positions(&self, parts: &Range<usize>) -> Range<usize> {
+        self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
+    }
+
+    /// Converts Σ w ℓ and Σ w of the members of a chunk to means, by part and overall.
+    ///
+    /// Returns Σ w of each member, part weights included.
+    fn means(
+        &self,
+        population: &Population,
+        members: Range<usize>,
+        request: &Request,
+        sums: &Sums,
+        out: &mut Evaluations,
+    ) -> Vec<f64> {
+        let count = members.len();
+        let all = self.layout.parts().len();
+        let mut weights = Vec::with_capacity(count);
+        for (column, member) in members.enumerate() {
+            let finite = is_finite(population, member);
+            let (mut loss, mut weight) = (0.0, 0.0);
+            for (i, part) in request.parts.clone().enumerate() {
+                let w = match sums.weights.is_empty() {
+                    true => self.layout.parts()[part].weight,
+                    false => sums.weights[i * count + column],
+                };
+                let s = sums.losses[i * count + column];
+                let factor = f64::from(population.part_weight(member, part, all));
+                out.part_losses.push(if finite { s / w } else { f64::NAN });
+                // A part with weight 0 must not affect the mean, even if its loss is NaN.
+                if factor > 0.0 {
+                    loss += factor * s;
+                    weight += factor * w;
+                }
+            }
+            out.losses.push(if finite { loss / weight } else { f64::NAN });
+            if request.gradients {
+                let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max()) * weight);
+                let scale = if finite { scale } else { f64::NAN };
+                let size = 2 * self.layout.features();
+                // Starts with 0, so that zeros have no sign.
+                let value = |&sum: &f32| scale * (0.0 + f64::from(sum));
+                out.gradients.extend(sums.gradients[column * size..][..size].iter().map(value));
+            }
+            weights.push(weight);
+        }
+        weights
+    }
+}
+
+/// Returns true if all of a member's numbers are finite. Shaders may assume that infinity and NaN do not occur, so
+/// their results are undefined in that case; this check on the host makes up for that.
+fn is_finite(population: &Population, member: usize) -> bool {
+    population.k[member].is_finite()
+        && population.member(member).iter().all(|&value| (value as f32).is_finite())
+}
+
+impl Evaluator for GpuEvaluator<'_> {
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.gpu.context().check()?;
+        self.validate(population, request)?;
+        let positions = self.positions(&request.parts).len();
+        self.retry_with_less_memory(|this| {
+            let mut out = Evaluations { positions, ..Evaluations::default() };
+            let Chunks { tiling, members } = this.chunks(population, request)?;
+            for chunk in members {
+                let sums = this.run_chunk(population, chunk.clone(), tiling, request, Pass::Whole)?;
+                let weights = this.means(population, chunk.clone(), request, &sums, &mut out);
+                if request.curvature {
+                    for (member, weight) in chunk.zip(weights) {
+                        let matrix = this.curvature(population, member, request, weight)?;
+                        out.curvatures.extend(matrix);
+                    }
+                }
+            }
+            Ok(out)
+        })
+    }
+
+    /// On the CPU: there is no kernel for products yet.
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        CpuEvaluator::new(self.layout).products(population, request)
+    }
+
+    fn describe(&self) -> String {
+        let summary = self.gpu.context().summary();
+        let how = if self.is_streamed() { ", data streamed" } else { "" };
+        format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
+    }
+
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        Some(self)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.gpu.stats())
+    }
+}
+
+impl DeviceSteps for GpuEvaluator<'_> {
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.gpu.context().check()?;
+        batch.validate(self.layout)?;
+        self.retry_with_less_memory(|this| this.take_steps(batch))
+    }
+}

@@ -1,0 +1,266 @@
+//! Evaluators: losses and gradients of a whole population of parameter vectors in one call.
+//!
+//! Owns the trait, its requests and answers, and the backends. Knows no optimizer and adds no regularization, which
+//! does not depend on positions and is added by the caller. Steps that a device may take on behalf of an optimizer are
+//! a separate extension, [`DeviceSteps`].
+
+mod backend;
+pub mod cpu;
+pub mod device;
+mod device_steps;
+pub mod divided;
+pub mod exact;
+mod fallback;
+pub mod gpu;
+mod products;
+pub mod reference;
+pub mod sums;
+pub mod vetting;
+
+pub use crate::device::Stats;
+pub use backend::{Backend, StatsObserver};
+pub use device_steps::{AdamBatch, AdamMember, AdamStep, DeviceSteps};
+pub use fallback::{Fallback, FallbackEvaluator};
+pub use products::{ProductRequest, Products};
+
+use std::ops::Range;
+
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::LossKind;
+use gputexel_io::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// Parameter vectors to be evaluated together, and the weight of positions for each.
+///
+/// Supports folds, bootstraps, mixtures of sources and blended targets, so that any combination of them is one
+/// population. Optional lists are empty if no member uses them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Population {
+    /// Number of features F.
+    pub features: usize,
+    /// θ of every member, concatenated: mg of every feature, then eg (2 F values each). Or 2 F values in
+    /// total, shared by all members.
+    pub parameters: Vec<f64>,
+    /// Scale constant of every member, base-10 form; its length is the number of members.
+    pub k: Vec<f64>,
+    /// Nonnegative factors on the weights of positions, by member and part of the layout (member-major): 0
+    /// leaves a fold out. Empty: 1.
+    pub part_weights: Vec<f32>,
+    /// Weight β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
+    ///
+    /// [`Layout::search`]: gputexel_dataset::Layout::search
+    pub blends: Vec<f32>,
+    /// Seeds of bootstraps: each game counts [`poisson_weight`] times for a member; empty: once.
+    ///
+    /// [`poisson_weight`]: gputexel_dataset::poisson_weight
+    pub resamples: Vec<u32>,
+}
+
+impl Population {
+    /// Creates parameter vectors that all use every position once.
+    pub fn new(features: usize, parameters: Vec<f64>, k: Vec<f64>) -> Self {
+        Self { features, parameters, k, ..Self::default() }
+    }
+
+    /// Creates a population of one parameter vector.
+    pub fn single(theta: &[f64], k: f64) -> Self {
+        Self::new(theta.len() / 2, theta.to_vec(), vec![k])
+    }
+
+    /// Returns the number of members.
+    #[inline]
+    pub fn members(&self) -> usize {
+        self.k.len()
+    }
+
+    /// Returns true if all members share one θ.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.parameters.len() == 2 * self.features
+    }
+
+    /// Returns θ of one member.
+    #[inline]
+    pub fn member(&self, member: usize) -> &[f64] {
+        match self.is_shared() {
+            true => &self.parameters,
+            false => &self.parameters[member * 2 * self.features..][..2 * self.features],
+        }
+    }
+
+    /// Returns a member's factor on the weights of a part of the layout, which has `parts` parts.
+    #[inline]
+    pub fn part_weight(&self, member: usize, part: usize, parts: usize) -> f32 {
+        self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
+    }
+
+    /// Checks the population against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if lengths do not match, weights or blends are out of range, or blends are used
+    /// although the layout has no search scores.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        let members = self.members();
+        let usage = |text: String| Err(Error::Usage(text));
+        if self.features != layout.features() {
+            return usage(format!(
+                "the population has {} features, the dataset {}",
+                self.features,
+                layout.features()
+            ));
+        }
+        if !self.is_shared() && self.parameters.len() != 2 * self.features * members {
+            return usage(format!(
+                "a population of {} parameters for {members} members does not fit {} features",
+                self.parameters.len(),
+                self.features
+            ));
+        }
+        let parts = layout.parts().len();
+        let lists = [
+            ("part weights", self.part_weights.len(), members * parts),
+            ("blends", self.blends.len(), members),
+            ("resamples", self.resamples.len(), members),
+        ];
+        for (what, length, expected) in lists {
+            if length != 0 && length != expected {
+                return usage(format!("{length} {what} for {members} members and {parts} parts"));
+            }
+        }
+        if self.part_weights.iter().any(|weight| !(weight.is_finite() && *weight >= 0.0)) {
+            return usage("part weights must be 0 or positive numbers".to_string());
+        }
+        if self.blends.iter().any(|blend| !(0.0..=1.0).contains(blend)) {
+            return usage("blends must be from 0 to 1".to_string());
+        }
+        if self.blends.iter().any(|&blend| blend > 0.0) && layout.search().is_empty() {
+            return usage("the dataset has no search scores to blend into the results".to_string());
+        }
+        Ok(())
+    }
+}
+
+/// Computation to perform for a population.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Consecutive parts of the layout to evaluate.
+    pub parts: Range<usize>,
+    /// Loss function.
+    pub loss: LossKind,
+    /// True to compute gradients.
+    pub gradients: bool,
+    /// True to compute Gauss–Newton matrices; each has 2 F × 2 F values per member.
+    pub curvature: bool,
+}
+
+impl Request {
+    /// Checks the request against a layout.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for parts that the layout does not have, or an empty range.
+    pub fn validate(&self, layout: &Layout) -> Result<()> {
+        let Range { start, end } = self.parts;
+        let parts = layout.parts().len();
+        match start < end && end <= parts {
+            true => Ok(()),
+            false => Err(Error::Usage(format!("parts {start}..{end} requested, the dataset has {parts}"))),
+        }
+    }
+}
+
+/// The results for a population, in member order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluations {
+    /// Mean weighted loss over the parts of the request.
+    pub losses: Vec<f64>,
+    /// Mean weighted loss of each part of the request by itself, regardless of its part weight: by member and part,
+    /// member-major. Used to judge a fold that was left out.
+    pub part_losses: Vec<f64>,
+    /// dL/dθ per centipawn, 2 F values per member; empty unless requested.
+    pub gradients: Vec<f64>,
+    /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major, (2 F)² values per
+    /// member; empty unless requested.
+    pub curvatures: Vec<f64>,
+    /// Positions evaluated per member.
+    pub positions: usize,
+}
+
+impl Evaluations {
+    /// Checks an answer against its request. The loss of a member whose gradient is not finite is set to NaN: an
+    /// unknown slope must not be mistaken for 0.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an answer of a different size than requested.
+    pub fn check(&mut self, population: &Population, request: &Request) -> Result<()> {
+        let (members, size) = (population.members(), 2 * population.features);
+        let asked = |asked: bool, length: usize| if asked { members * length } else { 0 };
+        let lengths = [
+            ("losses", self.losses.len(), members),
+            ("values of gradients", self.gradients.len(), asked(request.gradients, size)),
+            ("values of matrices", self.curvatures.len(), asked(request.curvature, size * size)),
+        ];
+        for (what, length, expected) in lengths {
+            // Unrequested results do no harm.
+            if length != expected && expected > 0 {
+                let reason = format!("the evaluator answers with {length} {what}; {expected} were asked for");
+                return Err(Error::Usage(reason));
+            }
+        }
+        if request.gradients {
+            for (loss, gradient) in self.losses.iter_mut().zip(self.gradients.chunks_exact(size.max(1))) {
+                if gradient.iter().any(|slope| !slope.is_finite()) {
+                    *loss = f64::NAN;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the results of further members for the same request.
+    pub fn append(&mut self, mut more: Self) {
+        self.losses.append(&mut more.losses);
+        self.part_losses.append(&mut more.part_losses);
+        self.gradients.append(&mut more.gradients);
+        self.curvatures.append(&mut more.curvatures);
+        self.positions = more.positions;
+    }
+}
+
+/// Evaluates populations on the dataset it was created for.
+pub trait Evaluator {
+    /// Computes losses, and everything else that the request asks for.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or
+    /// does not fit in memory. Non-finite parameters give non-finite losses, not an error.
+    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
+
+    /// Computes products of Gauss–Newton matrices with vectors, without the matrices.
+    ///
+    /// # Errors
+    /// Errors of [`evaluate`](Self::evaluate) and of [`ProductRequest::validate`]; [`Error::Usage`] from an evaluator
+    /// without products, which are optional for custom ones.
+    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
+        let _ = (population, request);
+        Err(Error::Usage(format!("{}: no products with Gauss-Newton matrices", self.describe())))
+    }
+
+    /// Describes the backend, device, instruction set and threads on one short line for display.
+    fn describe(&self) -> String;
+
+    /// Returns the interface for optimizer steps on its device, if it supports them.
+    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
+        None
+    }
+
+    /// Returns the statistics so far, if they are kept.
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
+
+    /// Returns the fallback to another evaluator since the last call of this function, for loops that report it, see
+    /// [`FallbackEvaluator`].
+    fn take_fallback(&mut self) -> Option<Fallback> {
+        None
+    }
+}

@@ -1,0 +1,289 @@
+//! Whether a device computes what it should: every kernel variant on 4,096 positions against f64, three times with
+//! the same bits.
+//!
+//! A driver may be wrong for one variant of one kernel and right for all others, so the thorough form goes through all
+//! of them; the brief one takes each kernel once. Owns what is compared and how closely.
+
+mod linear;
+mod programs;
+mod steps;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::device::GpuContext;
+use gputexel_io::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::vetting::positions::{self, Sample};
+
+/// How often everything is computed, with the same bits each time.
+pub const REPEATS: usize = 3;
+
+/// How much is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Depth {
+    /// Each kernel once: under a second on a GPU.
+    Brief,
+    /// Every variant.
+    Thorough,
+}
+
+/// Variants that are reported together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    /// Losses, tile by tile.
+    Losses,
+    /// Gradients, tile by tile.
+    Gradients,
+    /// Losses and gradients with tables in workgroup memory.
+    StagedTables,
+    /// Gauss–Newton matrices.
+    Matrices,
+    /// Steps of Adam on the device.
+    AdamSteps,
+    /// Targets that are blended with search scores.
+    BlendedTargets,
+    /// Games that are resampled.
+    ResampledGames,
+    /// Factors on the weights of parts.
+    PartWeights,
+    /// Scores that all members share, as in a search for K.
+    SharedScores,
+    /// Rows with coefficients other than ±1.
+    Coefficients,
+    /// Evaluations with a program.
+    Programs,
+}
+
+impl Group {
+    /// All groups, in the order of reports.
+    pub const ALL: [Self; 11] = [
+        Self::Losses,
+        Self::Gradients,
+        Self::StagedTables,
+        Self::Matrices,
+        Self::AdamSteps,
+        Self::BlendedTargets,
+        Self::ResampledGames,
+        Self::PartWeights,
+        Self::SharedScores,
+        Self::Coefficients,
+        Self::Programs,
+    ];
+
+    /// What is in it, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Losses => "losses",
+            Self::Gradients => "gradients",
+            Self::StagedTables => "staged tables",
+            Self::Matrices => "Gauss-Newton matrices",
+            Self::AdamSteps => "Adam steps",
+            Self::BlendedTargets => "blended targets",
+            Self::ResampledGames => "resampled games",
+            Self::PartWeights => "part weights",
+            Self::SharedScores => "shared scores",
+            Self::Coefficients => "coefficients",
+            Self::Programs => "programs",
+        }
+    }
+}
+
+/// What was found in a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The group.
+    pub group: Group,
+    /// Cases compared.
+    pub cases: usize,
+    /// Relative error of the case that came closest to its bound, or exceeded it most.
+    pub error: f64,
+    /// The bound of that case.
+    pub bound: f64,
+    /// What is wrong, in words; `None` if nothing is.
+    pub fault: Option<String>,
+}
+
+/// What was found on a device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// Name of the adapter.
+    pub adapter: String,
+    /// How much was checked.
+    pub depth: Depth,
+    /// By group, in order; of a brief check only what it covers.
+    pub findings: Vec<Finding>,
+    /// Why the device did not get to the end, where it gave up.
+    pub broken: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl CheckReport {
+    /// The first fault in words, with the group; `None` for a sound device.
+    pub fn fault(&self) -> Option<String> {
+        let of = |finding: &Finding| {
+            finding.fault.as_ref().map(|fault| format!("{}: {fault}", finding.group.name()))
+        };
+        self.findings.iter().find_map(of).or_else(|| self.broken.clone())
+    }
+}
+
+/// Checks a device.
+pub struct Checker<'a> {
+    context: &'a GpuContext,
+    depth: Depth,
+    expected: fn(Group) -> f64,
+    cancel: Option<&'a AtomicBool>,
+}
+
+impl<'a> Checker<'a> {
+    /// A check of some depth.
+    pub fn new(context: &'a GpuContext, depth: Depth) -> Self {
+        Self { context, depth, expected: |_| 1.0, cancel: None }
+    }
+
+    /// Gives up after the case under way once `cancel` is set.
+    #[must_use]
+    pub fn cancel(self, cancel: &'a AtomicBool) -> Self {
+        Self { cancel: Some(cancel), ..self }
+    }
+
+    /// Multiplies what is expected of the cases of a group: how tests see a device fail that works.
+    #[must_use]
+    pub fn expecting(self, expected: fn(Group) -> f64) -> Self {
+        Self { expected, ..self }
+    }
+
+    /// Runs the check. What the device does wrong, including errors that it reports, is part of the report.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when there is no room for temporary files; [`Error::Interrupted`].
+    pub fn run(&self) -> Result<CheckReport> {
+        let started = Instant::now();
+        let sample = positions::piece_squares()?;
+        let mut findings =
+            Findings { depth: self.depth, expected: self.expected, cancel: self.cancel, all: Vec::new() };
+        let stages: [Stage; 3] = [linear::check, steps::check, programs::check];
+        let mut broken = None;
+        for stage in stages {
+            match stage(self.context, &sample, &mut findings) {
+                Ok(()) => {}
+                // The device gave up: what comes after it would only say the same.
+                Err(Error::Gpu(reason)) => {
+                    broken = Some(format!("it failed: {reason}"));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let mut findings = findings.all;
+        findings.sort_by_key(|finding| finding.group);
+        Ok(CheckReport {
+            adapter: self.context.summary().name.clone(),
+            depth: self.depth,
+            findings,
+            broken,
+            seconds: started.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+/// A part of a check.
+type Stage = fn(&GpuContext, &Sample, &mut Findings<'_>) -> Result<()>;
+
+/// Findings so far.
+struct Findings<'a> {
+    depth: Depth,
+    expected: fn(Group) -> f64,
+    cancel: Option<&'a AtomicBool>,
+    all: Vec<Finding>,
+}
+
+/// A number of a case: its error, and what it may be.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    error: f64,
+    bound: f64,
+}
+
+impl Findings<'_> {
+    fn is_thorough(&self) -> bool {
+        self.depth == Depth::Thorough
+    }
+
+    /// The product of the factors on what is expected of a case.
+    fn factor(&self, groups: &[Group]) -> f64 {
+        groups.iter().map(|&group| (self.expected)(group)).product()
+    }
+
+    fn of(&mut self, group: Group) -> &mut Finding {
+        let at = self.all.iter().position(|finding| finding.group == group).unwrap_or_else(|| {
+            self.all.push(Finding { group, cases: 0, error: 0.0, bound: 1.0, fault: None });
+            self.all.len() - 1
+        });
+        &mut self.all[at]
+    }
+
+    /// Adds a case to its groups: what it measured, and whether its repetitions had the same bits.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] where that was asked for.
+    fn add(&mut self, groups: &[Group], what: &str, measured: Measured, same: bool) -> Result<()> {
+        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(Error::Interrupted("in the check of a device".to_string()));
+        }
+        let Measured { error, bound } = measured;
+        // What is not a number is as wrong as can be.
+        let error = if error.is_nan() { f64::INFINITY } else { error };
+        for &group in groups {
+            let finding = self.of(group);
+            finding.cases += 1;
+            if finding.cases == 1 || error / bound > finding.error / finding.bound {
+                (finding.error, finding.bound) = (error, bound);
+                if error > bound {
+                    finding.fault = Some(format!("{what}: relative error {error:.1e}, at most {bound:.0e}"));
+                }
+            }
+            if !same && finding.fault.is_none() {
+                finding.fault = Some(format!("{what}: not the same bits each time"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Largest difference relative to the largest magnitude wanted, which is multiplied by `factor` first.
+fn relative_error(got: &[f64], wanted: &[f64], factor: f64) -> f64 {
+    if got.len() != wanted.len() {
+        return f64::INFINITY;
+    }
+    let largest = wanted.iter().fold(f64::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
+    let differences = got.iter().zip(wanted).map(|(got, wanted)| (got - factor * wanted).abs() / largest);
+    differences.fold(
+        0.0,
+        |worst, difference| if difference.is_nan() { f64::INFINITY } else { worst.max(difference) },
+    )
+}
+
+/// The largest [`relative_error`] of a member, of whom there are `size` numbers each.
+fn largest_error(got: &[f64], wanted: &[f64], size: usize, factor: f64) -> f64 {
+    if got.len() != wanted.len() {
+        return f64::INFINITY;
+    }
+    let members = got.chunks(size).zip(wanted.chunks(size));
+    members.map(|(got, wanted)| relative_error(got, wanted, factor)).fold(0.0, f64::max)
+}
+
+/// Runs something three times; the first answer, and whether all were equal.
+fn repeated<T: PartialEq>(mut run: impl FnMut() -> Result<T>) -> Result<(T, bool)> {
+    let first = run()?;
+    let mut same = true;
+    for _ in 1..REPEATS {
+        same &= run()? == first;
+    }
+    Ok((first, same))
+}

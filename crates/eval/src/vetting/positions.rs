@@ -1,0 +1,255 @@
+//! The positions that devices are checked and measured on: 4,096 real ones, and what the other kinds of features make
+//! of them.
+//!
+//! `data/positions.bin.zst` holds the first 4,096 positions of the repository's `data/sample.bin`, as a dataset of its
+//! own, compressed. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it anew; the same test
+//! compares it with the sample.
+
+use std::path::Path;
+
+use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Metadata, PositionLabels, StoredRow};
+use gputexel_io::{Error, Result};
+use gputexel_model::program::{CompiledProgram, Input, Operator, Phase, Program, Term, trial_program};
+use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter, Prior};
+use shakmaty::{Board, Color, Piece, Role, Square};
+
+/// Number of positions.
+pub const COUNT: usize = 4096;
+
+/// The dataset, compressed.
+const POSITIONS: &[u8] = include_bytes!("../../data/positions.bin.zst");
+
+/// Positions of one feature set, and parameters to evaluate them with.
+#[derive(Debug)]
+pub struct Sample {
+    /// The positions.
+    pub data: Dataset,
+    /// Middlegame and endgame values of all features.
+    pub theta: Vec<f64>,
+}
+
+/// The embedded positions as they are: piece-square rows, games and search scores.
+///
+/// # Errors
+/// [`Error::Io`] when there is no room for temporary files.
+pub fn piece_squares() -> Result<Sample> {
+    let file = temporary(|path| {
+        let bytes = zstd::decode_all(POSITIONS).map_err(|error| Error::io(path, error))?;
+        std::fs::write(path, bytes).map_err(|error| Error::io(path, error))
+    })?;
+    let theta = Prior::default().theta(&file.metadata().feature_set)?;
+    Ok(Sample { data: file, theta })
+}
+
+/// The positions `repeats` times; each time they are other games.
+///
+/// # Errors
+/// Those of [`piece_squares`].
+pub fn repeated(repeats: usize) -> Result<Sample> {
+    let Sample { data, theta } = piece_squares()?;
+    let games = 1 + (0..data.len()).map(|n| data.game(n)).max().unwrap_or(0);
+    let data = temporary(|path| {
+        let metadata = Metadata::new(data.metadata().feature_set.clone());
+        let mut writer = DatasetWriter::create(path, metadata, true)?;
+        let mut ids = Vec::new();
+        for (repeat, n) in (0..repeats.max(1)).flat_map(|repeat| (0..data.len()).map(move |n| (repeat, n))) {
+            let row = data.row(n);
+            ids.clear();
+            ids.extend(row.entries().map(|(id, _)| id));
+            let white = row.entries().filter(|&(_, coefficient)| coefficient > 0.0).count() as u16;
+            let stored = StoredRow { ids: &ids, white_entries: white, coefficients: &[], phase: row.phase };
+            let game = Some(data.game(n) + repeat as u32 * games);
+            writer.push_row(stored, PositionLabels { weight: 1.0, game, ..labels(&data, n) })?;
+        }
+        writer.finish(Vec::new(), []).map(|_| ())
+    })?;
+    Ok(Sample { data, theta })
+}
+
+/// The positions with the features of another kind.
+///
+/// # Errors
+/// Those of [`piece_squares`].
+pub fn computed(source: &Sample, kind: FeatureKind) -> Result<Sample> {
+    let set = FeatureSet::new(kind, source.data.metadata().feature_set.phase.clone());
+    let theta = Prior::default().theta(&set)?;
+    let data = temporary(|path| {
+        let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true)?;
+        let mut row = FeatureRow::default();
+        for n in 0..source.data.len() {
+            set.compute(&board(&source.data, n), Color::White, &mut row);
+            writer.push(&row, labels(&source.data, n))?;
+        }
+        writer.finish(Vec::new(), []).map(|_| ())
+    })?;
+    Ok(Sample { data, theta })
+}
+
+/// The positions with coefficients that are not ±1, offsets and endgame scale factors.
+///
+/// # Errors
+/// Those of [`piece_squares`].
+pub fn with_coefficients(source: &Sample) -> Result<Sample> {
+    let old = &source.data.metadata().feature_set;
+    let parameters = vec![ImportedParameter::default(); old.features.len()];
+    let set =
+        FeatureSet::try_imported(old.features.clone(), old.phase.clone(), Imported::new(4, parameters))?;
+    let data = temporary(|path| {
+        let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true)?;
+        for n in 0..source.data.len() {
+            let row = source.data.row(n);
+            let mut sums: std::collections::BTreeMap<u16, f32> = std::collections::BTreeMap::new();
+            for (id, coefficient) in row.entries() {
+                *sums.entry(id).or_default() += coefficient * (0.5 + f32::from(id % 4));
+            }
+            sums.retain(|_, sum| *sum != 0.0);
+            let (ids, coefficients): (Vec<u16>, Vec<f32>) = sums.into_iter().unzip();
+            writer.push_imported(&ImportedPosition {
+                ids: &ids,
+                coefficients: &coefficients,
+                phase: row.phase,
+                scale: if n % 8 == 0 { 2 } else { 4 },
+                offset_cp: (n % 21) as f32 - 10.0,
+                evaluation_cp: None,
+                labels: labels(&source.data, n),
+            })?;
+        }
+        writer.finish(Vec::new(), []).map(|_| ())
+    })?;
+    Ok(Sample { data, theta: source.theta.clone() })
+}
+
+/// Number of features of [`program`].
+const PROGRAM_FEATURES: usize = 12;
+
+/// A program with every operator, a product, an adjustment and a factor, over counts that are taken from boards.
+fn program() -> Program {
+    let mut program = trial_program([&[5, 6, 7], &[8, 9], &[10], &[11, 5]]);
+    let of_room = |phase, operator, divide| Term {
+        target: Phase::Eg,
+        input: Input { accumulator: 3, phase },
+        operator,
+        times: None,
+        scale: 1.0,
+        shift: 0.0,
+        over: None,
+        divide,
+    };
+    let knots = vec![[0.0, 0.0], [20.0, 3.0], [60.0, 30.0], [120.0, 45.0]];
+    let table = of_room(Phase::Mg, Operator::Table(knots), 1.0);
+    // In front of the product.
+    program.terms.splice(3..3, [table, of_room(Phase::Eg, Operator::Square, 300.0)]);
+    program
+}
+
+/// The positions with a program whose rows have coefficients.
+///
+/// # Errors
+/// Those of [`piece_squares`].
+pub fn with_program(source: &Sample) -> Result<Sample> {
+    let compiled = CompiledProgram::try_new(program(), PROGRAM_FEATURES)?;
+    let names = (0..PROGRAM_FEATURES).map(|i| Feature { name: format!("f{i}"), group: "all".to_string() });
+    let imported = Imported::new(1, vec![ImportedParameter::default(); PROGRAM_FEATURES]);
+    let phase = source.data.metadata().feature_set.phase.clone();
+    let set = FeatureSet::try_imported_program(names.collect(), phase, imported, Some(program()))?;
+    let data = temporary(|path| {
+        let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true)?;
+        for n in 0..source.data.len() {
+            let row = source.data.row(n);
+            let counts = Counts::of(&board(&source.data, n));
+            let (mut ids, mut coefficients) = (Vec::new(), Vec::new());
+            let mut push = |id: usize, value: i32| {
+                if value != 0 {
+                    ids.push(id as u16);
+                    coefficients.push(value as f32);
+                }
+            };
+            (0..5).for_each(|role| push(role, counts.material[role]));
+            for slot in 1..compiled.slots() {
+                // Sums of accumulators with sides come in pairs, White's first; one without has a single one.
+                let accumulator = (0..4).find(|&a| compiled.slots_of(a).contains(&slot)).unwrap_or(0);
+                let side = slot - compiled.slots_of(accumulator).start;
+                for column in compiled.slot_columns(slot) {
+                    let feature = usize::from(compiled.features_of_columns()[column]);
+                    push(column, counts.of_side[side][feature]);
+                }
+            }
+            writer.push_imported(&ImportedPosition {
+                ids: &ids,
+                coefficients: &coefficients,
+                phase: row.phase,
+                scale: 1,
+                offset_cp: 0.0,
+                evaluation_cp: None,
+                labels: labels(&source.data, n),
+            })?;
+        }
+        writer.finish(Vec::new(), []).map(|_| ())
+    })?;
+    let mg = [90.0, 310.0, 330.0, 480.0, 950.0, 24.0, 35.0, 18.0, 0.0, 0.0, 0.0, 9.0];
+    let eg = [110.0, 300.0, 320.0, 520.0, 960.0, 16.0, 12.0, 9.0, 4.0, -11.0, 13.0, 6.0];
+    Ok(Sample { data, theta: mg.into_iter().chain(eg).collect() })
+}
+
+/// What the features of [`program`] count.
+struct Counts {
+    /// White's pieces less Black's: pawns to queens.
+    material: [i32; 5],
+    /// By side and feature.
+    of_side: [[i32; PROGRAM_FEATURES]; 2],
+}
+
+impl Counts {
+    fn of(board: &Board) -> Self {
+        let mut counts = Self { material: [0; 5], of_side: [[0; PROGRAM_FEATURES]; 2] };
+        for (side, color) in [Color::White, Color::Black].into_iter().enumerate() {
+            let own = board.by_color(color);
+            let king = board.king_of(color.other());
+            for (role, kind) in Role::ALL.into_iter().take(5).enumerate() {
+                let pieces = board.by_role(kind) & own;
+                counts.material[role] += [1, -1][side] * pieces.count() as i32;
+                let close = |square: Square| king.is_some_and(|king| square.distance(king) <= 3);
+                let near = pieces.into_iter().filter(|&square| close(square)).count() as i32;
+                let feature = [None, Some(5), Some(5), Some(6), Some(7)][role];
+                if let Some(feature) = feature {
+                    counts.of_side[side][feature] += near;
+                }
+            }
+            let pawns = (board.by_role(Role::Pawn) & own).count() as i32;
+            counts.of_side[0][8] += pawns;
+            counts.of_side[0][9] = 1;
+            counts.of_side[side][10] = pawns;
+            counts.of_side[side][11] =
+                own.into_iter().filter(|&square| (16..48).contains(&u32::from(square))).count() as i32;
+        }
+        counts
+    }
+}
+
+/// The pieces of a piece-square row: White's have coefficient 1 and their own square, Black's the square mirrored.
+fn board(data: &Dataset, n: usize) -> Board {
+    let mut board = Board::empty();
+    for (id, coefficient) in data.row(n).entries() {
+        let color = Color::from_white(coefficient > 0.0);
+        let square = Square::new(u32::from(id) % 64);
+        let square = if color.is_white() { square } else { square.flip_vertical() };
+        board.set_piece_at(square, Piece { color, role: Role::ALL[usize::from(id) / 64 % 6] });
+    }
+    board
+}
+
+fn labels(data: &Dataset, n: usize) -> PositionLabels {
+    let row = data.row(n);
+    let score = data.search_scores().get(n).copied().filter(|score| !score.is_nan());
+    // Weights that are not all 1.
+    let weight = 0.5 + (n % 7) as f32 / 4.0;
+    PositionLabels { result: row.result, score_cp: score, weight, game: Some(data.game(n)) }
+}
+
+/// A dataset that is written to a temporary file and read back.
+fn temporary(write: impl FnOnce(&Path) -> Result<()>) -> Result<Dataset> {
+    let folder = tempfile::tempdir().map_err(|error| Error::io(std::env::temp_dir(), error))?;
+    let path = folder.path().join("positions.bin");
+    write(&path)?;
+    gputexel_dataset::read(&path)
+}

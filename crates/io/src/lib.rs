@@ -1,0 +1,54 @@
+//! Files and the error type of all crates of gputexel.
+//!
+//! Files are written whole or not at all ([`write_atomically`]), folders of runs have one writer
+//! ([`folder_lock`], [`run_folder`]), what happens in a run is appended to its log ([`RunLog`]), whose torn last line is
+//! ignored, and inputs are streams of decompressed bytes ([`input`]).
+
+mod advice;
+mod appending;
+mod archive;
+mod atomic;
+mod error;
+pub mod folder_lock;
+pub mod input;
+mod json_lines;
+mod layers;
+mod leftovers;
+mod lines;
+mod median;
+mod messages;
+mod new_folders;
+pub mod paging;
+mod paths;
+pub mod processes;
+mod reading;
+pub mod run_folder;
+mod run_log;
+mod sizes;
+mod stop_flag;
+mod streams;
+mod tar;
+mod targets;
+mod zip;
+
+pub use advice::Advice;
+pub use appending::{AppendFile, is_open_at};
+pub use atomic::{AtomicFile, staging_folder, write_atomically};
+pub use error::{Error, Result};
+pub use layers::is_compressed;
+pub use lines::{LINE_BYTES, Lines, Text};
+pub use median::median;
+pub use messages::{
+    counted, did_you_mean, escaped, grouped, is_active, most_alike, printable, shown, shown_number,
+    weight_text,
+};
+pub use new_folders::NewFolders;
+pub use paths::{absolute, is_one, without_links};
+pub use reading::{
+    RECORD_BYTES, SETTINGS_BYTES, first_difference, open_whole, read_limited, read_whole, read_whole_text,
+};
+pub use run_folder::RunFolder;
+pub use run_log::{LogFile, LogLine, RunLog, read_at};
+pub use sizes::parse_bytes;
+pub use stop_flag::StopFlag;
+pub use targets::{check_apart, check_outputs, check_present, check_replaceable, check_target};

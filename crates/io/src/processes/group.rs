@@ -1,0 +1,134 @@
+//! Engines as leaders of process groups.
+//!
+//! A group can be killed as a whole, and Ctrl-C at the terminal does not reach it, so that games can end in an orderly
+//! way. Children that have left the group cannot be reached.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::Call;
+use super::{Contained, Pipes, piped};
+
+struct Group(Mutex<State>);
+
+struct State {
+    leader: Child,
+    /// Set once the leader was waited for: its id may then belong to another process.
+    status: Option<ExitStatus>,
+}
+
+pub(super) fn start(command: &Call<'_>) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    let mut call = Command::new(command.program);
+    piped(call.args(command.arguments)).process_group(0);
+    let mut leader = spawn(call)?;
+    let pipes = Pipes::take(&mut leader);
+    Ok((Arc::new(Group(Mutex::new(State { leader, status: None }))), pipes))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn spawn(mut call: Command) -> io::Result<Child> {
+    call.spawn()
+}
+
+#[cfg(target_os = "linux")]
+fn spawn(mut call: Command) -> io::Result<Child> {
+    die_with_parent(&mut call);
+    lasting::spawn(call)
+}
+
+/// Makes the process die when the thread that starts it ends.
+#[cfg(target_os = "linux")]
+pub(super) fn die_with_parent(call: &mut Command) {
+    use rustix::process::{getpid, getppid, set_parent_process_death_signal};
+    let parent = getpid();
+    let bind = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // A parent that ended earlier sends no signal.
+        match getppid() {
+            Some(pid) if pid == parent => Ok(()),
+            _ => Err(io::Error::from(rustix::io::Errno::SRCH)),
+        }
+    };
+    // SAFETY: this runs in the new process before its program does, where only async-signal-safe operations are
+    // allowed: two system calls, without allocating memory or taking a lock.
+    unsafe { call.pre_exec(bind) };
+}
+
+/// A thread that starts programs and ends only with the process: processes that should die with their parent die with
+/// the thread that started them.
+#[cfg(target_os = "linux")]
+mod lasting {
+    use super::*;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    type Order = (Command, Sender<io::Result<Child>>);
+
+    static ORDERS: Mutex<Option<Sender<Order>>> = Mutex::new(None);
+
+    pub(super) fn spawn(call: Command) -> io::Result<Child> {
+        let orders = {
+            let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*orders {
+                Some(orders) => orders.clone(),
+                None => {
+                    let (sender, receiver) = channel();
+                    let builder = std::thread::Builder::new().name("engines".to_string());
+                    builder.spawn(move || carry_out(receiver))?;
+                    orders.insert(sender).clone()
+                }
+            }
+        };
+        let (sender, receiver) = channel();
+        let gone = || io::Error::other("the thread that starts engines has ended");
+        orders.send((call, sender)).map_err(|_| gone())?;
+        receiver.recv().map_err(|_| gone())?
+    }
+
+    fn carry_out(orders: Receiver<Order>) {
+        for (mut call, answer) in orders {
+            // The requester waits for the answer.
+            let _ = answer.send(call.spawn());
+        }
+    }
+}
+
+impl Group {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contained for Group {
+    /// Does not reap the leader, which would free its id.
+    fn has_exited(&self) -> bool {
+        let state = self.state();
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let ended = || waitid(WaitId::Pid(Pid::from_child(&state.leader)), options);
+        state.status.is_some() || !matches!(ended(), Ok(None))
+    }
+
+    fn status(&self) -> Option<ExitStatus> {
+        self.state().status
+    }
+
+    fn kill(&self) {
+        let mut state = self.state();
+        // It was not waited for yet, so its id and that of its group are still its own.
+        if state.status.is_none() {
+            let _ = kill_process_group(Pid::from_child(&state.leader), Signal::KILL);
+            let _ = state.leader.kill();
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        let mut state = self.state();
+        if state.status.is_none() {
+            state.status = state.leader.try_wait().unwrap_or_default();
+        }
+        state.status.is_some()
+    }
+}

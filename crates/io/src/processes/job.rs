@@ -1,0 +1,64 @@
+//! Engines in job objects of Windows.
+//!
+//! The system ends a job with all processes in it when its last handle is closed, which happens in any case when this
+//! process ends. Children started before the program is assigned to its job stay outside.
+
+use std::io;
+use std::os::windows::io::AsRawHandle;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use win32job::{ExtendedLimitInfo, Job};
+
+use super::Call;
+use super::{Contained, Pipes, piped};
+
+struct InJob(Mutex<State>);
+
+struct State {
+    engine: Child,
+    /// `None` after it was killed.
+    job: Option<Job>,
+}
+
+pub(super) fn start(command: &Call<'_>) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    let mut limits = ExtendedLimitInfo::new();
+    limits.limit_kill_on_job_close();
+    let job = Job::create_with_limit_info(&limits).map_err(io::Error::other)?;
+    let mut engine = piped(Command::new(command.program).args(command.arguments)).spawn()?;
+    if let Err(error) = job.assign_process(engine.as_raw_handle() as isize) {
+        let _ = engine.kill();
+        let _ = engine.wait();
+        return Err(io::Error::other(error));
+    }
+    let pipes = Pipes::take(&mut engine);
+    Ok((Arc::new(InJob(Mutex::new(State { engine, job: Some(job) }))), pipes))
+}
+
+impl InJob {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contained for InJob {
+    fn has_exited(&self) -> bool {
+        !matches!(self.state().engine.try_wait(), Ok(None))
+    }
+
+    fn status(&self) -> Option<ExitStatus> {
+        self.state().engine.try_wait().ok().flatten()
+    }
+
+    fn kill(&self) {
+        let mut state = self.state();
+        // Its handle is the only one.
+        state.job = None;
+        // Has no effect unless the engine left the job, which it is not allowed to do.
+        let _ = state.engine.kill();
+    }
+
+    fn is_gone(&self) -> bool {
+        self.has_exited()
+    }
+}

@@ -1,0 +1,181 @@
+//! Processes that can be ended together with all their children.
+//!
+//! Owns starting an engine or another command, killing what it leaves behind, the list of all running ones, so that
+//! they can be ended at once, and reading lines from their pipes. Knows nothing of protocols.
+//!
+//! | system | engine is killed with | engine survives us |
+//! |---|---|---|
+//! | Linux, [supervised](supervise_engines) | all its descendants | never |
+//! | Linux | its process group | only what it started itself |
+//! | other Unix | its process group | if it ignores the end of its input |
+//! | Windows | its job object | never |
+
+#[cfg(unix)]
+mod group;
+#[cfg(windows)]
+mod job;
+mod lines;
+#[cfg(target_os = "linux")]
+mod supervised;
+#[cfg(target_os = "linux")]
+mod supervisor;
+
+use std::io;
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use lines::{LastLine, MAX_LINE_BYTES, read_line};
+
+/// Time that killed processes may take to disappear. Only those waiting for a disk or a network that does not respond
+/// take longer, and nothing can be done about these.
+pub const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A program to start. Its arguments are not interpreted by a shell.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The program: a path, or a name that is looked up in `PATH`.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// Time that the system may take to start it.
+    pub start_deadline: Duration,
+}
+
+/// A process with all its children.
+pub trait Contained: Send + Sync {
+    /// Returns true if the process itself has ended. Its children may still run.
+    fn has_exited(&self) -> bool;
+
+    /// Returns its exit status, if known.
+    fn status(&self) -> Option<ExitStatus>;
+
+    /// Kills everything, without waiting for it.
+    fn kill(&self);
+
+    /// Returns true if everything that was killed is gone, zombies included.
+    fn is_gone(&self) -> bool;
+
+    /// Waits until it is gone; returns true if it is.
+    fn wait(&self, until: Instant) -> bool {
+        let mut pause = Duration::from_micros(200);
+        while !self.is_gone() {
+            if Instant::now() >= until {
+                return false;
+            }
+            thread::sleep(pause);
+            pause = (2 * pause).min(Duration::from_millis(10));
+        }
+        true
+    }
+}
+
+/// The ends of an engine's pipes.
+#[derive(Debug)]
+pub struct Pipes {
+    /// Its standard input.
+    pub stdin: ChildStdin,
+    /// Its standard output.
+    pub stdout: ChildStdout,
+    /// Its standard error.
+    pub stderr: ChildStderr,
+}
+
+impl Pipes {
+    fn take(child: &mut Child) -> Self {
+        let taken = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = taken else {
+            unreachable!("all three were asked for, and nobody else has had them")
+        };
+        Self { stdin, stdout, stderr }
+    }
+}
+
+/// Everything that is running.
+struct Running {
+    /// True if nothing may be started any more.
+    closed: bool,
+    all: Vec<Weak<dyn Contained>>,
+}
+
+static RUNNING: Mutex<Running> = Mutex::new(Running { closed: false, all: Vec::new() });
+
+fn running() -> MutexGuard<'static, Running> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts an engine. Gives up when `stop` is set.
+///
+/// # Errors
+/// Errors of starting programs; [`io::ErrorKind::TimedOut`] when that takes longer than the command's deadline,
+/// [`io::ErrorKind::Interrupted`] when `stop` was set.
+pub fn start(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    let (contained, pipes) = start_contained(call, stop)?;
+    let closed = {
+        let mut running = running();
+        running.all.retain(|other| other.strong_count() > 0);
+        running.all.push(Arc::downgrade(&contained));
+        running.closed
+    };
+    if closed {
+        contained.kill();
+        contained.wait(Instant::now() + KILL_TIMEOUT);
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    Ok((contained, pipes))
+}
+
+#[cfg(target_os = "linux")]
+fn start_contained(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    match supervisor::program() {
+        Some(program) => supervised::start(call, program, stop),
+        None => group::start(call),
+    }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    group::start(call)
+}
+
+#[cfg(windows)]
+fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
+    job::start(call)
+}
+
+/// Configures pipes for a program.
+fn piped(command: &mut Command) -> &mut Command {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
+}
+
+/// Kills all engines started by this process, with all their children, and prevents further starts: for a program that
+/// has to end at once. Takes at most two seconds.
+pub fn kill_all_engines() {
+    let all: Vec<Arc<dyn Contained>> = {
+        let mut running = running();
+        running.closed = true;
+        running.all.iter().filter_map(Weak::upgrade).collect()
+    };
+    all.iter().for_each(|contained| contained.kill());
+    let until = Instant::now() + KILL_TIMEOUT;
+    for contained in all {
+        contained.wait(until);
+    }
+}
+
+/// Lets this program itself supervise engines; call it first in `main`.
+///
+/// On Linux, every engine is then started by another instance of this program, which only waits: once the first
+/// instance has ended, for any reason, or is done with the engine, the other kills the engine and all its descendants,
+/// including those in separate sessions. The pipes of the engine are not touched by this. In that instance this
+/// function does not return.
+///
+/// Without it, or without `/proc`, engines are killed when their parent dies, but their children are not. On other
+/// systems it does nothing.
+pub fn supervise_engines() {
+    #[cfg(target_os = "linux")]
+    supervisor::serve_if_asked();
+}

@@ -1,0 +1,459 @@
+//! The folder of a run: what is in it, how it comes into being, and whose it is.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::advice::Advice;
+use crate::appending::AppendFile;
+use crate::atomic::write_atomically;
+use crate::error::{Error, Result};
+use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
+use crate::json_lines::wrap_numbers;
+use crate::lines::Lines;
+use crate::new_folders::NewFolders;
+use crate::paths::is_one;
+use crate::reading::{SETTINGS_BYTES, read_whole_text};
+
+/// The positions that a run extracts for itself.
+pub const DATASET: &str = "dataset.bin";
+
+/// Kind of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `tune` and `pso`.
+    Run,
+    /// `sweep`.
+    Sweep,
+    /// `match`, and `spsa verify`.
+    Match,
+    /// `spsa run`.
+    Spsa,
+    /// `selfplay`.
+    SelfPlay,
+    /// `rescore`, until it is done.
+    Rescore,
+    /// Parameters and tables only.
+    Parameters,
+}
+
+impl Kind {
+    const RECORDED: [Self; 6] =
+        [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay, Self::Rescore];
+
+    /// The file without which there is nothing to resume.
+    pub const fn record(self) -> Option<&'static str> {
+        match self {
+            Self::Run => Some("run.json"),
+            Self::Sweep => Some("sweep.json"),
+            Self::Match => Some("match.jsonl"),
+            Self::Spsa => Some("spsa.jsonl"),
+            Self::SelfPlay => Some("selfplay.jsonl"),
+            Self::Rescore => Some("rescore.jsonl"),
+            Self::Parameters => None,
+        }
+    }
+
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Sweep => "sweep",
+            Self::Match => "match",
+            Self::Spsa => "SPSA run",
+            Self::SelfPlay => "self-play run",
+            Self::Rescore => "rescoring",
+            Self::Parameters => "parameter file",
+        }
+    }
+}
+
+/// The tuned parameters in the folder of a run; where commands read parameters, the folder stands for this file.
+pub const PARAMETERS: &str = "params.json";
+
+/// The best parameters of a run that was interrupted, and the same as source code in the order of the run's tables.
+pub const SO_FAR: &str = "so-far.json";
+/// See [`SO_FAR`].
+pub const SO_FAR_TABLES: [&str; 3] = ["so-far.h", "so-far.hpp", "so-far.rs"];
+
+/// The folder of those that are named by their date.
+const RUNS: &str = "runs";
+
+/// The epochs of a run in its folder, one JSON object per line.
+pub const METRICS: &str = "metrics.jsonl";
+
+/// Worth of each group of features, in the folder of a run.
+pub const ABLATION: &str = "ablation.json";
+
+/// The page about a run in its folder.
+pub const REPORT: &str = "report.html";
+
+/// The file that a path stands for where parameters are read, whether or not it is there: the folder of a run
+/// stands for its parameters.
+pub fn parameters_at(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() }
+}
+
+/// Files that an earlier run left and that must not be taken for this one's. Without its record there is nothing to
+/// go on with: it goes first.
+const RESULTS: [&str; 13] = [
+    "checkpoint.safetensors",
+    SO_FAR,
+    SO_FAR_TABLES[0],
+    SO_FAR_TABLES[1],
+    SO_FAR_TABLES[2],
+    METRICS,
+    PARAMETERS,
+    "z.json",
+    ABLATION,
+    REPORT,
+    "runs.csv",
+    "sweep.svg",
+    "log.csv",
+];
+
+/// The same of what somebody might paste; a folder of such a name is none of them.
+const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
+
+/// A run's folder.
+pub struct RunFolder {
+    path: PathBuf,
+    /// Folders that this process made for it: they may go again when nothing came of the run.
+    fresh: NewFolders,
+    /// Held by those who write to the folder as its run.
+    lock: Option<FolderLock>,
+}
+
+impl RunFolder {
+    /// Makes the folder, or with `None` a dated one under `runs`, and locks it. What a process left there
+    /// that was killed before it had a record of its run is no reason not to begin.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it exists and holds something, unless `overwrite` is set, and when it holds a run
+    /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
+    pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
+        let (path, fresh) = match path {
+            Some(path) => (path.to_path_buf(), NewFolders::missing(path)),
+            None => {
+                let above = NewFolders::make(Path::new(RUNS))?;
+                let path = dated_folder().inspect_err(|_| above.remove_empty())?;
+                (path.clone(), above.with(&path))
+            }
+        };
+        // Whatever fails, the lock is let go first.
+        Self::begin(path, fresh.clone(), kind, overwrite).inspect_err(|_| fresh.remove_empty())
+    }
+
+    fn begin(path: PathBuf, fresh: NewFolders, kind: Kind, overwrite: bool) -> Result<Self> {
+        if fresh.is_empty() {
+            check_contents(&path, kind, overwrite)?;
+        } else {
+            std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
+        }
+        let folder = Self { lock: Some(FolderLock::acquire(&path)?), path, fresh };
+        // Another process may have been here before the lock was taken.
+        check_contents(&folder.path, kind, overwrite)?;
+        let made = folder.lock.as_ref().filter(|_| holds_leftovers_only(&folder.path).unwrap_or(false));
+        let stale = made.map(FolderLock::made).unwrap_or_default();
+        let tables = TABLES.into_iter().filter(|name| folder.file(name).is_file());
+        let earlier = kind.record().into_iter().chain(RESULTS).chain(tables).filter(|_| overwrite);
+        for name in stale.iter().map(String::as_str).chain(earlier) {
+            folder.remove(name)?;
+        }
+        folder.making(&[])?;
+        Ok(folder)
+    }
+
+    /// The folder of something that has begun, locked.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it is none; [`Error::Busy`] when it is being written; [`Error::Io`].
+    pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
+        if let Some(record) = kind.record()
+            && !path.join(record).exists()
+        {
+            return Err(no_record(path, record, kind.name()));
+        }
+        Ok(Self {
+            path: path.to_path_buf(),
+            fresh: NewFolders::default(),
+            lock: Some(FolderLock::acquire(path)?),
+        })
+    }
+
+    /// A folder to read from, which another process may be writing to.
+    pub fn view(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), fresh: NewFolders::default(), lock: None }
+    }
+
+    /// The record of the run in the folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Input`] when it has no such record.
+    pub fn record<T: DeserializeOwned>(&self, kind: Kind) -> Result<T> {
+        let (name, what) = (kind.record().unwrap_or_default(), kind.name());
+        let record = self.path.join(name);
+        let text = read_whole_text(&record, SETTINGS_BYTES).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => no_record(&self.path, name, what),
+            _ => Error::io(&record, e),
+        })?;
+        serde_json::from_str(&text)
+            .map_err(|error| Error::json(&record, &format!("a valid record of a {what}"), &error))
+    }
+
+    /// The warning where the folder could not be locked.
+    pub fn warning(&self) -> Option<String> {
+        self.lock.as_ref().and_then(FolderLock::warning)
+    }
+
+    /// The lock, by which others write to the folder as its run.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a folder from [`view`](Self::view).
+    pub fn lock(&self) -> Result<&FolderLock> {
+        let path = self.path.display();
+        self.lock.as_ref().ok_or_else(|| Error::Usage(format!("{path}: was opened to be read only")))
+    }
+
+    /// Sees to it that the folder is still there, and still ours.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it was removed, moved or replaced.
+    pub fn check(&self) -> Result<()> {
+        self.lock.as_ref().map_or(Ok(()), FolderLock::check)
+    }
+
+    /// Writes a file if the folder is still there; when that fails because it went meanwhile, says so. What
+    /// went into another folder, which took its place just then, is taken away again.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check) and `write`.
+    pub fn guarded(&self, path: &Path, write: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.check()?;
+        let written = write();
+        if let Err(gone) = self.check() {
+            if written.is_ok() {
+                // What matters is the error that is told.
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(gone);
+        }
+        // What was just made beside the file is gone: the folder is being removed.
+        match (written, &self.lock) {
+            (Err(Error::Io { source, .. }), Some(lock)) if source.kind() == ErrorKind::NotFound => {
+                Err(lock.gone())
+            }
+            (written, _) => written,
+        }
+    }
+
+    /// Notes what is made before there is a record, see [`FolderLock::making`].
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn making(&self, names: &[&str]) -> Result<()> {
+        self.lock.as_ref().map_or(Ok(()), |lock| lock.making(names))
+    }
+
+    /// Removes a file, if it is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match std::fs::remove_file(self.file(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(self.file(name), error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file of the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Where the state of the run is kept.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.file("checkpoint.safetensors")
+    }
+
+    /// Writes a file whole or not at all.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; those of [`check`](Self::check).
+    pub fn write(&self, name: &str, contents: &str) -> Result<()> {
+        let path = self.file(name);
+        self.guarded(&path, || write_atomically(&path, contents.as_bytes()))
+    }
+
+    /// Writes the record of a run, which has then begun.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Panics
+    /// For [`Kind::Parameters`], which has no record.
+    pub fn write_record<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
+        let name = kind.record().expect("parameters have no record");
+        let text = serde_json::to_string_pretty(record)
+            .map_err(|e| Error::Numeric(format!("the run's record cannot be written: {e}")))?;
+        self.write(name, &(wrap_numbers(&text) + "\n"))?;
+        self.making(&[])
+    }
+
+    /// Opens the metrics file behind its first `keep` lines; later ones belong to steps that the
+    /// checkpoint does not know and that are done again.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] for a line without an end.
+    pub fn metrics(&self, keep: u64) -> Result<AppendFile> {
+        let path = self.file(METRICS);
+        let mut kept = 0;
+        match Lines::open(&path) {
+            Ok(mut lines) => {
+                for _ in 0..keep {
+                    // The last one may have been torn by a crash.
+                    let Some(line) = lines.next_line()?.filter(|line| line.ended) else { break };
+                    kept = line.offset + line.bytes.len() as u64 + 1;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io(&path, error)),
+        }
+        let open = || -> std::io::Result<AppendFile> {
+            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            file.set_len(kept)?;
+            AppendFile::of(&path, file)
+        };
+        open().map_err(|e| Error::io(&path, e))
+    }
+
+    /// Takes the folder away again if this process made it and it is empty, with the folders above it that it
+    /// made, and what was made in it for a run that did not begin.
+    pub fn discard(&self) {
+        let Some(lock) = &self.lock else { return };
+        // What is there now may be another's.
+        if lock.check().is_err() {
+            return;
+        }
+        for name in lock.made() {
+            let _ = self.remove(&name);
+        }
+        if !self.fresh.is_empty() {
+            lock.remove_file();
+        }
+        self.fresh.remove_empty();
+    }
+}
+
+/// Refuses a folder that holds something, or with `overwrite` something else than is to be written.
+///
+/// # Errors
+/// [`Error::Usage`], with advice; [`Error::Io`] when it cannot be read.
+pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
+    let refuse = |what: String, advice: Advice| {
+        Err(Error::Usage(format!("{}: {what}", path.display())).advise(advice))
+    };
+    if holds_leftovers_only(path)? {
+        return Ok(());
+    }
+    if !overwrite {
+        let advice = Advice::default().text("use ").setting("force", "").text(" to write into it");
+        let advice = match kind.record() {
+            Some(_) => advice.text(", or ").setting("resume", "").text(" to continue"),
+            None => advice,
+        };
+        return refuse("exists and is not empty".to_string(), advice);
+    }
+    let recorded = Kind::RECORDED.into_iter().filter(|other| *other != kind);
+    let mut others = recorded.filter_map(|other| Some((other, other.record()?)));
+    match others.find(|(_, record)| path.join(record).exists()) {
+        Some((other, record)) => {
+            let advice = Advice::behind(", which ").setting("force", "");
+            let advice = advice.text(" does not overwrite; choose another folder");
+            refuse(format!("holds a {} ({record})", other.name()), advice)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses to overwrite a folder whose earlier results are what the new run works with.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
+    let removed: Vec<PathBuf> =
+        kind.record().into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();
+    match inputs.iter().find(|input| removed.iter().any(|path| is_one(path, &parameters_at(input)))) {
+        Some(input) => {
+            let folder = folder.display();
+            Err(Error::Usage(format!(
+                "{}: is also an input; choose a folder other than {folder}",
+                input.display()
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Appends a record as a line of JSON, such as one of `metrics.jsonl`.
+///
+/// # Errors
+/// As [`AppendFile::append`]; [`Error::Input`] for a line that is too long to be read again.
+pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()> {
+    let line = serde_json::to_string(record)
+        .map_err(|e| Error::Numeric(format!("a line of records cannot be written: {e}")))?;
+    file.append_line((line + "\n").as_bytes())
+}
+
+/// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.
+fn dated_folder() -> Result<PathBuf> {
+    let runs = Path::new(RUNS);
+    let stamp = jiff::Timestamp::now().strftime("%Y-%m-%d-%H%M%S").to_string();
+    let mut path = runs.join(&stamp);
+    let mut number = 2;
+    loop {
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                path = runs.join(format!("{stamp}-{number}"));
+                number += 1;
+            }
+            Err(error) => return Err(Error::io(&path, error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_to_nothing_leaves_what_was_there() {
+        let bench = tempfile::tempdir().unwrap();
+        let there = bench.path().join("there");
+        std::fs::create_dir(&there).unwrap();
+        for path in [there.join("new/run"), there.join("run"), there.clone()] {
+            let folder = RunFolder::create(Some(&path), Kind::Run, false).unwrap();
+            assert!(path.is_dir());
+            folder.discard();
+            assert_eq!(
+                std::fs::read_dir(&there).unwrap().count(),
+                usize::from(path == there),
+                "{}",
+                path.display()
+            );
+        }
+        let folder = RunFolder::create(Some(&there.join("new/run")), Kind::Run, false).unwrap();
+        std::fs::write(there.join("new/other"), "").unwrap();
+        folder.discard();
+        assert!(there.join("new/other").exists() && !there.join("new/run").exists());
+    }
+}

@@ -1,0 +1,117 @@
+//! Files that are to be read or written: what has to be there, and what may be replaced.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::paths::{folder_of, without_links};
+use crate::run_folder::parameters_at;
+
+/// Refuses inputs that are not there.
+///
+/// # Errors
+/// [`Error::Io`] for the first of them.
+pub fn check_present<P: AsRef<Path>>(inputs: &[P]) -> Result<()> {
+    inputs.iter().try_for_each(|path| match std::fs::metadata(path) {
+        Err(error) => Err(Error::io(path, error)),
+        Ok(_) => Ok(()),
+    })
+}
+
+/// Refuses to write where something is, unless `may_exist`, and where nothing can be written. Nothing is said of
+/// a file that is not to be written at all.
+///
+/// # Errors
+/// [`Error::Exists`]; [`Error::Usage`] for a folder, or a file in a folder that does not exist.
+pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let refuse = |why: &str| Err(Error::Usage(format!("{}: cannot be written: {why}", path.display())));
+    match (folder_of(path).is_dir(), path.is_dir()) {
+        (false, _) => refuse("its folder does not exist"),
+        (_, true) => refuse("it is a folder"),
+        // A link to nowhere is there, too.
+        _ if !may_exist && path.symlink_metadata().is_ok() => Err(Error::Exists(path.to_path_buf())),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses outputs that are inputs or one file, which no permission to overwrite makes worth losing. The folder of a
+/// run stands for the parameters in it.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
+    // Devices such as /dev/null may be written twice.
+    let is_file = |path: &&Path| !path.exists() || path.is_file();
+    let outputs: Vec<&Path> = outputs.iter().copied().flatten().filter(is_file).collect();
+    let inputs: Vec<PathBuf> = inputs.iter().map(|path| without_links(&parameters_at(path))).collect();
+    for (i, output) in outputs.iter().enumerate() {
+        let place = without_links(output);
+        if inputs.contains(&place) {
+            return Err(Error::Usage(format!("{}: is also an input", output.display())));
+        }
+        if outputs[..i].iter().any(|other| without_links(other) == place) {
+            return Err(Error::Usage(format!("{}: would be written twice", output.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses outputs that cannot be written or may not be replaced, then those that are inputs or one file: all
+/// that can be said before anything is read.
+///
+/// # Errors
+/// As [`check_target`] and [`check_apart`].
+pub fn check_outputs<P: AsRef<Path>>(
+    outputs: &[Option<&Path>],
+    inputs: impl IntoIterator<Item = P>,
+    may_exist: bool,
+) -> Result<()> {
+    outputs.iter().try_for_each(|path| check_target(*path, may_exist))?;
+    let inputs: Vec<P> = inputs.into_iter().collect();
+    check_apart(outputs, &inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+/// Refuses to replace a file that the record of a run names and that holds something else by now: one that is neither
+/// empty nor known by its first 4096 bytes to `is_ours`.
+///
+/// # Errors
+/// [`Error::Input`]; [`Error::Io`] for a file that cannot be read.
+pub fn check_replaceable(record: &Path, path: &Path, is_ours: impl FnOnce(&[u8]) -> bool) -> Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    read.map_err(|e| Error::io(path, e))?;
+    if head.is_empty() || is_ours(&head) {
+        return Ok(());
+    }
+    let reason =
+        format!("has {} written, which holds something else; nothing but the record says so", path.display());
+    Err(Error::input(record, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_empty_and_own_files_are_replaced_on_resuming() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("match.jsonl");
+        let check = |name: &str| {
+            let path = folder.path().join(name);
+            let ours = |head: &[u8]| head.starts_with(b"[Event \"gputexel");
+            check_replaceable(&record, &path, ours).map_err(|error| error.to_string())
+        };
+        for (name, text) in [("empty", ""), ("ours.txt", "[Event \"gputexel match\"]\n")] {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            check(name).unwrap();
+        }
+        check("new.pgn").unwrap();
+        std::fs::write(folder.path().join("theirs.pgn"), "[Event \"Hastings\"]\n").unwrap();
+        assert!(check("theirs.pgn").unwrap_err().contains("theirs.pgn written, which holds something else"));
+    }
+}

@@ -1,0 +1,443 @@
+//! Adam for a whole population of runs, each with its own settings.
+//!
+//! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias correction
+//! unless switched off (some tuners omit it). Gradients are per centipawn and therefore tiny (1e-6 and
+//! below), so ε must be smaller still to have no effect: the usual 1e-8 acts as a hidden regularizer on rare
+//! features.
+
+use serde::{Deserialize, Serialize};
+
+use super::description::l2_text;
+use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
+use gputexel_eval::{AdamStep, Evaluations};
+use gputexel_io::{Error, Result};
+
+/// Settings of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdamSettings {
+    /// Learning rate, centipawns per step.
+    pub learning_rate: f64,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// ε, in units of the gradient (loss per centipawn).
+    pub epsilon: f64,
+    /// Weight λ of the regularization.
+    pub l2: f64,
+    /// True to correct the moments for their initialization at 0.
+    pub bias_correction: bool,
+}
+
+impl Default for AdamSettings {
+    fn default() -> Self {
+        Self { learning_rate: 20.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, l2: 0.0, bias_correction: true }
+    }
+}
+
+/// Values that settings take in all combinations; a setting without values has its default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdamGrid {
+    /// Learning rates, centipawns per step.
+    pub learning_rate: Vec<f64>,
+    /// Decays of the first moment.
+    pub beta1: Vec<f64>,
+    /// Decays of the second moment.
+    pub beta2: Vec<f64>,
+    /// Values of ε, in loss per centipawn.
+    pub epsilon: Vec<f64>,
+    /// Weights of the regularization.
+    pub l2: Vec<f64>,
+}
+
+impl AdamGrid {
+    /// Maximum number of combinations.
+    pub const MOST: usize = 10_000;
+
+    /// Returns all combinations, the last setting varying fastest.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more than [`MOST`](Self::MOST).
+    pub fn combinations(&self, bias_correction: bool) -> Result<Vec<AdamSettings>> {
+        let mut all = vec![AdamSettings { bias_correction, ..AdamSettings::default() }];
+        let mut cross = |values: &[f64], set: fn(&mut AdamSettings, f64)| {
+            if !values.is_empty() {
+                let combine = |settings: &AdamSettings, &value: &f64| {
+                    let mut settings = *settings;
+                    set(&mut settings, value);
+                    settings
+                };
+                all =
+                    all.iter().flat_map(|one| values.iter().map(move |value| combine(one, value))).collect();
+            }
+        };
+        cross(&self.learning_rate, |settings, value| settings.learning_rate = value);
+        cross(&self.beta1, |settings, value| settings.beta1 = value);
+        cross(&self.beta2, |settings, value| settings.beta2 = value);
+        cross(&self.epsilon, |settings, value| settings.epsilon = value);
+        cross(&self.l2, |settings, value| settings.l2 = value);
+        match all.len() {
+            count if count > Self::MOST => Err(Error::Usage(format!(
+                "{count} combinations of Adam settings: at most {} are allowed",
+                Self::MOST
+            ))),
+            _ => Ok(all),
+        }
+    }
+}
+
+impl AdamSettings {
+    fn validate(&self) -> Result<()> {
+        let usage = |what: String| Err(Error::Usage(what));
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(Error::setting("learning-rate", self.learning_rate, "must be a positive number"));
+        }
+        if !(0.0..1.0).contains(&self.beta1) || !(0.0..1.0).contains(&self.beta2) {
+            return usage(format!("betas {} and {}: must be from 0 to below 1", self.beta1, self.beta2));
+        }
+        if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
+            return Err(Error::setting("epsilon", self.epsilon, "must be a positive number"));
+        }
+        crate::check_l2(self.l2)?;
+        Ok(())
+    }
+}
+
+/// The optimizer; see the module.
+#[derive(Clone, Debug)]
+pub struct Adam {
+    runs: Vec<AdamSettings>,
+    schedule: Schedule,
+    epochs: u64,
+    steps_per_epoch: u64,
+    dimension: usize,
+    /// The space, if it is bounded.
+    bounds: Option<Space>,
+    parameters: Vec<f64>,
+    first_moment: Vec<f64>,
+    second_moment: Vec<f64>,
+    steps: u64,
+    /// Loss of each member at the last evaluation; infinite before the first.
+    losses: Vec<f64>,
+    gradient_norms: Vec<f64>,
+    /// Each member's sum of mini-batch losses over the current epoch.
+    epoch_losses: Vec<f64>,
+}
+
+impl Adam {
+    /// Starts every run at the start of `space` and keeps it within the bounds.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when there is no run, or a setting is out of range or not finite.
+    pub fn try_new(
+        space: &Space,
+        runs: Vec<AdamSettings>,
+        schedule: Schedule,
+        epochs: u64,
+        steps_per_epoch: u64,
+    ) -> Result<Self> {
+        if runs.is_empty() {
+            return Err(Error::Usage("Adam needs at least one run".to_string()));
+        }
+        runs.iter().try_for_each(AdamSettings::validate)?;
+        let size = runs.len() * space.dimension();
+        Ok(Self {
+            dimension: space.dimension(),
+            bounds: space.is_bounded().then(|| space.clone()),
+            parameters: space.start.repeat(runs.len()),
+            first_moment: vec![0.0; size],
+            second_moment: vec![0.0; size],
+            steps: 0,
+            losses: vec![f64::INFINITY; runs.len()],
+            gradient_norms: vec![f64::INFINITY; runs.len()],
+            epoch_losses: vec![0.0; runs.len()],
+            runs,
+            schedule,
+            epochs,
+            steps_per_epoch: steps_per_epoch.max(1),
+        })
+    }
+
+    /// Returns a member's learning rate after `steps` steps, including the correction of the first moment, and the
+    /// correction of the second moment.
+    fn rate(&self, member: usize, steps: u64) -> (f64, f64) {
+        let run = &self.runs[member];
+        let factor = self.schedule.factor(steps as f64 / self.steps_per_epoch as f64, self.epochs);
+        let t = i32::try_from(steps + 1).unwrap_or(i32::MAX);
+        let (correct1, correct2) = match run.bias_correction {
+            true => (1.0 / (1.0 - run.beta1.powi(t)), 1.0 / (1.0 - run.beta2.powi(t))),
+            false => (1.0, 1.0),
+        };
+        (factor * run.learning_rate * correct1, correct2)
+    }
+
+    /// Ends the epoch if this was its last step.
+    fn end_step(&mut self) -> Result<()> {
+        if self.epoch_done() {
+            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
+                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
+            }
+            if self.losses.iter().all(|loss| !loss.is_finite()) {
+                return Err(Error::Numeric(
+                    "Adam: the loss of every run became infinite or NaN; try a smaller learning rate"
+                        .to_string(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn best_member(&self) -> usize {
+        (0..self.runs.len()).min_by(|&a, &b| self.losses[a].total_cmp(&self.losses[b])).unwrap_or(0)
+    }
+}
+
+impl Optimizer for Adam {
+    fn ask(&mut self) -> Proposal {
+        Proposal {
+            parameters: self.parameters.clone(),
+            l2: self.runs.iter().map(|run| run.l2).collect(),
+            gradients: true,
+            curvature: false,
+        }
+    }
+
+    fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
+        let steps = self.steps;
+        self.steps += 1;
+        for member in 0..self.runs.len() {
+            let run = self.runs[member];
+            let (rate, correct2) = self.rate(member, steps);
+            let range = member * self.dimension..(member + 1) * self.dimension;
+            let gradient = &evaluations.gradients[range.clone()];
+            let loss = evaluations.losses[member];
+            // A run that diverged stays where it is: it must be neither the best nor at a minimum.
+            if !loss.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
+                (self.epoch_losses[member], self.gradient_norms[member]) = (f64::INFINITY, f64::INFINITY);
+                continue;
+            }
+            self.epoch_losses[member] += loss;
+            self.gradient_norms[member] = gradient.iter().fold(0.0, |norm, g| f64::max(norm, g.abs()));
+            let moments =
+                self.first_moment[range.clone()].iter_mut().zip(&mut self.second_moment[range.clone()]);
+            for ((value, g), (m, v)) in self.parameters[range.clone()].iter_mut().zip(gradient).zip(moments) {
+                *m = run.beta1 * *m + (1.0 - run.beta1) * g;
+                *v = (run.beta2 * *v + (1.0 - run.beta2) * g * g).min(f64::MAX);
+                let next = *value - rate * *m / ((*v * correct2).sqrt() + run.epsilon);
+                *value = if next.is_finite() { next } else { *value };
+            }
+            if let Some(space) = &self.bounds {
+                space.clamp(&mut self.parameters[range]);
+            }
+        }
+        self.end_step()
+    }
+
+    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
+        if self.bounds.is_some() || self.steps_per_epoch != 1 {
+            return None;
+        }
+        let members = 0..self.runs.len();
+        let rates = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
+        Some(StepsAhead {
+            first_moment: self.first_moment.clone(),
+            second_moment: self.second_moment.clone(),
+            settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
+            rates: rates.map(|(member, step)| self.rate(member, step)).collect(),
+        })
+    }
+
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        self.steps += 1;
+        for member in 0..self.runs.len() {
+            let range = member * self.dimension..(member + 1) * self.dimension;
+            let [parameters, first, second] = [&step.parameters, &step.first_moment, &step.second_moment]
+                .map(|values| &values[range.clone()]);
+            let (loss, norm) = (step.losses[member], step.gradient_norms[member]);
+            let mut all = [parameters, first, second].into_iter().flatten().chain([&loss, &norm]);
+            if !all.all(|value| value.is_finite()) {
+                (self.epoch_losses[member], self.gradient_norms[member]) = (f64::INFINITY, f64::INFINITY);
+                continue;
+            }
+            self.parameters[range.clone()].copy_from_slice(parameters);
+            self.first_moment[range.clone()].copy_from_slice(first);
+            self.second_moment[range].copy_from_slice(second);
+            (self.epoch_losses[member], self.gradient_norms[member]) = (loss, norm);
+        }
+        self.end_step()
+    }
+
+    fn best(&self) -> Best {
+        let member = self.best_member();
+        let parameters = self.parameters[member * self.dimension..(member + 1) * self.dimension].to_vec();
+        Best { member, parameters, loss: self.losses[member] }
+    }
+
+    fn gradient_norm(&self) -> Option<f64> {
+        Some(self.gradient_norms[self.best_member()]).filter(|norm| norm.is_finite())
+    }
+
+    fn epoch_done(&self) -> bool {
+        self.steps.is_multiple_of(self.steps_per_epoch)
+    }
+
+    fn converged(&self) -> bool {
+        false
+    }
+
+    fn save(&self) -> OptimizerState {
+        let scalars = serde_json::json!({ "method": "adam", "steps": self.steps });
+        // Losses before the first epoch and of diverged runs are infinite, which files cannot express.
+        let finite = |values: &[f64]| values.iter().map(|value| value.min(f64::MAX)).collect::<Vec<f64>>();
+        let vectors = [
+            ("parameters", &self.parameters),
+            ("first_moment", &self.first_moment),
+            ("second_moment", &self.second_moment),
+            ("losses", &self.losses),
+            ("gradient_norms", &self.gradient_norms),
+            ("epoch_losses", &self.epoch_losses),
+        ];
+        let vectors = vectors.into_iter().map(|(name, vector)| (name.to_string(), finite(vector)));
+        OptimizerState { scalars, vectors: vectors.collect() }
+    }
+
+    fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
+        let steps = state.scalars.get("steps").and_then(serde_json::Value::as_u64);
+        if state.scalars.get("method").and_then(|m| m.as_str()) != Some("adam") {
+            return Err(Error::Usage("the saved state is not Adam's".to_string()));
+        }
+        let (size, runs) = (self.parameters.len(), self.runs.len());
+        self.parameters = state.take("parameters", size)?;
+        self.first_moment = state.take("first_moment", size)?;
+        self.second_moment = state.take("second_moment", size)?;
+        let targets = [&mut self.losses, &mut self.gradient_norms, &mut self.epoch_losses];
+        for (name, target) in ["losses", "gradient_norms", "epoch_losses"].into_iter().zip(targets) {
+            let known = state.take(name, runs)?.into_iter();
+            *target = known.map(|value| if value == f64::MAX { f64::INFINITY } else { value }).collect();
+        }
+        self.steps =
+            steps.ok_or_else(|| Error::Usage("the saved state has no number of steps".to_string()))?;
+        Ok(())
+    }
+
+    fn describe(&self, member: usize) -> String {
+        let run = self.runs[member];
+        format!(
+            "adam (learning rate {}, betas {} {}, epsilon {:e}, {}{} schedule{})",
+            run.learning_rate,
+            run.beta1,
+            run.beta2,
+            run.epsilon,
+            l2_text(run.l2),
+            self.schedule,
+            if run.bias_correction { "" } else { ", no bias correction" },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_settings_are_combined() {
+        let grid = AdamGrid { learning_rate: vec![5.0, 20.0], l2: vec![0.0, 1e-4], ..AdamGrid::default() };
+        let all = grid.combinations(true).unwrap();
+        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.l2)).collect();
+        assert_eq!(settings, [(5.0, 0.0), (5.0, 1e-4), (20.0, 0.0), (20.0, 1e-4)]);
+        assert!(all.iter().all(|one| one.beta1 == AdamSettings::default().beta1 && one.bias_correction));
+        assert_eq!(AdamGrid::default().combinations(false).unwrap().len(), 1);
+        let many = AdamGrid { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..AdamGrid::default() };
+        assert!(many.combinations(true).is_err());
+    }
+
+    fn told(losses: &[f64], gradients: &[f64]) -> Evaluations {
+        Evaluations {
+            losses: losses.to_vec(),
+            gradients: gradients.to_vec(),
+            curvatures: vec![],
+            positions: 1,
+            ..Evaluations::default()
+        }
+    }
+
+    #[test]
+    fn steps_are_those_of_the_paper() {
+        let run = AdamSettings { learning_rate: 0.1, epsilon: 1e-8, ..AdamSettings::default() };
+        let mut adam =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), vec![run], Schedule::Constant, 10, 1).unwrap();
+        adam.tell(&told(&[1.0], &[0.5, -3.0])).unwrap();
+        // After one bias-corrected step every parameter has moved by the rate, whatever the gradient.
+        let moved = adam.best().parameters;
+        assert!((moved[0] - 0.9).abs() < 1e-8 && (moved[1] - 2.1).abs() < 1e-8, "{moved:?}");
+        adam.tell(&told(&[0.5], &[0.25, 0.0])).unwrap();
+        let (m, v) = (0.9 * 0.05 + 0.1 * 0.25, 0.999 * 0.00025 + 0.001 * 0.0625);
+        let step = 0.1 * (m / (1.0 - 0.81)) / (f64::sqrt(v / (1.0 - 0.998001)) + 1e-8);
+        assert!((adam.best().parameters[0] - (moved[0] - step)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_restored_run_goes_on_alike() {
+        let runs =
+            vec![AdamSettings::default(), AdamSettings { learning_rate: 0.5, ..AdamSettings::default() }];
+        let mut one =
+            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), runs.clone(), Schedule::Cosine, 10, 2).unwrap();
+        one.tell(&told(&[1.0, 1.0], &[0.5, -3.0, 0.1, 0.2])).unwrap();
+        let mut other = Adam::try_new(&Space::unbounded(&[0.0, 0.0]), runs, Schedule::Cosine, 10, 2).unwrap();
+        other.restore(one.save()).unwrap();
+        for step in 0..3 {
+            let answer = told(&[0.9 - f64::from(step) * 0.1, 0.8], &[0.4, -1.0, 0.3, 0.1]);
+            one.tell(&answer).unwrap();
+            other.tell(&answer).unwrap();
+            assert_eq!(one.ask(), other.ask());
+            assert_eq!(one.save(), other.save());
+        }
+        let mut broken = one.save();
+        broken.vectors.get_mut("parameters").unwrap()[1] = f64::NAN;
+        assert!(other.restore(broken).unwrap_err().to_string().contains("not finite"));
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        for run in [
+            AdamSettings { learning_rate: f64::NAN, ..AdamSettings::default() },
+            AdamSettings { learning_rate: -1.0, ..AdamSettings::default() },
+            AdamSettings { beta1: 1.0, ..AdamSettings::default() },
+            AdamSettings { epsilon: f64::INFINITY, ..AdamSettings::default() },
+            AdamSettings { l2: -1.0, ..AdamSettings::default() },
+        ] {
+            assert!(
+                Adam::try_new(&Space::unbounded(&[1.0]), vec![run], Schedule::Constant, 1, 1).is_err(),
+                "{run:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn runs_that_diverge_stay_where_they_are_and_are_stored() {
+        let runs =
+            [1.0, 1e308].map(|learning_rate| AdamSettings { learning_rate, ..AdamSettings::default() });
+        let space = Space::unbounded(&[3.0]);
+        let new = || Adam::try_new(&space, runs.to_vec(), Schedule::Constant, 10, 1).unwrap();
+        let mut adam = new();
+        let told = |gradients: [f64; 2], losses: [f64; 2]| Evaluations {
+            losses: losses.to_vec(),
+            gradients: gradients.to_vec(),
+            positions: 1,
+            ..Evaluations::default()
+        };
+        adam.tell(&told([1.0, 1.0], [9.0, 9.0])).unwrap();
+        adam.tell(&told([0.5, f64::NAN], [4.0, -f64::NAN])).unwrap();
+        let stays = adam.ask().parameters;
+        assert!(stays.iter().all(|value| value.is_finite()), "{stays:?}");
+        assert_eq!((adam.best().member, adam.best().loss, adam.gradient_norm()), (0, 4.0, Some(0.5)));
+        let mut restored = new();
+        restored.restore(adam.save()).unwrap();
+        assert_eq!(
+            (restored.ask().parameters, restored.best(), restored.gradient_norm()),
+            (stays, adam.best(), Some(0.5))
+        );
+        let error = adam.tell(&told([f64::INFINITY, 0.0], [1.0, f64::NAN])).unwrap_err().to_string();
+        assert!(error.contains("every run"), "{error}");
+    }
+}

@@ -1,0 +1,48 @@
+//! Damping of Levenberg–Marquardt steps, for matrices and conjugate gradients.
+
+/// Smallest damping: below it, rounding errors of the matrix (f32 products) dominate.
+const LEAST: f64 = 1e-9;
+/// Beyond this damping a step is a tiny fraction of a centipawn: there is nothing left to gain.
+const MOST: f64 = 1e9;
+
+/// The damping, and the factor by which it grows when a step fails.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Damping {
+    pub value: f64,
+    pub growth: f64,
+}
+
+impl Damping {
+    pub fn new(value: f64) -> Self {
+        Self { value: value.max(LEAST), growth: 2.0 }
+    }
+
+    /// Reduces the damping after a step that gained: if it gained as much as predicted, by a factor of 3 (Nielsen,
+    /// "Damping parameter in Marquardt's method", 1999).
+    pub fn ease(&mut self, gained: f64, promised: f64) {
+        let ratio = gained / promised.max(f64::MIN_POSITIVE);
+        let factor = (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 10.0, 2.0);
+        *self = Self { value: (self.value * factor).max(LEAST), growth: 2.0 };
+    }
+
+    /// Raises the damping after a step that failed, faster each time.
+    pub fn raise(&mut self) {
+        *self = Self { value: (self.value * self.growth).min(2.0 * MOST), growth: 2.0 * self.growth };
+    }
+
+    /// Returns true if it has reached the maximum.
+    pub fn is_most(&self) -> bool {
+        self.value >= MOST
+    }
+
+    /// Returns true if it has been raised beyond the maximum.
+    pub fn is_beyond(&self) -> bool {
+        self.value > MOST
+    }
+}
+
+/// Returns the largest component of a gradient; `None` before there is one.
+pub(super) fn largest_slope(gradient: &[f64]) -> Option<f64> {
+    let norm = gradient.iter().fold(0.0f64, |norm, slope| norm.max(slope.abs()));
+    (!gradient.is_empty()).then_some(norm)
+}

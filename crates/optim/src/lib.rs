@@ -1,0 +1,199 @@
+//! Optimizers: `ask` for parameter vectors, `tell` their losses.
+//!
+//! This crate owns the trait, one file per method, and learning-rate schedules. It knows neither chess nor
+//! devices: an optimizer sees vectors, losses and derivatives. The ask/tell convention is that of CMA-ES and
+//! Nevergrad. `ask` may be repeated (after a device was lost) and returns the same proposal until it is
+//! answered.
+
+mod adam;
+mod block_preconditioner;
+mod box_quadratic;
+mod conjugate;
+mod damping;
+mod description;
+mod details;
+mod gauss_newton;
+mod gauss_newton_cg;
+mod hybrid;
+pub mod linalg;
+mod local;
+mod particle_swarm;
+mod products;
+mod quasi_newton;
+mod schedule;
+mod space;
+
+use std::collections::BTreeMap;
+
+pub use adam::{Adam, AdamGrid, AdamSettings};
+pub use details::{StepDetails, SwarmDetails};
+pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
+pub use gauss_newton_cg::GaussNewtonCg;
+pub use hybrid::{Hybrid, HybridSettings};
+pub use local::{Local, LocalSettings};
+pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
+pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
+pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
+pub use schedule::Schedule;
+pub use space::Space;
+
+use gputexel_eval::{AdamStep, Evaluations};
+use gputexel_io::{Error, Result};
+
+/// Refuses regularization weights that are negative or not finite.
+fn check_l2(l2: f64) -> Result<()> {
+    match l2.is_finite() && l2 >= 0.0 {
+        true => Ok(()),
+        false => Err(Error::setting("l2", l2, "must be 0 or a positive number")),
+    }
+}
+
+/// Parameter vectors to evaluate, and which results are needed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The vectors, member after member.
+    pub parameters: Vec<f64>,
+    /// Weight λ of the regularization for each member; one entry per member.
+    pub l2: Vec<f64>,
+    /// True if gradients are needed.
+    pub gradients: bool,
+    /// True if Gauss–Newton matrices are needed.
+    pub curvature: bool,
+}
+
+/// Adam steps as an optimizer sees them: those of [`AdamBatch`](gputexel_eval::AdamBatch), without the
+/// data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepsAhead {
+    /// First moments.
+    pub first_moment: Vec<f64>,
+    /// Second moments.
+    pub second_moment: Vec<f64>,
+    /// β₁, β₂ and ε of every member.
+    pub settings: Vec<[f64; 3]>,
+    /// (rate, correction of the second moment) of each step and member.
+    pub rates: Vec<(f64, f64)>,
+}
+
+/// A state that can be stored and restored: scalars as JSON, vectors as arrays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OptimizerState {
+    /// Everything but the vectors.
+    pub scalars: serde_json::Value,
+    /// Vectors by name.
+    pub vectors: BTreeMap<String, Vec<f64>>,
+}
+
+/// The best member known to an optimizer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// Its index.
+    pub member: usize,
+    /// Its vector.
+    pub parameters: Vec<f64>,
+    /// Its loss when it was last evaluated, regularization included.
+    pub loss: f64,
+}
+
+/// An optimization method.
+pub trait Optimizer {
+    /// Proposes what to evaluate next.
+    fn ask(&mut self) -> Proposal;
+
+    /// Answers the last [`ask`](Self::ask); losses, gradients and matrices include regularization.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`] when no member has a finite loss or a linear system
+    /// cannot be solved.
+    fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
+
+    /// Requests products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none
+    /// are, as for most methods.
+    fn ask_products(&mut self) -> Option<ProductProposal> {
+        None
+    }
+
+    /// Answers the last [`ask_products`](Self::ask_products); products and blocks include regularization.
+    ///
+    /// # Errors
+    /// [`Error::Numeric`] when numbers are not finite or no step can be found.
+    ///
+    /// # Panics
+    /// If the optimizer asks for no products.
+    fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
+        let _ = answer;
+        unreachable!("only optimizers that ask for products are told of them")
+    }
+
+    /// Returns up to `count` steps that an evaluator can take on its own from the optimizer's current state; `None` for
+    /// methods and settings that need the host in between.
+    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
+        let _ = count;
+        None
+    }
+
+    /// Reports the result of the first of [`steps_ahead`](Self::steps_ahead); its losses include regularization.
+    /// Replaces the call of [`tell`](Self::tell).
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell).
+    ///
+    /// # Panics
+    /// If the optimizer has no `steps_ahead`.
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        let _ = step;
+        unreachable!("only optimizers with steps ahead are told of them")
+    }
+
+    /// Returns the best member of the last evaluation (for swarms: of all evaluations), or the start.
+    fn best(&self) -> Best;
+
+    /// Returns the largest component of the best member's gradient in absolute value, if known.
+    fn gradient_norm(&self) -> Option<f64>;
+
+    /// Returns true if the last answer completed an epoch, after which progress may be judged.
+    fn epoch_done(&self) -> bool;
+
+    /// Returns true if no further step can improve the loss.
+    fn converged(&self) -> bool;
+
+    /// Returns true if the members of a population are trial points of one run, of which only the one it moves to
+    /// counts. Otherwise each member is a separate run.
+    fn members_are_trials(&self) -> bool {
+        false
+    }
+
+    /// Returns further details of the last step to display and record.
+    fn details(&self) -> Option<StepDetails> {
+        None
+    }
+
+    /// Returns the complete state: a run restored from it continues bit-identically.
+    fn save(&self) -> OptimizerState;
+
+    /// Restores a state saved by the same method with the same settings.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the state has a different shape or contains
+    /// non-finite numbers.
+    fn restore(&mut self, state: OptimizerState) -> Result<()>;
+
+    /// Describes method and settings of a member on one line.
+    fn describe(&self, member: usize) -> String;
+}
+
+impl OptimizerState {
+    /// Takes a vector of the given length out of the state.
+    fn take(&mut self, name: &str, length: usize) -> Result<Vec<f64>> {
+        let vector = self.vectors.remove(name).filter(|vector| vector.len() == length);
+        let vector = vector.ok_or_else(|| {
+            gputexel_io::Error::Usage(format!("the saved state has no '{name}' of {length} numbers"))
+        })?;
+        if vector.iter().any(|value| !value.is_finite()) {
+            return Err(gputexel_io::Error::Usage(format!(
+                "the saved '{name}' holds numbers that are not finite"
+            )));
+        }
+        Ok(vector)
+    }
+}

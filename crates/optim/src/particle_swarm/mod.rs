@@ -1,0 +1,399 @@
+//! Particle swarms with the rules of MadChess, an engine that has been tuned with them since 2018.
+//!
+//! Several swarms of particles fly through a box. An iteration evaluates each particle, replaces a few with
+//! new ones, moves all, and then steers their velocities toward the best positions of the particle, of its
+//! swarm and of all swarms:
+//!
+//! v ← inertia · v + U₁ · own · (p − x) + U₂ · swarm · (s − x) + U₃ · global · (g − x)
+//!
+//! with a fresh uniform U for each dimension, x being the position after the move. Integer coordinates move
+//! by the velocity truncated toward zero; a particle that would leave the box stops at the bound and loses
+//! that component of its velocity. New particles are uniform in the box, except for the very first, which is
+//! placed at the start, so that its first error is that of the original parameters.
+//!
+//! MadChess evaluates particles one after another, while here all are evaluated at once. The result is the
+//! same: each particle is evaluated once per iteration, at its position before (2025) or after (2018) its own
+//! move, which does not depend on other particles in the same iteration. Deaths are decided in
+//! [`tell`](Optimizer::tell), particle by particle, using the best positions that a sequential run would know
+//! at that point.
+
+mod settings;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::json;
+
+pub use settings::{ParticleSwarmSettings, SwarmVariant};
+
+use super::{Best, Optimizer, OptimizerState, Proposal, Space, StepDetails, SwarmDetails};
+use gputexel_eval::Evaluations;
+use gputexel_io::{Error, Result};
+
+/// The error of particles that have not been evaluated or whose error is not finite. MadChess's value; unlike
+/// infinity, it can be stored.
+const UNKNOWN: f64 = f64::MAX;
+
+/// Above this number, swarms are summarized instead of listed.
+const LISTED: usize = 256;
+
+/// The optimizer; see the module. Vectors over particles are ordered by swarm.
+#[derive(Clone, Debug)]
+pub struct ParticleSwarm {
+    settings: ParticleSwarmSettings,
+    start: Vec<f64>,
+    /// Bounds, rounded inward for integer coordinates.
+    low: Vec<f64>,
+    high: Vec<f64>,
+    integer: Vec<bool>,
+    positions: Vec<f64>,
+    velocities: Vec<f64>,
+    best_positions: Vec<f64>,
+    /// Each particle's error at its last evaluation; [`UNKNOWN`] for new ones.
+    errors: Vec<f64>,
+    best_errors: Vec<f64>,
+    global: Best,
+    /// Error of the start, once known.
+    original: f64,
+    rng: Xoshiro256PlusPlus,
+    /// Completed iterations.
+    iterations: u64,
+    /// Iterations without progress.
+    stalled: u64,
+    deaths: u64,
+    restarts: u64,
+}
+
+impl ParticleSwarm {
+    /// Creates particles spread over the whole box; the first one is at the start.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a setting is out of range, or a coordinate has no bounds.
+    pub fn try_new(space: &Space, settings: ParticleSwarmSettings) -> Result<Self> {
+        settings.validate()?;
+        let dimension = space.dimension();
+        let bounded = |i: &usize| (space.upper[*i] - space.lower[*i]).is_finite();
+        if let Some(i) = (0..dimension).find(|i| !bounded(i)) {
+            return Err(Error::Usage(format!("swarms need bounds, and parameter {i} has none")));
+        }
+        let members = settings.members().expect("settings were checked");
+        let inward = |bounds: &[f64], round: fn(f64) -> f64| -> Vec<f64> {
+            bounds
+                .iter()
+                .zip(&space.integer)
+                .map(|(&v, &integer)| if integer { round(v) } else { v })
+                .collect()
+        };
+        let mut swarm = Self {
+            start: space.start.clone(),
+            low: inward(&space.lower, f64::ceil),
+            high: inward(&space.upper, f64::floor),
+            integer: space.integer.clone(),
+            positions: vec![0.0; members * dimension],
+            velocities: vec![0.0; members * dimension],
+            best_positions: vec![0.0; members * dimension],
+            errors: vec![UNKNOWN; members],
+            best_errors: vec![UNKNOWN; members],
+            global: Best { member: 0, parameters: space.start.clone(), loss: UNKNOWN },
+            original: UNKNOWN,
+            rng: Xoshiro256PlusPlus::seed_from_u64(settings.seed),
+            iterations: 0,
+            stalled: 0,
+            deaths: 0,
+            restarts: 0,
+            settings,
+        };
+        (0..members).for_each(|particle| swarm.randomize(particle));
+        swarm.positions[..dimension].copy_from_slice(&space.start);
+        swarm.best_positions[..dimension].copy_from_slice(&space.start);
+        Ok(swarm)
+    }
+
+    fn dimension(&self) -> usize {
+        self.start.len()
+    }
+
+    fn members(&self) -> usize {
+        self.errors.len()
+    }
+
+    /// Returns the indices of a swarm's particles.
+    fn swarm(&self, swarm: usize) -> std::ops::Range<usize> {
+        swarm * self.settings.particles..(swarm + 1) * self.settings.particles
+    }
+
+    /// Returns the particle with the lowest best error; the first one among equals.
+    fn best_of(&self, particles: std::ops::Range<usize>) -> usize {
+        let first = particles.start;
+        particles.fold(first, |best, p| if self.best_errors[p] < self.best_errors[best] { p } else { best })
+    }
+
+    /// Replaces a particle with a new one, whose error is unknown.
+    fn randomize(&mut self, particle: usize) {
+        let dimension = self.dimension();
+        for i in 0..dimension {
+            let (low, high) = (self.low[i], self.high[i]);
+            let position = match self.integer[i] {
+                true => self.rng.random_range(low as i64..=high as i64) as f64,
+                false => (low + (high - low) * self.rng.random::<f64>()).min(high),
+            };
+            let most = self.settings.initial_velocity * (high - low);
+            let at = particle * dimension + i;
+            self.positions[at] = position;
+            self.best_positions[at] = position;
+            self.velocities[at] = self.rng.random::<f64>() * 2.0 * most - most;
+        }
+        self.errors[particle] = UNKNOWN;
+        self.best_errors[particle] = UNKNOWN;
+    }
+
+    /// Records a particle's error at its current position.
+    fn learn(&mut self, particle: usize, error: f64) {
+        self.errors[particle] = error;
+        if error < self.best_errors[particle] {
+            self.best_errors[particle] = error;
+            let at = particle * self.dimension()..(particle + 1) * self.dimension();
+            self.best_positions[at.clone()].copy_from_slice(&self.positions[at]);
+        }
+    }
+
+    /// Replaces a particle with a new one at random, unless it is the best of its swarm.
+    fn may_die(&mut self, particle: usize, best: usize) {
+        if particle != best && self.rng.random::<f64>() < self.settings.death {
+            self.randomize(particle);
+            self.deaths += 1;
+        }
+    }
+
+    fn step(&mut self, particle: usize) {
+        let dimension = self.dimension();
+        for i in 0..dimension {
+            let at = particle * dimension + i;
+            let velocity = self.velocities[at];
+            self.positions[at] += if self.integer[i] { velocity.trunc() } else { velocity };
+            if !(self.low[i]..=self.high[i]).contains(&self.positions[at]) {
+                self.positions[at] = self.positions[at].clamp(self.low[i], self.high[i]);
+                self.velocities[at] = 0.0;
+            }
+        }
+    }
+
+    /// Steers the velocities toward the best positions.
+    fn steer(&mut self) {
+        let (dimension, settings) = (self.dimension(), self.settings);
+        for swarm in 0..settings.swarms {
+            let best = self.best_of(self.swarm(swarm)) * dimension;
+            for particle in self.swarm(swarm) {
+                for i in 0..dimension {
+                    let at = particle * dimension + i;
+                    let x = self.positions[at];
+                    let mut pull =
+                        |influence: f64, toward: f64| self.rng.random::<f64>() * influence * (toward - x);
+                    let own = pull(settings.own, self.best_positions[at]);
+                    let swarm = pull(settings.swarm, self.best_positions[best + i]);
+                    let global = pull(settings.global, self.global.parameters[i]);
+                    self.velocities[at] = settings.inertia * self.velocities[at] + own + swarm + global;
+                }
+            }
+        }
+    }
+
+    /// Runs an iteration of 2025: particles are evaluated, then die, then move.
+    fn iterate_2025(&mut self, errors: &[f64]) {
+        for swarm in 0..self.settings.swarms {
+            let mut best = self.best_of(self.swarm(swarm));
+            for particle in self.swarm(swarm) {
+                self.learn(particle, errors[particle]);
+                let (own, lowest) = (self.best_errors[particle], self.best_errors[best]);
+                if own < lowest || (own == lowest && particle < best) {
+                    best = particle;
+                }
+                self.may_die(particle, best);
+                self.step(particle);
+            }
+        }
+        self.turn();
+    }
+
+    /// Ends an iteration: checks for progress, then either restarts the particles or steers them.
+    fn turn(&mut self) {
+        let best = self.best_of(0..self.members());
+        // The current error of the best particle, not its best error: this is what MadChess compares.
+        let progress = self.errors[best] < self.global.loss;
+        if self.best_errors[best] < self.global.loss {
+            let at = best * self.dimension();
+            self.global.parameters.copy_from_slice(&self.best_positions[at..at + self.start.len()]);
+            self.global.loss = self.best_errors[best];
+            self.global.member = best;
+        }
+        self.stalled = if progress { 0 } else { self.stalled + 1 };
+        self.iterations += 1;
+        if self.settings.restart_after.is_some_and(|limit| self.stalled >= limit) {
+            for swarm in 0..self.settings.swarms {
+                // MadChess's loop begins with the second particle.
+                self.swarm(swarm).skip(1).for_each(|particle| self.randomize(particle));
+            }
+            self.stalled = 0;
+            self.restarts += 1;
+        } else {
+            self.steer();
+        }
+    }
+
+    /// Runs the part of an iteration of 2018 before the evaluation: deaths, by the best positions known before the
+    /// loop, and moves.
+    fn prepare_2018(&mut self) {
+        for swarm in 0..self.settings.swarms {
+            let best = self.best_of(self.swarm(swarm));
+            for particle in self.swarm(swarm) {
+                self.may_die(particle, best);
+                self.step(particle);
+            }
+        }
+    }
+
+    /// Returns true if the start still has to be evaluated by itself, before the first move.
+    fn is_before_start(&self) -> bool {
+        self.settings.variant == SwarmVariant::Of2018 && self.original == UNKNOWN
+    }
+}
+
+impl Optimizer for ParticleSwarm {
+    fn ask(&mut self) -> Proposal {
+        let members = if self.is_before_start() { 1 } else { self.members() };
+        Proposal {
+            parameters: self.positions[..members * self.dimension()].to_vec(),
+            l2: vec![self.settings.l2; members],
+            gradients: false,
+            curvature: false,
+        }
+    }
+
+    fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
+        let known = |&error: &f64| if error.is_finite() { error } else { UNKNOWN };
+        let errors: Vec<f64> = evaluations.losses.iter().map(known).collect();
+        if errors.iter().all(|&error| error == UNKNOWN) {
+            return Err(Error::Numeric("particle swarm: no particle has a finite error".to_string()));
+        }
+        if self.is_before_start() {
+            self.original = errors[0];
+            self.learn(0, errors[0]);
+            self.global.loss = errors[0];
+            self.prepare_2018();
+            return Ok(());
+        }
+        if self.original == UNKNOWN {
+            self.original = errors[0];
+        }
+        match self.settings.variant {
+            SwarmVariant::Of2025 => self.iterate_2025(&errors),
+            SwarmVariant::Of2018 => {
+                errors.iter().enumerate().for_each(|(particle, &error)| self.learn(particle, error));
+                self.turn();
+                self.prepare_2018();
+            }
+        }
+        Ok(())
+    }
+
+    fn best(&self) -> Best {
+        self.global.clone()
+    }
+
+    fn gradient_norm(&self) -> Option<f64> {
+        None
+    }
+
+    fn epoch_done(&self) -> bool {
+        self.iterations > 0
+    }
+
+    fn converged(&self) -> bool {
+        false
+    }
+
+    fn members_are_trials(&self) -> bool {
+        true
+    }
+
+    fn details(&self) -> Option<StepDetails> {
+        let mut bests: Vec<f64> = (0..self.settings.swarms)
+            .map(|swarm| self.best_errors[self.best_of(self.swarm(swarm))])
+            .collect();
+        let list = (bests.len() <= LISTED).then(|| bests.clone());
+        bests.sort_unstable_by(f64::total_cmp);
+        Some(StepDetails::Swarms(SwarmDetails {
+            original: self.original,
+            swarms: list,
+            swarm_median: bests[bests.len() / 2],
+            swarm_worst: bests[bests.len() - 1],
+            deaths: self.deaths,
+            restarts: self.restarts,
+        }))
+    }
+
+    fn save(&self) -> OptimizerState {
+        let scalars = json!({
+            "method": "particle-swarm", "rng": self.rng, "original": self.original,
+            "global_error": self.global.loss, "global_member": self.global.member,
+            "iterations": self.iterations, "stalled": self.stalled, "deaths": self.deaths,
+            "restarts": self.restarts,
+        });
+        let vectors = [
+            ("positions", &self.positions),
+            ("velocities", &self.velocities),
+            ("best_positions", &self.best_positions),
+            ("errors", &self.errors),
+            ("best_errors", &self.best_errors),
+            ("global", &self.global.parameters),
+        ];
+        OptimizerState { scalars, vectors: vectors.map(|(name, v)| (name.to_string(), v.clone())).into() }
+    }
+
+    fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
+        let (size, members) = (self.positions.len(), self.members());
+        let field = |name: &str| state.scalars.get(name).cloned().unwrap_or_default();
+        let broken = |name: &str| Error::Usage(format!("the saved state's '{name}' is broken"));
+        if field("method") != "particle-swarm" {
+            return Err(Error::Usage("the saved state is not a particle swarm's".to_string()));
+        }
+        let number = |name: &str| field(name).as_f64().filter(|v| v.is_finite()).ok_or_else(|| broken(name));
+        let count = |name: &str| field(name).as_u64().ok_or_else(|| broken(name));
+        self.rng = serde_json::from_value(field("rng")).map_err(|_| broken("rng"))?;
+        self.original = number("original")?;
+        self.global.loss = number("global_error")?;
+        self.global.member = usize::try_from(count("global_member")?)
+            .ok()
+            .filter(|&m| m < members)
+            .ok_or_else(|| broken("global_member"))?;
+        (self.iterations, self.stalled) = (count("iterations")?, count("stalled")?);
+        (self.deaths, self.restarts) = (count("deaths")?, count("restarts")?);
+        self.positions = state.take("positions", size)?;
+        self.velocities = state.take("velocities", size)?;
+        self.best_positions = state.take("best_positions", size)?;
+        self.errors = state.take("errors", members)?;
+        self.best_errors = state.take("best_errors", members)?;
+        self.global.parameters = state.take("global", self.start.len())?;
+        for (name, points) in [
+            ("positions", &self.positions),
+            ("best_positions", &self.best_positions),
+            ("global", &self.global.parameters),
+        ] {
+            let outside = |(i, value): (usize, &f64)| {
+                let i = i % self.start.len();
+                !(self.low[i]..=self.high[i]).contains(value) || (self.integer[i] && value.fract() != 0.0)
+            };
+            if points.iter().enumerate().any(outside) {
+                return Err(Error::Usage(format!("the saved '{name}' lie outside the space")));
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, _member: usize) -> String {
+        let ParticleSwarmSettings { variant, swarms, particles, seed, .. } = self.settings;
+        format!("particle swarm ({swarms} x {particles} particles, variant {variant}, seed {seed})")
+    }
+}
+
+#[cfg(test)]
+mod tests;

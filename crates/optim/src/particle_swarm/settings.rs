@@ -1,0 +1,147 @@
+//! Settings of a particle swarm and MadChess's values for them.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_io::{Error, Result};
+
+/// Version of MadChess's rules to follow; they changed over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SwarmVariant {
+    /// Particles die, then move, then are evaluated. The best of a swarm, which does not die, is that of the
+    /// previous iteration. After a number of iterations without progress all particles are restarted.
+    #[serde(rename = "2018")]
+    Of2018,
+    /// Particles are evaluated, then die, then move. The best of a swarm is always up to date.
+    #[default]
+    #[serde(rename = "2025")]
+    Of2025,
+}
+
+impl FromStr for SwarmVariant {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "2018" => Ok(Self::Of2018),
+            "2025" => Ok(Self::Of2025),
+            _ => Err(Error::Usage(format!("variant '{text}': expected 2018 or 2025"))),
+        }
+    }
+}
+
+impl std::fmt::Display for SwarmVariant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Of2018 => "2018",
+            Self::Of2025 => "2025",
+        })
+    }
+}
+
+/// Settings of the method.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParticleSwarmSettings {
+    /// Order of death, move and evaluation.
+    pub variant: SwarmVariant,
+    /// Number of swarms.
+    pub swarms: usize,
+    /// Particles per swarm.
+    pub particles: usize,
+    /// Fraction of the velocity that is kept.
+    pub inertia: f64,
+    /// Pull toward the best position of the particle itself.
+    pub own: f64,
+    /// Pull toward the best position of its swarm.
+    pub swarm: f64,
+    /// Pull toward the best position of all swarms.
+    pub global: f64,
+    /// Maximum initial velocity, as a fraction of the interval between the bounds.
+    pub initial_velocity: f64,
+    /// Probability that a particle other than the best of its swarm is replaced in an iteration.
+    pub death: f64,
+    /// Iterations without progress after which all particles but the first of each swarm are restarted;
+    /// `None`: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_after: Option<u64>,
+    /// Weight λ of the regularization.
+    pub l2: f64,
+    /// Seed of all random numbers.
+    pub seed: u64,
+}
+
+impl ParticleSwarmSettings {
+    /// Returns MadChess's constants.
+    pub fn of(variant: SwarmVariant) -> Self {
+        let (death, restart_after) = match variant {
+            SwarmVariant::Of2018 => (0.05, Some(10)),
+            SwarmVariant::Of2025 => (0.01, None),
+        };
+        Self {
+            variant,
+            swarms: 12,
+            particles: 4,
+            inertia: 0.75,
+            own: 1.5,
+            swarm: 1.5,
+            global: 0.375,
+            initial_velocity: 0.1,
+            death,
+            restart_after,
+            l2: 0.0,
+            seed: 1,
+        }
+    }
+
+    /// Returns the memory per particle of the given dimension: position, velocity, best position, proposal, and a copy
+    /// of the first three with its encoding while the state is stored.
+    pub const fn bytes_per_particle(dimension: usize) -> usize {
+        8 * (10 * dimension + 8)
+    }
+
+    /// Returns the total number of particles.
+    pub fn members(&self) -> Option<usize> {
+        self.swarms.checked_mul(self.particles)
+    }
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] or [`Error::Usage`] naming the first setting that is out of range.
+    pub fn validate(&self) -> Result<()> {
+        let usage = |text: String| Err(Error::Usage(text));
+        if self.swarms == 0 || self.particles == 0 {
+            let setting = if self.swarms == 0 { "swarms" } else { "particles" };
+            return Err(Error::setting(setting, 0, "must be at least 1"));
+        }
+        let too_many = usize::MAX / Self::bytes_per_particle(1 << 16);
+        if self.members().is_none_or(|members| members > too_many) {
+            return usage(format!(
+                "{} swarms of {} particles cannot be counted",
+                self.swarms, self.particles
+            ));
+        }
+        // Above this, particles fly from bound to bound.
+        const MAX_COEFFICIENT: f64 = 100.0;
+        for (what, value) in [
+            ("inertia", self.inertia),
+            ("the pull toward the own best", self.own),
+            ("the pull toward the swarm's best", self.swarm),
+            ("the pull toward the best of all", self.global),
+            ("the initial velocity", self.initial_velocity),
+        ] {
+            if !(0.0..=MAX_COEFFICIENT).contains(&value) {
+                return usage(format!("{what} {value}: must be from 0 to {MAX_COEFFICIENT}"));
+            }
+        }
+        if !(0.0..=1.0).contains(&self.death) {
+            return usage(format!("the probability of death {}: must be from 0 to 1", self.death));
+        }
+        if self.restart_after == Some(0) {
+            return Err(Error::setting("restart-after", 0, "must be at least 1"));
+        }
+        crate::check_l2(self.l2)?;
+        Ok(())
+    }
+}

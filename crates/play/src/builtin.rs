@@ -1,0 +1,99 @@
+//! The built-in engine as a player, in this process.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, EnPassantMode, Position};
+
+use super::player::{Choice, Failure, GameSoFar, Player};
+use crate::engine::{Engine, Limits};
+use gputexel_io::StopFlag;
+use gputexel_model::TableEvaluation;
+
+/// The built-in engine with an evaluation.
+///
+/// Begins every game with empty tables, so that games by nodes or depth do not depend on earlier games.
+pub struct BuiltinPlayer {
+    name: String,
+    engine: Engine,
+    stop: StopFlag,
+    /// The game as far as it was followed, and the keys of its positions since the last capture or pawn move, except
+    /// the last one.
+    followed: Option<(Chess, usize)>,
+    keys: Vec<Zobrist64>,
+}
+
+impl BuiltinPlayer {
+    /// Creates an engine with a transposition table of the given size, MiB.
+    pub fn try_new(
+        name: impl Into<String>,
+        evaluation: TableEvaluation,
+        hash_mib: usize,
+    ) -> gputexel_io::Result<Self> {
+        Ok(Self {
+            name: name.into(),
+            engine: Engine::try_new(evaluation, hash_mib)?,
+            stop: StopFlag::new(),
+            followed: None,
+            keys: Vec::new(),
+        })
+    }
+
+    /// Ends its searches when `stop` is set, regardless of their limits.
+    pub fn with_stop(mut self, stop: impl Into<StopFlag>) -> Self {
+        self.stop = stop.into();
+        self
+    }
+
+    /// Sets another evaluation from now on.
+    pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
+        self.engine.set_evaluation(evaluation);
+    }
+
+    fn follow(&mut self, game: &GameSoFar) {
+        let (mut position, done) = match self.followed.take() {
+            Some((position, done)) if done <= game.moves.len() => (position, done),
+            _ => {
+                self.keys.clear();
+                (game.start.clone(), 0)
+            }
+        };
+        for &m in &game.moves[done..] {
+            self.keys.push(position.zobrist_hash(EnPassantMode::Legal));
+            position.play_unchecked(m);
+            if position.halfmoves() == 0 {
+                self.keys.clear();
+            }
+        }
+        self.followed = Some((position, game.moves.len()));
+    }
+}
+
+impl Player for BuiltinPlayer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn new_game(&mut self, _chess960: bool) -> Result<(), Failure> {
+        self.engine.new_game();
+        self.followed = None;
+        Ok(())
+    }
+
+    fn choose(&mut self, game: &GameSoFar, limits: &Limits, _deadline: Duration) -> Result<Choice, Failure> {
+        self.follow(game);
+        let chosen = self.engine.search(&game.position, &self.keys, limits, &self.stop, &mut |_| {});
+        // A search that was aborted says nothing about the engine.
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Failure::Stopped);
+        }
+        let chosen = chosen.ok_or_else(|| Failure::NoMove("(none)".to_string()))?;
+        Ok(Choice {
+            m: chosen.best,
+            score: Some(chosen.score),
+            depth: Some(chosen.depth),
+            nodes: Some(chosen.nodes),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Command and options of an engine.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use gputexel_io::processes::Call;
+use gputexel_io::{Error, Result};
+
+/// The value of one of an engine's options, written `Hash=16`; `Clear Hash=` for a button.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Name of the option, case-insensitive.
+    pub name: String,
+    /// Its value, in UCI notation.
+    pub value: String,
+}
+
+impl FromStr for Setting {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => {
+                Ok(Self { name: name.trim().to_string(), value: value.trim().to_string() })
+            }
+            _ => Err(Error::Usage(format!("'{text}': not of the form Option=value"))),
+        }
+    }
+}
+
+/// A program that speaks UCI, with the options set at every start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineCommand {
+    /// The program: a path, or a name that is looked up in `PATH`.
+    pub program: PathBuf,
+    /// Its arguments. They are not interpreted by a shell.
+    pub arguments: Vec<String>,
+    /// Its name in reports; `None` for the name reported by the engine.
+    pub name: Option<String>,
+    /// Options set before the first game, in this order.
+    pub settings: Vec<Setting>,
+    /// Time to answer `uci`, and again to become ready before each game.
+    pub start_deadline: Duration,
+}
+
+impl EngineCommand {
+    /// Creates a command without arguments and settings, and 10 s to become ready.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            name: None,
+            settings: Vec::new(),
+            start_deadline: Duration::from_secs(10),
+        }
+    }
+
+    /// Makes the path of a program independent of the current folder; a name that is looked up in `PATH` is unchanged.
+    pub fn make_absolute(&mut self) {
+        if self.program.components().count() > 1
+            && let Ok(program) = std::path::absolute(&self.program)
+        {
+            self.program = program;
+        }
+    }
+
+    /// Returns the call that starts its process.
+    pub(super) fn call(&self) -> Call<'_> {
+        Call { program: &self.program, arguments: &self.arguments, start_deadline: self.start_deadline }
+    }
+
+    /// Returns the name of the program's file without its extension.
+    pub(super) fn stem(&self) -> String {
+        self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+impl EngineCommand {
+    /// Returns program and arguments as one line, quoted so that parsing it restores them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for text that cannot be quoted.
+    pub fn to_command_line(&self) -> Result<String> {
+        let program = self.program.display().to_string();
+        let words = std::iter::once(program.as_str()).chain(self.arguments.iter().map(String::as_str));
+        shlex::try_join(words).map_err(|e| Error::Usage(format!("engine '{self}': {e}")))
+    }
+}
+
+/// Returns the file of a program as the system finds it: at its path, or by its name in `PATH`. `None` if there is no
+/// such executable.
+pub fn find_program(program: &Path) -> Option<PathBuf> {
+    which::which(program).ok()
+}
+
+/// Parses a command line with the quotes of a POSIX shell, such as `'my engine' --threads 1`.
+impl FromStr for EngineCommand {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let words = shlex::split(text)
+            .ok_or_else(|| Error::Usage(format!("engine '{text}': a quote is not closed")))?;
+        let mut words = words.into_iter();
+        match words.next() {
+            Some(program) if !program.is_empty() => {
+                Ok(Self { arguments: words.collect(), ..Self::new(program) })
+            }
+            _ => Err(Error::Usage(format!("engine '{text}': no program is named"))),
+        }
+    }
+}
+
+impl fmt::Display for EngineCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.program.display())?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+    }
+}

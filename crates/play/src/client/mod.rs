@@ -1,0 +1,270 @@
+//! Players that are other programs and speak UCI, or xboard's protocol.
+//!
+//! Owns the processes, the dialog with them and their self-reported properties. Output of engines is not trusted, and
+//! every wait has a deadline. Pairings, and the consequences of a failure for a game, are left to the match.
+
+mod command;
+mod features;
+#[doc(hidden)]
+pub mod heard;
+mod options;
+mod process;
+mod protocol;
+mod thinking;
+mod xboard;
+
+use std::time::{Duration, Instant};
+
+use shakmaty::Position;
+
+pub use command::{EngineCommand, Setting, find_program};
+pub use gputexel_io::processes::{kill_all_engines, supervise_engines};
+pub use options::{EngineOption, OptionKind};
+pub use xboard::XboardPlayer;
+
+use super::{Choice, Failure, GameSoFar, Player};
+use crate::engine::Limits;
+use gputexel_io::{Error, Result, StopFlag};
+use process::{EngineProcess, ReadError, not_running};
+use protocol::Dialog;
+
+/// UCI option for the notation of castling.
+const CHESS960: &str = "UCI_Chess960";
+
+/// Time that an engine may take to end its search once the user has requested to stop.
+const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
+
+/// Maximum number of options; further ones are ignored.
+const MAX_OPTIONS: usize = 4096;
+
+/// An external engine, restarted whenever it has failed.
+pub struct UciPlayer {
+    command: EngineCommand,
+    name: String,
+    options: Vec<EngineOption>,
+    process: Option<EngineProcess>,
+    /// Set when the user requests to stop.
+    stop: StopFlag,
+    /// Last value of that option sent to the running process; initially false.
+    chess960: bool,
+    /// True if it knows the position in which it is to choose.
+    is_prepared: bool,
+}
+
+/// Output of a process before it was ready.
+struct Introduction {
+    process: EngineProcess,
+    name: Option<String>,
+    options: Vec<EngineOption>,
+}
+
+impl UciPlayer {
+    /// Starts the engine, reads its options and applies the settings of `command`.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] when it cannot be started or does not answer within [`EngineCommand::start_deadline`];
+    /// [`Error::Usage`] for a setting that it does not offer or a value out of its range.
+    pub fn start(command: EngineCommand) -> Result<Self> {
+        Self::start_stoppable(command, StopFlag::new())
+    }
+
+    /// As [`start`](Self::start). Once `stop` is set, now or later, nothing waits for the engine any more: it is told
+    /// to stop and to quit, and killed if it has not done so within two seconds; requests end with
+    /// [`Failure::Stopped`].
+    ///
+    /// # Errors
+    /// Errors of [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
+    pub fn start_stoppable(command: EngineCommand, stop: impl Into<StopFlag>) -> Result<Self> {
+        let stop = stop.into();
+        let failed = |failure| match failure {
+            Failure::Stopped => Error::Interrupted("before the engines were ready".to_string()),
+            failure => Error::Engine { engine: command.to_string(), reason: failure.to_string() },
+        };
+        let Introduction { process, name, options } = introduce(&command, &stop).map_err(failed)?;
+        let name = command.name.clone().or(name).unwrap_or_else(|| command.stem());
+        let lines = setting_lines(&command.settings, &options, &name)?;
+        let (process, command_copy) = (Some(process), command.clone());
+        let mut player =
+            Self { name, options, process, stop, chess960: false, is_prepared: false, command: command_copy };
+        player.make_ready(lines).map_err(failed)?;
+        Ok(player)
+    }
+
+    /// Returns the options that the engine offers, in its order.
+    pub fn options(&self) -> &[EngineOption] {
+        &self.options
+    }
+
+    /// Applies a setting, now and at every later start. Not for use during a game.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an option that the engine does not offer or a value out of its range.
+    pub fn set(&mut self, setting: Setting) -> Result<()> {
+        let lines = setting_lines(std::slice::from_ref(&setting), &self.options, &self.name)?;
+        if let Some(process) = &self.process {
+            lines.into_iter().for_each(|line| process.send(line));
+        }
+        self.command.settings.retain(|old| !old.name.eq_ignore_ascii_case(&setting.name));
+        self.command.settings.push(setting);
+        Ok(())
+    }
+
+    /// Sends `lines` and waits until the engine has processed them.
+    fn make_ready(&mut self, lines: Vec<String>) -> std::result::Result<(), Failure> {
+        let deadline = self.command.start_deadline;
+        let process = self.process.as_mut().ok_or_else(not_running)?;
+        // An unsolicited 'readyok' must not count as the answer.
+        process.forget_lines();
+        lines.into_iter().for_each(|line| process.send(line));
+        process.send("isready".to_string());
+        let until = Instant::now() + deadline;
+        let failure = loop {
+            match process.next_line(until) {
+                Ok(line) if line.split_whitespace().next() == Some("readyok") => return Ok(()),
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        Err(self.fail(failure, deadline))
+    }
+
+    /// Ends a failed process; the next game starts another one.
+    fn fail(&mut self, error: ReadError, deadline: Duration) -> Failure {
+        EngineProcess::into_failure(self.process.take(), error, deadline, &self.stop)
+    }
+
+    /// Ends a search whose result is not needed, so that the engine can be told to quit; kills it if it does not end.
+    fn end_search(&mut self) -> Failure {
+        if let Some(process) = &mut self.process {
+            process.send("stop".to_string());
+            let until = Instant::now() + STOP_TIMEOUT;
+            loop {
+                match process.next_line_stopping(until) {
+                    Ok(line) if line.split_whitespace().next() == Some("bestmove") => break,
+                    Ok(_) => {}
+                    Err(_) => {
+                        process.kill();
+                        break;
+                    }
+                }
+            }
+        }
+        self.process = None;
+        Failure::Stopped
+    }
+}
+
+/// Starts a process and reads its options.
+fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<Introduction, Failure> {
+    let late =
+        |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
+    let mut process = EngineProcess::start(command, stop)?;
+    process.send("uci".to_string());
+    let until = Instant::now() + command.start_deadline;
+    let (mut name, mut options) = (None, Vec::new());
+    loop {
+        match process.next_line(until) {
+            Ok(line) => match line.split_whitespace().next() {
+                Some("uciok") => return Ok(Introduction { process, name, options }),
+                Some("id") => name = protocol::engine_name(&line).or(name),
+                Some("option") if options.len() < MAX_OPTIONS => options.extend(EngineOption::parse(&line)),
+                _ => {}
+            },
+            Err(_) if process.is_stopped() => return Err(Failure::Stopped),
+            Err(ReadError::Ended) => return Err(Failure::Died(process.exit_report())),
+            Err(ReadError::Deadline | ReadError::Stopped) => {
+                process.kill();
+                return Err(late("no 'uciok'"));
+            }
+        }
+    }
+}
+
+/// Returns the `setoption` lines of `settings`.
+fn setting_lines(settings: &[Setting], options: &[EngineOption], engine: &str) -> Result<Vec<String>> {
+    let line = |setting: &Setting| {
+        let option = options.iter().find(|option| option.name.eq_ignore_ascii_case(&setting.name));
+        let line = match option {
+            Some(option) => option.setting(&setting.value),
+            None => Err("no such option".to_string()),
+        };
+        line.map_err(|reason| Error::Usage(format!("{engine}: {}: {reason}", setting.name)))
+    };
+    settings.iter().map(line).collect()
+}
+
+impl Player for UciPlayer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn new_game(&mut self, chess960: bool) -> std::result::Result<(), Failure> {
+        if self.process.as_mut().is_some_and(EngineProcess::has_exited) {
+            self.process = None;
+        }
+        if self.process.is_none() {
+            let Introduction { process, options, .. } = introduce(&self.command, &self.stop)?;
+            let lines = setting_lines(&self.command.settings, &options, &self.name)
+                .map_err(|error| Failure::NotStarted(error.to_string()))?;
+            self.process = Some(process);
+            self.options = options;
+            self.chess960 = false;
+            self.make_ready(lines)?;
+        }
+        let mut lines = Vec::new();
+        if chess960 != self.chess960 {
+            if !self.options.iter().any(|option| option.name.eq_ignore_ascii_case(CHESS960)) {
+                return Err(Failure::NotStarted(format!("it does not play Chess960: no option {CHESS960}")));
+            }
+            lines.push(format!("setoption name {CHESS960} value {chess960}"));
+            self.chess960 = chess960;
+        }
+        self.is_prepared = false;
+        lines.push("ucinewgame".to_string());
+        self.make_ready(lines)
+    }
+
+    /// On the clock, the engine gets the position and reports that it is ready before its time begins, as with
+    /// fastchess. With fixed nodes and depths that is not necessary.
+    fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> std::result::Result<(), Failure> {
+        if limits.clock.is_none() && limits.move_time.is_none() {
+            return Ok(());
+        }
+        self.make_ready(vec![protocol::position(game)])?;
+        self.is_prepared = true;
+        Ok(())
+    }
+
+    fn choose(
+        &mut self,
+        game: &GameSoFar,
+        limits: &Limits,
+        deadline: Duration,
+    ) -> std::result::Result<Choice, Failure> {
+        let process = self.process.as_mut().ok_or_else(not_running)?;
+        // Lines after the last answer, such as a second one, are not answers.
+        process.forget_lines();
+        let go = protocol::go(limits, game.position.turn(), game.clocks);
+        let mut dialog = if std::mem::take(&mut self.is_prepared) {
+            process.send(go);
+            Dialog::default()
+        } else {
+            // It may also come only now, but not after 'readyok'. All lines are sent at once, without waiting.
+            process.send(format!("isready\n{}\n{go}", protocol::position(game)));
+            Dialog::fenced()
+        };
+        let until = Instant::now() + deadline;
+        let error = loop {
+            match process.next_line(until) {
+                Ok(line) => {
+                    if let Some(answer) = dialog.read(&line, &game.position) {
+                        return answer;
+                    }
+                }
+                Err(ReadError::Stopped) => return Err(self.end_search()),
+                Err(error) => break error,
+            }
+        };
+        Err(self.fail(error, deadline))
+    }
+}

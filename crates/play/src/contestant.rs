@@ -1,0 +1,240 @@
+//! The sides of a match: distinguishes parameter files from commands, and creates players.
+
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::builtin::BuiltinPlayer;
+use super::client::{EngineCommand, Setting, UciPlayer, XboardPlayer, find_program};
+use super::config::{EngineConfig, EngineKind, check_checksum};
+use super::dispatch::RemoteSide;
+use super::player::Player;
+use gputexel_io::{Error, Result, StopFlag, absolute};
+use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
+
+/// Prefix of the command line of an engine that speaks xboard's protocol.
+const XBOARD: &str = "xboard:";
+
+/// Specification of one side of a match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Side {
+    source: String,
+    name: Option<String>,
+    options: Vec<Setting>,
+}
+
+impl Side {
+    /// Parses a side: a parameter file, the folder of a run, or piece values such as `material`, for the built-in
+    /// engine; or a UCI engine: a program or a command line that begins with one. The prefix `cmd:` forces a command
+    /// line; `xboard:` one of an engine that speaks xboard's protocol.
+    pub fn new(source: impl Into<String>) -> Self {
+        Self { source: source.into(), ..Self::default() }
+    }
+
+    /// Sets its name in games and reports, instead of that of its file, or the one reported by the engine.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Adds a UCI option.
+    #[must_use]
+    pub fn option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.options.push(Setting { name: name.into(), value: value.into() });
+        self
+    }
+
+    /// Describes it for a journal.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for options without an engine; errors of finding parameters.
+    pub fn describe(&self) -> Result<EngineConfig> {
+        let Self { source: text, name, options } = self;
+        if text.trim().is_empty() {
+            let expected = "expected a parameter file, the folder of a run, piece values or an engine";
+            return Err(Error::Usage(format!("one side of the match has no name: {expected}")));
+        }
+        let command = match text.strip_prefix("cmd:") {
+            Some(command) => Some(command),
+            None => is_command(text).then_some(text.as_str()),
+        };
+        let (kind, source, default_name) = match command {
+            _ if text.starts_with(XBOARD) => {
+                (EngineKind::Xboard, absolute_command(&text[XBOARD.len()..])?, String::new())
+            }
+            // Its own name is known when it runs.
+            Some(command) => (EngineKind::Uci, absolute_command(command)?, String::new()),
+            None if Prior::is_word(text) => (EngineKind::BuiltIn, text.clone(), text.clone()),
+            None => {
+                // The folder of a run stands for its parameters.
+                let file = ParameterFile::locate(Path::new(text))?;
+                let path = absolute(file);
+                (EngineKind::BuiltIn, path.display().to_string(), stem(&path))
+            }
+        };
+        if kind == EngineKind::BuiltIn && !options.is_empty() {
+            return Err(Error::Usage(format!(
+                "'{text}' is played by the built-in engine; options only apply to UCI engines"
+            )));
+        }
+        let name = name.clone().unwrap_or(default_name);
+        let options = options.iter().map(|option| (option.name.clone(), option.value.clone())).collect();
+        Ok(EngineConfig { name, kind, source, checksum: None, options })
+    }
+}
+
+impl From<&str> for Side {
+    fn from(source: &str) -> Self {
+        Self::new(source)
+    }
+}
+
+impl From<String> for Side {
+    fn from(source: String) -> Self {
+        Self::new(source)
+    }
+}
+
+impl From<&Path> for Side {
+    fn from(source: &Path) -> Self {
+        Self::new(source.display().to_string())
+    }
+}
+
+impl From<PathBuf> for Side {
+    fn from(source: PathBuf) -> Self {
+        source.as_path().into()
+    }
+}
+
+/// Gives engines with the same name different ones.
+pub(crate) fn make_names_differ(engines: &mut [EngineConfig; 2]) {
+    if engines[0].name == engines[1].name {
+        for (engine, letter) in engines.iter_mut().zip(["A", "B"]) {
+            engine.name = format!("{} {letter}", engine.name);
+        }
+    }
+}
+
+/// Returns the name of a file without folders and extension; that of its folder for the generic name `params`.
+fn stem(path: &Path) -> String {
+    let stem =
+        path.file_stem().map_or_else(|| path.display().to_string(), |s| s.to_string_lossy().into_owned());
+    match path.parent().and_then(Path::file_name) {
+        Some(folder) if stem == "params" => folder.to_string_lossy().into_owned(),
+        _ => stem,
+    }
+}
+
+/// Makes a command line independent of the current folder.
+fn absolute_command(text: &str) -> Result<String> {
+    // An unquoted path with blanks.
+    let quoted = if Path::new(text).is_file() { shlex::try_quote(text).ok() } else { None };
+    let mut command: EngineCommand = quoted.as_deref().unwrap_or(text).parse()?;
+    command.make_absolute();
+    command.to_command_line()
+}
+
+/// Returns true if the text, or its first word, is a program.
+fn is_command(text: &str) -> bool {
+    let path = Path::new(text);
+    if Prior::is_word(text) || path.is_dir() {
+        return false;
+    }
+    if path.is_file() {
+        // File systems without permissions report every file as executable.
+        return path.extension().is_none_or(|extension| extension != "json")
+            && std::path::absolute(path).is_ok_and(|path| find_program(&path).is_some());
+    }
+    text.split_whitespace().next().is_some_and(|program| find_program(Path::new(program)).is_some())
+}
+
+/// An engine with everything needed to create players repeatedly.
+pub struct Contestant(Source);
+
+enum Source {
+    BuiltIn { evaluation: Box<TableEvaluation>, side: RemoteSide, hash_mib: usize, stop: StopFlag },
+    Uci(EngineCommand, StopFlag),
+    Xboard(EngineCommand, StopFlag),
+}
+
+impl Contestant {
+    /// Reads parameters, or starts an engine to test it and get its name; records the checksum of a file, or refuses
+    /// one that has changed since the `what` (such as a match) began. `hash_mib` is the transposition table of a
+    /// built-in engine.
+    ///
+    /// # Errors
+    /// Errors of reading parameters and of starting engines, and [`Error::Input`] for a changed file.
+    pub fn open(config: &mut EngineConfig, hash_mib: u32, stop: &StopFlag, what: &str) -> Result<Self> {
+        let hash_mib = hash_mib as usize;
+        if config.kind != EngineKind::BuiltIn {
+            let mut command: EngineCommand = config.source.parse()?;
+            command.settings = config
+                .options
+                .iter()
+                .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
+                .collect();
+            let is_xboard = config.kind == EngineKind::Xboard;
+            let player: Box<dyn Player> = match is_xboard {
+                true => Box::new(XboardPlayer::start_stoppable(command.clone(), stop)?),
+                false => Box::new(UciPlayer::start_stoppable(command.clone(), stop)?),
+            };
+            if config.name.is_empty() {
+                config.name = player.name().to_string();
+            }
+            let source = if is_xboard { Source::Xboard } else { Source::Uci };
+            return Ok(Self(source(command, stop.clone())));
+        }
+        let (set, theta) = named_parameters(&config.source)?;
+        if !Prior::is_word(&config.source) {
+            let path = Path::new(&config.source);
+            let bytes =
+                gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+            check_checksum(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), what)?;
+        }
+        let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
+        let side = RemoteSide::built_in(&set, &theta, hash_mib);
+        Ok(Self(Source::BuiltIn { evaluation, side, hash_mib, stop: stop.clone() }))
+    }
+
+    /// Creates a separate player for one of the parallel games.
+    pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
+        match &self.0 {
+            Source::BuiltIn { evaluation, hash_mib, stop, .. } => {
+                let evaluation = TableEvaluation::clone(evaluation);
+                Ok(Box::new(BuiltinPlayer::try_new(name, evaluation, *hash_mib)?.with_stop(stop)))
+            }
+            Source::Uci(command, stop) => {
+                let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
+                Ok(Box::new(UciPlayer::start_stoppable(command, stop)?))
+            }
+            Source::Xboard(command, stop) => {
+                let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
+                Ok(Box::new(XboardPlayer::start_stoppable(command, stop)?))
+            }
+        }
+    }
+
+    /// Returns the transposition table of each player in this process, MiB, if there is one.
+    pub fn table_mib(&self) -> Option<usize> {
+        match &self.0 {
+            Source::BuiltIn { hash_mib, .. } => Some(*hash_mib),
+            Source::Uci(..) | Source::Xboard(..) => None,
+        }
+    }
+
+    /// Returns the engine as one side of games that are played elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an engine that speaks xboard, which workers do not.
+    pub fn remote_side(&self) -> Result<RemoteSide> {
+        match &self.0 {
+            Source::BuiltIn { side, .. } => Ok(side.clone()),
+            Source::Uci(command, _) => Ok(RemoteSide::Uci(command.clone())),
+            Source::Xboard(command, _) => Err(Error::Usage(format!(
+                "{command}: engines that speak xboard play on this machine only, not over a queue"
+            ))),
+        }
+    }
+}

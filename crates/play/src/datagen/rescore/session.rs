@@ -1,0 +1,376 @@
+//! A rescoring from its inputs to its output.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Chess, Color, Position};
+
+use super::engine::{BlockScores, EngineOptions, Memory, Scorer};
+use super::progress::{Progress, Unscored};
+use super::tablebases::{Prober, TablebaseReport, Tablebases, label};
+use crate::EngineConfig;
+use crate::datagen::MAX_SCORE_CP;
+use gputexel_chess::sample::{Origin, Sample, position_key};
+use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, Relabel, convert_with};
+use gputexel_ingest::extraction::Hooks;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::run_folder::Kind;
+use gputexel_io::{
+    Advice, Error, LogFile, Result, RunFolder, RunLog, StopFlag, absolute, check_target, counted,
+    first_difference,
+};
+
+const FORMAT: &str = "gputexel-rescore";
+const VERSION: u32 = 1;
+const JOURNAL: LogFile = LogFile { name: "rescore.jsonl", what: Kind::Rescore.name() };
+
+/// Sources of new labels: at least one of both.
+#[derive(Clone, Debug, Default)]
+pub struct RescoreOptions {
+    /// An engine's scores.
+    pub engine: Option<EngineOptions>,
+    /// Folders of tablebases, whose results and scores take precedence over an engine's.
+    pub tablebases: Vec<PathBuf>,
+    /// True if positions may remain unchanged when a table is missing.
+    pub skip_missing: bool,
+    /// Resumes an interrupted rescoring.
+    pub resume: bool,
+}
+
+/// Result of a rescoring.
+#[derive(Clone, Debug, Serialize)]
+pub struct RescoreReport {
+    /// Statistics of reading and writing.
+    pub conversion: ConversionReport,
+    /// The engine's name, if there was one.
+    pub engine: Option<String>,
+    /// Its progress.
+    pub progress: Progress,
+    /// The first positions without a score.
+    pub unscored: Vec<Unscored>,
+    /// Statistics of the tablebases, if there were any.
+    pub tablebases: Option<TablebaseReport>,
+}
+
+/// Reads positions, gives them new labels, and writes them in their order. An engine replaces scores, tablebases both
+/// scores and results; positions for which neither has an answer keep their labels, except that a position which the
+/// engine failed to score loses its score. `observe` receives the engine's progress, about once per 64 positions.
+///
+/// While an engine is running, its scores are kept in a folder next to the output, named after it with the suffix
+/// `.rescore`, which is removed at the end.
+///
+/// # Errors
+/// Errors of [a conversion](gputexel_ingest::conversion::convert) and of starting engines; [`Error::Engine`] when there
+/// are too many positions without a score; [`Error::Input`] for missing tables.
+pub fn rescore(
+    inputs: &[PathBuf],
+    settings: &ConversionSettings,
+    output: &Path,
+    options: &RescoreOptions,
+    hooks: &mut Hooks<'_>,
+    stop: impl Into<StopFlag>,
+    observe: &mut (dyn FnMut(&Progress) + Send),
+) -> Result<RescoreReport> {
+    if options.engine.is_none() && options.tablebases.is_empty() {
+        return Err(Error::Usage("new labels need an engine or tablebases".to_string()));
+    }
+    // If it was killed between its result and the end of its journal, it must find exactly that result.
+    let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
+    if again && !ScoreMemory::is_begun(output) {
+        ScoreMemory::clear(output);
+        let output = output.display();
+        let reason = format!(
+            "{output}: nothing is unfinished; if this is what an earlier rescoring wrote, it is complete"
+        );
+        return Err(Error::Usage(reason));
+    }
+    check_target(Some(output), settings.reading.force || again)?;
+    let tablebases = match options.tablebases.as_slice() {
+        [] => None,
+        folders => Some(Tablebases::open(folders)?),
+    };
+    let stop = stop.into();
+    let engine = options.engine.as_ref();
+    let scorer = engine.map(|engine| Scorer::start(engine, &stop, observe)).transpose()?;
+    let memory = match (&scorer, engine) {
+        (Some(scorer), Some(engine)) => {
+            let header = Header {
+                format: FORMAT.to_string(),
+                version: VERSION,
+                engine: scorer.config.clone(),
+                limit: engine.limit.to_string(),
+                hash_mib: engine.hash_mib,
+                tablebases: options.tablebases.iter().map(absolute).collect(),
+            };
+            Some(ScoreMemory::open(output, header, options.resume, settings.reading.force)?)
+        }
+        _ => None,
+    };
+    let mut labels = Labels {
+        prober: tablebases.as_ref().map(|tables| tables as &dyn Prober),
+        scorer,
+        memory,
+        skip_missing: options.skip_missing,
+        report: TablebaseReport::default(),
+    };
+    let conversion = match again {
+        true => converted_again(inputs, settings, output, hooks, &mut labels),
+        false => convert_with(inputs, settings, output, hooks, Some(&mut labels)),
+    };
+    let Labels { scorer, memory, report, .. } = labels;
+    let conversion = match conversion {
+        Ok(conversion) => conversion,
+        Err(error) => {
+            if let Some(memory) = memory {
+                memory.discard_if_empty();
+            }
+            return Err(error);
+        }
+    };
+    if let Some(memory) = memory {
+        memory.remove();
+    }
+    let (engine, progress, unscored) = match scorer {
+        Some(scorer) => (Some(scorer.config.name.clone()), scorer.progress, scorer.unscored),
+        None => (None, Progress::default(), Vec::new()),
+    };
+    Ok(RescoreReport {
+        conversion,
+        engine,
+        progress,
+        unscored,
+        tablebases: tablebases.is_some().then_some(report),
+    })
+}
+
+/// Labels from tablebases first, then from an engine.
+struct Labels<'a> {
+    prober: Option<&'a dyn Prober>,
+    scorer: Option<Scorer<'a>>,
+    memory: Option<ScoreMemory>,
+    skip_missing: bool,
+    report: TablebaseReport,
+}
+
+impl Relabel for Labels<'_> {
+    fn relabel(&mut self, samples: &mut [Sample], origins: &mut [Origin]) -> Result<()> {
+        let mut open = Vec::new();
+        for (i, (sample, origin)) in samples.iter_mut().zip(origins.iter_mut()).enumerate() {
+            let known = match self.prober {
+                Some(prober) => label(prober, sample, origin, &mut self.report)?,
+                None => false,
+            };
+            if !known {
+                open.push(i);
+            }
+        }
+        if !self.report.missing.is_empty() && !self.skip_missing {
+            let missing = format!("tables are missing: {}", self.report.missing_in_words());
+            let skipping = Advice::default().setting("skip-missing", "");
+            return Err(Error::Usage(missing).advise(skipping.text(" leaves such positions as they are")));
+        }
+        let (Some(scorer), Some(memory)) = (&mut self.scorer, &mut self.memory) else { return Ok(()) };
+        // Positions without legal moves are not scored by an engine.
+        open.retain(|&i| {
+            let Origin { position, score_cp, .. } = &mut origins[i];
+            let ended = position.legal_moves().is_empty();
+            if ended {
+                let mated = if position.is_check() { MAX_SCORE_CP as f32 } else { 0.0 };
+                *score_cp = position.turn().fold_wb(-mated, mated) + 0.0;
+                scorer.progress.ends += 1;
+            }
+            !ended
+        });
+        let positions: Vec<&Chess> = open.iter().map(|&i| &origins[i].position).collect();
+        let scores = scorer.score(&positions, memory)?;
+        for (i, score) in open.into_iter().zip(scores) {
+            let turn: Color = origins[i].position.turn();
+            origins[i].score_cp = score.map_or(f32::NAN, |cp| turn.fold_wb(cp, -cp) as f32);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let Some(scorer) = &self.scorer else { return Ok(()) };
+        let Progress { scored, ends, unscored, .. } = scorer.progress;
+        match scorer.unscored.first() {
+            Some(one) if scored + ends + self.report.positions() == 0 => Err(Error::Engine {
+                engine: scorer.config.name.clone(),
+                reason: format!(
+                    "gave no score for any of {}, such as {}: {}",
+                    counted(unscored, "position"),
+                    one.fen,
+                    one.reason
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns advice for a folder in which another rescoring has begun.
+fn begin_again() -> Advice {
+    let advice = Advice::default().text("give the same as then, or start again with ").setting("force", "");
+    advice.text(" instead of ").setting("resume", "")
+}
+
+/// Everything that determines scores, apart from the positions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Header {
+    format: String,
+    version: u32,
+    engine: EngineConfig,
+    limit: String,
+    hash_mib: u32,
+    tablebases: Vec<PathBuf>,
+}
+
+/// The scores of a block.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredBlock {
+    /// Number of its first position among the positions to score, from 0.
+    first: u64,
+    /// Key that identifies its positions.
+    key: u64,
+    scores: BlockScores,
+}
+
+/// Repeats the conversion for an existing output: its report if the output is the result.
+fn converted_again(
+    inputs: &[PathBuf],
+    settings: &ConversionSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+    labels: &mut Labels<'_>,
+) -> Result<ConversionReport> {
+    let second = ScoreMemory::second_result(output);
+    let _ = std::fs::remove_file(&second);
+    let report = convert_with(inputs, settings, &second, hooks, Some(labels))?;
+    let same = first_difference(&second, output)?.is_none();
+    let _ = std::fs::remove_file(&second);
+    if !same {
+        return Err(Error::Exists(output.to_path_buf()));
+    }
+    Ok(ConversionReport { output: output.display().to_string(), ..report })
+}
+
+/// Scores of earlier processes, and the journal of all scores, in a separate folder.
+struct ScoreMemory {
+    folder: RunFolder,
+    journal: RunLog<StoredBlock>,
+    known: BTreeMap<u64, (u64, BlockScores)>,
+    is_empty: bool,
+    /// Its [`second_result`](Self::second_result), which a killed process may have left.
+    second: PathBuf,
+}
+
+fn key_of(positions: &[&Chess]) -> u64 {
+    positions.iter().fold(positions.len() as u64, |key, position| {
+        key.rotate_left(5).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ position_key(position)
+    })
+}
+
+impl ScoreMemory {
+    fn folder_of(output: &Path) -> PathBuf {
+        let mut path = output.as_os_str().to_owned();
+        path.push(".rescore");
+        PathBuf::from(path)
+    }
+
+    /// Returns the path of a repeated result, for comparison with the existing output. Its name determines format and
+    /// compression.
+    fn second_result(output: &Path) -> PathBuf {
+        Self::folder_of(output).join(output.file_name().unwrap_or_default())
+    }
+
+    fn is_begun(output: &Path) -> bool {
+        JOURNAL.path(&Self::folder_of(output)).exists()
+    }
+
+    /// Removes the folder left by a process that was killed after removing its journal.
+    fn clear(output: &Path) {
+        let folder = Self::folder_of(output);
+        FolderLock::clear(&folder);
+        // The folder may not exist, and is kept if it contains anything else.
+        let _ = std::fs::remove_dir(folder);
+    }
+
+    fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
+        let path = Self::folder_of(output);
+        let begun = Self::is_begun(output);
+        let second = Self::second_result(output);
+        if begun && !resume && !force {
+            let reason = format!("{}: a rescoring to this output was interrupted", path.display());
+            let advice = Advice::default().text("use ").setting("resume", "").text(" to continue it, or ");
+            return Err(Error::Usage(reason).advise(advice.setting("force", "").text(" to start again")));
+        }
+        if !begun || !resume {
+            let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
+            let journal =
+                RunLog::create(folder.lock()?, JOURNAL, &header).inspect_err(|_| folder.discard())?;
+            return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, second });
+        }
+        let folder = RunFolder::enter(&path, Kind::Rescore)?;
+        let mut known = BTreeMap::new();
+        let check = |found: &Header| match *found == header {
+            true => Ok(()),
+            false => Err(Error::input(
+                JOURNAL.path(&path),
+                "was begun with another engine, parameters, limit or tablebases",
+            )
+            .advise(begin_again())),
+        };
+        let (journal, _) = RunLog::open(folder.lock()?, JOURNAL, check, |_, block: StoredBlock| {
+            known.insert(block.first, (block.key, block.scores));
+            Ok(())
+        })?;
+        let is_empty = known.is_empty();
+        Ok(Self { folder, journal, known, is_empty, second })
+    }
+
+    /// Removes the folder, which is no longer needed.
+    fn remove(self) {
+        let Self { folder, journal, second, .. } = self;
+        drop(journal);
+        let path = folder.path().to_path_buf();
+        // Leftovers do no harm.
+        let _ = folder.remove(JOURNAL.name);
+        let _ = std::fs::remove_file(second);
+        if let Ok(lock) = folder.lock() {
+            lock.remove_file();
+        }
+        let _ = std::fs::remove_dir(path);
+    }
+
+    /// Removes the folder if there is nothing to resume.
+    fn discard_if_empty(self) {
+        if self.is_empty {
+            self.remove();
+        }
+    }
+}
+
+impl Memory for ScoreMemory {
+    fn recall(&mut self, first: u64, positions: &[&Chess]) -> Result<Option<BlockScores>> {
+        match self.known.remove(&first) {
+            None => Ok(None),
+            Some((key, scores)) if key == key_of(positions) && scores.len() == positions.len() => {
+                Ok(Some(scores))
+            }
+            Some(_) => Err(Error::input(
+                self.folder.path(),
+                format!(
+                    "holds scores of other positions (from the {}th on): inputs or selection have changed",
+                    first + 1
+                ),
+            )
+            .advise(begin_again())),
+        }
+    }
+
+    fn keep(&mut self, first: u64, positions: &[&Chess], scores: &BlockScores) -> Result<()> {
+        self.is_empty = false;
+        self.journal.append(&StoredBlock { first, key: key_of(positions), scores: scores.clone() })
+    }
+}

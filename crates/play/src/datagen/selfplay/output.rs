@@ -1,0 +1,261 @@
+//! The files of games, written from the journal.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use shakmaty::{Chess, Color, Move, Position};
+
+use super::record::{StoredGame, is_sound};
+use super::session::JOURNAL;
+use crate::datagen::score_cp;
+use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
+use gputexel_chess::formats::{OutputFormat, Writer};
+use gputexel_chess::sample::Origin;
+use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};
+
+/// Format of game files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GameFormat {
+    /// PGN with scores in comments.
+    Pgn,
+    /// Stockfish's binpack: every position that the engine searched, with its move and score.
+    Binpack,
+    /// Viriformat: whole games from the end of the opening, with moves and scores.
+    Viriformat,
+    /// Bulletformat: the positions that [`is_quiet`] keeps.
+    Bulletformat,
+    /// Marlinformat: the same positions.
+    Marlinformat,
+}
+
+impl GameFormat {
+    /// All formats.
+    pub const ALL: [Self; 5] =
+        [Self::Pgn, Self::Binpack, Self::Viriformat, Self::Bulletformat, Self::Marlinformat];
+
+    /// Returns its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pgn => "pgn",
+            Self::Binpack => "binpack",
+            Self::Viriformat => "viriformat",
+            Self::Bulletformat => "bulletformat",
+            Self::Marlinformat => "marlinformat",
+        }
+    }
+
+    /// Returns its file name in the folder.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Pgn => "games.pgn",
+            Self::Binpack => "games.binpack",
+            Self::Viriformat => "games.vf",
+            Self::Bulletformat => "games.bf",
+            Self::Marlinformat => "games.marlin",
+        }
+    }
+
+    fn begin(self, labels: &Labels) -> Box<dyn GameWriter> {
+        let positions = |format, quiet_only| {
+            Box::new(Positions { writer: Writer::new(format, None), quiet_only, bytes: Vec::new() })
+        };
+        match self {
+            Self::Pgn => Box::new(PgnGames(labels.clone())),
+            Self::Binpack => positions(OutputFormat::Binpack, false),
+            Self::Viriformat => positions(OutputFormat::Viriformat, false),
+            Self::Bulletformat => positions(OutputFormat::Bulletformat, true),
+            Self::Marlinformat => positions(OutputFormat::Marlinformat, true),
+        }
+    }
+}
+
+impl FromStr for GameFormat {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::setting("format", text, format!("expected {names}"))
+        })
+    }
+}
+
+/// Turns games into the bytes of a file, one after the other in the order of their numbers.
+trait GameWriter {
+    /// Adds a game, counted from 0; its moves are legal.
+    fn add(&mut self, number: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()>;
+
+    /// Writes the end of the file.
+    fn finish(&mut self, out: &mut dyn Write) -> std::io::Result<()>;
+
+    /// Returns the number of positions that the format cannot express, such as those without a score.
+    fn left_out(&self) -> u64 {
+        0
+    }
+}
+
+/// Labels that all games of a file share.
+#[derive(Clone, Debug)]
+pub(super) struct Labels {
+    /// The engine's name.
+    pub name: String,
+    /// Date, such as `2026.01.31`.
+    pub date: String,
+    /// Limit per side.
+    pub time_control: TimeControl,
+}
+
+struct PgnGames(Labels);
+
+impl GameWriter for PgnGames {
+    fn add(&mut self, number: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()> {
+        let tags = GameTags {
+            event: "gputexel self-play",
+            date: &self.0.date,
+            round: (number + 1).to_string(),
+            names: [&self.0.name; 2],
+            time_controls: [self.0.time_control; 2],
+        };
+        out.write_all(to_pgn(game, &tags).as_bytes())
+    }
+
+    fn finish(&mut self, _: &mut dyn Write) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns true if a position is suitable for formats that store positions without moves: its score and result then
+/// describe the position itself. As in extraction, the side to move is not in check, and the move played is neither a
+/// capture nor a promotion.
+pub fn is_quiet(position: &Chess, played: Move) -> bool {
+    !position.is_check() && !played.is_capture() && !played.is_promotion()
+}
+
+/// Positions with scores, in formats of network trainers.
+struct Positions {
+    writer: Writer,
+    quiet_only: bool,
+    bytes: Vec<u8>,
+}
+
+impl GameWriter for Positions {
+    fn add(&mut self, _: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()> {
+        let result = match game.outcome.winner() {
+            None => 0.5,
+            Some(Color::White) => 1.0,
+            Some(Color::Black) => 0.0,
+        };
+        let mut position = game.opening.position();
+        for played in &game.moves {
+            let score = played.score.map(|score| score_cp(score) as f32);
+            let origin = Origin {
+                next: Some(played.m),
+                // Adding zero turns -0.0 into 0.0.
+                score_cp: score.map_or(f32::NAN, |cp| position.turn().fold_wb(cp, -cp) + 0.0),
+                position: position.clone(),
+            };
+            if !self.quiet_only || is_quiet(&position, played.m) {
+                self.writer.push(&origin, result, !self.quiet_only, &mut self.bytes);
+            }
+            position.play_unchecked(played.m);
+        }
+        out.write_all(&std::mem::take(&mut self.bytes))
+    }
+
+    fn finish(&mut self, out: &mut dyn Write) -> std::io::Result<()> {
+        self.writer.flush(&mut self.bytes);
+        out.write_all(&std::mem::take(&mut self.bytes))
+    }
+
+    fn left_out(&self) -> u64 {
+        self.writer.losses.left_out()
+    }
+}
+
+/// A game's number and whether it is to be written; the rest of its line is ignored.
+#[derive(Deserialize)]
+struct Mark {
+    game: u64,
+    end: End,
+}
+
+/// Writes the games of a journal to the files of its folder, in the order of their numbers, each file completely or not
+/// at all. Games spoiled by an engine failure are omitted. Returns the files.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for a damaged journal.
+pub(super) fn write_games(
+    folder: &Path,
+    labels: &Labels,
+    formats: &[GameFormat],
+) -> Result<Vec<WrittenFile>> {
+    let journal = JOURNAL.path(folder);
+    let mut lines: Vec<(u64, LogLine)> = Vec::new();
+    JOURNAL.read::<IgnoredAny, Mark>(
+        folder,
+        |_| Ok(()),
+        |line, mark| {
+            if is_sound(mark.end) {
+                lines.push((mark.game, line));
+            }
+            Ok(())
+        },
+    )?;
+    // Of several lines for a game, the first counts.
+    lines.sort_by_key(|(game, line)| (*game, line.number));
+    lines.dedup_by_key(|(game, _)| *game);
+    let mut file = File::open(&journal).map_err(|e| Error::io(&journal, e))?;
+    let mut outputs = formats
+        .iter()
+        .map(|format| Output::begin(&folder.join(format.file_name()), format.begin(labels)))
+        .collect::<Result<Vec<_>>>()?;
+    for (game, line) in lines {
+        let stored: StoredGame = read_at(&mut file, &journal, line)?;
+        let record = stored.record().map_err(|reason| Error::line(&journal, line.number, reason))?;
+        outputs.iter_mut().try_for_each(|output| output.add(game, &record))?;
+    }
+    outputs.into_iter().map(Output::finish).collect()
+}
+
+/// A file of games.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrittenFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Number of positions that its format cannot express, such as those without a score.
+    pub left_out: u64,
+}
+
+struct Output {
+    path: PathBuf,
+    file: BufWriter<AtomicFile>,
+    writer: Box<dyn GameWriter>,
+}
+
+impl Output {
+    fn begin(path: &Path, writer: Box<dyn GameWriter>) -> Result<Self> {
+        let file = AtomicFile::beside(path).map_err(|e| Error::io(path, e))?;
+        Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(1 << 16, file), writer })
+    }
+
+    fn add(&mut self, number: u64, game: &GameRecord) -> Result<()> {
+        self.writer.add(number, game, &mut self.file).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn finish(mut self) -> Result<WrittenFile> {
+        let mut end = || {
+            self.writer.finish(&mut self.file)?;
+            self.file.flush()
+        };
+        end().map_err(|e| Error::io(&self.path, e))?;
+        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
+        file.finish().map_err(|e| Error::io(&self.path, e))?;
+        Ok(WrittenFile { path: self.path, left_out: self.writer.left_out() })
+    }
+}

@@ -1,0 +1,339 @@
+//! A self-play run from its preparation to its files.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::config::{SelfPlayConfig, SelfPlayOptions};
+use super::output::{GameFormat, Labels, WrittenFile, write_games};
+use super::record::StoredGame;
+use super::schedule::{BothSides, GameSchedule, Observe, assignment};
+use super::tally::{SelfPlaySummary, SelfPlayTally, Stop};
+use crate::openings::{Opening, Openings};
+use crate::scheduler::{dispatch_pairs, play_pairs};
+use crate::{Contestant, Dispatcher, Rules, check_concurrency, check_tables, crowding, warnings};
+use gputexel_io::run_folder::{Kind, check_inputs};
+use gputexel_io::{Error, LogFile, LogLine, Result, RunFolder, RunLog, StopFlag};
+
+/// The journal, with a line for each finished game.
+pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind::SelfPlay.name() };
+
+/// Games of an engine against itself, ready to begin or resume: the engine was tested and the book read.
+///
+/// ```
+/// use gputexel_play::datagen::selfplay::{SelfPlay, SelfPlayOptions, Stop};
+/// use gputexel_io::StopFlag;
+///
+/// let folder = tempfile::tempdir()?;
+/// let options = SelfPlayOptions { limit: "nodes=50".parse()?, games: 2, ..SelfPlayOptions::default() };
+/// let mut selfplay = SelfPlay::new(options, Some(1), StopFlag::new())?;
+/// selfplay.create_folder(Some(folder.path()), false)?;
+/// let finished = selfplay.run()?;
+/// assert_eq!((finished.tally.games(), finished.stop), (2, Stop::AllPlayed));
+/// assert!(folder.path().join("games.pgn").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SelfPlay<'a> {
+    config: SelfPlayConfig,
+    rules: Rules,
+    openings: Openings,
+    contestant: Contestant,
+    concurrency: usize,
+    warnings: Vec<String>,
+    stop: StopFlag,
+    tally: SelfPlayTally,
+    known: Vec<(u64, u64)>,
+    files: Option<(RunFolder, RunLog<StoredGame>)>,
+    observe: Option<Observe<'a>>,
+    dispatcher: Option<Arc<dyn Dispatcher>>,
+}
+
+/// Changes to a resumed run.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Another number of games, at least as many as were played.
+    pub games: Option<u64>,
+    /// Another number of games that the engine may spoil.
+    pub max_failures: Option<u64>,
+    /// Other files.
+    pub formats: Option<Vec<GameFormat>>,
+    /// Number of games in parallel; the number of cores by default.
+    pub concurrency: Option<usize>,
+}
+
+impl<'a> SelfPlay<'a> {
+    /// Checks the settings, tests the engine and reads the book. `concurrency` games are played in parallel, by default
+    /// one per core; once `stop` is set, playing ends.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for invalid settings; errors of reading parameters and books and of starting engines.
+    pub fn new(
+        options: SelfPlayOptions,
+        concurrency: Option<usize>,
+        stop: impl Into<StopFlag>,
+    ) -> Result<Self> {
+        Self::prepare(SelfPlayConfig::new(options)?, concurrency, stop.into())
+    }
+
+    fn prepare(mut config: SelfPlayConfig, concurrency: Option<usize>, stop: StopFlag) -> Result<Self> {
+        let rules = config.rules()?;
+        let concurrency = check_concurrency(concurrency)?;
+        let openings = config.open_openings()?;
+        let contestant = Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
+        let warnings = warnings(&rules, concurrency, openings.book());
+        let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
+        let (observe, dispatcher) = (None, None);
+        Ok(Self {
+            config,
+            rules,
+            openings,
+            contestant,
+            concurrency,
+            warnings,
+            stop,
+            tally,
+            known,
+            files,
+            observe,
+            dispatcher,
+        })
+    }
+
+    /// Opens the folder of a run that was interrupted or should get more games.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it is not such a folder, its journal is damaged, or the book or parameters have changed;
+    /// [`Error::Busy`] when it is being written; [`Error::Setting`] for fewer games than were played; errors of
+    /// [`new`](Self::new).
+    pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
+        let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
+        let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
+        let journal = JOURNAL.path(folder.path());
+        let check =
+            |config: &SelfPlayConfig| config.check().map_err(|e| Error::input(&journal, e.to_string()));
+        let each = |line: LogLine, game: StoredGame| {
+            if game.outcome().is_none() {
+                return Err(Error::line(&journal, line.number, "a result that is none"));
+            }
+            // Of several lines for a game, the first counts.
+            if known.insert(game.game, game.key).is_none() {
+                tally.add(&game);
+            }
+            Ok(())
+        };
+        let (log, mut config) = RunLog::open(folder.lock()?, JOURNAL, check, each)?;
+        let played = known.last_key_value().map_or(0, |(last, _)| last + 1);
+        config.games = changes.games.unwrap_or(config.games);
+        if config.games < played {
+            let folder = folder.path().display();
+            let reason = format!("{folder} already has {played}; a run can only be extended");
+            return Err(Error::setting("games", config.games, reason));
+        }
+        config.max_failures = changes.max_failures.unwrap_or(config.max_failures);
+        config.formats = changes.formats.unwrap_or(config.formats);
+        let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
+        Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
+    }
+
+    /// Returns the configuration, as stored in the journal.
+    pub fn config(&self) -> &SelfPlayConfig {
+        &self.config
+    }
+
+    /// Returns warnings to show before the first game, one sentence each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Returns the tally of earlier processes.
+    pub fn tally(&self) -> &SelfPlayTally {
+        &self.tally
+    }
+
+    /// Returns the folder in which games are kept.
+    pub fn folder(&self) -> Option<&RunFolder> {
+        self.files.as_ref().map(|(folder, _)| folder)
+    }
+
+    /// Sets an observer that is called with the tally after each game.
+    pub fn observe(&mut self, observer: impl FnMut(&SelfPlayTally) + Send + 'a) {
+        self.observe = Some(Box::new(observer));
+    }
+
+    /// Lets games be played elsewhere instead of in this process, `games` in parallel.
+    pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, games: usize) {
+        let crowding = crowding(&self.rules, self.concurrency);
+        self.warnings.retain(|warning| Some(warning) != crowding.as_ref());
+        (self.dispatcher, self.concurrency) = (Some(dispatcher), games);
+    }
+
+    /// Returns the rules of the games.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Creates the folder, or with `None` a dated one under `runs`, in which every finished game is kept.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or when it contains the engine's parameters;
+    /// [`Error::Busy`] when it is being written; [`Error::Io`].
+    pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
+        let parameters = self.config.engine.checksum.as_ref().map(|_| Path::new(&self.config.engine.source));
+        if let Some(path) = path {
+            check_inputs(path, Kind::SelfPlay, parameters.as_slice())?;
+        }
+        let folder = RunFolder::create(path, Kind::SelfPlay, overwrite)?;
+        let begin = || {
+            for format in GameFormat::ALL {
+                folder.remove(format.file_name())?;
+            }
+            RunLog::create(folder.lock()?, JOURNAL, &self.config)
+        };
+        let journal = begin().inspect_err(|_| folder.discard())?;
+        self.files = Some((folder, journal));
+        Ok(())
+    }
+
+    /// Plays the missing games, and then writes the files of games, also when playing was stopped or the engine failed
+    /// too often.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] without a folder; errors of starting engines and of writing files, and [`Error::Input`] when
+    /// the folder was removed or replaced meanwhile.
+    pub fn run(self) -> Result<FinishedSelfPlay> {
+        let Self {
+            config,
+            rules,
+            openings,
+            contestant,
+            concurrency,
+            stop,
+            tally,
+            known,
+            files,
+            observe,
+            dispatcher,
+            ..
+        } = self;
+        let Some((folder, journal)) = files else {
+            return Err(Error::Usage("self-play needs a folder for its games".to_string()));
+        };
+        let name = config.engine.name.clone();
+        let (before, micros_before) = (tally.finished(), tally.micros);
+        let mut schedule = GameSchedule {
+            config,
+            openings: &openings,
+            journal,
+            tally,
+            observe,
+            known,
+            next: 0,
+            used: HashSet::new(),
+            stop: None,
+            broken: None,
+        };
+        schedule.judge();
+        let missing = schedule.config.games.saturating_sub(schedule.known.len() as u64);
+        let begin = Instant::now();
+        let players = BothSides { contestant: &contestant, name: &name };
+        let played = match schedule.stop.is_none() && missing > 0 {
+            true => {
+                let threads = missing.min(concurrency as u64);
+                match &dispatcher {
+                    None => check_tables(contestant.table_mib(), 2 * threads).and_then(|()| {
+                        play_pairs(&players, &mut schedule, &rules, threads, &stop, &mut |_| ())
+                    }),
+                    Some(dispatcher) => {
+                        let side = contestant.remote_side()?;
+                        let assign = &|game: &(u64, Opening)| Ok(assignment(game, &side, &rules));
+                        dispatch_pairs(&**dispatcher, assign, &mut schedule, threads, &stop, &mut |_| ())
+                    }
+                }
+            }
+            false => Ok(()),
+        };
+        let seconds = begin.elapsed().as_secs_f64();
+        let GameSchedule { config, journal, tally, stop: given_up, broken, .. } = schedule;
+        // Finished games are worth writing even after an error, if they are still there.
+        journal.check()?;
+        let labels = Labels {
+            name: config.engine.name.clone(),
+            date: config.date.clone(),
+            time_control: config.limit.parse()?,
+        };
+        // A file without games would be mistaken for a result.
+        let written = match tally.games() {
+            0 => Vec::new(),
+            _ => write_games(folder.path(), &labels, &config.formats)?,
+        };
+        played?;
+        broken.map_or(Ok(()), Err)?;
+        let ended = match given_up {
+            Some(reason) => reason,
+            None if tally.finished() >= config.games => Stop::AllPlayed,
+            None => Stop::Cancelled,
+        };
+        let searched = (tally.micros - micros_before) as f64 / 1e6;
+        Ok(FinishedSelfPlay {
+            played_now: tally.finished() - before,
+            search_share: if seconds > 0.0 { searched / (seconds * concurrency as f64) } else { 0.0 },
+            folder: folder.path().to_path_buf(),
+            config,
+            tally,
+            stop: ended,
+            seconds,
+            concurrency,
+            files: written,
+        })
+    }
+}
+
+/// A run that has ended, for any reason.
+#[derive(Clone, Debug)]
+pub struct FinishedSelfPlay {
+    /// Configuration of the run.
+    pub config: SelfPlayConfig,
+    /// Tally of all games.
+    pub tally: SelfPlayTally,
+    /// Reason for its end.
+    pub stop: Stop,
+    /// Number of games played by this process.
+    pub played_now: u64,
+    /// Playing time of this process, seconds.
+    pub seconds: f64,
+    /// Number of games in parallel.
+    pub concurrency: usize,
+    /// Share of that time spent in searches: their sum / (seconds × concurrency).
+    pub search_share: f64,
+    /// The folder.
+    pub folder: PathBuf,
+    /// The files of games.
+    pub files: Vec<WrittenFile>,
+}
+
+impl FinishedSelfPlay {
+    /// Returns a machine-readable summary.
+    pub fn summary(&self) -> SelfPlaySummary<'_> {
+        let SelfPlayTally { results: [white_wins, draws, black_wins], .. } = self.tally;
+        SelfPlaySummary {
+            games: self.tally.games(),
+            white_wins,
+            draws,
+            black_wins,
+            spoiled: self.tally.spoiled,
+            ends: &self.tally.ends,
+            positions: self.tally.positions,
+            without_score: self.tally.without_score,
+            nodes: self.tally.nodes,
+            stop: self.stop.name(),
+            engine: &self.config.engine.name,
+            played_now: self.played_now,
+            seconds: self.seconds,
+            concurrency: self.concurrency as u64,
+            search_share: self.search_share,
+            folder: self.folder.clone(),
+            files: self.files.clone(),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The order of moves: from the table, captures that pay, killers, quiet moves, the other captures.
+
+use arrayvec::ArrayVec;
+use shakmaty::{Chess, Color, Move, Position, Role};
+
+use super::exchange::{self, value};
+use super::generation::Legality;
+use super::history::{History, PieceTo};
+
+/// Largest number of moves of a chess position, see [`shakmaty::MoveList`].
+const MAX_MOVES: usize = 270;
+
+#[derive(Clone, Copy)]
+struct Scored {
+    m: Move,
+    score: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Table,
+    GenerateCaptures,
+    Captures,
+    Killers(usize),
+    GenerateQuiets,
+    Quiets,
+    BadCaptures,
+    Done,
+}
+
+/// Iterator over the legal moves of a position, which generates them when they are needed.
+pub(super) struct Picker {
+    stage: Stage,
+    table: Option<Move>,
+    killers: [Option<Move>; 2],
+    before: [Option<PieceTo>; 2],
+    /// Captures that lose material, those not yet tried, then quiet moves.
+    list: ArrayVec<Scored, MAX_MOVES>,
+    at: usize,
+    losing: usize,
+    worth: Option<i32>,
+    with_quiets: bool,
+    with_losing: bool,
+}
+
+impl Picker {
+    /// Creates a picker of all moves. `table` and `killers` have been checked to be legal, and killers to be
+    /// quiet.
+    pub(super) fn new(table: Option<Move>, killers: [Option<Move>; 2], before: [Option<PieceTo>; 2]) -> Self {
+        Self {
+            stage: Stage::Table,
+            table,
+            killers,
+            before,
+            list: ArrayVec::new(),
+            at: 0,
+            losing: 0,
+            worth: None,
+            with_quiets: true,
+            with_losing: true,
+        }
+    }
+
+    /// Creates a picker of captures and promotions only; `with_losing` includes those that lose material.
+    pub(super) fn captures(table: Option<Move>, with_losing: bool) -> Self {
+        Self { with_quiets: false, with_losing, ..Self::new(table, [None; 2], [None; 2]) }
+    }
+
+    /// Returns true if the moves still to come are captures that lose material.
+    pub(super) fn is_at_losing_captures(&self) -> bool {
+        self.stage >= Stage::BadCaptures
+    }
+
+    /// Returns the history score of the last quiet move, if it had to be looked up.
+    pub(super) fn worth(&self) -> Option<i32> {
+        self.worth
+    }
+
+    /// Skips the remaining quiet moves.
+    pub(super) fn skip_quiets(&mut self) {
+        if matches!(self.stage, Stage::Killers(_) | Stage::GenerateQuiets | Stage::Quiets) {
+            self.at = 0;
+            self.worth = None;
+            self.stage = Stage::BadCaptures;
+        }
+    }
+
+    /// Returns the next move, `None` after the last.
+    pub(super) fn next(&mut self, position: &Chess, legality: &Legality, history: &History) -> Option<Move> {
+        let turn = position.turn();
+        loop {
+            match self.stage {
+                Stage::Table => {
+                    self.stage = Stage::GenerateCaptures;
+                    if self.table.is_some() {
+                        return self.table;
+                    }
+                }
+                Stage::GenerateCaptures => {
+                    let table = self.table;
+                    let list = &mut self.list;
+                    legality.captures(position, &mut |m| {
+                        if Some(m) != table {
+                            list.push(Scored { m, score: capture_score(turn, m, history) });
+                        }
+                    });
+                    self.stage = Stage::Captures;
+                }
+                Stage::Captures => match self.take_best() {
+                    Some(Scored { m, score }) => {
+                        // Underpromotions hardly ever matter; they come last.
+                        let lesser = m.promotion().is_some_and(|role| role != Role::Queen);
+                        if !lesser && exchange::wins_at_least(position, m, 0) {
+                            return Some(m);
+                        }
+                        if self.with_losing {
+                            self.list[self.losing] = Scored { m, score };
+                            self.losing += 1;
+                        }
+                    }
+                    None if self.with_quiets => self.stage = Stage::Killers(0),
+                    None => {
+                        self.at = 0;
+                        self.stage = Stage::BadCaptures;
+                    }
+                },
+                Stage::Killers(2) => self.stage = Stage::GenerateQuiets,
+                Stage::Killers(number) => {
+                    self.stage = Stage::Killers(number + 1);
+                    let killer = self.killers[number];
+                    if killer.is_some() && killer != self.table {
+                        return killer;
+                    }
+                }
+                Stage::GenerateQuiets => {
+                    let Self { table, killers, before, list, .. } = self;
+                    legality.quiets(position, &mut |m| {
+                        if ![*table, killers[0], killers[1]].contains(&Some(m)) {
+                            list.push(Scored { m, score: history.quiet(turn, m, *before) });
+                        }
+                    });
+                    self.stage = Stage::Quiets;
+                }
+                Stage::Quiets => match self.take_best() {
+                    Some(scored) => {
+                        self.worth = Some(scored.score);
+                        return Some(scored.m);
+                    }
+                    None => {
+                        self.worth = None;
+                        self.at = 0;
+                        self.stage = Stage::BadCaptures;
+                    }
+                },
+                Stage::BadCaptures => {
+                    if self.at == self.losing {
+                        self.stage = Stage::Done;
+                    } else {
+                        self.at += 1;
+                        return Some(self.list[self.at - 1].m);
+                    }
+                }
+                Stage::Done => return None,
+            }
+        }
+    }
+
+    /// Takes the best of the rest of the list.
+    fn take_best(&mut self) -> Option<Scored> {
+        let rest = &mut self.list[self.at..];
+        let mut best = 0;
+        for (i, scored) in rest.iter().enumerate() {
+            if scored.score > rest[best].score {
+                best = i;
+            }
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        rest.swap(0, best);
+        self.at += 1;
+        Some(rest[0])
+    }
+}
+
+/// Scores captures: most valuable victim first, among equals by history.
+fn capture_score(turn: Color, m: Move, history: &History) -> i32 {
+    let gained = m.capture().map_or(0, value)
+        + m.promotion().map_or(0, |role| if role == Role::Queen { value(role) } else { -value(Role::Queen) });
+    32 * gained - value(m.role()).min(1000) + history.capture(turn, m)
+}

@@ -1,0 +1,234 @@
+//! Transposition table: results of the search by position.
+
+use shakmaty::Move;
+use shakmaty::zobrist::Zobrist64;
+
+use super::MATE_BOUND_CP;
+use super::packed::Packed;
+use gputexel_io::{Error, Result};
+
+/// Relation of a stored score to the true one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// The true score is at most this.
+    Upper,
+    /// The true score is at least this.
+    Lower,
+    /// The true score is this.
+    Exact,
+}
+
+impl Bound {
+    /// Returns the bound that a search of the window from `alpha` to `beta` with the best score `best`
+    /// proves.
+    pub(super) fn of(best: i32, alpha: i32, beta: i32) -> Self {
+        if best >= beta {
+            Self::Lower
+        } else if best > alpha {
+            Self::Exact
+        } else {
+            Self::Upper
+        }
+    }
+}
+
+/// Stored result for a position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub m: Packed,
+    pub score: i32,
+    pub depth: i32,
+    pub bound: Bound,
+}
+
+impl Found {
+    /// Returns true if the score decides a search of the window from `alpha` to `beta`.
+    pub(super) fn decides(&self, alpha: i32, beta: i32) -> bool {
+        match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => self.score >= beta,
+            Bound::Upper => self.score <= alpha,
+        }
+    }
+
+    /// Returns the static score, or the stored score if that is known to be nearer to the true score. Mates
+    /// are not estimates.
+    pub(super) fn correct(&self, static_score: i32) -> i32 {
+        let nearer = match self.bound {
+            Bound::Exact => true,
+            Bound::Lower => self.score > static_score,
+            Bound::Upper => self.score < static_score,
+        };
+        if nearer && self.score.abs() < MATE_BOUND_CP { self.score } else { static_score }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct TableEntry {
+    key: u64,
+    m: Packed,
+    score: i16,
+    depth: u8,
+    /// 0 for no entry; two bits of bound (1 to 3), six of the search that wrote it.
+    meta: u8,
+}
+
+/// Entries that share a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+struct Bucket([TableEntry; 4]);
+
+/// Table of fixed size; keys are stored whole, moves are checked by the reader.
+pub(super) struct Table {
+    buckets: Vec<Bucket>,
+    generation: u8,
+}
+
+const GENERATIONS: u8 = 64;
+
+impl Table {
+    /// Creates a table of the given size in MiB, at least one.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if there is no memory for it.
+    pub(super) fn try_new(mib: usize) -> Result<Self> {
+        let count = mib.max(1).saturating_mul((1 << 20) / size_of::<Bucket>());
+        let mut buckets = Vec::new();
+        let reserved = buckets.try_reserve_exact(count);
+        reserved.map_err(|_| Error::setting("hash", mib, "there is no memory for a table of so many MiB"))?;
+        buckets.resize(count, Bucket::default());
+        Ok(Self { buckets, generation: 0 })
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.buckets.fill(Bucket::default());
+        self.generation = 0;
+    }
+
+    /// Marks the present entries as older than the following ones.
+    pub(super) fn age(&mut self) {
+        self.generation = (self.generation + 1) % GENERATIONS;
+    }
+
+    fn index(&self, key: Zobrist64) -> usize {
+        ((u128::from(key.0) * self.buckets.len() as u128) >> 64) as usize
+    }
+
+    /// Fetches the bucket of a key into the cache, some time before it is read. Otherwise most reads would
+    /// wait for memory, and a search spent nearly half its time doing so.
+    pub(super) fn prefetch(&self, key: Zobrist64) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let bucket: *const Bucket = &self.buckets[self.index(key)];
+            // SAFETY: prefetching changes nothing that can be observed; the address is that of a
+            // bucket.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = key;
+    }
+
+    pub(super) fn get(&self, key: Zobrist64, ply: usize) -> Option<Found> {
+        let bucket = &self.buckets[self.index(key)];
+        let entry = bucket.0.iter().find(|entry| entry.meta != 0 && entry.key == key.0)?;
+        let bound = match entry.meta & 3 {
+            1 => Bound::Upper,
+            2 => Bound::Lower,
+            _ => Bound::Exact,
+        };
+        // Mates count from the position in the table, but from the root in scores of the search.
+        let mut score = i32::from(entry.score);
+        if score >= MATE_BOUND_CP {
+            score -= ply as i32;
+        } else if score <= -MATE_BOUND_CP {
+            score += ply as i32;
+        }
+        Some(Found { m: entry.m, score, depth: i32::from(entry.depth), bound })
+    }
+
+    pub(super) fn put(
+        &mut self,
+        key: Zobrist64,
+        ply: usize,
+        m: Option<Move>,
+        mut score: i32,
+        depth: i32,
+        bound: Bound,
+    ) {
+        if score >= MATE_BOUND_CP {
+            score += ply as i32;
+        } else if score <= -MATE_BOUND_CP {
+            score -= ply as i32;
+        }
+        let generation = self.generation;
+        let index = self.index(key);
+        let bucket = &mut self.buckets[index].0;
+        let age =
+            |entry: &TableEntry| i32::from((generation + GENERATIONS - (entry.meta >> 2)) % GENERATIONS);
+        let worth = |entry: &TableEntry| match entry.meta {
+            0 => i32::MIN,
+            _ => i32::from(entry.depth) - 4 * age(entry),
+        };
+        let mut slot = 0;
+        for (i, entry) in bucket.iter().enumerate() {
+            if entry.meta != 0 && entry.key == key.0 {
+                slot = i;
+                break;
+            }
+            if worth(entry) < worth(&bucket[slot]) {
+                slot = i;
+            }
+        }
+        let old = bucket[slot];
+        let same = old.meta != 0 && old.key == key.0;
+        let depth = depth.clamp(0, 255);
+        if same && bound != Bound::Exact && depth + 3 < i32::from(old.depth) && age(&old) == 0 {
+            return;
+        }
+        let mut packed = Packed::new(m);
+        if packed.is_none() && same {
+            packed = old.m;
+        }
+        let bits = match bound {
+            Bound::Upper => 1,
+            Bound::Lower => 2,
+            Bound::Exact => 3,
+        };
+        bucket[slot] = TableEntry {
+            key: key.0,
+            m: packed,
+            score: score as i16,
+            depth: depth as u8,
+            meta: bits | generation << 2,
+        };
+    }
+
+    /// Returns the share of the table that the current search has filled, in thousandths, by a sample.
+    pub(super) fn fill_permille(&self) -> u32 {
+        let sample = self.buckets.len().min(250);
+        let used = self.buckets[..sample]
+            .iter()
+            .flat_map(|bucket| &bucket.0)
+            .filter(|entry| entry.meta != 0 && entry.meta >> 2 == self.generation)
+            .count();
+        (used * 1000 / (4 * sample)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_beyond_the_memory_are_refused() {
+        for mib in [usize::MAX, usize::MAX >> 20, 1 << 40] {
+            let error = Table::try_new(mib).err().map(|error| error.to_string()).unwrap();
+            assert!(error.contains("no memory for a table"), "{error}");
+        }
+        assert_eq!(
+            Table::try_new(0).map(|table| table.buckets.len() * size_of::<Bucket>()).ok(),
+            Some(1 << 20)
+        );
+    }
+}

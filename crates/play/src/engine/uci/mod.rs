@@ -1,0 +1,202 @@
+//! UCI front of the engine, for GUIs and match runners.
+//!
+//! Owns the protocol. One thread reads commands and replies at once if possible; another owns the engine and
+//! does what takes time, in the order of the commands. So `stop`, `isready` and `quit` work while a search
+//! runs. A search with limits finishes before the next `go`, and at the end of the input, so that commands
+//! can come from a file; one without limits ends there.
+//!
+//! The protocol: <https://www.shredderchess.com/download/div/uci.zip>. Errors of the other side are reported
+//! by an `info string` and change nothing.
+
+mod bench;
+mod command;
+mod lines;
+mod options;
+mod worker;
+
+use std::io::{BufRead, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+pub use self::bench::BENCH_POSITIONS;
+use self::command::{Go, parse_option};
+use self::lines::read_line;
+pub use self::options::PARAMETER_RANGE_CP;
+use self::options::Parameters;
+use self::worker::{Job, Signals, Worker};
+use crate::engine::DEFAULT_MOVE_OVERHEAD;
+use gputexel_io::{Error, Result};
+use gputexel_model::FeatureSet;
+
+/// Output of replies: whole lines, from both threads.
+struct Answers<W> {
+    output: Mutex<W>,
+    /// True if the reader of the replies has closed the pipe.
+    gone: AtomicBool,
+}
+
+impl<W: Write> Answers<W> {
+    /// Writes lines, each with its end, and flushes them at once.
+    fn say(&self, text: &str) {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
+            self.gone.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Reports an error to the user.
+    fn complain(&self, text: &str) {
+        let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
+        self.say(&format!("info string {clean}\n"));
+    }
+
+    fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs the UCI loop until `quit` or the end of the input, playing with the parameters θ of `set`. If the
+/// reader closes the pipe, the loop ends silently.
+///
+/// # Errors
+/// [`Error::Usage`] when a parameter or the size of the table (MiB) is out of range, [`Error::Io`]
+/// when the input cannot be read.
+pub fn serve(
+    mut input: impl BufRead,
+    output: impl Write + Send,
+    set: FeatureSet,
+    theta: Vec<f64>,
+    hash_mib: usize,
+) -> Result<()> {
+    if !(1..=options::MAX_HASH_MIB).contains(&hash_mib) {
+        return Err(Error::Usage(format!(
+            "hash {hash_mib}: must be from 1 to {} MiB",
+            options::MAX_HASH_MIB
+        )));
+    }
+    let answers = Answers { output: Mutex::new(output), gone: AtomicBool::new(false) };
+    let worker = Worker::try_new(&answers, Parameters::new(set, theta), hash_mib)?;
+    let list = worker.option_list(hash_mib, DEFAULT_MOVE_OVERHEAD.as_millis() as u64);
+    std::thread::scope(|scope| {
+        let (jobs, queue) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("search".to_string())
+            .stack_size(16 << 20)
+            .spawn_scoped(scope, move || worker.run(&queue))
+            .map_err(|source| Error::io("a thread for the search", source))?;
+        let mut front = Front { answers: &answers, jobs, searches: Vec::new(), list };
+        let mut line = String::new();
+        let ended = loop {
+            match read_line(&mut input, &mut line) {
+                Ok(false) => {
+                    front.stop_endless();
+                    break Ok(());
+                }
+                Err(source) => {
+                    front.stop();
+                    break Err(Error::io("standard input", source));
+                }
+                Ok(true) => {}
+            }
+            if !front.obey(&line) || answers.is_gone() {
+                front.stop();
+                break Ok(());
+            }
+        };
+        // Returning drops the queue's end: the worker ends after the remaining jobs.
+        ended
+    })
+}
+
+/// Thread that reads commands.
+struct Front<'a, W> {
+    answers: &'a Answers<W>,
+    jobs: mpsc::Sender<Job>,
+    /// Signals of the searches that were requested and have not finished, in their order.
+    searches: Vec<Arc<Signals>>,
+    list: String,
+}
+
+impl<W: Write> Front<'_, W> {
+    /// Executes a line; returns `false` for `quit`.
+    fn obey(&mut self, line: &str) -> bool {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        match word {
+            "" => {}
+            "quit" => return false,
+            "uci" => self.answers.say(&format!(
+                "id name gputexel {}\nid author the authors of gputexel\n{}uciok\n",
+                env!("CARGO_PKG_VERSION"),
+                self.list
+            )),
+            "isready" => {
+                if self.is_searching() {
+                    self.answers.say("readyok\n");
+                } else {
+                    self.queue(Job::Ready);
+                }
+            }
+            "stop" => self.stop(),
+            "ponderhit" => {
+                if let Some(signals) = self.searches.last() {
+                    signals.hit.store(true, Ordering::Release);
+                    signals.interrupt.store(true, Ordering::Release);
+                }
+            }
+            "go" => {
+                let go = Go::parse(rest);
+                let signals = self.begin(go.is_bounded());
+                self.queue(Job::Go(Box::new(go), signals));
+            }
+            "ucinewgame" => self.queue(Job::NewGame),
+            "position" => self.queue(Job::Position(rest.to_string())),
+            "setoption" => match parse_option(rest) {
+                Some((name, value)) => self.queue(Job::Option(name, value)),
+                None => self.answers.complain(&format!("setoption without a name: '{rest}'")),
+            },
+            "d" => self.queue(Job::Show),
+            "eval" => self.queue(Job::Evaluate),
+            "bench" => {
+                let signals = self.begin(true);
+                self.queue(Job::Bench(rest.trim().parse().ok(), signals));
+            }
+            // Part of the protocol, but without use here.
+            "debug" | "register" => {}
+            _ => self.answers.complain(&format!("unknown command '{word}'")),
+        }
+        true
+    }
+
+    fn queue(&self, job: Job) {
+        // The worker runs as long as this end of the queue exists.
+        let _ = self.jobs.send(job);
+    }
+
+    /// Begins another search: an endless one before it has to reply now, as GUIs wait for it anyway.
+    fn begin(&mut self, bounded: bool) -> Arc<Signals> {
+        self.stop_endless();
+        self.searches.retain(|signals| !signals.done.load(Ordering::Acquire));
+        let signals = Arc::new(Signals { bounded, ..Signals::default() });
+        self.searches.push(Arc::clone(&signals));
+        signals
+    }
+
+    fn is_searching(&self) -> bool {
+        self.searches.iter().any(|signals| !signals.done.load(Ordering::Acquire))
+    }
+
+    fn stop(&self) {
+        self.stop_where(|_| true);
+    }
+
+    fn stop_endless(&self) {
+        self.stop_where(|signals| !signals.bounded);
+    }
+
+    fn stop_where(&self, applies: impl Fn(&Signals) -> bool) {
+        for signals in self.searches.iter().filter(|signals| applies(signals)) {
+            signals.stop.store(true, Ordering::Release);
+            signals.interrupt.store(true, Ordering::Release);
+        }
+    }
+}

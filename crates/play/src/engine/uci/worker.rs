@@ -1,0 +1,334 @@
+//! The thread that owns the engine and the game.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{CastlingMode, Chess, EnPassantMode, File, Move, Position};
+
+use super::Answers;
+use super::bench::{BENCH_DEPTH, BENCH_POSITIONS};
+use super::command::Go;
+use super::options::{Change, Parameters};
+use crate::engine::{Engine, Iteration, Limits, Score};
+use gputexel_chess::evaluation::Evaluation as _;
+use gputexel_chess::fen::{legal_position, parse_fen};
+use gputexel_io::Result;
+use gputexel_model::TableEvaluation;
+
+/// Interval at which a finished search checks if it may reply.
+const WAIT: Duration = Duration::from_millis(1);
+
+/// Signals from the front to a search.
+#[derive(Debug, Default)]
+pub(super) struct Signals {
+    /// The search ends by itself.
+    pub bounded: bool,
+    /// The search must end.
+    pub stop: AtomicBool,
+    /// The current work must end: set with `stop` and with `hit`.
+    pub interrupt: AtomicBool,
+    /// The move that was pondered on has been played.
+    pub hit: AtomicBool,
+    /// The reply has been sent.
+    pub done: AtomicBool,
+}
+
+/// Job of the worker.
+pub(super) enum Job {
+    NewGame,
+    Ready,
+    /// Text after `position`.
+    Position(String),
+    /// Name and value.
+    Option(String, String),
+    Go(Box<Go>, Arc<Signals>),
+    Show,
+    Evaluate,
+    /// Depth.
+    Bench(Option<u32>, Arc<Signals>),
+}
+
+pub(super) struct Worker<'a, W> {
+    answers: &'a Answers<W>,
+    engine: Engine,
+    parameters: Parameters,
+    /// True if parameters have been set that the engine does not yet play with.
+    stale: bool,
+    chess960: bool,
+    position: Chess,
+    /// Keys of the positions before the current one.
+    earlier: Vec<Zobrist64>,
+}
+
+impl<'a, W: Write> Worker<'a, W> {
+    pub(super) fn try_new(answers: &'a Answers<W>, parameters: Parameters, hash_mib: usize) -> Result<Self> {
+        let evaluation = TableEvaluation::try_new(&parameters.set, &parameters.theta)?;
+        Ok(Self {
+            answers,
+            engine: Engine::try_new(evaluation, hash_mib)?,
+            parameters,
+            stale: false,
+            chess960: false,
+            position: Chess::default(),
+            earlier: Vec::new(),
+        })
+    }
+
+    pub(super) fn option_list(&self, hash_mib: usize, overhead_ms: u64) -> String {
+        self.parameters.list(hash_mib, overhead_ms)
+    }
+
+    /// Runs jobs until the queue is closed.
+    pub(super) fn run(mut self, queue: &Receiver<Job>) {
+        while let Ok(job) = queue.recv() {
+            match job {
+                Job::NewGame => self.engine.new_game(),
+                Job::Ready => {
+                    self.refresh();
+                    self.answers.say("readyok\n");
+                }
+                Job::Position(text) => self.set_position(&text),
+                Job::Option(name, value) => self.set_option(&name, &value),
+                Job::Go(go, signals) => {
+                    self.refresh();
+                    self.go(&go, &signals);
+                    signals.done.store(true, Ordering::Release);
+                }
+                Job::Show => self.show(),
+                Job::Evaluate => {
+                    self.refresh();
+                    let score = self.static_score();
+                    self.answers.say(&format!("info string static score {score} cp, side to move\n"));
+                }
+                Job::Bench(depth, signals) => {
+                    self.refresh();
+                    self.bench(depth.unwrap_or(BENCH_DEPTH), &signals);
+                    signals.done.store(true, Ordering::Release);
+                }
+            }
+        }
+    }
+
+    /// Rebuilds the engine's evaluation from the current parameters.
+    fn refresh(&mut self) {
+        if !self.stale {
+            return;
+        }
+        self.stale = false;
+        match TableEvaluation::try_new(&self.parameters.set, &self.parameters.theta) {
+            Ok(evaluation) => self.engine.set_evaluation(evaluation),
+            Err(error) => self.answers.complain(&error.to_string()),
+        }
+    }
+
+    fn set_option(&mut self, name: &str, value: &str) {
+        match self.parameters.set(name, value) {
+            Ok(Change::Hash(mib)) => {
+                if let Err(error) = self.engine.set_hash(mib) {
+                    self.answers.complain(&error.to_string());
+                }
+            }
+            Ok(Change::ClearHash) => self.engine.new_game(),
+            Ok(Change::Chess960(on)) => self.chess960 = on,
+            Ok(Change::MoveOverhead(ms)) => self.engine.set_move_overhead(Duration::from_millis(ms)),
+            Ok(Change::Parameter) => self.stale = true,
+            Ok(Change::Nothing) => {}
+            Err(reason) => self.answers.complain(&reason),
+        }
+    }
+
+    /// Parses `startpos` or `fen …`, then `moves …`. An invalid position changes nothing; moves are played up
+    /// to the first illegal one.
+    fn set_position(&mut self, text: &str) {
+        let (word, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        let (start, moves) = match word {
+            "startpos" => (Ok(Chess::default()), rest),
+            "fen" => {
+                // Every standard position is also one of Chess960.
+                let position = parse_fen(rest.trim_start().as_bytes())
+                    .and_then(|(setup, _)| legal_position(setup, CastlingMode::Chess960));
+                (position, rest.find("moves").map_or("", |at| &rest[at..]))
+            }
+            _ => {
+                self.answers.complain(&format!("position '{word}': expected startpos or fen"));
+                return;
+            }
+        };
+        match start {
+            Ok(position) => self.position = position,
+            Err(error) => {
+                self.answers.complain(&format!("position: {}", error.reason()));
+                return;
+            }
+        }
+        self.earlier.clear();
+        let mut words = moves.split_whitespace();
+        if words.next().is_some_and(|word| word != "moves") {
+            self.answers.complain("position: expected moves after the position");
+            return;
+        }
+        for word in words {
+            let Some(m) = legal_move(&self.position, word) else {
+                self.answers.complain(&format!("position: move '{word}' is not legal"));
+                return;
+            };
+            self.earlier.push(self.position.zobrist_hash(EnPassantMode::Legal));
+            if m.is_zeroing() {
+                self.earlier.clear();
+            }
+            self.position.play_unchecked(m);
+        }
+    }
+
+    fn go(&mut self, go: &Go, signals: &Signals) {
+        let limits = go.limits(self.position.turn());
+        for complaint in &go.complaints {
+            self.answers.complain(complaint);
+        }
+        let mut among = Vec::new();
+        for word in &go.moves {
+            match legal_move(&self.position, word) {
+                Some(m) => among.push(m),
+                None => self.answers.complain(&format!("searchmoves: '{word}' is not legal")),
+            }
+        }
+        let mut chosen = None;
+        if go.ponder {
+            chosen = self.search(&Limits::default(), &among, None, &signals.interrupt);
+            self.wait(&signals.interrupt);
+        }
+        let hit = signals.hit.load(Ordering::Acquire) && !signals.stop.load(Ordering::Acquire);
+        if !go.ponder || hit {
+            chosen = self.search(&limits, &among, go.mate, &signals.stop);
+            if go.is_endless(&limits) {
+                self.wait(&signals.stop);
+            }
+        }
+        let answer = match chosen {
+            None => {
+                let score = if self.position.is_check() { "mate 0" } else { "cp 0" };
+                format!("info depth 0 score {score}\nbestmove (none)\n")
+            }
+            Some((best, ponder)) => {
+                let mut text = format!("bestmove {}", self.written(best));
+                if let Some(ponder) = ponder {
+                    let _ = write!(text, " ponder {}", self.written(ponder));
+                }
+                text.push('\n');
+                text
+            }
+        };
+        self.answers.say(&answer);
+    }
+
+    /// Waits for a signal: an endless search may reply only after it was stopped.
+    fn wait(&self, signal: &AtomicBool) {
+        while !signal.load(Ordering::Acquire) && !self.answers.is_gone() {
+            std::thread::sleep(WAIT);
+        }
+    }
+
+    /// Searches and reports progress. Returns the move and the expected reply.
+    fn search(
+        &mut self,
+        limits: &Limits,
+        among: &[Move],
+        mate: Option<u32>,
+        stop: &AtomicBool,
+    ) -> Option<(Move, Option<Move>)> {
+        let answers = self.answers;
+        let chess960 = self.chess960;
+        let mut report = |iteration: &Iteration<'_>| {
+            answers.say(&info(iteration, chess960));
+            let found = mate
+                .is_some_and(|most| matches!(iteration.score, Score::Mate(n) if n > 0 && n as u32 <= most));
+            if found || answers.is_gone() {
+                stop.store(true, Ordering::Release);
+            }
+        };
+        let chosen =
+            self.engine.search_among(&self.position, &self.earlier, among, limits, stop, &mut report)?;
+        Some((chosen.best, chosen.ponder))
+    }
+
+    fn written(&self, m: Move) -> UciMove {
+        written(m, self.chess960)
+    }
+
+    fn static_score(&self) -> i32 {
+        let evaluation = self.engine.evaluation();
+        evaluation.score_stm(&evaluation.state(&self.position), &self.position)
+    }
+
+    fn show(&self) {
+        let fen = Fen::from_position(&self.position, EnPassantMode::Legal);
+        let key: Zobrist64 = self.position.zobrist_hash(EnPassantMode::Legal);
+        let mut text = String::new();
+        for line in format!("{:?}", self.position.board()).lines() {
+            let _ = writeln!(text, "info string {line}");
+        }
+        let _ = writeln!(text, "info string fen {fen}\ninfo string key {:016x}", key.0);
+        self.answers.say(&text);
+    }
+
+    /// Searches fixed positions to a depth, each from empty tables, which gives the same nodes every time.
+    fn bench(&mut self, depth: u32, signals: &Signals) {
+        let limits = Limits { depth: Some(depth), ..Limits::default() };
+        let start = Instant::now();
+        let mut nodes = 0;
+        for fen in BENCH_POSITIONS {
+            let position = parse_fen(fen.as_bytes())
+                .and_then(|(setup, _)| legal_position(setup, CastlingMode::Standard))
+                .expect("the positions are legal, a test says so");
+            self.engine.new_game();
+            if let Some(chosen) = self.engine.search(&position, &[], &limits, &signals.stop, &mut |_| {}) {
+                nodes += chosen.nodes;
+            }
+        }
+        self.engine.new_game();
+        let seconds = start.elapsed().as_secs_f64();
+        let speed = nodes as f64 / seconds.max(1e-9);
+        self.answers.say(&format!("info string bench {nodes} nodes {seconds:.3} s {speed:.0} nodes/s\n"));
+    }
+}
+
+/// Finds a legal move by its name, castling in either notation.
+fn legal_move(position: &Chess, text: &str) -> Option<Move> {
+    text.parse::<UciMove>().ok()?.to_move(position).ok()
+}
+
+/// Formats a move. Castling is written with the king's target, or with its rook in Chess960 and wherever the
+/// king's target is ambiguous.
+fn written(m: Move, chess960: bool) -> UciMove {
+    let usual = match m {
+        Move::Castle { king, rook } => king.file() == File::E && [File::A, File::H].contains(&rook.file()),
+        _ => true,
+    };
+    if usual && !chess960 { UciMove::from_standard(m) } else { UciMove::from_chess960(m) }
+}
+
+fn info(iteration: &Iteration<'_>, chess960: bool) -> String {
+    let Iteration { depth, deepest, nodes, hash_permille, .. } = iteration;
+    let score = match iteration.score {
+        Score::Centipawns(cp) => format!("cp {cp}"),
+        Score::Mate(moves) => format!("mate {moves}"),
+    };
+    let speed = (*nodes as f64 / iteration.elapsed.as_secs_f64().max(1e-6)) as u64;
+    let mut text = format!(
+        "info depth {depth} seldepth {deepest} multipv 1 score {score} nodes {nodes} nps {speed} \
+         hashfull {hash_permille} time {} pv",
+        iteration.elapsed.as_millis()
+    );
+    for &m in iteration.line {
+        let _ = write!(text, " {}", written(m, chess960));
+    }
+    text.push('\n');
+    text
+}

@@ -1,0 +1,58 @@
+//! Games between engines: players, rules, and statistics of the results.
+//!
+//! [`Match`] plays a whole match and keeps it in a folder. Below it are players (in-process or other programs that
+//! speak UCI), [`openings`], adjudication, the [`scheduler`] of pairs, game records, and the [`statistics`] of results.
+//! Knows nothing of tuning; `spsa` plays its games with it.
+
+mod adjudication;
+mod builder;
+mod builtin;
+pub mod client;
+mod config;
+mod contestant;
+mod course;
+pub mod datagen;
+mod dispatch;
+mod end;
+pub mod engine;
+mod game;
+mod hash;
+pub mod journal;
+pub mod openings;
+mod page;
+mod pgn;
+mod player;
+mod record;
+mod roster;
+mod runner;
+pub mod scheduler;
+mod session;
+pub mod statistics;
+mod summary;
+mod tally;
+mod time_control;
+mod transcript;
+
+pub use adjudication::{Adjudication, DrawRule, WinRule};
+pub use builder::MatchBuilder;
+pub use builtin::BuiltinPlayer;
+pub use config::{EngineConfig, EngineKind, MatchConfig, OpeningsConfig, check_checksum};
+pub use contestant::{Contestant, Side};
+pub use dispatch::{Assignment, Delivery, Dispatcher, RemoteSide};
+pub use end::End;
+pub use game::{Encounter, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
+pub use hash::{check_hash, check_tables};
+pub use page::{is_match, match_report};
+pub use pgn::{GameTags, to_pgn};
+pub use player::{Choice, Failure, GameSoFar, Player};
+pub use record::{MatchRecord, PlayedPair};
+pub use roster::engine_files;
+pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, dispatch_match, run_match};
+pub use session::{
+    FinishedMatch, Match, ResumeBuilder, check_concurrency, check_games, cores, crowding,
+    deadline_from_seconds, warnings,
+};
+pub use summary::{EngineSummary, MatchSummary, SprtSummary};
+pub use tally::{GameSummary, PairSummary, Tally};
+pub use time_control::TimeControl;
+pub use transcript::{StoredCourse, StoredMove, StoredOpening, recorded_game};

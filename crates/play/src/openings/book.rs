@@ -1,0 +1,342 @@
+//! Books: EPD or FEN, a position per line, or PGN, of which the first moves are used.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
+use shakmaty::{CastlingMode, Chess, Move, Position};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Opening;
+use crate::end::playable;
+use gputexel_chess::detection::{InputKind, detect_kind};
+use gputexel_chess::epd::parse_epd;
+use gputexel_chess::fen::legal_position;
+use gputexel_chess::sample::position_key;
+use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::{Error, Result};
+
+/// Maximum number of stored complaints.
+const COMPLAINTS: usize = 5;
+
+/// Longer lines are not positions; they are skipped without being stored.
+const MAX_LINE: usize = 4096;
+
+/// The openings of a file, without duplicates.
+#[derive(Clone, Debug)]
+pub struct Book {
+    entries: Vec<BookEntry>,
+    /// Number of unusable lines or games.
+    pub bad: u64,
+    /// The first of them, with file, line or game, and reason.
+    pub complaints: Vec<String>,
+    /// Openings that lead to an earlier position.
+    pub duplicates: u64,
+    /// xxh3 of the decompressed text, hexadecimal.
+    pub checksum: String,
+}
+
+/// Compact, because books have up to millions of lines.
+#[derive(Clone, Debug)]
+struct BookEntry {
+    /// FEN or EPD; `None` for the usual position.
+    start: Option<Box<str>>,
+    chess960: bool,
+    moves: Box<[Move]>,
+}
+
+impl Book {
+    /// Reads a book, plain, compressed or in an archive. Of each game, the first `plies` are used.
+    ///
+    /// In lines, everything after the four or six fields except the counters `hmvc` and `fmvn` is ignored, and so are
+    /// empty lines and those that begin with `#`. Positions whose castling rights require it are Chess960.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and [`Error::Input`] when it contains no usable opening.
+    pub fn read(path: &Path, plies: u32) -> Result<Self> {
+        let input = Input::open(path, Arc::default())?;
+        input.require_text()?;
+        let kind = detect_kind(&input.text_name(), input.head());
+        let mut reading = Reading {
+            book: Self {
+                entries: Vec::new(),
+                bad: 0,
+                complaints: Vec::new(),
+                duplicates: 0,
+                checksum: String::new(),
+            },
+            keys: HashSet::new(),
+            name: input.name().to_string(),
+            unit: if kind == InputKind::Pgn { "game" } else { "line" },
+        };
+        let mut stream = Stream { input, buffer: Vec::new(), at: 0, ended: false, hash: Xxh3::new() };
+        let read = match kind {
+            InputKind::Pgn => reading.games(&mut stream, plies as usize),
+            InputKind::Text => reading.lines(&mut stream),
+        };
+        read.map_err(|e| match e.get_ref().is_some_and(|inner| inner.is::<Error>()) {
+            // One of our errors, passed through a reader of the standard library.
+            true => e
+                .into_inner()
+                .and_then(|e| e.downcast::<Error>().ok())
+                .map_or_else(|| Error::input(path, "cannot be read"), |error| *error),
+            false => Error::io(path, e),
+        })?;
+        let mut book = reading.book;
+        book.checksum = format!("{:016x}", stream.hash.digest());
+        if book.entries.is_empty() {
+            return Err(match book.complaints.first() {
+                None => Error::input(path, "contains no openings"),
+                Some(first) => Error::input(
+                    path,
+                    format!("none of its {} {}s can be used; the first: {first}", book.bad, reading.unit),
+                ),
+            });
+        }
+        Ok(book)
+    }
+
+    /// Returns the number of openings.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Always returns false: empty books are refused.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns true if it contains Chess960 openings.
+    pub fn has_chess960(&self) -> bool {
+        self.entries.iter().any(|entry| entry.chess960)
+    }
+
+    /// Returns an opening by its index in the file.
+    ///
+    /// # Panics
+    /// If the index is out of range.
+    pub fn opening(&self, index: usize) -> Opening {
+        let entry = &self.entries[index];
+        let start = match &entry.start {
+            None => Chess::default(),
+            Some(text) => {
+                let (position, _) = parse(text.as_bytes()).expect("it was parsed when the book was read");
+                position
+            }
+        };
+        Opening { start, moves: entry.moves.to_vec(), chess960: entry.chess960 }
+    }
+}
+
+/// Parses a position; returns it, true if it is a Chess960 position, and its length in bytes.
+fn parse_at(text: &[u8]) -> std::result::Result<(Chess, bool, usize), &'static str> {
+    let (setup, used) = parse_epd(text).map_err(|e| e.reason())?;
+    let mode = CastlingMode::detect(&setup);
+    let position = legal_position(setup, mode).map_err(|e| e.reason())?;
+    Ok((position, mode.is_chess960(), used))
+}
+
+fn parse(text: &[u8]) -> std::result::Result<(Chess, bool), &'static str> {
+    parse_at(text).map(|(position, chess960, _)| (position, chess960))
+}
+
+/// Returns the part to store of a text whose position took `used` bytes: all of it if its counters may be operations.
+fn kept(text: &[u8], used: usize, position: &Chess) -> Box<str> {
+    let counted = position.halfmoves() > 0 || position.fullmoves().get() > 1;
+    let end = if counted { text.len() } else { used };
+    String::from_utf8_lossy(&text[..end]).into_owned().into_boxed_str()
+}
+
+struct Reading {
+    book: Book,
+    keys: HashSet<u64>,
+    name: String,
+    unit: &'static str,
+}
+
+impl Reading {
+    fn complain(&mut self, number: u64, reason: &str) {
+        self.book.bad += 1;
+        if self.book.complaints.len() < COMPLAINTS {
+            self.book.complaints.push(match self.unit {
+                "line" => format!("{}:{number}: {reason}", self.name),
+                unit => format!("{}: {unit} {number}: {reason}", self.name),
+            });
+        }
+    }
+
+    fn add(&mut self, number: u64, position: &Chess, entry: BookEntry) {
+        if let Err(reason) = playable(position) {
+            self.complain(number, reason);
+        } else if self.keys.insert(position_key(position)) {
+            self.book.entries.push(entry);
+        } else {
+            self.book.duplicates += 1;
+        }
+    }
+
+    fn lines(&mut self, stream: &mut Stream) -> std::io::Result<()> {
+        let mut reader = BufReader::with_capacity(1 << 16, stream);
+        let mut line = Vec::new();
+        let mut number = 0;
+        loop {
+            line.clear();
+            let read = (&mut reader).take(MAX_LINE as u64).read_until(b'\n', &mut line)?;
+            if read == 0 {
+                return Ok(());
+            }
+            number += 1;
+            if read == MAX_LINE && !line.ends_with(b"\n") {
+                self.complain(number, "the line is too long for a position");
+                if !skip_line(&mut reader)? {
+                    return Err(std::io::Error::other(endless_line(&self.name, number)));
+                }
+                continue;
+            }
+            let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line).trim_ascii();
+            if text.is_empty() || text.starts_with(b"#") {
+                continue;
+            }
+            match parse_at(text) {
+                Err(reason) => self.complain(number, reason),
+                Ok((position, chess960, used)) => {
+                    let fen = kept(text, used, &position);
+                    self.add(
+                        number,
+                        &position,
+                        BookEntry { start: Some(fen), chess960, moves: Box::default() },
+                    );
+                }
+            }
+        }
+    }
+
+    fn games(&mut self, stream: &mut Stream, plies: usize) -> std::io::Result<()> {
+        let mut reader = Reader::build(stream).set_supported_tag_line_length(MAX_LINE).finish();
+        let mut number = 0;
+        while let Some(game) = reader.read_game(&mut FirstMoves { plies })? {
+            number += 1;
+            match game {
+                Err(reason) => self.complain(number, &reason),
+                Ok(game) if game.moves.is_empty() && game.start.is_none() => {
+                    self.complain(number, "no moves");
+                }
+                Ok(game) => {
+                    let entry = BookEntry {
+                        start: game.start,
+                        chess960: game.chess960,
+                        moves: game.moves.into_boxed_slice(),
+                    };
+                    self.add(number, &game.position, entry);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Skips the rest of a line; returns true if it ends within [`MAX_LINE_BYTES`].
+fn skip_line(reader: &mut impl BufRead) -> std::io::Result<bool> {
+    let mut skipped = 0;
+    while skipped < MAX_LINE_BYTES {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(true);
+        }
+        let end = memchr::memchr(b'\n', buffer);
+        let used = end.map_or(buffer.len(), |at| at + 1);
+        reader.consume(used);
+        skipped += used;
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The beginning of a game.
+#[derive(Debug, Default)]
+struct Beginning {
+    start: Option<Box<str>>,
+    chess960: bool,
+    position: Chess,
+    moves: Vec<Move>,
+}
+
+struct FirstMoves {
+    plies: usize,
+}
+
+impl Visitor for FirstMoves {
+    type Tags = Beginning;
+    type Movetext = Beginning;
+    type Output = std::result::Result<Beginning, String>;
+
+    fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
+        ControlFlow::Continue(Beginning::default())
+    }
+
+    fn tag(&mut self, tags: &mut Beginning, name: &[u8], value: RawTag<'_>) -> ControlFlow<Self::Output> {
+        if name == b"FEN" {
+            let text = value.as_bytes().trim_ascii();
+            match parse_at(text) {
+                Ok((position, chess960, used)) => {
+                    tags.start = Some(kept(text, used, &position));
+                    tags.position = position;
+                    tags.chess960 = chess960;
+                }
+                Err(reason) => return ControlFlow::Break(Err(reason.to_string())),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn begin_movetext(&mut self, tags: Beginning) -> ControlFlow<Self::Output, Beginning> {
+        ControlFlow::Continue(tags)
+    }
+
+    fn san(&mut self, game: &mut Beginning, san: SanPlus) -> ControlFlow<Self::Output> {
+        if game.moves.len() == self.plies {
+            return ControlFlow::Break(Ok(std::mem::take(game)));
+        }
+        match san.san.to_move(&game.position) {
+            Ok(m) => {
+                game.position.play_unchecked(m);
+                game.moves.push(m);
+                ControlFlow::Continue(())
+            }
+            Err(_) => ControlFlow::Break(Err(format!("the move {san} is not legal"))),
+        }
+    }
+
+    fn end_game(&mut self, game: Beginning) -> Self::Output {
+        Ok(game)
+    }
+}
+
+/// Adapts an input to a reader of the standard library, and hashes it.
+struct Stream {
+    input: Input,
+    buffer: Vec<u8>,
+    at: usize,
+    ended: bool,
+    hash: Xxh3,
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.at == self.buffer.len() && !self.ended {
+            self.buffer.clear();
+            self.at = 0;
+            self.ended = self.input.fill(&mut self.buffer, 1 << 16).map_err(std::io::Error::other)?;
+            self.hash.update(&self.buffer);
+        }
+        let count = into.len().min(self.buffer.len() - self.at);
+        into[..count].copy_from_slice(&self.buffer[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}

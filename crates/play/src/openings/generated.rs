@@ -1,0 +1,114 @@
+//! Random openings: random legal moves, accepted if nothing hangs.
+
+use std::sync::LazyLock;
+
+use rand::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use shakmaty::{Chess, Position};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Opening;
+use crate::end::playable;
+use gputexel_chess::PhaseSettings;
+use gputexel_chess::quiescence::Quiescence;
+use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
+
+/// Number of random moves, and the condition for accepting them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RandomPlies {
+    /// Number of legal moves, drawn uniformly.
+    pub plies: u32,
+    /// Largest advantage of either side afterwards, centipawns: by a search of one ply and captures
+    /// that counts material.
+    pub limit_cp: u32,
+}
+
+/// Settings of matches.
+const OF_MATCHES: RandomPlies = RandomPlies { plies: 8, limit_cp: 100 };
+
+/// Plain piece values, regardless of the engines' evaluations.
+static MATERIAL: LazyLock<TableEvaluation> = LazyLock::new(|| {
+    let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    let theta = Prior::default().theta(&set).expect("the default names no file");
+    TableEvaluation::try_new(&set, &theta).expect("the default values are in range")
+});
+
+/// Returns the opening of a pair for a seed.
+pub fn opening(seed: u64, pair: u64) -> Opening {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&pair.to_le_bytes(), seed));
+    let start = Opening::at(Chess::default(), false);
+    loop {
+        if let Some(opening) = OF_MATCHES.draw(&start, &mut random) {
+            return opening;
+        }
+    }
+}
+
+impl RandomPlies {
+    /// Continues an opening, in one attempt: the drawn moves may lose, or end the game.
+    pub(super) fn draw(&self, from: &Opening, random: &mut Xoshiro256PlusPlus) -> Option<Opening> {
+        let mut opening = from.clone();
+        let mut position = from.position();
+        for _ in 0..self.plies {
+            let m = *position.legal_moves().choose(random)?;
+            position.play_unchecked(m);
+            opening.moves.push(m);
+        }
+        is_balanced(&position, self.limit_cp).then_some(opening)
+    }
+}
+
+/// Returns true if neither side has a larger advantage after its best move and all subsequent captures. Positions in
+/// check are rejected: half their moves would not be the engines' own.
+fn is_balanced(position: &Chess, limit_cp: u32) -> bool {
+    !position.is_check()
+        && playable(position).is_ok()
+        && Quiescence::new(&*MATERIAL)
+            .resolve_depth1(position)
+            .is_ok_and(|resolved| resolved.score_stm.unsigned_abs() <= limit_cp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn position(fen: &str) -> Chess {
+        let (setup, _) = gputexel_chess::fen::parse_fen(fen.as_bytes()).unwrap();
+        gputexel_chess::fen::legal_position(setup, shakmaty::CastlingMode::Standard).unwrap()
+    }
+
+    #[test]
+    fn openings_depend_on_seed_and_pair_and_differ() {
+        let all: Vec<Opening> = (0..60).map(|pair| opening(7, pair)).collect();
+        assert_eq!(all[41], opening(7, 41));
+        assert_ne!(all[41], opening(8, 41));
+        let keys: HashSet<u64> =
+            all.iter().map(|o| gputexel_chess::sample::position_key(&o.position())).collect();
+        assert_eq!(keys.len(), all.len());
+        assert!(all.iter().all(|o| o.moves.len() == 8));
+        // An advantage in plain material would be unbalanced.
+        for o in &all {
+            let balance = gputexel_chess::sample::material_balance(o.position().board());
+            assert!(balance.abs() <= 4, "{balance}");
+        }
+    }
+
+    #[test]
+    fn hanging_pieces_and_mates_are_seen() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+        assert!(is_balanced(&position(start), 100));
+        // A queen can be captured; a knight hangs but its owner is to move; both queens can be captured.
+        assert!(!is_balanced(
+            &position("rnb1kbnr/pppp1ppp/8/4p1q1/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 0 3"),
+            100
+        ));
+        assert!(is_balanced(&position("rnbqkbnr/ppp1pppp/8/3p4/4N3/8/PPPPPPPP/R1BQKBNR w KQkq - 0 3"), 100));
+        // Fool's mate is possible.
+        assert!(!is_balanced(
+            &position("rnbqkbnr/pppp1ppp/8/4p3/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 2"),
+            100
+        ));
+    }
+}

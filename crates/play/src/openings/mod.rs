@@ -1,0 +1,143 @@
+//! Openings of games: books of positions or games, and random openings.
+//!
+//! Owns the assignment of openings to pairs. It depends only on the seed and the number of the pair, not on the
+//! concurrency or on where a match was resumed.
+
+mod book;
+mod generated;
+
+use std::path::Path;
+use std::str::FromStr;
+
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use shakmaty::{Chess, Color, Move, Position};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+pub use book::Book;
+pub use generated::RandomPlies;
+use gputexel_io::{Error, Result};
+
+/// Start of a pair of games.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opening {
+    /// The position on the board.
+    pub start: Chess,
+    /// Moves that are played before the engines take over, all legal.
+    pub moves: Vec<Move>,
+    /// True if castling follows Chess960.
+    pub chess960: bool,
+}
+
+impl Opening {
+    /// Starts with a position.
+    pub fn at(start: Chess, chess960: bool) -> Self {
+        Self { start, moves: Vec::new(), chess960 }
+    }
+
+    /// Returns the side to move after its moves.
+    pub fn first_turn(&self) -> Color {
+        if self.moves.len().is_multiple_of(2) { self.start.turn() } else { !self.start.turn() }
+    }
+
+    /// Returns the position after its moves.
+    pub fn position(&self) -> Chess {
+        let mut position = self.start.clone();
+        for &m in &self.moves {
+            position.play_unchecked(m);
+        }
+        position
+    }
+}
+
+/// Maximum number of attempts with one opening of a book before the next is tried.
+const DRAWS_OF_ONE: u64 = 1000;
+
+/// Order in which the openings of a book are played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Shuffled by the seed; none recurs before all have been played.
+    #[default]
+    Random,
+    /// As in the file.
+    Sequential,
+}
+
+impl Order {
+    /// Returns its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Sequential => "sequential",
+        }
+    }
+}
+
+impl FromStr for Order {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        [Self::Random, Self::Sequential]
+            .into_iter()
+            .find(|order| order.name() == text)
+            .ok_or_else(|| Error::Usage(format!("order '{text}': expected random or sequential")))
+    }
+}
+
+/// The openings of a match.
+#[derive(Clone, Debug)]
+pub struct Openings {
+    book: Option<(Book, Vec<u32>)>,
+    seed: u64,
+}
+
+impl Openings {
+    /// Creates openings of eight random plies from the usual position, a different sequence for every pair, accepted if
+    /// neither side has won anything: a search of one ply and captures, counting material, stays within a pawn.
+    pub fn generated(seed: u64) -> Self {
+        Self { book: None, seed }
+    }
+
+    /// Uses the openings of a book.
+    pub fn of_book(book: Book, order: Order, seed: u64) -> Self {
+        let mut indices: Vec<u32> = (0..book.len() as u32).collect();
+        if order == Order::Random {
+            indices.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        }
+        Self { book: Some((book, indices)), seed }
+    }
+
+    /// Reads a book, see [`Book::read`].
+    pub fn read(path: &Path, book_plies: u32, order: Order, seed: u64) -> Result<Self> {
+        Ok(Self::of_book(Book::read(path, book_plies)?, order, seed))
+    }
+
+    /// Returns the book, unless openings are generated.
+    pub fn book(&self) -> Option<&Book> {
+        self.book.as_ref().map(|(book, _)| book)
+    }
+
+    /// Returns openings for one game, counted from 0, each drawn from the seed and the game's number: random plies
+    /// after the usual position or an opening of the book. If none is within the limit, the next openings of the book
+    /// are tried; the iterator ends after too many failed attempts.
+    pub fn drawn(&self, game: u64, random: RandomPlies) -> impl Iterator<Item = Opening> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&game.to_le_bytes(), self.seed));
+        let book = self.book.as_ref().map_or(1, |(book, _)| book.len() as u64);
+        let usual = Opening::at(Chess::default(), false);
+        let from = move |draw: u64| match &self.book {
+            None => usual.clone(),
+            Some(_) => self.get(game % book + draw / DRAWS_OF_ONE),
+        };
+        let draws = DRAWS_OF_ONE * book.clamp(10, 100);
+        (0..draws).filter_map(move |draw| random.draw(&from(draw), &mut rng))
+    }
+
+    /// Returns the opening of a pair, counted from 0; a book restarts when all of it has been played.
+    pub fn get(&self, pair: u64) -> Opening {
+        match &self.book {
+            None => generated::opening(self.seed, pair),
+            Some((book, indices)) => book.opening(indices[(pair % indices.len() as u64) as usize] as usize),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Report of a match from its folder.
+
+use std::path::Path;
+
+use gputexel_io::{Result, escaped};
+use gputexel_report::{MatchReport, Standing, Table, grouped};
+
+use crate::statistics::Pentanomial;
+use crate::{EngineKind, MatchRecord, PlayedPair};
+
+/// Maximum number of points of a course.
+const POINTS: usize = 400;
+/// Minimum number of pairs for which an estimate is drawn.
+const FIRST: usize = 5;
+/// Maximum number of pairs that are listed, of each kind.
+const LISTED: usize = 10;
+
+/// Creates the report of a match from its folder; the match may be in progress.
+///
+/// # Errors
+/// As [`MatchRecord::read`].
+pub fn match_report(folder: &Path) -> Result<MatchReport> {
+    Ok(report(&MatchRecord::read(folder)?, &escaped(&folder.display().to_string())))
+}
+
+/// Returns true if a folder is that of a match.
+pub fn is_match(folder: &Path) -> bool {
+    folder.join(crate::journal::JOURNAL).exists()
+}
+
+fn report(record: &MatchRecord, name: &str) -> MatchReport {
+    let MatchRecord { config, tally, .. } = record;
+    let [a, b] = [0, 1].map(|engine| match config.engines[engine].name.as_str() {
+        "" => config.engines[engine].source.clone(),
+        name => name.to_string(),
+    });
+    let games = tally.games();
+    let elo = tally.pairs.elo();
+    let [wins, draws, losses] = tally.wins_draws_losses;
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_string(), value));
+    if games > 0 {
+        let what = if a == b { "Elo of A over B".to_string() } else { format!("Elo of {a} over {b}") };
+        fact(&what, format!("{:+.1} ± {:.1}", elo.elo, elo.error95));
+        fact("95 % interval", format!("{:+.1} to {:+.1}", elo.low, elo.high));
+        fact("A's score", format!("{:.2} %", 100.0 * tally.points() / games as f64));
+        fact("likelihood of superiority", format!("{:.1} %", 100.0 * tally.pairs.los()));
+    }
+    if let Some(sprt) = &config.sprt {
+        let [low, high] = sprt.bounds();
+        let value = format!("LLR {:.2} ({low:.2} to {high:.2})", sprt.llr(&tally.pairs));
+        fact(&format!("test: {}", sprt.state(&tally.pairs)), value);
+    }
+    fact("games", grouped(games));
+    fact("won, drawn, lost", format!("{}, {}, {}", grouped(wins), grouped(draws), grouped(losses)));
+    let mut warnings = Vec::new();
+    let failed: u64 = tally.failures.iter().sum();
+    if failed > 0 {
+        warnings.push(format!(
+            "{} of {} games were decided by failing engines, which Elo includes.",
+            grouped(failed),
+            grouped(games)
+        ));
+    }
+    if record.ahead > 0 {
+        let ahead = grouped(record.ahead);
+        warnings.push(format!(
+            "{ahead} finished pairs do not count: an earlier one is missing, or the test had ended."
+        ));
+    }
+    MatchReport {
+        title: format!("{a} against {b}"),
+        final_: record.is_finished(),
+        running: false,
+        status: format!("{} of at most {} games", grouped(games), grouped(config.games.max(games))),
+        facts,
+        warnings,
+        course: course(record),
+        bounds: config.sprt.as_ref().map(|sprt| sprt.bounds()),
+        pairs: tally.pairs.counts,
+        openings: (games > 0).then(|| openings(&record.pairs)),
+        one_sided: one_sided(&record.pairs),
+        ends: (games > 0).then(|| ends(record)),
+        engines: (games > 0).then(|| engines(record, [&a, &b])),
+        configuration: configuration(record, name),
+    }
+}
+
+fn course(record: &MatchRecord) -> Vec<Standing> {
+    let stride = record.pairs.len().div_ceil(POINTS).max(1);
+    let mut so_far = Pentanomial::default();
+    let mut course = Vec::new();
+    for (i, pair) in record.pairs.iter().enumerate() {
+        so_far.add(pair.half_points);
+        let played = i + 1;
+        if played == record.pairs.len() || (played >= FIRST && played % stride == 0) {
+            let elo = so_far.elo();
+            course.push(Standing {
+                games: 2 * played as u64,
+                elo: elo.elo,
+                interval: [elo.low, elo.high],
+                llr: record.config.sprt.as_ref().map(|sprt| sprt.llr(&so_far)),
+            });
+        }
+    }
+    course
+}
+
+fn share(count: u64, of: u64) -> String {
+    format!("{:.1} %", 100.0 * count as f64 / of.max(1) as f64)
+}
+
+/// Returns the results of the pairs by opening.
+fn openings(pairs: &[PlayedPair]) -> Table {
+    let all = pairs.len() as u64;
+    let count = |which: &dyn Fn(&PlayedPair) -> bool| pairs.iter().filter(|pair| which(pair)).count() as u64;
+    let rows = [
+        ("White won both games", count(&|pair| pair.white_half_points == 4)),
+        ("Black won both games", count(&|pair| pair.white_half_points == 0)),
+        ("A won both games", count(&|pair| pair.half_points == 4)),
+        ("B won both games", count(&|pair| pair.half_points == 0)),
+        ("at least one draw", count(&|pair| pair.half_points % 2 == 1 || is_drawn(pair))),
+    ];
+    let row = |(what, count): (&str, u64)| vec![what.to_string(), grouped(count), share(count, all)];
+    let mut distinct: Vec<&str> = pairs.iter().map(|pair| pair.opening.as_str()).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    Table {
+        caption: format!("{} pairs from {} openings", grouped(all), grouped(distinct.len() as u64)),
+        header: ["pairs in which", "number", "share"].map(str::to_string).to_vec(),
+        rows: rows.map(row).to_vec(),
+    }
+}
+
+/// Returns true if both games of a pair were drawn: a point each, for colors as for engines.
+fn is_drawn(pair: &PlayedPair) -> bool {
+    pair.half_points == 2 && pair.white_half_points == 2
+}
+
+/// Returns the first pairs that B won, then those that A won.
+fn one_sided(pairs: &[PlayedPair]) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (half_points, winner) in [(0, "B"), (4, "A")] {
+        for pair in pairs.iter().filter(|pair| pair.half_points == half_points).take(LISTED) {
+            let round = format!("{0}.1, {0}.2", pair.pair + 1);
+            rows.push(vec![round, winner.to_string(), pair.opening.clone()]);
+        }
+    }
+    let table = Table {
+        caption: format!("Pairs that one engine won, the first {LISTED} of each"),
+        header: ["rounds", "won by", "opening"].map(str::to_string).to_vec(),
+        rows,
+    };
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn ends(record: &MatchRecord) -> Table {
+    let games = record.tally.games();
+    let mut ends: Vec<_> = record.tally.ends.iter().collect();
+    ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let row = |(end, count): (&crate::End, &u64)| {
+        vec![end.describe().to_string(), grouped(*count), share(*count, games)]
+    };
+    let plies = record.tally.plies as f64 / games.max(1) as f64;
+    Table {
+        caption: format!(
+            "Ends of games, {plies:.1} plies on average; White won {}, Black {}",
+            share(record.tally.white_wins, games),
+            share(record.tally.black_wins, games)
+        ),
+        header: ["end", "games", "share"].map(str::to_string).to_vec(),
+        rows: ends.into_iter().map(row).collect(),
+    }
+}
+
+fn engines(record: &MatchRecord, names: [&str; 2]) -> Table {
+    let tally = &record.tally;
+    let row = |engine: usize| {
+        let moves = tally.moves[engine].max(1);
+        vec![
+            format!("{}: {}", ["A", "B"][engine], names[engine]),
+            record.config.limits[engine].clone(),
+            grouped(tally.nodes_per_second(engine)),
+            grouped(tally.nodes[engine] / moves),
+            format!("{:.1}", tally.micros[engine] as f64 / 1e3 / moves as f64),
+            grouped(tally.failures[engine]),
+            grouped(tally.time_forfeits[engine]),
+            tally.last_failure[engine].clone().unwrap_or_default(),
+        ]
+    };
+    let header = [
+        "engine",
+        "limit",
+        "nodes/s",
+        "nodes per move",
+        "ms per move",
+        "failures",
+        "losses on time",
+        "the last one",
+    ];
+    Table {
+        caption: "What the engines did".to_string(),
+        header: header.map(str::to_string).to_vec(),
+        rows: vec![row(0), row(1)],
+    }
+}
+
+fn configuration(record: &MatchRecord, name: &str) -> Vec<(String, String)> {
+    let config = &record.config;
+    let mut rows = vec![("folder".to_string(), name.to_string())];
+    let mut row = |name: &str, value: String| rows.push((name.to_string(), value));
+    for (engine, letter) in config.engines.iter().zip(["A", "B"]) {
+        let kind = match engine.kind {
+            EngineKind::BuiltIn => "built-in engine with",
+            EngineKind::Uci => "UCI:",
+            EngineKind::Xboard => "xboard:",
+        };
+        row(letter, format!("{kind} {}", engine.source));
+        if !engine.options.is_empty() {
+            let options = engine.options.iter().map(|(name, value)| format!("{name}={value}"));
+            row(&format!("options of {letter}"), options.collect::<Vec<_>>().join(", "));
+        }
+    }
+    row(
+        "openings",
+        match &config.openings.file {
+            Some(file) => format!("{}, {}, seed {}", file.display(), config.openings.order, config.seed),
+            None => format!("8 random, balanced plies, seed {}", config.seed),
+        },
+    );
+    if let Some(sprt) = &config.sprt {
+        row("test", format!("elo0 {}, elo1 {}", sprt.elo0(), sprt.elo1()));
+    }
+    row("begun", config.date.clone());
+    if !config.command_line.is_empty() {
+        row("command", config.command_line.clone());
+    }
+    row("version", format!("gputexel {}", config.gputexel));
+    rows
+}

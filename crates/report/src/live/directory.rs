@@ -1,0 +1,415 @@
+//! The runs under a folder: found, listed and shown, as they are at the moment.
+//!
+//! Links are never followed, neither to folders nor to files of a run, so that nothing is shown that lies elsewhere, whatever a
+//! folder was filled with by others. Nor are pipes and devices opened, which might keep a visitor waiting.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use crate::{ListedRun, Live, Report, RunList, Stage};
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::run_folder::{Kind, REPORT};
+use gputexel_io::{Error, Result, escaped};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+
+use crate::live::http::{self, Bound, Found, Server};
+
+/// How deep runs may lie.
+const DEPTH: usize = 8;
+/// Folders and files that are looked at for one list.
+const ENTRIES: usize = 100_000;
+/// Runs in the list.
+const RUNS: usize = 500;
+/// Bytes of a report that is shown from its file.
+const REPORT_BYTES: u64 = 64 << 20;
+/// Bytes of a file that is read as a whole.
+const WHOLE_BYTES: u64 = 1 << 30;
+/// Beginning of the path of a run.
+const PREFIX: &str = "/run/";
+/// Characters that links do not escape.
+const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+/// Kinds of folders that have reports.
+const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
+
+/// Makes the report of a folder from what is in it.
+pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
+
+/// List entry of a folder, valid as long as nothing in the folder changes.
+#[derive(Clone)]
+struct Known {
+    /// Lengths and times of what the folder holds, and whether somebody works in it.
+    stamp: (Vec<(OsString, u64, Option<SystemTime>)>, bool),
+    stage: Option<Stage>,
+    status: String,
+    figure: Option<(String, String)>,
+}
+
+struct Runs {
+    root: PathBuf,
+    read: ReadReport,
+    known: Mutex<HashMap<PathBuf, Known>>,
+}
+
+/// A server of the reports of all runs under a folder. It ends when this is dropped.
+pub struct RunDirectory {
+    address: String,
+    _server: Server,
+}
+
+impl RunDirectory {
+    /// Serves the list of runs under `root`, and their reports, on a port of 127.0.0.1; 0 for any that is free.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when `root` is no folder or the port cannot be had; [`Error::Io`].
+    pub fn serve(root: &Path, port: u16, read: ReadReport) -> Result<Self> {
+        let about = std::fs::metadata(root).map_err(|e| Error::io(root, e))?;
+        if !about.is_dir() {
+            return Err(Error::input(root, "is no folder"));
+        }
+        std::fs::read_dir(root).map_err(|e| Error::io(root, e))?;
+        let bound = Bound::take(port)?;
+        let address = bound.address()?;
+        let runs = Arc::new(Runs { root: root.to_path_buf(), read, known: Mutex::default() });
+        let server = bound.serve(Box::new(move |path, live| runs.at(path, live)))?;
+        Ok(Self { address, _server: server })
+    }
+
+    /// The address for a browser.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+/// Answer of a [`RunDirectory`] on a port to the bytes of a visitor, without a port: for fuzzing.
+#[doc(hidden)]
+pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Vec<u8> {
+    let runs = Runs { root: root.to_path_buf(), read, known: Mutex::default() };
+    http::answer_to(bytes, port, Box::new(move |path, live| runs.at(path, live)))
+}
+
+/// Kind of a folder that has a report.
+fn kind(folder: &Path) -> Option<Kind> {
+    let has = |name: &str| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_file());
+    KINDS.into_iter().find(|kind| kind.record().is_some_and(has))
+}
+
+/// The name of a file from its bytes in a link, which hold all that a name may hold.
+#[cfg(unix)]
+fn name_of(bytes: Vec<u8>) -> Option<OsString> {
+    Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
+}
+
+#[cfg(not(unix))]
+fn name_of(bytes: Vec<u8>) -> Option<OsString> {
+    String::from_utf8(bytes).ok().map(OsString::from)
+}
+
+/// Refuses a folder with files that would have to be read whole for its report and are too large for that: whoever looks at
+/// a list has not asked for any of them in particular.
+fn check_sizes(folder: &Path) -> Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?.flatten().take(ENTRIES);
+    let is_whole =
+        |path: &Path| path.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
+    let large = entries.filter(|entry| entry.metadata().is_ok_and(|about| about.len() > WHOLE_BYTES));
+    match large.map(|entry| entry.path()).filter(|path| is_whole(path)).min() {
+        Some(path) => {
+            let reason =
+                format!("is larger than the {} MiB that are read for a list of runs", WHOLE_BYTES >> 20);
+            Err(Error::input(path, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns whether a path leads to a folder itself, not to a link to one.
+fn is_folder(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
+}
+
+impl Runs {
+    fn at(&self, path: &str, live: &Live) -> Result<Found> {
+        if path == "/" {
+            return Ok(Found::Page(self.list().to_html(Some(live))));
+        }
+        let Some(folder) = path.strip_prefix(PREFIX).and_then(|rest| self.folder(rest)) else {
+            return Ok(Found::Missing);
+        };
+        if kind(&folder).is_none() {
+            return Ok(Found::Missing);
+        }
+        let mut report = self.read_own(&folder)?;
+        report.set_running(FolderLock::is_held(&folder));
+        // What was written at the end has what takes positions to compute.
+        if report.stage() == Stage::Finished
+            && let Some(page) = report_file(&folder)
+        {
+            return Ok(Found::Plain(page));
+        }
+        report.to_html(Some(live)).map(Found::Page)
+    }
+
+    /// The report of a folder whose files are not too large.
+    fn read_own(&self, folder: &Path) -> Result<Report> {
+        check_sizes(folder)?;
+        (self.read)(folder)
+    }
+
+    /// The folder that the rest of a path names; `None` where it leads out of the folder or through a link.
+    fn folder(&self, rest: &str) -> Option<PathBuf> {
+        let mut folder = self.root.clone();
+        for part in rest.split('/').filter(|part| !part.is_empty()) {
+            let name = name_of(percent_decode_str(part).collect())?;
+            // A single name, wherever it is: no way up, and on Windows no drive and no stream of a file.
+            let mut parts = Path::new(&name).components();
+            let plain =
+                matches!(parts.next(), Some(Component::Normal(one)) if one == name) && parts.next().is_none();
+            let foreign = cfg!(windows) && name.as_encoded_bytes().contains(&b':');
+            folder.push((plain && !foreign).then_some(name)?);
+            if !is_folder(&folder) {
+                return None;
+            }
+        }
+        Some(folder)
+    }
+
+    fn list(&self) -> RunList {
+        let mut found: Vec<(Option<SystemTime>, PathBuf, Kind)> = Vec::new();
+        let mut budget = ENTRIES;
+        self.walk(&self.root, DEPTH, &mut budget, &mut found);
+        found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let note = match (found.is_empty(), budget, found.len()) {
+            (true, ..) => "No run, sweep, match or SPSA run is in this folder yet.".to_string(),
+            (_, 0, _) => {
+                "The folder holds too much to be looked at as a whole: runs may be missing.".to_string()
+            }
+            (_, _, all) if all > RUNS => {
+                format!("Of {all} runs, the {RUNS} that were written last are listed.")
+            }
+            _ => String::new(),
+        };
+        found.truncate(RUNS);
+        let now = SystemTime::now();
+        let runs = found.iter().map(|(changed, folder, kind)| self.entry(folder, *kind, *changed, now));
+        let list = RunList {
+            title: format!("gputexel: runs in {}", escaped(&self.root.display().to_string())),
+            runs: runs.collect(),
+            note,
+        };
+        if let Ok(mut known) = self.known.lock() {
+            known.retain(|folder, _| found.iter().any(|run| run.1 == *folder));
+        }
+        list
+    }
+
+    fn walk(
+        &self,
+        folder: &Path,
+        depth: usize,
+        budget: &mut usize,
+        found: &mut Vec<(Option<SystemTime>, PathBuf, Kind)>,
+    ) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        let mut changed = None;
+        let mut below = Vec::new();
+        for entry in entries.flatten() {
+            if *budget == 0 {
+                break;
+            }
+            *budget -= 1;
+            let Ok(about) = entry.metadata() else { continue };
+            if about.is_dir() {
+                below.push(entry.path());
+            } else if about.is_file() {
+                changed = changed.max(about.modified().ok());
+            }
+        }
+        if let Some(kind) = kind(folder) {
+            found.push((changed, folder.to_path_buf(), kind));
+            // What lies below is a match that the page of the run shows.
+            if kind == Kind::Spsa {
+                return;
+            }
+        }
+        if depth > 0 {
+            for folder in below {
+                self.walk(&folder, depth - 1, budget, found);
+            }
+        }
+    }
+
+    fn entry(&self, folder: &Path, kind: Kind, changed: Option<SystemTime>, now: SystemTime) -> ListedRun {
+        let inside = folder.strip_prefix(&self.root).unwrap_or(folder);
+        let link = inside.iter().map(|part| percent_encode(part.as_encoded_bytes(), KEPT).to_string() + "/");
+        let known = self.known(folder);
+        ListedRun {
+            link: PREFIX.to_string() + &link.collect::<String>(),
+            name: match inside.as_os_str().is_empty() {
+                true => "this folder".to_string(),
+                false => escaped(&inside.display().to_string()).into_owned(),
+            },
+            kind: kind.name(),
+            stage: known.stage,
+            status: known.status,
+            figure: known.figure,
+            changed: ago(changed, now),
+        }
+    }
+
+    /// List entry of a folder, from before if nothing in it has changed.
+    fn known(&self, folder: &Path) -> Known {
+        let running = FolderLock::is_held(folder);
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut files: Vec<_> = entries
+            .filter_map(|entry| {
+                let about = entry.metadata().ok().filter(|about| !about.is_dir())?;
+                Some((entry.file_name(), about.len(), about.modified().ok()))
+            })
+            .collect();
+        files.sort();
+        let stamp = (files, running);
+        let before = self.known.lock().ok().and_then(|known| known.get(folder).cloned());
+        if let Some(before) = before.filter(|before| before.stamp == stamp) {
+            return before;
+        }
+        let known = match self.read_own(folder) {
+            Ok(mut report) => {
+                report.set_running(running);
+                Known {
+                    stamp,
+                    stage: Some(report.stage()),
+                    status: report.status().to_string(),
+                    figure: report.facts().first().cloned(),
+                }
+            }
+            Err(error) => Known { stamp, stage: None, status: error.to_string(), figure: None },
+        };
+        if let Ok(mut all) = self.known.lock() {
+            all.insert(folder.to_path_buf(), known.clone());
+        }
+        known
+    }
+}
+
+/// The report that a run left, if it is a file of a size that can be shown.
+fn report_file(folder: &Path) -> Option<Vec<u8>> {
+    let path = folder.join(REPORT);
+    let about = std::fs::symlink_metadata(&path).ok()?;
+    if !about.is_file() || about.len() > REPORT_BYTES {
+        return None;
+    }
+    let mut file = std::fs::File::open(&path).ok()?;
+    gputexel_io::read_limited(&mut file, REPORT_BYTES).ok()
+}
+
+/// How long ago something was, in words.
+fn ago(at: Option<SystemTime>, now: SystemTime) -> String {
+    let Some(seconds) = at.and_then(|at| now.duration_since(at).ok()).map(|passed| passed.as_secs()) else {
+        return "just now".to_string();
+    };
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..172_800 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(root: &Path) -> Runs {
+        let read = |folder: &Path| -> Result<Report> {
+            match std::fs::read_to_string(folder.join("run.json")).unwrap_or_default().as_str() {
+                "damaged" => Err(Error::input(folder, "is <damaged>")),
+                text => {
+                    let report = crate::RunReport {
+                        title: "T".to_string(),
+                        status: text.to_string(),
+                        final_: text == "done",
+                        ..Default::default()
+                    };
+                    Ok(Report::Run(Box::new(report)))
+                }
+            }
+        };
+        Runs { root: root.to_path_buf(), read: Box::new(read), known: Mutex::default() }
+    }
+
+    fn live() -> Live {
+        Live { nonce: "n".to_string(), every: 3 }
+    }
+
+    #[test]
+    fn runs_are_found_listed_and_shown_and_nothing_else_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("runs");
+        let make = |name: &str, text: &str| {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+            std::fs::write(root.join(name).join("run.json"), text).unwrap();
+        };
+        make("a", "done");
+        make("b & <c>/deep", "half-way");
+        make("bad", "damaged");
+        std::fs::create_dir_all(root.join("none")).unwrap();
+        std::fs::create_dir_all(dir.path().join("outside")).unwrap();
+        std::fs::write(dir.path().join("outside/run.json"), "done").unwrap();
+        std::fs::write(root.join("a/report.html"), "<p>whole").unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(dir.path().join("outside"), root.join("link")).unwrap();
+        }
+        let runs = runs(&root);
+        let list = runs.list();
+        let mut links: Vec<&str> = list.runs.iter().map(|run| run.link.as_str()).collect();
+        links.sort_unstable();
+        assert_eq!(links, ["/run/a/", "/run/b%20%26%20%3Cc%3E/deep/", "/run/bad/"]);
+        let bad = list.runs.iter().find(|run| run.name == "bad").unwrap();
+        assert!(bad.stage.is_none() && bad.status.contains("is <damaged>"), "{bad:?}");
+        assert_eq!(runs.at("/run/a/", &live()).unwrap(), Found::Plain(b"<p>whole".to_vec()));
+        let Found::Page(page) = runs.at("/run/b%20%26%20%3Cc%3E/deep/", &live()).unwrap() else { panic!() };
+        assert!(page.contains("half-way") && page.contains("nonce=\"n\""), "{page}");
+        assert!(runs.at("/run/bad", &live()).is_err());
+        for path in [
+            "/run/",
+            "/run/none",
+            "/run/link",
+            "/run/../outside",
+            "/run/%2e%2e/outside",
+            "/run/..%2foutside",
+            "/run/a/run.json",
+            "/run/%00",
+            "/run/%ff",
+            "/a",
+            "/run/a%2f",
+            "*",
+            "",
+        ] {
+            assert_eq!(runs.at(path, &live()).unwrap(), Found::Missing, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_running_while_its_folder_is_locked_and_looking_takes_nothing_away() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("run.json"), "half-way").unwrap();
+        let runs = runs(dir.path());
+        assert_eq!(runs.list().runs[0].stage, Some(Stage::Open));
+        let lock = FolderLock::acquire(dir.path()).unwrap();
+        assert_eq!(runs.list().runs[0].stage, Some(Stage::Running));
+        assert_eq!(runs.list().runs[0].link, "/run/");
+        drop(lock);
+        assert_eq!(runs.list().runs[0].stage, Some(Stage::Open));
+        let looking = std::thread::scope(|scope| {
+            let looker = scope.spawn(|| (0..20_000).filter(|_| FolderLock::is_held(dir.path())).count());
+            for _ in 0..200 {
+                drop(FolderLock::acquire(dir.path()).unwrap());
+            }
+            looker.join().unwrap()
+        });
+        assert!(looking <= 20_000);
+    }
+}

@@ -1,0 +1,436 @@
+//! `apply`: the values of the `.params` file in the sources.
+//!
+//! Sources may be as they were before `tune`, where numbers take the place of numbers, or as it left
+//! them (not with `compat`: the original does not know them again). Then numbers take the place of
+//! names, and declarations, options and `#add`s go.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Options;
+use super::blocks::{Setting, TuneFile};
+use super::characters::{is_word, line_end, line_start, next_line, number_value};
+use super::layout::{apart, remove_lines, replace_part};
+use super::lexer::{Kind, Language, lex};
+use super::order::uncover;
+use super::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
+use super::pattern::Found;
+use super::plan::{PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
+use super::sources::{Source, Sources};
+use super::state::{Placed, State, place, refuse_others};
+use super::tune::whole_text;
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
+
+/// What `tune` declares: the name, and the number.
+static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:int|float)\s+(\w+)\s*=\s*([-+.\deE]+)\s*;\s*(?://.*)?$").expect("fixed")
+});
+
+/// What `tune` writes for an option: the name.
+static OPTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*(\w+)\s*,\s*SetDefaultRange\s*\)\s*;\s*$")
+        .expect("fixed")
+});
+
+/// What `apply FILE.tune SOURCE_DIR` would do.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used: a context without a
+/// match, a parameter that the `.params` file lacks.
+pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
+    plan_apply_from(&params_path(tune)?, tune, folder, options)
+}
+
+/// As [`plan_apply`], with the values of another `.params` file, such as a run of SPSA leaves.
+///
+/// # Errors
+/// As [`plan_apply`].
+pub fn plan_apply_from(
+    params_path: &Path,
+    tune: &Path,
+    folder: &Path,
+    options: &Options,
+) -> Result<PatchPlan> {
+    let tune = TuneFile::read(tune, options.compat, !options.compat)?;
+    let mut sources = Sources::open(folder, options)?;
+    let placed = place(&tune, &mut sources, options)?;
+    let (params, bytes) = read_params(params_path)?;
+    let named = placed.iter().filter(|p| !p.block.name.is_empty());
+    let needed = named.flat_map(|p| p.context.names().map(move |name| (p.block.line, name)));
+    for (line, name) in needed {
+        if params.get(name).is_none() {
+            let (path, name) = (params_path.display(), shown(name));
+            let reason = if bytes.is_none() {
+                format!("{path} is missing, which has the value of {name}; 'gputexel patch tune' writes it")
+            } else {
+                format!("{name} is not in {path}")
+            };
+            return Err(Error::line(&tune.path, line, reason));
+        }
+    }
+    let used: Vec<&ParamEntry> =
+        placed.iter().flat_map(|p| p.context.names()).filter_map(|name| params.get(name)).collect();
+    // The largest integers of sources have 64 bits.
+    const LARGEST: f64 = 9_223_372_036_854_775_807.0;
+    if let Some(entry) =
+        used.iter().find(|entry| entry.kind == ParamKind::Int && entry.v.value.abs() > LARGEST)
+        && !options.compat
+    {
+        let reason =
+            format!("{} = {} is too large for an integer", shown(&entry.name), shown(&entry.v.to_string()));
+        return Err(Error::input(params_path, reason));
+    }
+    let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
+    uncover(&placed, &mut states, &sources, options);
+    refuse_others(&placed, &states, &sources, &tune.path, |p, state| match state {
+        State::Ready(_) => true,
+        State::Done(_) => !options.compat,
+        State::Missing | State::Several(_) => p.block.name.is_empty(),
+    })?;
+
+    let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
+    let work = |p| BlockApply { tune: &tune, p, params: &params, options };
+    // What was put in last lies on top, and may have split what a plain patch before it has put in.
+    for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
+        let source = &mut sources.files[p.file];
+        let done = if p.block.name.is_empty() && !options.compat {
+            let now = Source { before: source.text.clone(), ..source.clone() };
+            matches!(p.state(&now), State::Done(_)) || matches!(state, State::Done(_))
+        } else {
+            matches!(state, State::Done(_))
+        };
+        if done {
+            planned[i] = Some(work(p).restore(source, state)?);
+        }
+    }
+    for (i, (p, state)) in placed.iter().zip(&states).enumerate() {
+        if planned[i].is_none() {
+            planned[i] = Some(work(p).apply(&mut sources.files[p.file], state)?);
+        }
+    }
+    for (p, _) in placed.iter().zip(&states).filter(|(_, state)| matches!(state, State::Done(_))) {
+        let declared = p.block.settings.declaration.is_some() || p.under_markers().next().is_some();
+        if declared && !p.block.name.is_empty() {
+            refuse_leftovers(p, &sources.files[p.file], &tune)?;
+        }
+    }
+    let problems = used.iter().filter_map(|entry| entry.range_problem());
+    let mut plan = PatchPlan {
+        blocks: planned.into_iter().flatten().collect(),
+        warnings: problems.map(|problem| format!("{}: {problem}", params_path.display())).collect(),
+        ..PatchPlan::default()
+    };
+    plan.take_sources(sources)?;
+    Ok(plan)
+}
+
+/// The work on one block.
+struct BlockApply<'a> {
+    tune: &'a TuneFile,
+    p: &'a Placed<'a>,
+    params: &'a ParamsFile,
+    options: &'a Options,
+}
+
+impl BlockApply<'_> {
+    fn planned(&self, source: &Source, at: Option<usize>, action: &'static str) -> PlannedBlock {
+        PlannedBlock {
+            name: self.p.block.name.clone(),
+            line: self.p.block.line,
+            file: source.shown.clone(),
+            source_line: at.map(|at| source.line(at)),
+            action,
+            values: Vec::new(),
+        }
+    }
+
+    fn entry(&self, name: &str) -> &ParamEntry {
+        self.params.get(name).expect("all names were looked up")
+    }
+
+    fn error(&self, line: u64, reason: String) -> Error {
+        Error::line(&self.tune.path, line, format!("{}: {reason}", self.p.block.title()))
+    }
+
+    /// The one place of the context in the text as it is by now.
+    fn find(&self, source: &Source, state: &State) -> Result<Found> {
+        let mut found = self.p.pattern.find_all(&source.text, &source.frequencies);
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            count => {
+                let state = match (count, state) {
+                    (_, State::Ready(_)) => state.clone(),
+                    (0, _) => State::Missing,
+                    _ => State::Several(found.iter().map(|f| f.range.start).collect()),
+                };
+                let now = Source { before: source.text.clone(), ..source.clone() };
+                Err(self.p.refusal(&state, &now, &self.tune.path))
+            }
+        }
+    }
+
+    /// Replaces the numbers of a context by values, or the context by a plain patch.
+    fn apply(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
+        let Self { p, options, .. } = self;
+        let found = self.find(source, state)?;
+        let at = match state {
+            State::Ready(found) => Some(found.range.start),
+            _ => None,
+        };
+        if p.block.name.is_empty() {
+            let body = match p.block.adds.first() {
+                Some(add) if options.compat && add.marker.is_some() => {
+                    let reason = "its first #add must be the one without a marker".to_string();
+                    return Err(self.error(add.line, reason));
+                }
+                _ => p.block.replacement().map(|add| add.body.text.clone()),
+            };
+            let planned = self.planned(source, at, if body.is_some() { "patched" } else { "kept" });
+            match body {
+                Some(body) if options.compat => source.text.replace_range(found.range, &body),
+                Some(body) => {
+                    replace_part(&mut source.text, found.range, &body, source.newline);
+                }
+                None if options.compat => {
+                    source.text.replace_range(found.range, &p.context.filled(str::to_string));
+                }
+                None => {}
+            }
+            return Ok(planned);
+        }
+        let mut planned = self.planned(source, at, "applied");
+        let texts: Vec<String> =
+            found.marks.iter().map(|mark| source.text[mark.clone()].to_string()).collect();
+        let value = |name: &str, text: Option<&String>| {
+            value_text(self.entry(name), text.map(String::as_str), options)
+        };
+        let names: Vec<&str> = p.context.names().collect();
+        planned.values = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| PlannedValue {
+                name: name.to_string(),
+                before: texts.get(i).cloned().unwrap_or_default(),
+                value: value(name, texts.get(i)),
+            })
+            .collect();
+        if options.compat {
+            source.text.replace_range(found.range, &p.context.filled(|name| value(name, None)));
+            return Ok(planned);
+        }
+        for ((mark, name), text) in found.marks.into_iter().zip(names).zip(&texts).rev() {
+            let new = value(name, Some(text));
+            if new != *text {
+                let new = apart(&source.text, &mark, &new);
+                source.text.replace_range(mark, &new);
+            }
+        }
+        Ok(planned)
+    }
+
+    /// Takes back what `tune` put in, with the values of now.
+    fn restore(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
+        let p = self.p;
+        let plain = p.block.name.is_empty();
+        let at = match state {
+            State::Done(found) => Some(found.range.start),
+            _ => None,
+        };
+        let mut planned = self.planned(source, at, if plain { "kept" } else { "restored" });
+        let names: Vec<&str> = p.context.names().collect();
+        let mut declared: HashMap<&str, String> = HashMap::new();
+        if let Some(marker) = &p.block.settings.options {
+            for name in names.iter().rev() {
+                self.take_line(source, name, marker, &OPTION, "option")?;
+            }
+        }
+        if let Some(marker) = &p.block.settings.declaration {
+            for name in names.iter().rev() {
+                let text = self.take_line(source, name, marker, &DECLARATION, "declaration")?;
+                declared.insert(name, text);
+            }
+        }
+        for (add, marker, template) in p.under_markers().rev() {
+            // After `apply`, a plain patch is in place without these.
+            if !p.take_out(source, marker, template) && !plain {
+                let file = source.shown.display();
+                let reason = format!("what this #add put below {} is gone from {file}", shown(marker));
+                return Err(self.error(add.line, reason));
+            }
+        }
+        if plain {
+            return Ok(planned);
+        }
+        let pattern = p.tuned.as_ref().expect("the state is Done, which needs one");
+        let mut now = pattern.find_all(&source.text, &source.frequencies);
+        if now.len() != 1 {
+            let reason = format!("its place in {} was changed by a block behind it", source.shown.display());
+            return Err(self.error(p.block.line, reason));
+        }
+        let now = now.remove(0);
+        let value =
+            |name: &str| value_text(self.entry(name), declared.get(name).map(String::as_str), self.options);
+        planned.values = names
+            .iter()
+            .map(|name| PlannedValue { name: name.to_string(), before: name.to_string(), value: value(name) })
+            .collect();
+        if p.replacement().is_some() {
+            let body = p.context.filled(value);
+            replace_part(&mut source.text, now.range, &body, source.newline);
+            return Ok(planned);
+        }
+        for (mark, name) in now.marks.into_iter().zip(names).rev() {
+            let new = apart(&source.text, &mark, &value(name));
+            source.text.replace_range(mark, &new);
+        }
+        Ok(planned)
+    }
+
+    /// Removes the line that declares a parameter or offers it; returns its number.
+    fn take_line(
+        &self,
+        source: &mut Source,
+        name: &str,
+        marker: &Setting,
+        expression: &Regex,
+        what: &str,
+    ) -> Result<String> {
+        let mut lines = lines_about(&source.text, name, expression);
+        match lines.len() {
+            1 => {
+                let (start, value) = lines.remove(0);
+                let end = next_line(&source.text, start);
+                remove_lines(&mut source.text, start..end);
+                Ok(value)
+            }
+            count => {
+                let (file, name) = (source.shown.display(), shown(name));
+                let found =
+                    if count == 0 { "is gone".to_string() } else { format!("is there {count} times") };
+                let reason =
+                    format!("the {what} of {name} {found} in {file}; 'gputexel patch undo' restores files");
+                Err(self.error(marker.line, reason))
+            }
+        }
+    }
+}
+
+/// The lines that declare a parameter or offer it: their beginnings, and their numbers.
+fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for at in memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()) {
+        let alone = !text[..at].chars().next_back().is_some_and(is_word)
+            && !text[at + name.len()..].chars().next().is_some_and(is_word);
+        let start = line_start(text, at);
+        if alone
+            && let Some(captures) = expression.captures(&text[start..line_end(text, at)])
+            && &captures[1] == name
+        {
+            let value = captures.get(2).map_or("", |group| group.as_str());
+            lines.push((start, value.to_string()));
+        }
+    }
+    lines.dedup();
+    lines
+}
+
+impl Placed<'_> {
+    /// Removes the lines that `tune` has put under markers for a block, as far as they are there.
+    pub fn take_lines_off(&self, source: &mut Source) {
+        let settings =
+            [(&self.block.settings.options, &OPTION), (&self.block.settings.declaration, &DECLARATION)];
+        for (_, expression) in settings.into_iter().filter(|(marker, _)| marker.is_some()) {
+            for name in self.context.names() {
+                for (start, _) in lines_about(&source.text, name, expression).into_iter().rev() {
+                    let end = next_line(&source.text, start);
+                    remove_lines(&mut source.text, start..end);
+                }
+            }
+        }
+        for (_, marker, template) in self.under_markers().rev() {
+            self.take_out(source, marker, template);
+        }
+    }
+
+    /// Removes what `tune` and `apply` have put in for a block, as far as it is there: lines under
+    /// markers, and the body of a patch, for which its context comes back.
+    pub fn take_off(&self, source: &mut Source) {
+        self.take_lines_off(source);
+        if let (true, Some(tuned)) = (self.block.name.is_empty(), &self.tuned)
+            && let [found] = &tuned.find_all(&source.text, &source.frequencies)[..]
+        {
+            let body = self.context.filled(str::to_string);
+            replace_part(&mut source.text, found.range.clone(), &body, source.newline);
+        }
+    }
+}
+
+/// Which lines that `tune` wrote for a tuned block are gone or changed.
+pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
+    let settings = &p.block.settings;
+    let written =
+        [(&settings.declaration, &DECLARATION, "declaration"), (&settings.options, &OPTION, "option")];
+    let mut lost = Vec::new();
+    for (_, expression, what) in written.into_iter().filter(|(marker, ..)| marker.is_some()) {
+        for name in p.context.names() {
+            let count = lines_about(&source.before, name, expression).len();
+            let name = shown(name);
+            match count {
+                1 => {}
+                0 => lost.push(format!("the {what} of {name} is missing, or differs from what 'tune' wrote")),
+                count => lost.push(format!("the {what} of {name} is there {count} times")),
+            }
+        }
+    }
+    lost
+}
+
+/// Refuses to leave names that are declared no longer.
+fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<()> {
+    let names: Vec<&str> = p.context.names().collect();
+    let text = &source.text;
+    let used = lex(text, Language::of(&source.path))
+        .into_iter()
+        .find(|token| token.kind == Kind::Word && names.contains(&&text[token.start..token.end]));
+    let Some(token) = used else { return Ok(()) };
+    let (name, file) = (shown(&text[token.start..token.end]), source.shown.display());
+    let line = text[line_start(text, token.start)..line_end(text, token.start)].trim();
+    let reason = format!(
+        "{}: {name} is in another place of {file}, too, and would be declared no longer: '{}'",
+        p.block.title(),
+        shown(line)
+    );
+    Err(Error::line(&tune.path, p.block.line, reason))
+}
+
+/// The text of a value: integers are rounded half away from zero. What stands in the source stays if it
+/// has that value, and remains a fraction if it was one.
+fn value_text(entry: &ParamEntry, source_text: Option<&str>, options: &Options) -> String {
+    if options.compat {
+        return match entry.kind {
+            ParamKind::Int => whole_text((entry.v.value + 0.5).trunc()),
+            ParamKind::Float => python(entry.v.value),
+        };
+    }
+    let value = match entry.kind {
+        ParamKind::Int => entry.v.value.round(),
+        ParamKind::Float => entry.v.value,
+    };
+    if let Some(text) = source_text.filter(|text| text.is_ascii())
+        && number_value(text) == value
+    {
+        return text.to_string();
+    }
+    match entry.kind {
+        ParamKind::Int if source_text.is_some_and(|text| text.contains('.')) => {
+            format!("{}.0", whole_text(value))
+        }
+        ParamKind::Int => whole_text(value),
+        ParamKind::Float if value == 0.0 => "0.0".to_string(),
+        ParamKind::Float => plain(value),
+    }
+}

@@ -1,0 +1,457 @@
+//! Reading `.tune` files into blocks.
+//!
+//! A line that begins with `#` opens a block; the lines up to the next one are its body. Owns the
+//! syntax; `names` decides what the numbers in bodies are called, where they stand in the
+//! sources that of `pattern`. The facts of the format are those of YaneuraOu's `tune.py`.
+
+use std::path::{Path, PathBuf};
+
+use super::characters::{is_space, with_newlines};
+use super::params::{Number, ParamKind};
+use super::read_text;
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
+
+/// Bytes of a body at most: what is looked for costs its length times that of the source, at worst.
+const LONGEST: usize = 65_536;
+
+/// A value given by `#set`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub value: String,
+    pub line: u64,
+}
+
+/// What `#set` said until a block was closed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub file: Option<Setting>,
+    pub declaration: Option<Setting>,
+    pub options: Option<Setting>,
+}
+
+/// Lines of text, and where they come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Body {
+    /// The lines with their ends, which are all `\n`.
+    pub text: String,
+    /// The line of the first of them.
+    pub line: u64,
+}
+
+/// An `#add`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Add {
+    pub line: u64,
+    /// The text of the line under which the body goes; without one it replaces the context.
+    pub marker: Option<String>,
+    pub body: Body,
+}
+
+/// A `#context` with its `#add`s.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub line: u64,
+    /// The prefix of its parameters; empty for a plain patch.
+    pub name: String,
+    pub settings: Settings,
+    pub context: Body,
+    pub adds: Vec<Add>,
+}
+
+impl Block {
+    /// The `#add` that takes the place of the context.
+    pub fn replacement(&self) -> Option<&Add> {
+        self.adds.iter().find(|add| add.marker.is_none())
+    }
+
+    /// How messages call it.
+    pub fn title(&self) -> String {
+        if self.name.is_empty() {
+            "unnamed context".to_string()
+        } else {
+            format!("context {}", shown(&self.name))
+        }
+    }
+}
+
+/// A `#param`: an option that the engine has already.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Declared {
+    pub line: u64,
+    pub name: String,
+    pub kind: ParamKind,
+    /// v, min, max, step, delta.
+    pub numbers: [Number; 5],
+    /// What follows `//` on the line.
+    pub note: Option<String>,
+}
+
+/// A `.tune` file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TuneFile {
+    pub path: PathBuf,
+    pub blocks: Vec<Block>,
+    pub declared: Vec<Declared>,
+}
+
+/// A header and the lines below it.
+#[derive(Default)]
+struct Section {
+    line: u64,
+    kind: String,
+    words: Vec<String>,
+    note: Option<String>,
+    body: Body,
+}
+
+impl TuneFile {
+    /// Reads a file. With `compat`, odd lines mean what `tune.py` makes of them; without, they are
+    /// errors. `declared` says whether `#param` lines matter.
+    pub fn read(path: &Path, compat: bool, declared: bool) -> Result<Self> {
+        let text = read_text(path)?;
+        Self::parse(&text, path, compat, declared)
+    }
+
+    pub fn parse(text: &str, path: &Path, compat: bool, declared: bool) -> Result<Self> {
+        let text = if compat { text } else { text.strip_prefix('\u{feff}').unwrap_or(text) };
+        let text = with_newlines(text);
+        let sections = if compat { sections_as_original(&text) } else { sections(&text, path)? };
+        let mut file = Self { path: path.to_path_buf(), blocks: Vec::new(), declared: Vec::new() };
+        let mut settings = Settings::default();
+        // A context that is still open, and adds that wait for one.
+        let mut open: Option<Block> = None;
+        let mut waiting: Vec<Add> = Vec::new();
+        for section in sections {
+            let Section { line, kind, words, note, body } = section;
+            if kind.starts_with("set") {
+                file.close(&mut open, &settings);
+                set(&mut settings, &words, line, path, compat)?;
+            } else if kind.starts_with("context") {
+                file.close(&mut open, &settings);
+                if !compat && words.len() > 1 {
+                    return Err(Error::line(path, line, "a context has one name; put notes after //"));
+                }
+                let name = words.first().cloned().unwrap_or_default();
+                if !compat && !is_name(&name) {
+                    let reason = format!("'{}' cannot be the beginning of a parameter's name", shown(&name));
+                    return Err(Error::line(path, line, reason));
+                }
+                let adds = std::mem::take(&mut waiting);
+                open = Some(Block { line, name, settings: Settings::default(), context: body, adds });
+            } else if kind.starts_with("add") {
+                let add = Add { line, marker: words.first().cloned(), body };
+                match &mut open {
+                    Some(block) => block.adds.push(add),
+                    None if compat => waiting.push(add),
+                    None => return Err(Error::line(path, line, "#add without a #context before it")),
+                }
+            } else if kind == "param" && declared {
+                file.declared.push(param(&words, note, line, path)?);
+            }
+        }
+        file.close(&mut open, &settings);
+        if !compat {
+            file.check()?;
+        }
+        Ok(file)
+    }
+
+    fn close(&mut self, open: &mut Option<Block>, settings: &Settings) {
+        if let Some(mut block) = open.take() {
+            block.settings = settings.clone();
+            self.blocks.push(block);
+        }
+    }
+
+    /// What no file should hold, though `tune.py` would go on.
+    fn check(&self) -> Result<()> {
+        if self.blocks.is_empty() && self.declared.is_empty() {
+            return Err(Error::input(&self.path, "contains neither #context nor #param"));
+        }
+        for block in &self.blocks {
+            let at = |line, reason: &str| {
+                Err(Error::line(&self.path, line, format!("{}: {reason}", block.title())))
+            };
+            if block.context.text.trim_matches(is_space).is_empty() {
+                return at(block.line, "has no lines to look for");
+            }
+            if block.settings.file.is_none() {
+                return at(block.line, "no #set file says which source it is in");
+            }
+            let adds = block.adds.iter().map(|add| (add.line, &add.body));
+            let long = |(_, body): &(u64, &Body)| body.text.len() > LONGEST;
+            if let Some((line, _)) = std::iter::once((block.line, &block.context)).chain(adds).find(long) {
+                return at(
+                    line,
+                    &format!("is longer than {LONGEST} bytes; a few lines are enough to look for"),
+                );
+            }
+            let mut unnamed = block.adds.iter().filter(|add| add.marker.is_none());
+            if let (Some(_), Some(second)) = (unnamed.next(), unnamed.next()) {
+                return at(second.line, "a second #add without a marker; the first takes its place already");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether parameters may begin with it; "" is a plain patch.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn words(header: &str) -> Vec<String> {
+    header.split(is_space).filter(|word| !word.is_empty()).map(str::to_string).collect()
+}
+
+/// Headers by the letter; anything that belongs to no block is an error.
+fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
+    let mut sections: Vec<Section> = Vec::new();
+    // Whether a remark has ended the body of the last section.
+    let mut ended = true;
+    for (line, content) in (1u64..).zip(text.split_inclusive('\n')) {
+        let Some(header) = content.strip_prefix('#') else {
+            let blank = content.trim_matches(is_space);
+            if !ended {
+                let body = &mut sections.last_mut().expect("a section is open").body;
+                body.text.push_str(content);
+                body.line = if body.line == 0 { line } else { body.line };
+            } else if !blank.is_empty() && !blank.starts_with("//") {
+                let reason = format!("'{}' belongs to no #context or #add", shown(blank));
+                return Err(Error::line(path, line, reason));
+            }
+            continue;
+        };
+        let (header, note) = match header.split_once("//") {
+            Some((header, note)) => (header, Some(note.trim_matches(is_space).to_string())),
+            None => (header, None),
+        };
+        let mut words = words(header);
+        if header.is_empty() || header.starts_with(is_space) {
+            // `# include` is the preprocessor's, `# remark` is ours.
+            if words.first().is_some_and(|word| is_preprocessor(word)) {
+                return Err(preprocessor(path, line, content));
+            }
+            ended = true;
+            continue;
+        }
+        let kind = words.remove(0);
+        if !["set", "context", "add", "param"].contains(&kind.as_str()) {
+            if is_preprocessor(&kind) {
+                return Err(preprocessor(path, line, content));
+            }
+            let reason = format!("#{} is none of #set, #context, #add and #param", shown(&kind));
+            return Err(Error::line(path, line, reason));
+        }
+        // `#set` and `#param` have no body.
+        ended = kind == "set" || kind == "param";
+        sections.push(Section { line, kind, words, note, body: Body::default() });
+    }
+    Ok(sections)
+}
+
+fn is_preprocessor(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+    let known = [
+        "include",
+        "define",
+        "undef",
+        "if",
+        "ifdef",
+        "ifndef",
+        "elif",
+        "elifdef",
+        "elifndef",
+        "else",
+        "endif",
+        "line",
+        "error",
+        "warning",
+        "pragma",
+        "import",
+        "region",
+        "endregion",
+        "nullable",
+    ];
+    known.contains(&word)
+}
+
+fn preprocessor(path: &Path, line: u64, content: &str) -> Error {
+    let content = shown(content.trim_matches(is_space));
+    Error::line(
+        path,
+        line,
+        format!("'{content}' would end the block; write a blank before its # if it is source"),
+    )
+}
+
+/// Headers as `tune.py` takes them: those without a word end a block, and what follows them opens the
+/// body of the next; their words stay for a header that has none.
+fn sections_as_original(text: &str) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let mut current = Section::default();
+    for (line, content) in (1u64..).zip(text.split_inclusive('\n')) {
+        let Some(header) = content.strip_prefix('#') else {
+            current.body.text.push_str(content);
+            current.body.line = if current.body.line == 0 { line } else { current.body.line };
+            continue;
+        };
+        if !current.kind.is_empty() {
+            sections.push(std::mem::take(&mut current));
+        }
+        let header = header.split_once("//").map_or(header, |(before, _)| before);
+        let mut words = words(header);
+        if header.is_empty() || header.starts_with(is_space) {
+            words.insert(0, String::new());
+        }
+        if words.is_empty() {
+            continue;
+        }
+        current.kind = words.remove(0);
+        current.line = line;
+        if !words.is_empty() {
+            current.words = words;
+        }
+    }
+    if !current.kind.is_empty() {
+        sections.push(current);
+    }
+    sections
+}
+
+fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat: bool) -> Result<()> {
+    // Without a value a marker holds no longer.
+    match words {
+        [key] if key == "declaration" && !compat => {
+            settings.declaration = None;
+            return Ok(());
+        }
+        [key] if key == "options" && !compat => {
+            settings.options = None;
+            return Ok(());
+        }
+        _ => {}
+    }
+    let [key, value, rest @ ..] = words else {
+        return Err(Error::line(path, line, "#set needs a key and a value, as in: #set file search.cpp"));
+    };
+    let place = match key.as_str() {
+        "file" => &mut settings.file,
+        "declaration" => &mut settings.declaration,
+        "options" => &mut settings.options,
+        _ if compat => return Ok(()),
+        _ => {
+            let reason = format!("#set {}: expected file, declaration or options", shown(key));
+            return Err(Error::line(path, line, reason));
+        }
+    };
+    if !compat && !rest.is_empty() {
+        let reason = format!(
+            "#set {key}: '{}' follows the value; values must not contain spaces",
+            shown(&rest.join(" "))
+        );
+        return Err(Error::line(path, line, reason));
+    }
+    *place = Some(Setting { value: value.clone(), line });
+    Ok(())
+}
+
+fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Result<Declared> {
+    let [name, kind, numbers @ ..] = words else {
+        return Err(Error::line(
+            path,
+            line,
+            "#param needs a name, int or float, v, min, max, step and delta",
+        ));
+    };
+    let at = |reason: String| Error::line(path, line, format!("#param {}: {reason}", shown(name)));
+    let kind: ParamKind = kind.parse().map_err(at)?;
+    let columns = ["v", "min", "max", "step", "delta"];
+    if numbers.len() < columns.len() {
+        return Err(at(format!(
+            "{} is missing; expected v, min, max, step and delta",
+            columns[numbers.len()]
+        )));
+    }
+    let mut parsed = [const { Number::ZERO }; 5];
+    for ((place, column), text) in parsed.iter_mut().zip(columns).zip(numbers) {
+        let number =
+            Number::parse(text).ok_or_else(|| at(format!("{column}: '{}' is not a number", shown(text))))?;
+        // The file is written in Python's style, whatever the style here.
+        *place = Number::new(number.value);
+    }
+    if parsed[1].value > parsed[2].value {
+        return Err(at("min is above max".to_string()));
+    }
+    Ok(Declared { line, name: name.clone(), kind, numbers: parsed, note })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, compat: bool) -> Result<TuneFile> {
+        TuneFile::parse(text, Path::new("t.tune"), compat, true)
+    }
+
+    #[test]
+    fn blocks_keep_the_settings_of_their_time() {
+        let text = "\u{feff}#set file a.cpp // first\r\n#context fa // note\r\nA = 1@;\r\n#add\r\nA = @;\r\n#add %%M%%\r\nint x;\r\n# remark\r\n\r\n#set file b.cpp\r\n#set declaration %%D%%\r\n#context fb\r\nB = 2@;";
+        let file = parse(text, false).unwrap();
+        let [a, b] = &file.blocks[..] else { panic!("{file:?}") };
+        assert_eq!((a.name.as_str(), a.context.text.as_str(), a.context.line), ("fa", "A = 1@;\n", 3));
+        assert_eq!(a.settings.file.as_ref().unwrap().value, "a.cpp");
+        assert_eq!(a.settings.declaration, None);
+        assert_eq!(a.replacement().unwrap().body.text, "A = @;\n");
+        assert_eq!(a.adds[1].marker.as_deref(), Some("%%M%%"));
+        assert_eq!(a.adds[1].body.text, "int x;\n");
+        assert_eq!(
+            (b.settings.file.as_ref().unwrap().value.as_str(), b.context.text.as_str()),
+            ("b.cpp", "B = 2@;")
+        );
+        assert_eq!(b.settings.declaration, Some(Setting { value: "%%D%%".into(), line: 11 }));
+    }
+
+    #[test]
+    fn the_original_glues_lines_to_the_next_block() {
+        let text = "#set file a.cpp\n#context x\nA\n# old name\nB\n#context\nC\n#include \"x\"\nD\n#add\nE\n";
+        let file = parse(text, true).unwrap();
+        let seen: Vec<_> = file.blocks.iter().map(|b| (b.name.as_str(), b.context.text.as_str())).collect();
+        assert_eq!(seen, [("x", "A\n"), ("old", "B\nC\n")]);
+        assert_eq!(file.blocks[1].adds[0].body.text, "E\n");
+        assert!(parse(text, false).is_err());
+    }
+
+    #[test]
+    fn odd_files_are_refused() {
+        for (text, line, reason) in [
+            ("", None, "contains neither #context"),
+            ("stray\n", Some(1), "belongs to no"),
+            ("#set file a\n#context x\na 1@\n#include <a>\n", Some(4), "write a blank before its #"),
+            ("#set file a\n#context x\na 1@\n#  define X\n", Some(4), "write a blank before its #"),
+            ("#set file a\n#context x\na 1@\n#contxt y\n", Some(4), "#contxt is none of"),
+            ("#set file a\n#context x\n\n#add\n", Some(2), "no lines to look for"),
+            ("#context x\na 1@\n", Some(1), "no #set file"),
+            ("#add\nx\n", Some(1), "#add without"),
+            ("#set file\n", Some(1), "#set needs"),
+            ("#set fle a\n", Some(1), "#set fle: expected"),
+            ("#set file a b\n", Some(1), "must not contain spaces"),
+            ("#set file a\n#context 1x\na\n", Some(2), "cannot be the beginning"),
+            ("#set file a\n#context x y\na\n", Some(2), "one name"),
+            ("#set file a\n#context x\na 1@\n#add\nb\n#add\nc\n", Some(6), "a second #add"),
+            ("#param X\n", Some(1), "#param needs"),
+            ("#param X str 1 0 2 1 0.1\n", Some(1), "expected int or float"),
+            ("#param X int 1 0 2 1\n", Some(1), "delta is missing"),
+            ("#param X int 1 0 z 1 0.1\n", Some(1), "max: 'z'"),
+            ("#param X int 1 3 2 1 0.1\n", Some(1), "min is above max"),
+        ] {
+            let Err(Error::Input { line: at, reason: said, .. }) = parse(text, false) else {
+                panic!("{text:?}")
+            };
+            assert!(said.contains(reason), "{text:?}: {said}");
+            assert_eq!(at, line, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Regular files of a sane size, read whole, and new files beside them.
+
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use gputexel_io::{Error, Result};
+
+/// The largest file that is read, in bytes: sources with networks in them have some megabytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// A file as it was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub bytes: Vec<u8>,
+    /// Passed on to a file that replaces it: mode, owner and group.
+    pub metadata: Metadata,
+    /// Nobody may write to it.
+    pub read_only: bool,
+    /// Number of other names: hard links.
+    pub other_names: u64,
+}
+
+/// The bytes of a file; links are followed.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and for giants.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
+    let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+    // Opening a pipe would wait for its other end. Reading a folder fails with the system's own words.
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err(Error::input(path, "is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    if metadata.len() <= MAX_BYTES {
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
+    }
+    if metadata.len().max(bytes.len() as u64) > MAX_BYTES {
+        return Err(Error::input(path, format!("has more than {} MiB", MAX_BYTES >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// A file with what it passes on to one that replaces it; `None` where nothing has that name.
+pub(super) fn find(path: &Path) -> Result<Option<Found>> {
+    let metadata = match std::fs::metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        metadata => metadata.map_err(|e| Error::io(path, e))?,
+    };
+    Ok(Some(Found {
+        bytes: read_file(path)?,
+        read_only: metadata.permissions().readonly(),
+        other_names: other_names(&metadata),
+        metadata,
+    }))
+}
+
+/// Does the same as [`find`] for a path whose links were resolved; a link on it, which has come since, is refused.
+pub(super) fn find_unlinked(path: &Path) -> Result<Option<Found>> {
+    match path.ancestors().filter(|path| path.is_symlink()).last() {
+        Some(link) => Err(Error::input(link, "is a link, and links are not followed here")),
+        None => find(path),
+    }
+}
+
+#[cfg(unix)]
+fn other_names(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata).saturating_sub(1)
+}
+
+/// Elsewhere, the standard library does not tell.
+#[cfg(not(unix))]
+fn other_names(_metadata: &Metadata) -> u64 {
+    0
+}
+
+/// The name of a new file until it takes the place of the old one.
+pub(super) fn staged(path: &Path) -> PathBuf {
+    path.with_file_name(format!(".{}.gputexel-new", path.file_name().unwrap_or_default().to_string_lossy()))
+}
+
+/// Writes and syncs a file, in place of any of that name, with mode, owner and group of another file or, by default,
+/// those of any new file. Returns false if owner or group could not be set.
+pub(super) fn write_new(path: &Path, bytes: &[u8], like: Option<&Metadata>) -> Result<bool> {
+    remove(path)?;
+    let write = || -> std::io::Result<bool> {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if like.is_some() {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        let mut file = options.open(path)?;
+        file.write_all(bytes)?;
+        let kept = like.map_or(Ok(true), |like| pass_on(like, &file))?;
+        file.sync_all()?;
+        Ok(kept)
+    };
+    write().map_err(|e| Error::io(path, e))
+}
+
+/// Gives a file the owner, group and mode of another. Returns false if owner or group could not be set.
+fn pass_on(from: &Metadata, to: &File) -> std::io::Result<bool> {
+    #[cfg(unix)]
+    let kept = {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let now = to.metadata()?;
+        let same = (now.uid(), now.gid()) == (from.uid(), from.gid());
+        same || fchown(to, Some(from.uid()), Some(from.gid())).is_ok()
+    };
+    #[cfg(not(unix))]
+    let kept = true;
+    to.set_permissions(from.permissions())?;
+    Ok(kept)
+}
+
+/// Renames a file, in place of any of that name.
+pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
+    std::fs::rename(from, to).map_err(|e| Error::io(to, e))
+}
+
+/// Removes a file or a link, if it is there.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder with all that is in it, if it is there.
+pub(super) fn remove_folder(path: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Lets the names in a folder survive a power cut; only Unix can sync folders.
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+    if cfg!(unix) {
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| Error::io(folder, e))?;
+    }
+    Ok(())
+}

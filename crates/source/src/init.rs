@@ -1,0 +1,447 @@
+//! A first `.tune` block from lines of a source, with its numbers marked.
+//!
+//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables;
+//! where nothing else is there, it is said why. Those that the format cannot mark (hexadecimal, with exponents or
+//! suffixes) are listed. Lines are added below until the block matches in one place only.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::blocks::is_name;
+use super::characters::is_word;
+use super::constants::{Bound, Code};
+use super::encoding::decode;
+use super::lexer::{Kind, Language};
+use super::names::{Segment, Template};
+use super::pattern::{Frequencies, Pattern, Rule};
+use super::remedy::Remedy;
+use gputexel_io::{Error, Result, counted, shown};
+use serde::Serialize;
+
+/// Lines that are added to make a block match in one place.
+const MAX_ADDED: u64 = 20;
+
+/// What a block is made with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DraftOptions {
+    /// The folder that `tune` and `apply` will be given; the source's own by default.
+    pub folder: Option<PathBuf>,
+    /// The name of the context; one from the source by default.
+    pub name: Option<String>,
+    /// The marker for declarations.
+    pub declaration: Option<String>,
+    /// The marker for options.
+    pub options: Option<String>,
+    /// Names that are taken.
+    pub taken: Vec<String>,
+}
+
+/// Lines of a source, read from `search.cpp:10` or `search.cpp:10-14`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLines {
+    /// The source.
+    pub source: PathBuf,
+    /// The first line, from 1.
+    pub first: u64,
+    /// The last line.
+    pub last: u64,
+}
+
+impl FromStr for SourceLines {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || Error::Usage(format!("{text}: expected a source and a line, as in search.cpp:10"));
+        let (path, lines) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+        let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+        Ok(Self { source: PathBuf::from(path), first: number(first)?, last: number(last)? })
+    }
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Draft {
+    /// Its text.
+    #[serde(rename = "block")]
+    pub text: String,
+    /// The name of its context.
+    pub name: String,
+    /// Its parameters and their numbers.
+    pub values: Vec<(String, String)>,
+    /// The first line that it covers.
+    pub first: u64,
+    /// The last line that it covers.
+    pub last: u64,
+    /// Numbers that could not be marked.
+    pub left: Vec<String>,
+    /// Markers that are not in exactly one line of the source yet.
+    pub markers_missing: Vec<String>,
+}
+
+/// What [`init`] is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitRequest {
+    /// The source.
+    pub source: PathBuf,
+    /// Its first and last line that the block is made of, from 1.
+    pub lines: (u64, u64),
+    /// What the block is made with. Names that are taken in the file that it is added to need not be given.
+    pub options: DraftOptions,
+    /// Where it goes.
+    pub output: DraftOutput,
+}
+
+/// Where a block goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DraftOutput {
+    /// It is only returned.
+    #[default]
+    None,
+    /// Into a file that is not there yet.
+    Create(PathBuf),
+    /// To the end of a file.
+    Append(PathBuf),
+    /// Into a file, whatever is there.
+    Replace(PathBuf),
+}
+
+impl DraftOutput {
+    /// The file, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::None => None,
+            Self::Create(path) | Self::Append(path) | Self::Replace(path) => Some(path),
+        }
+    }
+}
+
+/// What [`init`] has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitReport {
+    /// The block.
+    pub draft: Draft,
+    /// Whether a marker says where parameters are declared, and one where they are offered as options; of the
+    /// block itself, or of an earlier one in the file.
+    pub has_markers: bool,
+}
+
+/// Makes a block as [`draft`] does and writes it to a file.
+///
+/// # Errors
+/// Those of [`draft`]; [`Error::Usage`] for a file that is there already or that is the source file itself;
+/// [`Error::Io`].
+pub fn init(request: &InitRequest) -> Result<InitReport> {
+    let InitRequest { source, lines: (first, last), options, output } = request;
+    let existing = match output {
+        DraftOutput::Create(path) if path.exists() => {
+            let reason = format!("{}: already exists", path.display());
+            return Err(Error::Usage(reason).advise(Remedy::AppendOrReplace));
+        }
+        DraftOutput::Append(path) if path.exists() => {
+            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?
+        }
+        _ => String::new(),
+    };
+    if let Some(output) = output.path()
+        && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
+        && output == source
+    {
+        return Err(Error::Usage(format!("{}: is the source file itself", output.display())));
+    }
+    let mut options = options.clone();
+    let contexts =
+        existing.lines().filter_map(|line| line.strip_prefix("#context")?.split_whitespace().next());
+    options.taken.extend(contexts.map(str::to_string));
+    let draft = draft(source, *first, *last, &options)?;
+    if let Some(path) = output.path() {
+        let gap = if existing.is_empty() || existing.ends_with("\n\n") {
+            ""
+        } else if existing.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
+        };
+        gputexel_io::write_atomically(path, format!("{existing}{gap}{}", draft.text).as_bytes())?;
+    }
+    // What an earlier block has set still holds.
+    let set = |key: &str| existing.lines().any(|line| line.starts_with(key));
+    let declared = options.declaration.is_some() || set("#set declaration");
+    let offered = options.options.is_some() || set("#set options");
+    Ok(InitReport { draft, has_markers: declared && offered })
+}
+
+/// Makes a block of lines `first` to `last` (from 1) of a source.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for lines that are not there, hold no number that can be marked, or
+/// occur more than once with all that follows.
+pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
+    let bytes = super::files::read_file(source)?;
+    let (text, _) = decode(&bytes, source)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    let count = lines.len() as u64;
+    if first > last {
+        return Err(Error::Usage(format!("lines {first} to {last}: the first line comes first")));
+    }
+    if first == 0 || last > count {
+        let reason = format!("has {}; lines {first} to {last} were asked for", counted(count, "line"));
+        return Err(Error::input(source, reason));
+    }
+    let name = match &options.name {
+        Some(name) if !name.is_empty() && is_name(name) => name.clone(),
+        Some(name) => {
+            return Err(Error::Usage(format!("name {}: letters, digits and _ make a name", shown(name))));
+        }
+        None => suggested(&lines[first as usize - 1..last as usize], source, first, &options.taken),
+    };
+    // A comment or a constant may have begun anywhere before.
+    let code = Code::of(text, Language::of(source));
+    let (mut body, mut left) = (String::new(), Vec::new());
+    for line in &lines[first as usize - 1..last as usize] {
+        let (marked, skipped) = marked(text, line, &code);
+        left.extend(skipped);
+        push_line(&mut body, &marked);
+    }
+    if !body.contains('@') {
+        let lines = &lines[first as usize - 1..last as usize];
+        let reason = format!("no number that can be marked{}", why_none(text, lines, &code, &left));
+        return Err(Error::line(source, first, reason));
+    }
+    if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {
+        return Err(Error::line(source, first, "holds an @, which marks numbers in the format"));
+    }
+    let frequencies = Frequencies::of(text);
+    let mut end = last;
+    let template = loop {
+        let parsed =
+            Template::parse(&body, &name, false).map_err(|(_, reason)| Error::line(source, first, reason))?;
+        let found = Pattern::new(&parsed, Rule::Words, false).find_all(text, &frequencies);
+        match found.len() {
+            1 => break parsed,
+            0 => return Err(Error::line(source, first, "the block would not match its own lines")),
+            places if end - last == MAX_ADDED || end == count => {
+                let reason =
+                    format!("the block would match in {places} places; take more lines, as in FILE:10-14");
+                return Err(Error::line(source, first, reason));
+            }
+            _ => {}
+        }
+        let line = lines[end as usize];
+        if line.contains('@') {
+            let reason = "the block would match in several places, and the lines below hold an @";
+            return Err(Error::line(source, end + 1, reason));
+        }
+        push_line(&mut body, line);
+        end += 1;
+    };
+    let values = template.segments.iter().filter_map(|segment| match segment {
+        Segment::Number { text, name } => Some((name.clone(), text.clone())),
+        _ => None,
+    });
+    let file = relative(source, options.folder.as_deref())?;
+    let mut head = format!("#set file {file}\n");
+    for (key, marker) in [("declaration", &options.declaration), ("options", &options.options)] {
+        if let Some(marker) = marker {
+            head += &format!("#set {key} {marker}\n");
+        }
+    }
+    let alone = |marker: &&String| lines.iter().filter(|line| line.contains(marker.as_str())).count() == 1;
+    let markers = [&options.declaration, &options.options].into_iter().flatten();
+    let markers_missing = markers.filter(|marker| !alone(marker)).cloned().collect();
+    let text = format!("{head}#context {name}\n{body}");
+    Ok(Draft { text, values: values.collect(), name, first, last: end, left, markers_missing })
+}
+
+/// Appends a line; one of the preprocessor gets a blank, so that it opens no block.
+fn push_line(body: &mut String, line: &str) {
+    if line.starts_with('#') {
+        body.push(' ');
+    }
+    body.push_str(line);
+    body.push('\n');
+}
+
+/// The source's path below the folder, with slashes.
+fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
+    let path = source.canonicalize().map_err(|e| Error::io(source, e))?;
+    let folder =
+        folder.or(source.parent()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root = folder.canonicalize().map_err(|e| Error::io(folder, e))?;
+    let below = path
+        .strip_prefix(&root)
+        .map_err(|_| Error::Usage(format!("{} is not in {}", source.display(), folder.display())))?;
+    let name = below.to_string_lossy().replace('\\', "/");
+    if name.contains(char::is_whitespace) {
+        return Err(Error::input(source, "has a name with spaces, which #set file does not support"));
+    }
+    Ok(name)
+}
+
+/// The variable that is assigned to, the name of a `#define`, or the file's name and the line.
+fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> String {
+    let line = lines.join(" ");
+    let last_word = |text: &str| {
+        let text = text.trim_end().trim_end_matches(|c: char| "+-*/|&^".contains(c)).trim_end();
+        // The type of Rust's `MARGIN: i32` and the indices of `margins[2][3]` come behind the name.
+        let typed = text.replace("::", "__").find(':');
+        let mut text = typed.map_or(text, |at| &text[..at]).trim_end();
+        while text.ends_with(']') {
+            text = text.rsplit_once('[').map_or("", |(before, _)| before).trim_end();
+        }
+        let start = text.trim_end_matches(is_word).len();
+        text[start..].to_string()
+    };
+    let defined =
+        line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("define"));
+    let assigned = line.split_once('=').filter(|(_, right)| !right.starts_with('='));
+    let word = match (defined, assigned) {
+        (Some(rest), _) => rest.trim_start().chars().take_while(|c| is_word(*c)).collect(),
+        (None, Some((left, _))) => last_word(left),
+        (None, None) => String::new(),
+    };
+    let stem: String =
+        source.file_stem().unwrap_or_default().to_string_lossy().chars().filter(|c| is_word(*c)).collect();
+    let word = if !word.is_empty() && is_name(&word) { word } else { format!("{stem}_{first}") };
+    let word = if is_name(&word) { word } else { format!("line_{first}") };
+    let free = |name: &String| !taken.contains(name);
+    let numbered = (2u32..).map(|i| format!("{word}_{i}"));
+    std::iter::once(word.clone()).chain(numbered).find(free).expect("numbers do not end")
+}
+
+/// A line of a text with its numbers marked, and the numbers that the format cannot mark.
+fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
+    let start = line.as_ptr() as usize - text.as_ptr() as usize;
+    let (mut body, mut left) = (String::new(), Vec::new());
+    let mut done = start;
+    for token in code.numbers(start..start + line.len()) {
+        let number = &text[token.start..token.end];
+        body.push_str(&text[done..token.end]);
+        done = token.end;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let octal =
+            whole.starts_with('0') && whole.trim_start_matches('0').len() > 1 && !number.contains('.');
+        if code.bound(token.start).is_some() || is_member(&text[..token.start]) {
+            // It could not become a variable.
+        } else if plain(whole) && plain(fraction) && !octal {
+            body.push('@');
+        } else {
+            left.push(number.to_string());
+        }
+    }
+    body.push_str(&text[done..start + line.len()]);
+    (body, left)
+}
+
+/// Why none of the numbers in lines of a text can be marked, as the end of a message.
+fn why_none(text: &str, lines: &[&str], code: &Code, left: &[String]) -> String {
+    let Some((first, last)) = lines.first().zip(lines.last()) else { return String::new() };
+    let offset = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
+    let part = offset(first)..offset(last) + last.len();
+    let mut reasons: Vec<String> = Vec::new();
+    let mut is_constant = false;
+    for token in code.numbers(part.clone()) {
+        let number = shown(&text[token.start..token.end]);
+        match code.bound(token.start) {
+            Some(bound) => {
+                is_constant |= matches!(bound, Bound::Constant(_));
+                reasons.push(format!("{number} {bound}"));
+            }
+            None if is_member(&text[..token.start]) => reasons.push(format!("{number} is a part of a tuple")),
+            None => {}
+        }
+    }
+    if reasons.is_empty() && left.is_empty() {
+        for token in code.prose(part.clone()) {
+            let inside = &text[token.start.max(part.start)..token.end.min(part.end)];
+            let what = if token.kind == Kind::Comment { "a comment" } else { "a string" };
+            let number = inside.split(|c: char| !is_word(c)).find(|word| word.parse::<u64>().is_ok());
+            reasons.extend(number.map(|number| format!("{} is in {what}", shown(number))));
+        }
+    }
+    let mut why =
+        if left.is_empty() { String::new() } else { format!(" ({} cannot be)", shown(&left.join(", "))) };
+    if let Some(first) = reasons.first() {
+        why += &format!(": {first}");
+    }
+    if reasons.len() > 1 {
+        why += &format!(" (and {} more)", reasons.len() - 1);
+    }
+    if is_constant {
+        why += "; a block for 'apply' alone can mark it, with an @ added by hand";
+    }
+    why
+}
+
+/// Whether what follows is the member of a tuple: `t.0`, and not the end of a range.
+fn is_member(before: &str) -> bool {
+    before.strip_suffix('.').is_some_and(|rest| rest.ends_with(|c| is_word(c) || c == ')' || c == ']'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_with_their_source() {
+        let read =
+            |text: &str| text.parse::<SourceLines>().map(|read| (read.source, read.first, read.last)).ok();
+        assert_eq!(read("a:b.cpp:10"), Some((PathBuf::from("a:b.cpp"), 10, 10)));
+        assert_eq!(read("s.cpp:10-14"), Some((PathBuf::from("s.cpp"), 10, 14)));
+        for bad in ["s.cpp", "s.cpp:", "s.cpp:x", "s.cpp:1-", "s.cpp:-3"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_told_from_the_rest() {
+        for (line, expected, left) in [
+            ("int m2 = 100 * d - 25; // was 99", "int m2 = 100@ * d - 25@; // was 99", ""),
+            ("f(\"5 \\\" 6\", '7', -8, 0.5)", "f(\"5 \\\" 6\", '7', -8@, 0.5@)", ""),
+            (
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3",
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3@",
+                "0x1F 1e-3 2.5f 10u 1'000 1_000 .5",
+            ),
+            ("a /* 1 */ 2", "a /* 1 */ 2@", ""),
+            ("x = 1.;", "x = 1.;", "1."),
+            ("x = 010 + 1.f + 07 - 0;", "x = 010 + 1.f + 07@ - 0@;", "010 1.f"),
+            ("int t[8][ 2 ] = {5, u[3] - 6};", "int t[8][ 2 ] = {5@, u[3] - 6@};", ""),
+            ("x = 1.e3 + 1.e-3f;", "x = 1.e3 + 1.e-3f;", "1.e3 1.e-3f"),
+            ("#if A > 5", "#if A > 5", ""),
+            ("constexpr int A = 5;", "constexpr int A = 5;", ""),
+            ("case 5: return 6;", "case 5: return 6@;", ""),
+        ] {
+            let (text, not) = marked(line, line, &Code::of(line, Language::C));
+            assert_eq!((text.as_str(), not.join(" ").as_str()), (expected, left));
+        }
+        for (line, expected) in [
+            ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }"),
+            ("let t: [i32; 2] = [5, 6];", "let t: [i32; 2] = [5@, 6@];"),
+            ("let t: [i32; 1] = [5];", "let t: [i32; 1] = [5@];"),
+            // A constant cannot be computed from what is read at run time.
+            ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5, 6];"),
+            ("t.0 + f(x).1 + 2.max(3)", "t.0 + f(x).1 + 2@.max(3@)"),
+        ] {
+            let (text, left) = marked(line, line, &Code::of(line, Language::Rust));
+            assert_eq!((text.as_str(), left.len()), (expected, 0));
+        }
+    }
+
+    #[test]
+    fn names_come_from_the_source() {
+        let name = |line: &str| suggested(&[line], Path::new("a/search.cpp"), 7, &["m".to_string()]);
+        assert_eq!(name("  int m = 5;"), "m_2");
+        assert_eq!(name("  margin += 5;"), "margin");
+        assert_eq!(name("int table[3] = {1, 2};"), "table");
+        assert_eq!(name("#define RAZOR 5"), "RAZOR");
+        assert_eq!(name("const MARGIN: i32 = 5;"), "MARGIN");
+        assert_eq!(name("const MARGINS: [i32; 2] = [5, 6];"), "MARGINS");
+        assert_eq!(name("std::array<int, 2> a::b[2][3] = {};"), "b");
+        assert_eq!(name("let m: a::b = 5;"), "m_2");
+        assert_eq!(name("  if (d == 5)"), "search_7");
+        assert_eq!(name("  return 5;"), "search_7");
+    }
+}

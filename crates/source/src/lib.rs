@@ -1,0 +1,151 @@
+//! Patching engine sources: numbers become tunable options, and tuned values numbers again.
+//!
+//! The formats are those of YaneuraOu's `tune.py`: a `.tune` file shows parts of sources with numbers
+//! marked by `@`, a `.params` file beside it holds the parameters. [`init()`] drafts a first block,
+//! [`check()`] says where blocks match, [`edit()`] tunes and applies, and [`undo()`] brings the old files back.
+//! [`plan_tune`] and [`plan_apply`] read everything and compute all texts in memory; [`write()`] replaces the
+//! files, all or none. `docs/patch.md` tells where this differs from the
+//! original, and why. Tuned tables are put into marked arrays by the crate `gputexel-tables`.
+
+mod apply;
+mod automaton;
+mod blocks;
+mod characters;
+mod check;
+mod constants;
+mod describe;
+mod diff;
+mod edit;
+pub mod encoding;
+mod files;
+mod init;
+mod layout;
+pub mod lexer;
+mod names;
+mod nearest;
+mod order;
+pub mod params;
+mod pattern;
+mod plan;
+mod records;
+mod remedy;
+mod sources;
+mod state;
+pub mod tables;
+mod transaction;
+mod tune;
+mod undo;
+mod warnings;
+
+use std::path::Path;
+
+pub use apply::{plan_apply, plan_apply_from};
+pub use check::{BlockCheck, BlockState, CheckReport, check};
+pub use edit::{EditCommand, EditReport, EditRequest, EditSummary, FileSummary, WrittenSummary, edit};
+pub use init::{Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines, draft, init};
+pub use nearest::Near;
+pub use params::{ParamEntry, ParamKind, ParamsFile};
+pub use plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};
+pub use remedy::Remedy;
+pub use sources::read_source;
+pub use transaction::{Backup, WriteStep, Written, interrupted, recover, write, write_observed};
+pub use tune::plan_tune;
+pub use undo::{Undone, undo};
+
+use gputexel_io::{Error, Result};
+
+/// Interpretation of files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Everything as `tune.py` does it, what is odd included.
+    pub compat: bool,
+    /// Marked numbers must be those of the source.
+    pub strict_numbers: bool,
+    /// Sources may be hidden files, or in hidden folders.
+    pub hidden: bool,
+}
+
+/// The text of a file.
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = files::read_file(path)?;
+    Ok(utf8(&bytes, path)?.to_string())
+}
+
+/// Bytes as UTF-8 text.
+///
+/// # Errors
+/// [`Error::Input`] with line and column of the first byte that is not UTF-8; `path` is for the message.
+pub fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let before = &bytes[..e.valid_up_to()];
+        let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
+        let start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let column = 1 + String::from_utf8_lossy(&before[start..]).chars().count();
+        let byte = bytes[e.valid_up_to()];
+        Error::line(path, line, format!("column {column}: byte 0x{byte:02X} is not UTF-8"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::blocks::TuneFile;
+    use super::names::Template;
+    use super::pattern::{Frequencies, Pattern, Rule};
+    use super::*;
+
+    /// Texts with much of what means something.
+    fn odd_text() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            Just("#"),
+            Just("@"),
+            Just("-"),
+            Just("1"),
+            Just(".5"),
+            Just("１"),
+            Just("a_1"),
+            Just(" "),
+            Just("\n"),
+            Just("\r"),
+            Just("\u{3000}"),
+            Just("//"),
+            Just("é"),
+            Just("("),
+            Just(")"),
+            Just("\n#set file "),
+            Just("\n#context "),
+            Just("\n#add "),
+            Just("\n#param "),
+            Just("int"),
+            Just(","),
+            Just("[[NOT USED]]"),
+            Just("\u{feff}"),
+            Just("0.25"),
+            Just("'"),
+            Just("\""),
+        ];
+        proptest::collection::vec(part, 0..60).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(tune in odd_text(), source in odd_text()) {
+            let path = Path::new("x");
+            let _ = ParamsFile::parse(&source, path).map(|file| file.text());
+            for (compat, rule) in [(true, Rule::Loose), (false, Rule::Words)] {
+                let _ = TuneFile::parse(&tune, path, compat, true);
+                let Ok(template) = Template::parse(&tune, "p", compat) else { continue };
+                for template in [template.named(), template] {
+                    let pattern = Pattern::new(&template, rule, false);
+                    let mut end = 0;
+                    for found in pattern.find_all(&source, &Frequencies::of(&source)) {
+                        prop_assert!(found.range.start >= end && source.get(found.range.clone()).is_some());
+                        end = found.range.end;
+                    }
+                }
+                let _ = nearest::nearest(&Template::parse(&tune, "p", true).unwrap(), &source);
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What `@` means: numbers that are looked for, and the names that take their place.
+//!
+//! In the body of a context, `100@` is a number that becomes the parameter PREFIX_1, PREFIX_2, … and
+//! `100@mul` is PREFIX_mul. In the body of an `#add`, `@` stands for the name alone; counting begins
+//! anew, so that the same names come out in the same order.
+
+use super::blocks::{Block, Body};
+use super::characters::{ends_with_point, is_digit, is_space, is_word};
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
+
+/// A part of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Segment {
+    /// Text as it stands.
+    Text(String),
+    /// A marked number: its text and its parameter.
+    Number { text: String, name: String },
+    /// A mark without a number: the parameter.
+    Name(String),
+}
+
+/// A body, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Template {
+    pub segments: Vec<Segment>,
+}
+
+/// What stands before a number that begins with a minus.
+enum Minus {
+    /// It belongs to the number.
+    Sign,
+    /// It subtracts.
+    Operator,
+    /// `(a)-1`: a cast or a difference.
+    Unclear,
+}
+
+impl Template {
+    /// Takes a body apart. With `compat`, a minus before a number always belongs to it, any digits
+    /// are a number, and names behind marks hold no underscores; without, `d-25@` subtracts 25.
+    ///
+    /// # Errors
+    /// Without `compat`: what is marked is no number, or a minus whose part is unclear. The reason
+    /// comes with the place in the body.
+    pub fn parse(body: &str, prefix: &str, compat: bool) -> std::result::Result<Self, (usize, String)> {
+        let mut template = Self::default();
+        let mut unnamed = 0;
+        let mut rest = 0;
+        while let Some(at) = memchr::memchr(b'@', &body.as_bytes()[rest..]).map(|at| rest + at) {
+            let suffix_end = body[at + 1..]
+                .find(|c: char| !(c.is_ascii_alphanumeric() || (c == '_' && !compat)))
+                .map_or(body.len(), |length| at + 1 + length);
+            let mut suffix = body[at + 1..suffix_end].to_string();
+            if suffix.is_empty() {
+                unnamed += 1;
+                suffix = unnamed.to_string();
+            }
+            let name = format!("{prefix}_{suffix}");
+            match number_before(body, rest, at) {
+                Some(mut start) => {
+                    if !compat {
+                        start = checked_start(body, start, at)?;
+                        if let Some(end) = fraction_behind(&body[at + 1..]) {
+                            let whole = shown(&body[start..at]);
+                            let part = shown(&body[at + 1..at + 1 + end]);
+                            return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
+                        }
+                    }
+                    template.push_text(&body[rest..start]);
+                    let text = body[start..at].to_string();
+                    template.segments.push(Segment::Number { text, name });
+                }
+                None => {
+                    template.push_text(&body[rest..at]);
+                    template.segments.push(Segment::Name(name));
+                }
+            }
+            rest = suffix_end;
+        }
+        template.push_text(&body[rest..]);
+        Ok(template)
+    }
+
+    /// As [`parse`](Self::parse), with the line for messages.
+    pub fn of(body: &Body, block: &Block, path: &std::path::Path, compat: bool) -> Result<Self> {
+        Self::parse(&body.text, &block.name, compat).map_err(|(at, reason)| {
+            let line = body.line + super::characters::line_of(&body.text, at) - 1;
+            Error::line(path, line, format!("{}: {reason}", block.title()))
+        })
+    }
+
+    fn push_text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.segments.push(Segment::Text(text.to_string()));
+        }
+    }
+
+    /// The parameters, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Number { name, .. } | Segment::Name(name) => Some(name.as_str()),
+            Segment::Text(_) => None,
+        })
+    }
+
+    /// Whether some mark has no number.
+    pub fn has_bare_names(&self) -> bool {
+        self.segments.iter().any(|segment| matches!(segment, Segment::Name(_)))
+    }
+
+    /// The text with every parameter replaced.
+    pub fn filled(&self, mut fill: impl FnMut(&str) -> String) -> String {
+        let mut text = String::new();
+        for segment in &self.segments {
+            match segment {
+                Segment::Text(part) => text.push_str(part),
+                Segment::Number { name, .. } | Segment::Name(name) => text.push_str(&fill(name)),
+            }
+        }
+        text
+    }
+
+    /// The same with names where numbers are: what it looks like once tuned.
+    pub fn named(&self) -> Self {
+        let mut segments: Vec<Segment> = Vec::with_capacity(self.segments.len());
+        for segment in &self.segments {
+            match segment {
+                Segment::Number { name, .. } => {
+                    // `return-5` becomes `return name`.
+                    if let Some(Segment::Text(before)) = segments.last_mut()
+                        && before.ends_with(is_word)
+                    {
+                        before.push(' ');
+                    }
+                    segments.push(Segment::Name(name.clone()));
+                }
+                other => segments.push(other.clone()),
+            }
+        }
+        Self { segments }
+    }
+}
+
+/// Where `-?\d+(\.\d+)?` begins that ends at `end`, looking no further back than `from`.
+fn number_before(text: &str, from: usize, end: usize) -> Option<usize> {
+    let digits = |end: usize| {
+        let part = &text[from..end];
+        let start = from + part.trim_end_matches(is_digit).len();
+        (start < end).then_some(start)
+    };
+    let mut start = digits(end)?;
+    if text[from..start].ends_with('.')
+        && let Some(whole) = digits(start - 1)
+    {
+        start = whole;
+    }
+    if text[from..start].ends_with('-') {
+        start -= 1;
+    }
+    Some(start)
+}
+
+/// Checks that a marked number is one of the source, and leaves it a minus that is its own.
+fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usize, (usize, String)> {
+    let number = &body[start..at];
+    let before = body[..start].chars().next_back();
+    if let Some(unsigned) = number.strip_prefix('-') {
+        return match minus(&body[..start]) {
+            Minus::Sign => Ok(start),
+            Minus::Operator => Ok(start + 1),
+            Minus::Unclear => Err((
+                start,
+                format!(
+                    "')-{}@': put a space after the minus if it subtracts, otherwise before it",
+                    shown(unsigned)
+                ),
+            )),
+        };
+    }
+    // 007 is 7 either way.
+    let octal = number.starts_with('0') && number.trim_start_matches('0').len() > 1;
+    if octal && number.bytes().all(|b| b.is_ascii_digit()) {
+        return Err((
+            start,
+            format!("'{}@': is octal in C; mark it without the zeros in front", shown(number)),
+        ));
+    }
+    if before.is_some_and(|c| is_word(c) || c == '@') || ends_with_point(&body[..start]) {
+        let word_start = body[..start].trim_end_matches(|c| is_word(c) || c == '.').len();
+        return Err((
+            start,
+            format!("'{}@': marked is a part of a word or number", shown(&body[word_start..at])),
+        ));
+    }
+    Ok(start)
+}
+
+/// The length of what makes a number that is followed by it another one: `.5`, `.f`, a point alone. Not
+/// `..64` and `.max(2)`.
+fn fraction_behind(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix('.')?;
+    let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+    let is_suffix = matches!(word, "" | "f" | "F" | "l" | "L" | "e" | "E")
+        || word.starts_with(|c: char| c.is_ascii_digit());
+    let is_exponent =
+        word.strip_prefix(['e', 'E']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_suffix = is_suffix || is_exponent;
+    (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
+}
+
+/// Words after which a minus is a sign.
+const BEFORE_SIGNS: [&str; 18] = [
+    "return",
+    "case",
+    "throw",
+    "co_return",
+    "co_yield",
+    "co_await",
+    "else",
+    "do",
+    "and",
+    "or",
+    "not",
+    "xor",
+    "in",
+    "is",
+    "match",
+    "if",
+    "while",
+    "yield",
+];
+
+fn minus(before: &str) -> Minus {
+    let text = before.trim_end_matches(is_space);
+    match text.chars().next_back() {
+        Some(')') => {
+            let gap = text.len() < before.len();
+            // `(Value)-1` or `(a)-1`: nothing else that is one word in parentheses can be told.
+            let inside = text[..text.len() - 1].rsplit('(').next().unwrap_or("");
+            let outside = text[..text.len() - 1 - inside.len()].trim_end_matches('(').chars().next_back();
+            let one_word = inside.trim().chars().all(is_word) && !inside.trim().is_empty();
+            let called = outside.is_some_and(is_word);
+            match (one_word && !called, gap) {
+                (true, false) => Minus::Unclear,
+                (true, true) => Minus::Sign,
+                (false, _) => Minus::Operator,
+            }
+        }
+        // A marked number ends with its mark.
+        Some(']' | '@') => Minus::Operator,
+        Some(c) if is_word(c) => {
+            let word = &text[text.trim_end_matches(is_word).len()..];
+            if BEFORE_SIGNS.contains(&word) || preprocessed(text, word) {
+                Minus::Sign
+            } else {
+                Minus::Operator
+            }
+        }
+        _ => Minus::Sign,
+    }
+}
+
+/// Whether the word is the name in `#define NAME -1`.
+fn preprocessed(text: &str, word: &str) -> bool {
+    let before = text[..text.len() - word.len()].trim_end();
+    before.strip_suffix("define").is_some_and(|hash| hash.trim_end().ends_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(body: &str, compat: bool) -> String {
+        let template = Template::parse(body, "p", compat).unwrap();
+        template
+            .segments
+            .iter()
+            .map(|segment| match segment {
+                Segment::Text(text) => text.clone(),
+                Segment::Number { text, name } => format!("<{text}:{name}>"),
+                Segment::Name(name) => format!("<{name}>"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn numbers_are_named_in_order() {
+        assert_eq!(shown("a 100@ * 2@mul - 0.5@ @", true), "a <100:p_1> * <2:p_mul> - <0.5:p_2> <p_3>");
+        assert_eq!(shown("1.2.3@", true), "1.<2.3:p_1>");
+        assert_eq!(shown("x = {@,@};", false), "x = {<p_1>,<p_2>};");
+    }
+
+    #[test]
+    fn a_minus_subtracts_or_belongs_to_the_number() {
+        assert_eq!(shown("d-25@", true), "d<-25:p_1>");
+        for (body, expected) in [
+            ("d-25@", "d-<25:p_1>"),
+            ("d -25@", "d -<25:p_1>"),
+            ("f(x)-25@", "f(x)-<25:p_1>"),
+            ("(a + b) -25@", "(a + b) -<25:p_1>"),
+            ("t[3]-0.5@", "t[3]-<0.5:p_1>"),
+            ("= -25@", "= <-25:p_1>"),
+            ("f(-25@,-1@)", "f(<-25:p_1>,<-1:p_2>)"),
+            ("return -25@;", "return <-25:p_1>;"),
+            ("(int) -25@", "(int) <-25:p_1>"),
+            ("#define X -25@", "#define X <-25:p_1>"),
+            ("x*-25@", "x*<-25:p_1>"),
+        ] {
+            assert_eq!(shown(body, false), expected, "{body}");
+        }
+        let unclear = Template::parse("(a)-25@", "p", false).unwrap_err();
+        assert!(unclear.1.contains("put a space"), "{unclear:?}");
+    }
+
+    #[test]
+    fn parts_of_words_are_refused() {
+        for body in ["x1@", "0x10@", "1e5@", ".5@", "1.2.3@"] {
+            let error = Template::parse(body, "p", false).unwrap_err().1;
+            assert!(error.contains(body) && error.contains("part of a word"), "{error}");
+        }
+    }
+}

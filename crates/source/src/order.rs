@@ -1,0 +1,236 @@
+//! Blocks one after the other: where each has been in a source, and which of them meet.
+//!
+//! `apply` finds a tuned context by the text that `tune` has left there. So no block may change what
+//! belongs to the context of another, and contexts may share lines only if nobody changes those. Patches
+//! without a name may build on each other, for all of them stay; where one covers another, the upper is
+//! taken off, in a copy, to see the lower.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::Options;
+use super::blocks::Block;
+use super::characters::line_of;
+use super::layout::Edit;
+use super::pattern::Found;
+use super::sources::{Source, Sources};
+use super::state::{Placed, State};
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
+
+/// Where a block has been.
+#[derive(Debug)]
+struct Visit {
+    line: u64,
+    title: String,
+    named: bool,
+    /// The context, in the text with the changes so far.
+    range: Range<usize>,
+    /// What was changed or put in, in the same text.
+    changed: Vec<Range<usize>>,
+    /// The places of these changes in the text as it was; empty ranges where lines were put in.
+    were: Vec<Range<usize>>,
+}
+
+/// What was done to a source, in order.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    edits: Vec<Edit>,
+    visits: Vec<Visit>,
+}
+
+fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+impl History {
+    /// The place in the text as it was; that of a whole replacement for what lies within one.
+    fn origin(&self, mut at: usize) -> usize {
+        for edit in self.edits.iter().rev() {
+            if at >= edit.at + edit.added {
+                at = at - edit.added + edit.removed;
+            } else if at > edit.at {
+                at = edit.at;
+            }
+        }
+        at
+    }
+
+    /// Takes note of a replacement, which the last visitor made.
+    pub fn record(&mut self, edit: Edit) {
+        let Edit { at, removed, added } = edit;
+        let were = self.origin(at)..self.origin(at + removed);
+        self.edits.push(edit);
+        let start = |x: usize| if x >= at + removed { x - removed + added } else { x.min(at) };
+        let end = |x: usize| match x {
+            x if x <= at => x,
+            x if x >= at + removed => x - removed + added,
+            _ => at + added,
+        };
+        for visit in &mut self.visits {
+            for range in std::iter::once(&mut visit.range).chain(&mut visit.changed) {
+                *range = start(range.start)..end(range.end);
+            }
+        }
+        if let Some(visit) = self.visits.last_mut() {
+            visit.changed.push(at..at + added);
+            visit.were.push(were);
+        }
+    }
+
+    /// Lets a block in, whose context was found.
+    pub fn visit(&mut self, block: &Block, range: Range<usize>) {
+        self.visits.push(Visit {
+            line: block.line,
+            title: block.title(),
+            named: !block.name.is_empty(),
+            range,
+            changed: Vec::new(),
+            were: Vec::new(),
+        });
+    }
+
+    fn refusal(block: &Block, visit: &Visit, tune: &Path, reason: &str) -> Error {
+        let Visit { line, title, .. } = visit;
+        Error::line(tune, block.line, format!("{}: overlaps {title} in line {line}: {reason}", block.title()))
+    }
+
+    /// Refuses a block that was found, and of which parts are to be changed, where an earlier one is.
+    pub fn check_visit(
+        &self,
+        block: &Block,
+        found: &Found,
+        changes: &[Range<usize>],
+        source: &Source,
+        tune: &Path,
+    ) -> Result<()> {
+        let named = !block.name.is_empty();
+        let shown = source.shown.display();
+        for visit in self.visits.iter().filter(|visit| visit.named || named) {
+            if let Some(change) = changes.iter().find(|change| meet(change, &visit.range)) {
+                let line = line_of(&source.before, self.origin(change.start.max(visit.range.start)));
+                let reason = format!("what it changes in line {line} of {shown} belongs to that context");
+                return Err(Self::refusal(block, visit, tune, &reason));
+            }
+            let theirs = visit.changed.iter().find(|changed| visit.named && meet(changed, &found.range));
+            if let Some(changed) = theirs {
+                let line = line_of(&source.before, self.origin(changed.start));
+                let reason = format!("line {line} of {shown} is changed by that context");
+                return Err(Self::refusal(block, visit, tune, &reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a context that was in the text as it was is there no longer, if an earlier block is to blame.
+    pub fn blame(&self, block: &Block, before: &Range<usize>, source: &Source, tune: &Path) -> Option<Error> {
+        let inside = |were: &Range<usize>| {
+            meet(were, before) || (were.is_empty() && before.start < were.start && were.start < before.end)
+        };
+        let (visit, were) = self
+            .visits
+            .iter()
+            .find_map(|visit| Some((visit, visit.were.iter().find(|were| inside(were))?)))?;
+        let (line, shown) = (line_of(&source.before, were.start), source.shown.display());
+        let done = if were.is_empty() { "is parted below" } else { "is changed" };
+        // Lines are put in behind a line end.
+        let line = if were.is_empty() { line - 1 } else { line };
+        let reason = format!("line {line} of {shown} {done} by that context");
+        Some(Self::refusal(block, visit, tune, &reason))
+    }
+
+    /// Refuses lines within a context that must be found again, the block's own or another.
+    pub fn check_insertion(&self, block: &Block, at: usize, marker: &str, tune: &Path) -> Result<()> {
+        let parted = |visit: &&Visit| visit.named && visit.range.start < at && at < visit.range.end;
+        let Some(visit) = self.visits.iter().find(parted) else { return Ok(()) };
+        let marker = shown(marker);
+        if visit.line == block.line {
+            let reason = format!(
+                "holds the line with marker {marker}, below which 'tune' puts lines: 'apply' could not find it again"
+            );
+            return Err(Error::line(tune, block.line, format!("{}: {reason}", block.title())));
+        }
+        let reason = format!("the line with marker {marker} belongs to that context");
+        Err(Self::refusal(block, visit, tune, &reason))
+    }
+}
+
+/// What differs between two texts, as one replacement.
+fn difference(before: &str, after: &str) -> Edit {
+    let (a, b) = (before.as_bytes(), after.as_bytes());
+    let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let end = a[at..].iter().rev().zip(b[at..].iter().rev()).take_while(|(a, b)| a == b).count();
+    Edit { at, removed: a.len() - at - end, added: b.len() - at - end }
+}
+
+/// Sees patches that others cover: takes off, from the last to the first, what `tune` and `apply` have
+/// put in, in copies of the sources, and corrects the states of the patches that come to light.
+pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sources, options: &Options) {
+    // A patch whose body holds its context is ready to be made a second time, when another covers it.
+    let covered = |p: &Placed<'_>, state: &State| {
+        p.block.name.is_empty() && p.replacement().is_some() && !matches!(state, State::Done(_))
+    };
+    for (file, source) in sources.files.iter().enumerate().filter(|_| !options.compat) {
+        let here = |p: &Placed<'_>| p.file == file;
+        let lost = placed.iter().zip(states.iter()).any(|(p, state)| here(p) && covered(p, state));
+        let done =
+            placed.iter().zip(states.iter()).any(|(p, state)| here(p) && matches!(state, State::Done(_)));
+        if !lost || !done {
+            continue;
+        }
+        let mut copy = Source { text: source.before.clone(), ..source.clone() };
+        let mut history = History::default();
+        for (p, state) in placed.iter().zip(states.iter_mut()).rev().filter(|(p, _)| here(p)) {
+            if covered(p, state)
+                && let State::Done(found) = p.state(&Source { before: copy.text.clone(), ..copy.clone() })
+            {
+                let range = history.origin(found.range.start)..history.origin(found.range.end);
+                let marks = found.marks.iter().map(|m| history.origin(m.start)..history.origin(m.end));
+                *state = State::Done(Found { marks: marks.collect(), range });
+            }
+            if matches!(state, State::Done(_)) {
+                let before = copy.text.clone();
+                p.take_off(&mut copy);
+                history.record(difference(&before, &copy.text));
+            }
+        }
+    }
+}
+
+/// Refuses a tuned source in which a context would not be found again.
+pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
+    let (State::Ready(_), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
+    let pattern = p.tuned.as_ref().unwrap_or(&p.pattern);
+    match pattern.find_all(&source.text, &source.frequencies).len() {
+        1 => Ok(()),
+        count => {
+            let how = if count == 0 { "nowhere" } else { "in more than one place" };
+            let reason = format!(
+                "once tuned it would be found {how} in {}, and 'apply' could not restore it",
+                source.shown.display()
+            );
+            Err(Error::line(tune, p.block.line, format!("{}: {reason}", p.block.title())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_followed_through_replacements() {
+        let mut history = History::default();
+        // "abcdef": "b" becomes "BBB", "ef" goes, "--" comes to the front.
+        for (at, removed, added) in [(1, 1, 3), (6, 2, 0), (0, 0, 2)] {
+            history.record(Edit { at, removed, added });
+        }
+        // "--aBBBcd"
+        let origins: Vec<usize> = (0..=8).map(|at| history.origin(at)).collect();
+        assert_eq!(origins, [0, 0, 0, 1, 1, 1, 2, 3, 6]);
+        let Edit { at, removed, added } = difference("abcd", "abXXd");
+        assert_eq!((at, removed, added), (2, 1, 2));
+        let Edit { at, removed, added } = difference("aa", "aaa");
+        assert_eq!((at, removed, added), (2, 0, 1));
+    }
+}

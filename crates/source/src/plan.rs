@@ -1,0 +1,140 @@
+//! The plan of a command, computed before anything is written.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use super::diff::unified;
+use super::encoding::{decode, encode};
+use super::params::ParamsFile;
+use super::sources::Sources;
+use gputexel_io::{Error, Result};
+
+/// A file that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Where it is, links resolved.
+    pub path: PathBuf,
+    /// The path as the user gave it.
+    pub shown: PathBuf,
+    /// Its bytes now; none if there is no such file.
+    pub before: Option<Vec<u8>>,
+    /// Its bytes then.
+    pub after: Vec<u8>,
+    /// True for the `.params` file, which tuning changes later on.
+    pub params: bool,
+}
+
+/// A parameter of a block.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PlannedValue {
+    /// The parameter.
+    pub name: String,
+    /// The number or name that stands in the source now; empty where an `#add` has it.
+    pub before: String,
+    /// The new number, or, for `tune`, the value with which it is declared.
+    pub value: String,
+}
+
+/// Change of a block.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PlannedBlock {
+    /// The name of its context; empty for a plain patch.
+    pub name: String,
+    /// The line of its `#context`.
+    pub line: u64,
+    /// Its source.
+    pub file: PathBuf,
+    /// The line of the source where it stands now; none if an earlier block brings it.
+    pub source_line: Option<u64>,
+    /// The action: `tuned`, `applied`, `restored` (from the tuned state), `patched` or `kept`.
+    pub action: &'static str,
+    /// Its parameters.
+    pub values: Vec<PlannedValue>,
+}
+
+/// Numbers of parameters in a `.params` file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ParamsSummary {
+    /// The file.
+    pub path: PathBuf,
+    /// Those that are used.
+    pub used: usize,
+    /// Those that were not there before.
+    pub new: usize,
+    /// Those that nothing uses.
+    pub not_used: usize,
+}
+
+/// All that a command would do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PatchPlan {
+    /// The files that differ.
+    pub changes: Vec<Change>,
+    /// The blocks, in order.
+    pub blocks: Vec<PlannedBlock>,
+    /// The parameters, if the command writes them.
+    pub params: Option<ParamsSummary>,
+    /// Likely mistakes, one line each.
+    pub warnings: Vec<String>,
+}
+
+impl PatchPlan {
+    /// A unified diff of all files, with the headers that `patch -p1` and `git apply` know.
+    pub fn diff(&self) -> String {
+        let mut text = String::new();
+        for change in &self.changes {
+            let shown = change.shown.display().to_string().replace('\\', "/");
+            let shown = shown.trim_start_matches(['.', '/']);
+            let before = shown_text(change.before.as_deref().unwrap_or_default());
+            let after = shown_text(&change.after);
+            let old = if change.before.is_some() { format!("a/{shown}") } else { "/dev/null".to_string() };
+            text += &unified(&before, &after, &old, &format!("b/{shown}"));
+        }
+        text
+    }
+
+    pub(super) fn take_sources(&mut self, sources: Sources) -> Result<()> {
+        for source in sources.files {
+            let after = encode(source.text, source.encoding, &source.shown)?;
+            if after != source.bytes {
+                self.changes.push(Change {
+                    path: source.path,
+                    shown: source.shown,
+                    before: Some(source.bytes),
+                    after,
+                    params: false,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text of a file for a diff, which is UTF-8 whatever the file is in.
+fn shown_text(bytes: &[u8]) -> Cow<'_, str> {
+    decode(bytes, Path::new("")).map_or_else(|_| String::from_utf8_lossy(bytes), |(text, _)| text)
+}
+
+/// The `.params` file beside a `.tune` file.
+///
+/// # Errors
+/// [`Error::Usage`] if the `.tune` file has that name itself.
+pub fn params_path(tune: &Path) -> Result<PathBuf> {
+    let path = tune.with_extension("params");
+    if path == tune {
+        let reason = format!("{}: expected a .tune file; parameters are read from beside it", tune.display());
+        return Err(Error::Usage(reason));
+    }
+    Ok(path)
+}
+
+/// A `.params` file and its bytes; empty if there is none.
+pub(super) fn read_params(path: &Path) -> Result<(ParamsFile, Option<Vec<u8>>)> {
+    match super::files::read_file(path) {
+        Ok(bytes) => Ok((ParamsFile::parse(super::utf8(&bytes, path)?, path)?, Some(bytes))),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok((ParamsFile::default(), None))
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,243 @@
+//! Records of what commands have replaced, in the user's folder for the state of programs.
+//!
+//! Each tree has a folder there, called by the tree's name and the hash of its path; each replacement has one
+//! in that, `NNNN-COMMAND`, with `record.json` and, unless they go to a backup folder, the copies of the old
+//! files. None of it lies in the tree, so that a tree from elsewhere brings no records.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::files::{remove_folder, sync_folder};
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Error, Result, write_atomically};
+
+const RECORD: &str = "record.json";
+
+/// Progress of a replacement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Progress {
+    /// Some files may be new, others old.
+    Writing,
+    /// All are new.
+    Done,
+    /// Some may be old again.
+    Undoing,
+    /// All are old again.
+    Undone,
+}
+
+/// A file of a replacement.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct FileRecord {
+    /// Where it is, links resolved.
+    pub path: PathBuf,
+    /// The path as the user gave it.
+    pub shown: PathBuf,
+    /// The name of the old file's copy; none if there was no file.
+    pub copy: Option<String>,
+    /// The checksum of the old file.
+    pub before: Option<String>,
+    /// The checksum of the new file.
+    pub after: String,
+    pub params: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub command: String,
+    /// The source folder, links resolved.
+    pub sources: PathBuf,
+    pub progress: Progress,
+    /// The folder with the copies, if it is not that of the record.
+    pub copies: Option<PathBuf>,
+    pub files: Vec<FileRecord>,
+}
+
+/// A replacement: its record and the folder that holds it.
+#[derive(Clone, Debug)]
+pub(super) struct Replacement {
+    pub folder: PathBuf,
+    pub record: Record,
+}
+
+/// The checksum by which files and trees are known again, in hexadecimal.
+pub(super) fn checksum(bytes: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(bytes))
+}
+
+impl Replacement {
+    /// The replacement in a folder; `None` if there is no record yet.
+    fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(RECORD);
+        let bytes = match std::fs::read(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            bytes => bytes.map_err(|e| Error::io(&path, e))?,
+        };
+        let record = serde_json::from_slice(&bytes)
+            .map_err(|e| Error::input(path, format!("is not a record of 'gputexel patch': {e}")))?;
+        Ok(Some(Self { folder: folder.to_path_buf(), record }))
+    }
+
+    /// Writes the record, with the replacement come further.
+    pub fn save(&mut self, progress: Progress) -> Result<()> {
+        let path = self.folder.join(RECORD);
+        self.record.progress = progress;
+        let bytes =
+            serde_json::to_vec_pretty(&self.record).map_err(|e| Error::input(&path, e.to_string()))?;
+        write_atomically(&path, &bytes)?;
+        sync_folder(&self.folder)
+    }
+
+    /// The folder with the copies of the old files.
+    pub fn copies(&self) -> &Path {
+        self.record.copies.as_deref().unwrap_or(&self.folder)
+    }
+
+    /// Its number and command.
+    pub fn name(&self) -> String {
+        self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self.record.progress, Progress::Writing | Progress::Undoing)
+    }
+
+    /// Removes the copies and the record.
+    pub fn remove(&self) -> Result<()> {
+        remove_folder(self.copies())?;
+        remove_folder(&self.folder)
+    }
+}
+
+/// The records of a tree, held by one process at a time.
+#[derive(Debug)]
+pub(super) struct Records {
+    /// The source folder, links resolved.
+    pub sources: PathBuf,
+    /// The folder with those of replacements.
+    pub folder: PathBuf,
+    lock: FolderLock,
+}
+
+impl Records {
+    /// Locks the records of a source folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] while another process is at work, or where no records can be kept.
+    pub fn open(sources: &Path) -> Result<Self> {
+        let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
+        let folder = tree_folder(&sources)?;
+        let lock = loop {
+            make_private(&folder).map_err(|e| {
+                let reason =
+                    format!("{e}; copies of old files are kept there; XDG_STATE_HOME names another place");
+                Error::input(&folder, reason)
+            })?;
+            match FolderLock::acquire(&folder) {
+                // Whoever was at work has just removed the folder.
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                Err(Error::Busy { .. }) => {
+                    return Err(Error::input(sources, "another 'gputexel patch' is at work there"));
+                }
+                lock => break lock?,
+            }
+        };
+        Ok(Self { sources, folder, lock })
+    }
+
+    /// All replacements, oldest first. What was killed before there was a record is removed.
+    pub fn all(&self) -> Result<Vec<Replacement>> {
+        let mut all = Vec::new();
+        for (_, folder) in numbered(&self.folder)? {
+            match Replacement::read(&folder)? {
+                Some(replacement) => all.push(replacement),
+                None => remove_folder(&folder)?,
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for Records {
+    /// Leaves no folder of a tree without records.
+    fn drop(&mut self) {
+        self.lock.remove_file();
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+/// Makes a folder that is the user's alone: what is copied there may lie where nobody else gets.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// The folder with those of all trees.
+fn root() -> Result<PathBuf> {
+    let state = dirs::state_dir().or_else(dirs::data_local_dir);
+    let needed = || Error::input("gputexel/patch", "copies of old files need a home folder; set HOME");
+    Ok(state.ok_or_else(needed)?.join("gputexel/patch"))
+}
+
+/// The name of a source folder, links resolved, among those of others.
+pub(super) fn tree_name(sources: &Path) -> String {
+    let name = sources.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(40).collect();
+    format!("{name}-{}", &checksum(sources.as_os_str().as_encoded_bytes())[..16])
+}
+
+/// The folder with the records of a source folder, links resolved; it may not be there.
+pub(super) fn tree_folder(sources: &Path) -> Result<PathBuf> {
+    Ok(root()?.join(tree_name(sources)))
+}
+
+/// The folders in a folder whose names begin with a number, by number; none if it is not there.
+pub(super) fn numbered(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
+    let mut found = Vec::new();
+    for path in entries(folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let number = name.split_once('-').and_then(|(number, _)| number.parse().ok());
+        found.extend(number.filter(|_| path.is_dir()).map(|number| (number, path.clone())));
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        entries => entries.map_err(|e| Error::io(folder, e))?,
+    };
+    entries.map(|entry| Ok(entry.map_err(|e| Error::io(folder, e))?.path())).collect()
+}
+
+/// Returns true if a command was interrupted in a source folder, links resolved; changes nothing.
+pub(super) fn is_interrupted(sources: &Path) -> Result<bool> {
+    for (_, folder) in numbered(&tree_folder(sources)?)? {
+        if Replacement::read(&folder)?.is_some_and(|replacement| replacement.is_unfinished()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The replacement of any tree whose record or copies are in a folder, links resolved.
+pub(super) fn find_by_folder(place: &Path) -> Result<Option<Replacement>> {
+    for tree in entries(&root()?)? {
+        for (_, folder) in numbered(&tree)? {
+            let is_there = |path: &Path| path.canonicalize().is_ok_and(|path| path == place);
+            let found = Replacement::read(&folder)?;
+            if let Some(found) = found.filter(|found| is_there(&found.folder) || is_there(found.copies())) {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}

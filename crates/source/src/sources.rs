@@ -1,0 +1,153 @@
+//! The sources below a folder, as texts in memory.
+//!
+//! Owns which files may be touched (none outside the folder, none that is hidden or read-only) and what a
+//! text is before it is changed; nothing is written here.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Options;
+use super::blocks::Setting;
+use super::characters::{line_of, line_start, newline_of, next_line, with_newlines};
+use super::encoding::{Encoding, decode_source};
+use super::files::read_file;
+use super::pattern::Frequencies;
+use super::remedy::Remedy;
+use gputexel_io::{Error, Result};
+
+/// A source and what becomes of it.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// Where it is, links resolved.
+    pub path: PathBuf,
+    /// The path in messages: the folder as given, and the file below it.
+    pub shown: PathBuf,
+    /// The encoding of the file.
+    pub encoding: Encoding,
+    /// The file as it is.
+    pub bytes: Vec<u8>,
+    /// Its text; with `compat`, every line end is `\n`.
+    pub before: String,
+    /// The text with the changes so far.
+    pub text: String,
+    pub newline: &'static str,
+    pub frequencies: Frequencies,
+}
+
+impl Source {
+    /// The line of a place in the text as it was, for messages.
+    pub fn line(&self, offset: usize) -> u64 {
+        line_of(&self.before, offset)
+    }
+
+    /// Where lines hold a text: the beginnings of those lines, in the text with the changes so far.
+    pub fn lines_with(&self, marker: &str) -> Vec<usize> {
+        let mut lines: Vec<usize> = memchr::memmem::find_iter(self.text.as_bytes(), marker.as_bytes())
+            .map(|at| line_start(&self.text, at))
+            .collect();
+        lines.dedup();
+        lines
+    }
+
+    /// Puts text, which ends with a line end, under the line that begins at `line`.
+    pub fn insert_below(&mut self, line: usize, text: &str) {
+        let at = next_line(&self.text, line);
+        if at == self.text.len() && !self.text.ends_with('\n') {
+            let newline = self.newline;
+            self.text.insert_str(at, &format!("{newline}{}", text.trim_end_matches(['\r', '\n'])));
+        } else {
+            self.text.insert_str(at, text);
+        }
+    }
+}
+
+/// The folder.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// Links resolved.
+    root: PathBuf,
+    shown: PathBuf,
+    compat: bool,
+    hidden: bool,
+    pub files: Vec<Source>,
+}
+
+impl Sources {
+    /// Opens a folder.
+    pub fn open(folder: &Path, options: &Options) -> Result<Self> {
+        let root = folder.canonicalize().map_err(|e| Error::io(folder, e))?;
+        if !root.is_dir() {
+            return Err(Error::input(folder, "is a file; expected the folder with the sources"));
+        }
+        let Options { compat, hidden, .. } = *options;
+        Ok(Self { root, shown: folder.to_path_buf(), compat, hidden, files: Vec::new() })
+    }
+
+    /// The file that a `#set file` names, read once: its index. `tune` is for messages.
+    ///
+    /// # Errors
+    /// A path that leads outside, a file that is missing, no file, or is not text.
+    pub fn file(&mut self, setting: &Setting, tune: &Path) -> Result<usize> {
+        let at = |reason: String| Error::line(tune, setting.line, reason);
+        let name = setting.value.replace('\\', "/");
+        let relative = Path::new(&name);
+        let drive = name.as_bytes().get(1) == Some(&b':');
+        let inside =
+            relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if drive || !inside {
+            return Err(at(format!("{}: leads outside {}", setting.value, self.shown.display())));
+        }
+        let shown = self.shown.join(relative);
+        // Programs keep settings in hidden files that are commands.
+        let check_hidden = |relative: &Path| match !self.hidden && is_hidden(relative) {
+            true => Err(at(format!("{}: is hidden, or in a hidden folder", setting.value))
+                .advise(Remedy::AllowHidden)),
+            false => Ok(()),
+        };
+        check_hidden(relative)?;
+        let path = self.root.join(relative).canonicalize();
+        let path = path.map_err(|e| at(format!("{}: {e}", shown.display())))?;
+        let Ok(below) = path.strip_prefix(&self.root) else {
+            let reason = format!("{}: is a link that leads outside {}", setting.value, self.shown.display());
+            return Err(at(reason));
+        };
+        // A link may lead there, too.
+        check_hidden(below)?;
+        if let Some(known) = self.files.iter().position(|file| file.path == path) {
+            return Ok(known);
+        }
+        if path.is_dir() {
+            return Err(at(format!("{}: is a folder; expected a source", shown.display())));
+        }
+        let bytes = read_source(&path, &shown)?;
+        let (text, encoding) = decode_source(&bytes, &shown, self.compat)?;
+        let before = if self.compat { with_newlines(&text) } else { text.to_string() };
+        let newline = if self.compat { "\n" } else { newline_of(&text) };
+        let frequencies = Frequencies::of(&before);
+        let text = before.clone();
+        self.files.push(Source { path, shown, encoding, bytes, before, text, newline, frequencies });
+        Ok(self.files.len() - 1)
+    }
+}
+
+/// Returns true if any name of a path begins with a dot.
+fn is_hidden(relative: &Path) -> bool {
+    let mut names = relative.components().filter(|part| matches!(part, Component::Normal(_)));
+    names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
+
+/// Reads the file at `path`, which errors call `shown`, as the user does.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and above 64 MiB.
+pub fn read_source(path: &Path, shown: &Path) -> Result<Vec<u8>> {
+    read_file(path).map_err(|e| as_shown(e, shown))
+}
+
+/// An error about a file, which the user calls by another path.
+fn as_shown(error: Error, shown: &Path) -> Error {
+    match error {
+        Error::Io { source, .. } => Error::io(shown, source),
+        Error::Input { line, reason, .. } => Error::Input { path: shown.to_path_buf(), line, reason },
+        other => other,
+    }
+}

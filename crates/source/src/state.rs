@@ -1,0 +1,253 @@
+//! Where the blocks of a `.tune` file stand in the sources as they are.
+//!
+//! A context is found as it was written, or as `tune` left it (names instead of numbers, or the
+//! body of its `#add`). Owns the finding and the wording of what is wrong; changes nothing.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::Options;
+use super::blocks::{Add, Block, TuneFile};
+use super::layout::{remove_lines, whole_lines};
+use super::names::{Segment, Template};
+use super::nearest;
+use super::pattern::{Found, Pattern, Rule};
+use super::sources::{Source, Sources};
+use gputexel_io::shown;
+use gputexel_io::{Error, Result};
+
+/// A block with what its bodies mean.
+pub(super) struct Placed<'a> {
+    pub block: &'a Block,
+    /// Index of its source.
+    pub file: usize,
+    pub context: Template,
+    /// In the order of the block's `#add`s.
+    pub adds: Vec<Template>,
+    pub pattern: Pattern,
+    /// What stands there once the block is tuned, where that differs.
+    pub tuned: Option<Pattern>,
+    rule: Rule,
+}
+
+/// How a block stands in its source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// As it was written.
+    Ready(Found),
+    /// As `tune` leaves it, or, for a plain patch, as `apply` does.
+    Done(Found),
+    /// Nowhere.
+    Missing,
+    /// In several places, which begin here.
+    Several(Vec<usize>),
+}
+
+impl Options {
+    pub(super) fn rule(&self) -> Rule {
+        if self.compat { Rule::Loose } else { Rule::Words }
+    }
+}
+
+/// Reads the sources of all blocks, and takes their bodies apart.
+pub(super) fn place<'a>(
+    tune: &'a TuneFile,
+    sources: &mut Sources,
+    options: &Options,
+) -> Result<Vec<Placed<'a>>> {
+    if !options.compat {
+        check_names(tune)?;
+    }
+    tune.blocks.iter().map(|block| place_block(block, tune, sources, options)).collect()
+}
+
+/// Reads the source of a block and takes its bodies apart.
+pub(super) fn place_block<'a>(
+    block: &'a Block,
+    tune: &TuneFile,
+    sources: &mut Sources,
+    options: &Options,
+) -> Result<Placed<'a>> {
+    let setting = block.settings.file.as_ref().ok_or_else(|| {
+        let reason = format!("{}: no #set file says which source it is in", block.title());
+        Error::line(&tune.path, block.line, reason)
+    })?;
+    let file = sources.file(setting, &tune.path)?;
+    let context = Template::of(&block.context, block, &tune.path, options.compat)?;
+    let adds = block.adds.iter().map(|add| Template::of(&add.body, block, &tune.path, options.compat));
+    let adds = adds.collect::<Result<Vec<Template>>>()?;
+    let searched = if options.compat { with_bare_marks(&context) } else { context.clone() };
+    let pattern = Pattern::new(&searched, options.rule(), options.strict_numbers);
+    let after = block.adds.iter().position(|add| add.marker.is_none());
+    let after = after.map_or_else(|| context.named(), |i| adds[i].named());
+    let tuned = Pattern::new(&after, options.rule(), false);
+    let tuned = (!tuned.is_empty() && !tuned.looks_like(&pattern)).then_some(tuned);
+    Ok(Placed { block, file, context, adds, pattern, tuned, rule: options.rule() })
+}
+
+/// In a context, the original takes a mark without a number by the letter.
+fn with_bare_marks(context: &Template) -> Template {
+    let segments = context.segments.iter().map(|segment| match segment {
+        Segment::Name(_) => Segment::Text("@".to_string()),
+        other => other.clone(),
+    });
+    Template { segments: segments.collect() }
+}
+
+/// Refuses parameters that would get one name, and names that stand for none.
+pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
+    let mut lines: HashMap<String, u64> = HashMap::new();
+    let mut take = |name: &str, line: u64| match lines.insert(name.to_string(), line) {
+        None => Ok(()),
+        Some(before) => {
+            let reason = if before == line {
+                format!("two numbers of the context would become {}", shown(name))
+            } else {
+                format!("{} is the name of a parameter of line {before} already", shown(name))
+            };
+            Err(Error::line(&tune.path, line, reason))
+        }
+    };
+    for declared in &tune.declared {
+        take(&declared.name, declared.line)?;
+    }
+    for block in &tune.blocks {
+        let context = Template::of(&block.context, block, &tune.path, false)?;
+        let at =
+            |line, reason: String| Err(Error::line(&tune.path, line, format!("{}: {reason}", block.title())));
+        if context.has_bare_names() {
+            return at(block.line, "an @ has no number before it".to_string());
+        }
+        if block.name.is_empty() && context.names().next().is_some() {
+            return at(block.line, "its numbers are marked; give the context a name for them".to_string());
+        }
+        for name in context.names() {
+            take(name, block.line)?;
+        }
+        for add in &block.adds {
+            let template = Template::of(&add.body, block, &tune.path, false)?;
+            for name in template.names() {
+                if !context.names().any(|known| known == name) {
+                    return at(add.line, format!("{} is not a parameter of this context", shown(name)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Placed<'_> {
+    /// Where the block stands in its source as it is on disk.
+    pub fn state(&self, source: &Source) -> State {
+        // What a plain patch has put under a marker may lie within what it has put in place.
+        if self.block.name.is_empty() && self.replacement().is_some() && self.under_markers().next().is_some()
+        {
+            let mut without = Source { text: source.before.clone(), ..source.clone() };
+            if self.under_markers().rev().all(|(_, marker, body)| self.take_out(&mut without, marker, body))
+                && let done @ State::Done(_) = self.state_in(&without.text, source)
+            {
+                return done;
+            }
+        }
+        self.state_in(&source.before, source)
+    }
+
+    fn state_in(&self, text: &str, source: &Source) -> State {
+        let found = |pattern: &Pattern| pattern.find_all(text, &source.frequencies);
+        let mut ready = found(&self.pattern);
+        let done = self.tuned.as_ref().map(found).unwrap_or_default();
+        // `a;` is still found once it has become `a; b;`.
+        ready.retain(|r| !done.iter().any(|d| d.range.start <= r.range.start && r.range.end <= d.range.end));
+        match (ready.len(), done.len()) {
+            (1, _) => State::Ready(ready.remove(0)),
+            (0, 0) => State::Missing,
+            (0, 1) => State::Done(done.into_iter().next().expect("counted")),
+            (0, _) => State::Several(done.iter().map(|f| f.range.start).collect()),
+            _ => State::Several(ready.iter().map(|f| f.range.start).collect()),
+        }
+    }
+
+    /// Removes the lines that an `#add` has put under its marker; false if they are not there.
+    pub fn take_out(&self, source: &mut Source, marker: &str, body: &Template) -> bool {
+        let pattern = Pattern::new(&body.named(), self.rule, false);
+        if pattern.is_empty() {
+            return true;
+        }
+        let markers = source.lines_with(marker);
+        let found = pattern.find_all(&source.text, &source.frequencies);
+        // The first one below the marker.
+        let below = |found: &&Found| markers.iter().any(|marker| found.range.start > *marker);
+        let place = found.iter().find(below).map(|found| found.range.clone());
+        let lines = place.and_then(|range| whole_lines(&source.text, &range));
+        if let Some(lines) = lines.clone() {
+            remove_lines(&mut source.text, lines);
+        }
+        lines.is_some()
+    }
+
+    /// The `#add`s that go under markers, with their bodies.
+    pub fn under_markers(&self) -> impl DoubleEndedIterator<Item = (&Add, &str, &Template)> {
+        let adds = self.block.adds.iter().zip(&self.adds);
+        adds.filter_map(|(add, template)| Some((add, add.marker.as_deref()?, template)))
+    }
+
+    /// Whether the context makes way for an `#add`; its body.
+    pub fn replacement(&self) -> Option<&Template> {
+        let index = self.block.adds.iter().position(|add| add.marker.is_none())?;
+        Some(&self.adds[index])
+    }
+
+    /// Why the block cannot be used in its state.
+    pub fn refusal(&self, state: &State, source: &Source, tune: &Path) -> Error {
+        let name = source.shown.display();
+        let reason = match state {
+            State::Ready(_) => format!("no longer matches {name}: a block before it has changed that place"),
+            State::Done(found) => {
+                let line = source.line(found.range.start);
+                let now = if self.block.name.is_empty() { "patched" } else { "tuned" };
+                format!(
+                    "{name}:{line} is {now} already; 'gputexel patch apply' or 'undo' brings the numbers back"
+                )
+            }
+            State::Several(starts) => {
+                let lines: Vec<String> =
+                    starts.iter().take(5).map(|start| source.line(*start).to_string()).collect();
+                let more = if starts.len() > lines.len() { ", …" } else { "" };
+                let count = starts.len();
+                format!(
+                    "matches {name} in {count} places, lines {}{more}; add lines until one is left",
+                    lines.join(", ")
+                )
+            }
+            State::Missing => match nearest::nearest(&self.context, &source.before) {
+                Some(near) => format!(
+                    "no match in {name}; line {} is closest: '{}' for '{}'",
+                    near.line, near.source, near.context
+                ),
+                None => format!("no match in {name}, and nothing like it"),
+            },
+        };
+        Error::line(tune, self.block.line, format!("{}: {reason}", self.block.title()))
+    }
+}
+
+/// Refuses all but blocks that are fine: the error of the first, saying how many more there are.
+pub(super) fn refuse_others(
+    placed: &[Placed<'_>],
+    states: &[State],
+    sources: &Sources,
+    tune: &Path,
+    fine: impl Fn(&Placed<'_>, &State) -> bool,
+) -> Result<()> {
+    let mut others = placed.iter().zip(states).filter(|(p, state)| !fine(p, state));
+    let Some((p, state)) = others.next() else { return Ok(()) };
+    // The closest place is looked for in one of them only; that takes its time.
+    let error = p.refusal(state, &sources.files[p.file], tune);
+    match (error, others.count()) {
+        (Error::Input { path, line, reason }, more @ 1..) => {
+            let reason = format!("{reason} (and {more} more: see 'gputexel patch check')");
+            Err(Error::Input { path, line, reason })
+        }
+        (error, _) => Err(error),
+    }
+}

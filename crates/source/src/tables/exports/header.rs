@@ -1,0 +1,147 @@
+//! The comment at the top of an export: where the values come from, for people and for `import-params`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{NameStyle, Rounding};
+use crate::tables::sources::{EXPORT_SIGN, escape_unseen};
+use gputexel_chess::PhaseSettings;
+use gputexel_model::{ParameterFile, Provenance};
+
+/// What the line for programs begins with.
+const SIGN: &str = EXPORT_SIGN;
+
+/// What an export says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The format by its name on the command line.
+    pub format: String,
+    /// Name of the feature set.
+    pub feature_set: String,
+    /// Number of features; 0 where it is not known.
+    #[serde(default)]
+    pub features: usize,
+    /// Phase convention of the values.
+    pub phase: PhaseSettings,
+    /// Scale constant K, base-10 form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<f64>,
+    /// The factor between centipawns and lists of names with values.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub scale: f64,
+    /// How names of UCI options were made, where they are not the parameters' own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<NameStyle>,
+    /// What names of UCI options begin with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prefix: String,
+    /// Arrays that are not there because nothing is computed with their values, which are 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Origin of the values.
+    #[serde(default)]
+    pub provenance: Provenance,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(scale: &f64) -> bool {
+    *scale == 1.0
+}
+
+impl Header {
+    /// Of a parameter file.
+    pub fn new(file: &ParameterFile, format: &str) -> Self {
+        Self {
+            format: format.to_string(),
+            feature_set: file.feature_set.clone(),
+            features: file.parameters.len(),
+            phase: file.phase.clone(),
+            k: file.k,
+            scale: 1.0,
+            style: None,
+            prefix: String::new(),
+            left_out: Vec::new(),
+            provenance: file.provenance.clone(),
+        }
+    }
+
+    /// The lines for people, without marks of comments.
+    pub fn lines(&self, file: &ParameterFile, rounding: Rounding) -> Vec<String> {
+        let units = match rounding {
+            Rounding::Fixed(parts) => format!("1/{parts} centipawn"),
+            _ if file.program.is_some() => {
+                "centipawns, those of accumulators in units of their sums".to_string()
+            }
+            _ => "centipawns".to_string(),
+        };
+        let mut lines = vec![format!(
+            "Evaluation parameters in {units}, written by gputexel {}.",
+            env!("CARGO_PKG_VERSION")
+        )];
+        // Python takes what the first two lines say of a coding for its own.
+        let PhaseSettings { pawn, knight, bishop, rook, queen, max } = &self.phase;
+        let pawn = if *pawn > 0 { format!("pawn {pawn}, ") } else { String::new() };
+        let counted = [knight, bishop, rook, queen].into_iter().any(|weight| *weight > 0);
+        lines.push(match counted {
+            false => format!(
+                "Phase: as the trace had it, at most {max}; score = (mg * phase + eg * ({max} - phase)) / {max}, eg times the trace's scale factor where it had one."
+            ),
+            true => format!(
+            "Phase: {pawn}knight {knight}, bishop {bishop}, rook {rook}, queen {queen}, at most {max}; score = (mg * phase + eg * ({max} - phase)) / {max}."
+        )});
+        if let Some(program) = &file.program {
+            let names: Vec<&str> = program.accumulators.iter().map(|one| one.name.as_str()).collect();
+            lines.push(escape_unseen(&format!("Not linear: {} are summed up apart.", names.join(", "))));
+            lines.extend(program.formulas().iter().map(|formula| escape_unseen(&format!("  {formula}"))));
+        }
+        let Provenance { datasets, positions, loss, loss_kind, changed, .. } = &self.provenance;
+        let mut parts = vec![format!("{} parameters ({})", 2 * file.parameters.len(), self.feature_set)];
+        if !datasets.is_empty() {
+            parts.push(format!("dataset {}", datasets.join(" + ")));
+        }
+        if *positions > 0 {
+            parts.push(format!("{positions} positions"));
+        }
+        if let Some(loss) = loss {
+            parts.push(format!("loss {loss:.8} ({loss_kind})"));
+        }
+        if let Some(k) = self.k {
+            parts.push(format!("K {k:.6} (base 10)"));
+        }
+        lines.push(escape_unseen(&format!("{}.", parts.join(", "))));
+        if let Some(changed) = changed {
+            lines.push(escape_unseen(&format!("Since then {changed}; the loss is from before.")));
+        }
+        lines
+    }
+
+    /// The line for programs, without marks of comments.
+    pub fn machine(&self) -> String {
+        let json = serde_json::to_string(self).expect("plain data serialises");
+        format!("{SIGN} {}", escape_unseen(&json))
+    }
+
+    /// Finds the line for programs in a text; its number from 1, with the reason where it is broken.
+    pub fn find(text: &str) -> Option<(u64, Result<Self, String>)> {
+        let (number, json) = (1..).zip(text.lines()).find_map(|(number, line)| {
+            let line = line.trim_start_matches('\u{feff}').trim_start_matches(['/', '#', ' ']);
+            Some((number, line.strip_prefix(SIGN)?))
+        })?;
+        let header = serde_json::from_str::<Self>(json.trim())
+            .map_err(|error| {
+                format!("'{SIGN}' is followed by something else than this program writes: {error}")
+            })
+            .and_then(|header| match () {
+                () if header.k.is_some_and(|k| !k.is_finite() || k <= 0.0) => {
+                    Err("k must be positive".into())
+                }
+                () if !header.scale.is_finite() || header.scale == 0.0 => {
+                    Err("the scale must not be 0".into())
+                }
+                () => header.phase.validate().map(|()| header).map_err(|error| error.to_string()),
+            });
+        Some((number, header))
+    }
+}

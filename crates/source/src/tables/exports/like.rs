@@ -1,0 +1,89 @@
+//! Whose parameters an export has, where it does not say so itself.
+
+use std::path::PathBuf;
+
+use gputexel_chess::PhaseSettings;
+use gputexel_io::Result;
+use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases};
+
+/// Whose parameters an export has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Like {
+    /// Those of a parameter file, which lends its values to what the export lacks.
+    File(Box<ParameterFile>),
+    /// Those of a feature set; all must be there.
+    Set(Box<FeatureSet>),
+}
+
+impl Like {
+    pub(super) fn features(&self) -> Vec<Feature> {
+        match self {
+            Self::File(file) => {
+                let feature = |record: &ParameterRecord| Feature {
+                    name: record.name.clone(),
+                    group: record.group.clone(),
+                };
+                file.parameters.iter().map(feature).collect()
+            }
+            Self::Set(set) => set.features.clone(),
+        }
+    }
+
+    /// For each parameter, whether one number is both of its values: as the schema declares it, or as they are equal in the
+    /// file.
+    pub(super) fn untapered(&self) -> Vec<bool> {
+        match self {
+            Self::File(file) => file.parameters.iter().map(|record| record.mg == record.eg).collect(),
+            Self::Set(set) => {
+                let declared = set.imported.iter().flat_map(|imported| &imported.parameters);
+                declared.map(|own| own.phases == Phases::Untapered).collect()
+            }
+        }
+    }
+
+    /// A value that need not be there, as nothing tunes it: that of the phase which a parameter does not have.
+    pub(super) fn kept(&self, index: usize) -> Option<f64> {
+        let Self::Set(set) = self else { return None };
+        let parameters = &set.imported.as_ref()?.parameters;
+        let own = parameters.get(index % parameters.len().max(1))?;
+        let phase = index / parameters.len();
+        matches!((own.phases, phase), (Phases::Mg, 1) | (Phases::Eg, 0)).then_some(own.prior[phase])
+    }
+
+    pub(super) fn feature_set(&self) -> &str {
+        match self {
+            Self::File(file) => &file.feature_set,
+            Self::Set(set) => set.name(),
+        }
+    }
+
+    pub(super) fn phase(&self) -> &PhaseSettings {
+        match self {
+            Self::File(file) => &file.phase,
+            Self::Set(set) => &set.phase,
+        }
+    }
+}
+
+/// Where a [`Like`] comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LikeSource {
+    /// A parameter file, or the folder of a run.
+    File(PathBuf),
+    /// A feature set by its name.
+    Set(String),
+    /// A feature set, such as that of a dataset.
+    Features(Box<FeatureSet>),
+}
+
+impl LikeSource {
+    pub(super) fn read(&self) -> Result<Like> {
+        Ok(match self {
+            Self::File(path) => Like::File(Box::new(super::request::parameter_file(path)?)),
+            Self::Set(name) => {
+                Like::Set(Box::new(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default())))
+            }
+            Self::Features(set) => Like::Set(set.clone()),
+        })
+    }
+}

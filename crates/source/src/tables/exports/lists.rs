@@ -1,0 +1,235 @@
+//! Names with values: CSV and UCI options, written and read.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::code::{Overflow, fit};
+use super::header::Header;
+use super::{NameStyle, Rounding};
+use crate::tables::Remedy;
+use crate::tables::sources::quote;
+use gputexel_io::{Error, Result};
+use gputexel_model::{BothPhases, ParameterFile, ParameterRecord};
+
+pub const PHASES: [&str; 2] = ["mg", "eg"];
+
+/// A value with its name, as a list has it.
+pub struct Listed {
+    pub line: u64,
+    /// The feature's name and its phase; of UCI options, both in one.
+    pub name: String,
+    pub value: f64,
+}
+
+fn units(record: &ParameterRecord, phase: usize, rounding: Rounding) -> Result<f64> {
+    let value = if phase == 0 { record.mg } else { record.eg };
+    let name = || format!("{}.{}", record.name, PHASES[phase]);
+    fit(rounding.round(value * rounding.scale()), rounding, Overflow::Refuse, name)
+}
+
+/// Rows of name, group, values, and what else is known.
+pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let counted = file.parameters.iter().any(|record| record.occurrences.is_some());
+    let errors = file.parameters.iter().any(|record| record.errors.is_some());
+    let mut titles = vec!["name", "group", "mg", "eg"];
+    titles.extend(counted.then_some("occurrences"));
+    titles.extend(errors.then_some(["error_mg", "error_eg"]).into_iter().flatten());
+    let failed = |error: csv::Error| Error::Usage(format!("CSV: {error}"));
+    writer.write_record(&titles).map_err(failed)?;
+    for record in &file.parameters {
+        let mut row = vec![record.name.clone(), record.group.clone()];
+        for phase in 0..2 {
+            row.push(short(rounding, units(record, phase, rounding)?));
+        }
+        let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value}"));
+        row.extend(counted.then(|| record.occurrences.map_or(String::new(), |count| count.to_string())));
+        if errors {
+            row.push(text(record.errors.and_then(|errors| errors.mg)));
+            row.push(text(record.errors.and_then(|errors| errors.eg)));
+        }
+        writer.write_record(&row).map_err(failed)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| Error::Usage(format!("CSV: {error}")))?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(header.map_or(String::new(), |header| format!("# {}\n", header.machine())) + &text)
+}
+
+/// Lists are not compiled: whole numbers among others have no point.
+fn short(rounding: Rounding, units: f64) -> String {
+    match rounding {
+        Rounding::All => format!("{units}"),
+        _ => rounding.text(units),
+    }
+}
+
+/// Reads what [`csv()`] writes, columns in any order.
+///
+/// # Errors
+/// [`Error::Input`] with the line.
+pub fn read_csv(text: &str, path: &Path) -> Result<Vec<ParameterRecord>> {
+    let mut reader =
+        csv::ReaderBuilder::new().comment(None).trim(csv::Trim::None).from_reader(body(text).1.as_bytes());
+    let skipped = body(text).0;
+    let failed = |error: csv::Error| {
+        let line = error.position().map_or(1, csv::Position::line);
+        Error::line(path, skipped + line, format!("no CSV: {}", reason(&error)))
+    };
+    let titles = reader.headers().map_err(failed)?.clone();
+    let find = |name: &str| titles.iter().position(|title| title.trim().eq_ignore_ascii_case(name));
+    let need = |name: &str| {
+        find(name).ok_or_else(|| Error::line(path, skipped + 1, format!("has no column '{name}'")))
+    };
+    let (name, mg, eg) = (need("name")?, need("mg")?, need("eg")?);
+    let (group, occurrences, errors) =
+        (find("group"), find("occurrences"), [find("error_mg"), find("error_eg")]);
+    let mut records = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(failed)?;
+        let line = skipped + row.position().map_or(1, csv::Position::line);
+        let number = |column: usize, what: &str| -> Result<Option<f64>> {
+            let text = row.get(column).unwrap_or_default().trim();
+            if text.is_empty() {
+                return Ok(None);
+            }
+            let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
+            let wrong =
+                || Error::line(path, line, format!("{what} of '{}' is '{text}', not a number", &row[name]));
+            value.map(Some).ok_or_else(wrong)
+        };
+        let value = |column: usize, what: &str| {
+            number(column, what)?
+                .ok_or_else(|| Error::line(path, line, format!("'{}' has no {what}", &row[name])))
+        };
+        let error = |phase: usize| errors[phase].map_or(Ok(None), |column| number(column, "the error"));
+        let (error_mg, error_eg) = (error(0)?, error(1)?);
+        let known = error_mg.is_some() || error_eg.is_some();
+        let count = occurrences.map_or(Ok(None), |column| number(column, "the count"))?;
+        records.push(ParameterRecord {
+            name: row[name].to_string(),
+            group: group.map_or(String::new(), |group| row[group].to_string()),
+            mg: value(mg, "mg")?,
+            eg: value(eg, "eg")?,
+            occurrences: count.map(|count| count as u64),
+            errors: known.then_some(BothPhases { mg: error_mg, eg: error_eg }),
+            bootstrap: None,
+        });
+    }
+    Ok(records)
+}
+
+/// Without the position, which is told apart.
+fn reason(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} columns; expected {expected_len}")
+        }
+        csv::ErrorKind::Utf8 { .. } => "not UTF-8".to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// What is behind comments at the top, and how many lines they are.
+fn body(text: &str) -> (u64, &str) {
+    let mut rest = text.trim_start_matches('\u{feff}');
+    let mut lines = 0;
+    while rest.starts_with('#') {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+        lines += 1;
+    }
+    (lines, rest)
+}
+
+/// The option of each parameter.
+///
+/// # Errors
+/// [`Error::Usage`] for names that UCI cannot hold, and two that are one to it.
+pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> Result<Vec<[String; 2]>> {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    let mut options = Vec::with_capacity(names.len());
+    for name in names {
+        let pair = PHASES.map(|phase| match style {
+            Some(style) => style.identifier(prefix, name) + &style.ending(phase),
+            None => format!("{prefix}{name}.{phase}"),
+        });
+        for (option, phase) in pair.iter().zip(PHASES) {
+            let words: Vec<&str> = option.split_whitespace().collect();
+            let why = if words.join(" ") != *option || option.chars().any(char::is_control) {
+                "contains spaces that UCI does not preserve"
+            } else if words
+                .iter()
+                .any(|word| word.eq_ignore_ascii_case("value") || word.eq_ignore_ascii_case("name"))
+            {
+                "contains the word 'value' or 'name', which UCI reserves"
+            } else {
+                // UCI does not tell small and capital letters apart.
+                match seen.insert(option.to_lowercase(), name) {
+                    Some(other) => {
+                        return Err(Error::Usage(format!(
+                            "parameters {} and {} are both option '{option}'",
+                            quote(other),
+                            quote(name)
+                        ))
+                        .advise(Remedy::OtherStyle));
+                    }
+                    None => continue,
+                }
+            };
+            let reason = format!("option {} {why}", quote(&format!("{name}.{phase}")));
+            return Err(Error::Usage(reason).advise(Remedy::SnakeStyle));
+        }
+        options.push(pair);
+    }
+    Ok(options)
+}
+
+/// Lines `setoption name NAME value VALUE`.
+pub fn uci(
+    file: &ParameterFile,
+    rounding: Rounding,
+    style: Option<NameStyle>,
+    prefix: &str,
+    header: Option<&Header>,
+) -> Result<String> {
+    let names: Vec<&str> = file.parameters.iter().map(|record| record.name.as_str()).collect();
+    let options = option_names(&names, style, prefix)?;
+    let mut text = header.map_or(String::new(), |header| format!("# {}\n", header.machine()));
+    for phase in 0..2 {
+        for (record, option) in file.parameters.iter().zip(&options) {
+            let value = short(rounding, units(record, phase, rounding)?);
+            text += &format!("setoption name {} value {value}\n", option[phase]);
+        }
+    }
+    Ok(text)
+}
+
+/// Reads `setoption` lines; empty ones and comments are skipped.
+///
+/// # Errors
+/// [`Error::Input`] with the line.
+pub fn read_uci(text: &str, path: &Path) -> Result<Vec<Listed>> {
+    let mut listed = Vec::new();
+    for (line, content) in (1..).zip(text.lines()) {
+        let content = content.trim_start_matches('\u{feff}').trim();
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let words: Vec<&str> = content.split_whitespace().collect();
+        let is = |at: usize, word: &str| words.get(at).is_some_and(|own| own.eq_ignore_ascii_case(word));
+        let at = words.len().checked_sub(2).filter(|&at| at >= 3 && is(at, "value"));
+        let (Some(at), true, true) = (at, is(0, "setoption"), is(1, "name")) else {
+            let shown: String = content.chars().take(60).collect();
+            return Err(Error::line(
+                path,
+                line,
+                format!("'{shown}' is not 'setoption name NAME value VALUE'"),
+            ));
+        };
+        let name = words[2..at].join(" ");
+        let value = words[at + 1].parse::<f64>().ok().filter(|value| value.is_finite());
+        let wrong =
+            || Error::line(path, line, format!("the value of '{name}' is '{}', not a number", words[at + 1]));
+        listed.push(Listed { line, value: value.ok_or_else(wrong)?, name });
+    }
+    Ok(listed)
+}

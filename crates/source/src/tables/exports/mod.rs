@@ -1,0 +1,340 @@
+//! Tuned values as text for engines: source code of six languages, JSON, CSV, UCI options and `.params` files.
+//!
+//! Owns formats, orders of squares, rounding and names of exports, and what they say of themselves; the way
+//! back is in [`import()`]. Markers of arrays, and how arrays are read, are those of
+//! [`sources`](crate::tables::sources).
+
+mod code;
+mod header;
+mod import;
+mod language;
+mod like;
+mod lists;
+mod missing;
+mod naming;
+mod normalize;
+mod params;
+mod request;
+mod rounding;
+
+use std::str::FromStr;
+
+use crate::tables::Remedy;
+use code::{Overflow, Writer};
+use gputexel_io::{Error, Result};
+use gputexel_model::{ParameterFile, SquareOrder};
+use header::Header;
+pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_files};
+pub use language::Language;
+pub use like::{Like, LikeSource};
+pub use naming::NameStyle;
+pub use normalize::Normalization;
+pub use request::{ExportRequest, export_file};
+pub use rounding::Rounding;
+
+/// A format of exports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Source code.
+    Code(Language),
+    /// A parameter file.
+    Json,
+    /// Rows of name, group, mg, eg.
+    Csv,
+    /// `setoption` lines.
+    Uci,
+    /// Lines of a `.params` file, as `patch apply` and tuning by games read them.
+    Params,
+}
+
+impl Format {
+    /// All of them, by the names that the command line has for them.
+    pub const ALL: [(&'static str, Self); 10] = [
+        ("c", Self::Code(Language::C)),
+        ("cpp", Self::Code(Language::Cpp)),
+        ("rust", Self::Code(Language::Rust)),
+        ("csharp", Self::Code(Language::CSharp)),
+        ("go", Self::Code(Language::Go)),
+        ("python", Self::Code(Language::Python)),
+        ("json", Self::Json),
+        ("csv", Self::Csv),
+        ("uci", Self::Uci),
+        ("params", Self::Params),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+    }
+
+    /// By the ending of a file's name, where that tells.
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        Some(match ending.to_ascii_lowercase().as_str() {
+            "c" | "h" => Self::Code(Language::C),
+            "cpp" | "hpp" | "cc" | "hh" | "cxx" | "hxx" | "inl" | "inc" => Self::Code(Language::Cpp),
+            "rs" => Self::Code(Language::Rust),
+            "cs" => Self::Code(Language::CSharp),
+            "go" => Self::Code(Language::Go),
+            "py" => Self::Code(Language::Python),
+            "json" => Self::Json,
+            "csv" => Self::Csv,
+            "uci" => Self::Uci,
+            "params" => Self::Params,
+            _ => return None,
+        })
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, format)| *format).ok_or_else(|| {
+            let names = Self::ALL.map(|(name, _)| name).join(", ");
+            Error::Usage(format!("format '{text}': expected one of {names}"))
+        })
+    }
+}
+
+/// What becomes of the two values of a parameter, of the middlegame and the endgame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseValues {
+    /// They stand side by side.
+    Pairs,
+    /// Each has an array, or a name, of its own.
+    Separate,
+    /// There is one, which both are equal to.
+    Untapered,
+}
+
+/// How source code is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CodeOptions {
+    /// The language.
+    pub language: Language,
+    /// Which square an index means, and whose tables there are.
+    pub order: SquareOrder,
+    /// Whether the first square was asked for; imported tables have the schema's otherwise, if that is one of
+    /// the four.
+    pub oriented: bool,
+    /// What becomes of middlegame and endgame values.
+    pub phases: PhaseValues,
+    /// Piece values apart from tables of squares.
+    pub split: bool,
+    /// How names are written.
+    pub style: NameStyle,
+    /// What names begin with.
+    pub prefix: String,
+    /// Name of the class (C#) or package (Go).
+    pub module: Option<String>,
+}
+
+impl CodeOptions {
+    /// As is usual in a language.
+    pub fn new(language: Language) -> Self {
+        Self {
+            language,
+            order: SquareOrder::default(),
+            oriented: false,
+            phases: if language.pairs() { PhaseValues::Pairs } else { PhaseValues::Separate },
+            split: false,
+            style: language.style(),
+            prefix: String::new(),
+            module: None,
+        }
+    }
+}
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Source code.
+    Code(CodeOptions),
+    /// A parameter file.
+    Json,
+    /// Rows of name, group, mg, eg.
+    Csv,
+    /// `setoption` lines.
+    Uci {
+        /// How names are written; their own where there is none.
+        style: Option<NameStyle>,
+        /// What names begin with.
+        prefix: String,
+    },
+    /// Lines of a `.params` file.
+    Params {
+        /// How names are written.
+        style: NameStyle,
+        /// What names begin with.
+        prefix: String,
+        /// Whether there is one line for both phases, and not one for each.
+        untapered: bool,
+    },
+}
+
+/// What is asked of an export.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportOptions {
+    /// The format with what belongs to it.
+    pub target: Target,
+    /// How finely values are written.
+    pub rounding: Rounding,
+    /// What shall be worth how much, if anything.
+    pub normalization: Option<Normalization>,
+    /// Whether the text begins with where it comes from.
+    pub header: bool,
+}
+
+/// An export.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exported {
+    /// The text.
+    pub text: String,
+    /// How many values there are: two for each parameter.
+    pub values: usize,
+    /// By what all values were multiplied.
+    pub factor: Option<f64>,
+    /// K of the values as they were.
+    pub old_k: Option<f64>,
+    /// K of the values as they are written.
+    pub k: Option<f64>,
+    /// Names whose identifiers would collide, with the numbered identifiers that they got.
+    pub told_apart: Vec<(String, String)>,
+}
+
+/// Writes the values of a parameter file.
+///
+/// # Errors
+/// [`Error::Usage`] for values that do not fit what is asked for, naming the parameter, and for names that
+/// are listed twice.
+pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported> {
+    let mut file = file.clone();
+    check_names(&file).map_err(Error::Usage)?;
+    for record in &file.parameters {
+        if !record.mg.is_finite() || !record.eg.is_finite() {
+            return Err(Error::Usage(format!("parameter '{}' is not a finite number", record.name)));
+        }
+    }
+    let rounding = options.rounding;
+    if file.program.is_some() {
+        let multiplied = [
+            (options.normalization.is_some(), "normalized"),
+            (matches!(rounding, Rounding::Fixed(_)), "written in parts of a centipawn"),
+        ];
+        if let Some((_, what)) = multiplied.into_iter().find(|(asked, _)| *asked) {
+            return Err(Error::Usage(format!(
+                "the evaluation is not linear, so its values cannot be {what}: a multiple of them is another evaluation"
+            )));
+        }
+    }
+    let (values, old_k) = (2 * file.parameters.len(), file.k);
+    let mut factor = None;
+    let mut changes: Vec<String> = file.provenance.changed.take().into_iter().collect();
+    if let Some(normalization) = &options.normalization {
+        let applied = normalization.apply(&mut file)?;
+        changes.push(format!("scaled by {applied} to {normalization}"));
+        factor = Some(applied);
+    }
+    if let Target::Code(CodeOptions { prefix, module, .. }) = &options.target {
+        check_word("prefix", prefix)?;
+        check_word("module", module.as_deref().unwrap_or_default())?;
+    }
+    changes.extend(rounded(&file, rounding));
+    file.provenance.changed = (!changes.is_empty()).then(|| changes.join(", "));
+    let header = |format: Format| Header::new(&file, format.name());
+    let mut told_apart = Vec::new();
+    let text = match &options.target {
+        Target::Code(code) => {
+            let header = header(Format::Code(code.language));
+            let mut writer = Writer::new(&file, code, rounding, Overflow::Refuse);
+            let text = writer.text(options.header.then_some(&header))?;
+            told_apart = writer.told_apart;
+            text
+        }
+        Target::Json => {
+            let k = file.k;
+            for record in &mut file.parameters {
+                record.mg = rounding.round(record.mg);
+                record.eg = rounding.round(record.eg);
+            }
+            let text = file.to_json();
+            return Ok(Exported { text, values, factor, old_k, k, told_apart });
+        }
+        Target::Csv => {
+            let header = Header { scale: rounding.scale(), ..header(Format::Csv) };
+            lists::csv(&file, rounding, options.header.then_some(&header))?
+        }
+        Target::Uci { style, prefix } => {
+            let (style, scale) = (*style, rounding.scale());
+            let header = Header { scale, style, prefix: prefix.clone(), ..header(Format::Uci) };
+            lists::uci(&file, rounding, style, prefix, options.header.then_some(&header))?
+        }
+        Target::Params { style, prefix, untapered } => {
+            let (style, scale) = (Some(*style), rounding.scale());
+            let header = Header { scale, style, prefix: prefix.clone(), ..header(Format::Params) };
+            let names = params::Names { style, prefix, untapered: *untapered };
+            params::write(&file, rounding, &names, options.header.then_some(&header))?
+        }
+    };
+    Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })
+}
+
+/// Refuses parameters that are listed twice.
+fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
+    let mut names = std::collections::HashSet::new();
+    match file.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
+        Some(record) => Err(format!("parameter '{}' is listed twice", record.name)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses values of which one cannot stand for both phases.
+fn check_untapered(file: &ParameterFile) -> Result<()> {
+    let Some(record) = file.parameters.iter().find(|record| record.mg != record.eg) else { return Ok(()) };
+    Err(Error::Usage(format!(
+        "'{}' is {} in the middlegame and {} in the endgame: one number for both is for untapered values",
+        record.name, record.mg, record.eg
+    ))
+    .advise(Remedy::TiedBasis))
+}
+
+/// How values are rounded, if any of them changes by that.
+fn rounded(file: &ParameterFile, rounding: Rounding) -> Option<String> {
+    let changes = |value: f64| rounding.round(value * rounding.scale()) / rounding.scale() != value;
+    file.parameters.iter().any(|record| changes(record.mg) || changes(record.eg)).then(|| rounding.describe())
+}
+
+/// Whether a word can begin an identifier of any language, or be one.
+fn check_word(what: &str, word: &str) -> Result<()> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if word.chars().all(fits) && !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{what} '{word}': expected letters, digits and underscores, and no digit first"
+    )))
+}
+
+/// The tables of a run's folder: whole centipawns, half away from zero, as is usual in the language.
+///
+/// Square a1 is index 0, h8 is 63, from White's side, unless a schema counts them otherwise; Black's squares are
+/// flipped (`square ^ 56`).
+/// Parameters that nothing holds back can run away; what does not fit 32 bits becomes the nearest that does.
+pub fn tables(file: &ParameterFile, language: Language) -> String {
+    let options = CodeOptions::new(language);
+    let mut file = file.clone();
+    for record in &mut file.parameters {
+        // As integers have neither.
+        for value in [&mut record.mg, &mut record.eg].into_iter().filter(|value| !value.is_finite()) {
+            *value = if value.is_nan() { 0.0 } else { f64::from(i32::MAX).copysign(*value) };
+        }
+    }
+    file.provenance.changed = rounded(&file, Rounding::Whole);
+    let header = Header::new(&file, Format::Code(language).name());
+    Writer::new(&file, &options, Rounding::Whole, Overflow::Saturate)
+        .text(Some(&header))
+        .expect("whole numbers that are cut to 32 bits can be written, and full tables need no symmetry")
+}
+
+#[cfg(test)]
+mod tests;

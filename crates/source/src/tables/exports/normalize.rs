@@ -1,0 +1,127 @@
+//! All values scaled, so that a chosen one has a chosen value.
+
+use std::str::FromStr;
+
+use gputexel_io::{Error, Result};
+use gputexel_model::{Feature, FeatureTables, ParameterFile, ParameterRecord};
+
+/// What shall be worth how much.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Normalization {
+    /// A value that shall be another.
+    Value {
+        /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`): its value, or the mean of its table.
+        name: String,
+        /// Its value, centipawns.
+        value: f64,
+    },
+    /// A score that shall be 100, wherever it comes from: that which wins half of the games by a model of wins, draws
+    /// and losses.
+    Pawn {
+        /// The score, in the units of the values.
+        units: f64,
+    },
+}
+
+impl FromStr for Normalization {
+    type Err = Error;
+
+    /// `NAME.mg=VALUE` or `NAME.eg=VALUE`.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = |why: &str| Error::Usage(format!("normalization '{text}': {why}"));
+        let (name, value) =
+            text.rsplit_once('=').ok_or_else(|| wrong("expected NAME=VALUE, for example pawn.eg=100"))?;
+        let value: f64 = value.trim().parse().map_err(|_| wrong("the value is not a number"))?;
+        if !value.is_finite() || value == 0.0 {
+            return Err(wrong("the value must be a number other than 0"));
+        }
+        Ok(Self::Value { name: name.trim().to_string(), value })
+    }
+}
+
+impl Normalization {
+    /// Scales all values and their errors; K changes the other way, so that the loss stays. Returns the
+    /// factor.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for names that are none, for a parameter that is 0 or of the other sign, and for
+    /// values, errors or a K that become too large.
+    pub fn apply(&self, file: &mut ParameterFile) -> Result<f64> {
+        let factor = match self {
+            Self::Value { name, value } => {
+                let old = find(name, file)? + 0.0; // no -0
+                let factor = value / old;
+                if old == 0.0 || !factor.is_finite() {
+                    return Err(Error::Usage(format!("'{name}' is {old}: no factor makes {value} of it")));
+                }
+                if factor <= 0.0 {
+                    return Err(Error::Usage(format!(
+                        "'{name}' is {old}: to make {value} of it would turn the signs of all values"
+                    )));
+                }
+                factor
+            }
+            Self::Pawn { units } if units.is_finite() && *units > 0.0 => 100.0 / units,
+            Self::Pawn { units } => {
+                return Err(Error::Usage(format!("a pawn of {units} units: must be a positive number")));
+            }
+        };
+        let too_large =
+            |what: &str| Err(Error::Usage(format!("{what} becomes too large with a factor of {factor}")));
+        for ParameterRecord { name, mg, eg, errors, bootstrap, .. } in &mut file.parameters {
+            let mut all = vec![mg, eg];
+            if let Some(errors) = errors {
+                all.extend([&mut errors.mg, &mut errors.eg].into_iter().flatten());
+            }
+            if let Some(intervals) = bootstrap {
+                for interval in [&mut intervals.mg, &mut intervals.eg].into_iter().flatten() {
+                    all.extend([&mut interval.error, &mut interval.low, &mut interval.high]);
+                }
+            }
+            for value in all {
+                *value *= factor;
+                if !value.is_finite() {
+                    return too_large(&format!("'{name}' or its error"));
+                }
+            }
+        }
+        file.k = file.k.map(|k| k / factor);
+        match file.k {
+            Some(k) if !k.is_finite() => too_large("K"),
+            _ => Ok(factor),
+        }
+    }
+}
+
+impl std::fmt::Display for Normalization {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Value { name, value } => write!(f, "{name}={value}"),
+            Self::Pawn { units } => write!(f, "a pawn of {units} units"),
+        }
+    }
+}
+
+/// The value that a name stands for.
+fn find(whole_name: &str, file: &ParameterFile) -> Result<f64> {
+    let unknown = |why: &str| Error::Usage(format!("normalization by '{whole_name}': {why}"));
+    let (name, phase) = match whole_name.rsplit_once('.') {
+        Some((name, "mg")) => (name, 0),
+        Some((name, "eg")) => (name, 1),
+        _ => return Err(unknown("expected the name of a parameter followed by .mg or .eg")),
+    };
+    let value = |id: usize| [file.parameters[id].mg, file.parameters[id].eg][phase];
+    if let Some(id) = file.parameters.iter().position(|record| record.name == name) {
+        return Ok(value(id));
+    }
+    let feature =
+        |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
+    let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
+    let piece = name.strip_suffix(".material").unwrap_or(name);
+    let tables = FeatureTables::new(&features).0;
+    let table = tables.iter().find(|table| table.is_squares() && table.name == piece);
+    let ids = table
+        .map(|table| table.piece_ids())
+        .ok_or_else(|| unknown("there is no parameter or table of squares of that name"))?;
+    Ok(ids.iter().map(|&id| value(id)).sum::<f64>() / ids.len() as f64)
+}

@@ -1,0 +1,88 @@
+//! Values as lines of a `.params` file, which `patch apply` writes into sources, and tuning by games starts from.
+
+use std::path::Path;
+
+use super::code::{Overflow, fit};
+use super::header::Header;
+use super::lists::{Listed, PHASES};
+use super::{NameStyle, Rounding, check_untapered};
+use crate::tables::Remedy;
+use crate::tables::sources::quote;
+use crate::{ParamEntry, ParamKind, ParamsFile};
+use gputexel_io::{Error, Result};
+use gputexel_model::ParameterFile;
+
+/// How parameters are called.
+pub struct Names<'a> {
+    /// None is as the parameters are called themselves.
+    pub style: Option<NameStyle>,
+    pub prefix: &'a str,
+    /// Whether there is one line for both phases.
+    pub untapered: bool,
+}
+
+impl Names<'_> {
+    /// The names of a parameter: one for both phases, or one for each.
+    pub fn of(&self, name: &str) -> Vec<String> {
+        let own = match self.style {
+            Some(style) => style.identifier(self.prefix, name),
+            None => format!("{}{name}", self.prefix),
+        };
+        match (self.untapered, self.style) {
+            (true, _) => vec![own],
+            (false, Some(style)) => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
+            (false, None) => PHASES.map(|phase| format!("{own}_{phase}")).to_vec(),
+        }
+    }
+}
+
+/// A line for each value: name, type, value, and the range, step and delta that
+/// [`tune`](ParamEntry::from_source) gives to such a number of a source.
+///
+/// # Errors
+/// [`Error::Usage`] for values that do not fit 32 bits, or whose range no number fits, names that are the same for two parameters, and values that
+/// differ where there shall be one for both phases.
+pub fn write(
+    file: &ParameterFile,
+    rounding: Rounding,
+    names: &Names<'_>,
+    header: Option<&Header>,
+) -> Result<String> {
+    if names.untapered {
+        check_untapered(file)?;
+    }
+    let kind = if rounding.is_whole() { ParamKind::Int } else { ParamKind::Float };
+    let mut params = ParamsFile::default();
+    let mut seen = std::collections::HashMap::new();
+    for record in &file.parameters {
+        for (phase, name) in names.of(&record.name).into_iter().enumerate() {
+            if let Some(other) = seen.insert(name.clone(), &record.name) {
+                let reason =
+                    format!("parameters {} and {} are both called {name}", quote(other), quote(&record.name));
+                return Err(Error::Usage(reason).advise(Remedy::OtherStyle));
+            }
+            let value = rounding.round([record.mg, record.eg][phase] * rounding.scale());
+            let value = fit(value, rounding, Overflow::Refuse, || name.clone())?;
+            let entry = ParamEntry::from_source(name, kind, value);
+            if ![entry.min.value, entry.max.value].into_iter().all(f64::is_finite) {
+                let reason =
+                    format!("{} is {value}: too large for a range of twice that", quote(&entry.name));
+                return Err(Error::Usage(reason));
+            }
+            params.push(entry);
+        }
+    }
+    let header = header.map_or(String::new(), |header| format!("// {}\n", header.machine()));
+    Ok(header + &params.text())
+}
+
+/// The values of a `.params` file.
+///
+/// # Errors
+/// [`Error::Input`] with the line.
+pub fn read(text: &str, path: &Path) -> Result<Vec<Listed>> {
+    let file = ParamsFile::parse(text, path)?;
+    let listed =
+        |(line, entry): (u64, &ParamEntry)| Listed { line, name: entry.name.clone(), value: entry.v.value };
+    Ok(file.numbered().map(listed).collect())
+}

@@ -1,0 +1,186 @@
+//! Exports as they are asked for, setting by setting: what is left out is as usual in the format.
+
+use std::path::Path;
+
+use super::{
+    CodeOptions, ExportOptions, Exported, Format, NameStyle, Normalization, PhaseValues, Rounding, Target,
+    check_names, export,
+};
+use gputexel_io::{Advice, Error, Result};
+use gputexel_model::{Colors, ParameterFile, SquareOrder};
+
+/// What is asked of an export; [`options`](Self::options) completes it for a format.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExportRequest {
+    /// The first square of tables: a1, h1, a8 or h8; a1 by default, of imported datasets that of the schema.
+    pub orientation: Option<String>,
+    /// Whose tables are written: `one`, `both` or `negated`.
+    pub colors: Option<String>,
+    /// Squares of a rank: `8`, or `4` for half tables of symmetric values.
+    pub files: Option<String>,
+    /// Piece values apart from tables of squares.
+    pub split_material: bool,
+    /// Digits behind the point: `0` to `12`, or `all`.
+    pub decimals: Option<String>,
+    /// Whole numbers in this part of a centipawn, instead of `decimals`.
+    pub fixed: Option<u32>,
+    /// What shall be worth how much: `NAME=VALUE`, or `wdl` for a score that wins half of the games, which is then
+    /// `pawn_units`.
+    pub normalize: Option<String>,
+    /// The score that wins half of the games, in units of the values.
+    pub pawn_units: Option<f64>,
+    /// Pairs of middlegame and endgame values, a table for each, or one for both; as usual in the language by
+    /// default.
+    pub phases: Option<PhaseValues>,
+    /// How names are written: `snake`, `pascal` or `screaming`.
+    pub style: Option<String>,
+    /// What all names begin with.
+    pub prefix: Option<String>,
+    /// The class (C#) or package (Go).
+    pub module: Option<String>,
+    /// Whether the text begins with where it comes from.
+    pub header: bool,
+}
+
+impl Default for ExportRequest {
+    /// All as usual, with a header.
+    fn default() -> Self {
+        Self {
+            orientation: None,
+            colors: None,
+            files: None,
+            split_material: false,
+            decimals: None,
+            fixed: None,
+            normalize: None,
+            pawn_units: None,
+            phases: None,
+            style: None,
+            prefix: None,
+            module: None,
+            header: true,
+        }
+    }
+}
+
+impl ExportRequest {
+    /// A setting that the format has no use for, in words, such as `split material`: asking for it is a mistake.
+    pub fn unused(&self, format: Format) -> Option<&'static str> {
+        let code = matches!(format, Format::Code(_));
+        let params = format == Format::Params;
+        let names = code || params || format == Format::Uci;
+        let module = matches!(format, Format::Code(language) if language.module().is_some());
+        let settings = [
+            (self.orientation.is_some(), code, "orientation"),
+            (self.colors.is_some(), code, "colors"),
+            (self.files.is_some(), code, "files"),
+            (self.split_material, code, "split material"),
+            (self.phases == Some(PhaseValues::Pairs), code, "pairs"),
+            (self.phases == Some(PhaseValues::Separate), code || params, "separate"),
+            (self.phases == Some(PhaseValues::Untapered), code || params, "untapered"),
+            (self.style.is_some(), names, "style"),
+            (self.prefix.is_some(), names, "prefix"),
+            (self.module.is_some(), module, "module"),
+            (self.fixed.is_some(), format != Format::Json, "fixed"),
+            (!self.header, format != Format::Json, "no header"),
+        ];
+        settings.into_iter().find(|(given, used, _)| *given && !used).map(|(.., name)| name)
+    }
+
+    /// Whether fixed-point numbers would be written of which nothing says what they mean.
+    pub fn lacks_scale(&self, format: Format) -> bool {
+        !self.header && self.fixed.is_some() && !matches!(format, Format::Code(_))
+    }
+
+    /// The request for a format, whole; settings that the format has no use for are left out.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for words that mean nothing.
+    pub fn options(&self, format: Format) -> Result<ExportOptions> {
+        let rounding = match (&self.decimals, self.fixed, format) {
+            (Some(decimals), ..) => decimals.parse()?,
+            (None, Some(parts), _) => Rounding::Fixed(parts),
+            (None, None, Format::Json | Format::Csv) => Rounding::All,
+            (None, None, _) => Rounding::Whole,
+        };
+        let style = self.style.as_deref().map(|name| {
+            NameStyle::parse(name)
+                .ok_or_else(|| Error::Usage(format!("style '{name}': expected snake, pascal or screaming")))
+        });
+        let style = style.transpose()?;
+        let prefix = self.prefix.clone().unwrap_or_default();
+        let target = match format {
+            Format::Json => Target::Json,
+            Format::Csv => Target::Csv,
+            Format::Uci => Target::Uci { style, prefix },
+            Format::Params => Target::Params {
+                style: style.unwrap_or(NameStyle::Snake),
+                prefix,
+                untapered: self.phases == Some(PhaseValues::Untapered),
+            },
+            Format::Code(language) => {
+                let usual = CodeOptions::new(language);
+                Target::Code(CodeOptions {
+                    order: self.order()?,
+                    oriented: self.orientation.is_some(),
+                    phases: self.phases.unwrap_or(usual.phases),
+                    split: self.split_material,
+                    style: style.unwrap_or(usual.style),
+                    prefix,
+                    module: self.module.clone(),
+                    language,
+                })
+            }
+        };
+        let normalization = match (self.normalize.as_deref(), self.pawn_units) {
+            (Some("wdl"), Some(units)) => Some(Normalization::Pawn { units }),
+            (Some("wdl"), None) => {
+                let advice = Advice::default().text("give them with ").setting("wdl", "FILE");
+                let reason = "normalization by wdl needs the constants of a win/draw/loss model";
+                return Err(Error::Usage(reason.to_string()).advise(advice));
+            }
+            (_, Some(_)) => {
+                let reason = "is only used with the normalization wdl".to_string();
+                return Err(Error::Setting { setting: "wdl", value: None, reason });
+            }
+            (text, None) => text.map(str::parse::<Normalization>).transpose()?,
+        };
+        Ok(ExportOptions { target, rounding, normalization, header: self.header })
+    }
+
+    fn order(&self) -> Result<SquareOrder> {
+        let mut order: SquareOrder = self.orientation.as_deref().unwrap_or("a1").parse()?;
+        order.files = match self.files.as_deref() {
+            None | Some("8") => 8,
+            Some("4") => 4,
+            Some(other) => return Err(Error::Usage(format!("files '{other}': expected 8 or 4"))),
+        };
+        order.colors = match self.colors.as_deref() {
+            None | Some("one") => Colors::One,
+            Some("both") => Colors::Both,
+            Some("negated") => Colors::Negated,
+            Some(other) => {
+                return Err(Error::Usage(format!("colors '{other}': expected one, both or negated")));
+            }
+        };
+        Ok(order)
+    }
+}
+
+/// Writes the values of a parameter file, or of the one in a run's folder.
+///
+/// # Errors
+/// Those of [`ParameterFile::locate`], [`ParameterFile::read`] and [`export`]; [`Error::Input`] for phase
+/// weights that are none.
+pub fn export_file(source: &Path, options: &ExportOptions) -> Result<Exported> {
+    export(&parameter_file(source)?, options)
+}
+
+/// The parameter file that a path stands for: itself, or that of a run's folder.
+pub(super) fn parameter_file(path: &Path) -> Result<ParameterFile> {
+    let file = ParameterFile::locate(path)?;
+    let read = ParameterFile::read(&file)?;
+    read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
+    check_names(&read).map_err(|reason| Error::input(&file, reason))?;
+    Ok(read)
+}

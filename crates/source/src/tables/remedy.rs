@@ -1,0 +1,54 @@
+//! Ways out of refusals.
+
+use gputexel_io::Advice;
+
+/// Way out of an error of this crate, see [`Error::advise`](gputexel_io::Error::advise).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Trust in what the markers say: `trust` of [`TablesOptions`](crate::tables::sources::TablesOptions) and of
+    /// [`ArrayCheck`](crate::tables::ArrayCheck).
+    Trust,
+    /// Values that the sources hold now, given to [`KnownValues::find`](crate::tables::sources::KnownValues::find); or
+    /// trust in the markers.
+    GiveStart,
+    /// A look at the names that markers may have: [`TableValues::names`](crate::tables::sources::TableValues::names).
+    ListNames,
+    /// [`Like::File`](crate::tables::Like), which lends what an export lacks.
+    LendValues,
+    /// [`Like::File`](crate::tables::Like), which knows the names.
+    Like,
+    /// Another [`Like`](crate::tables::Like), or none.
+    OtherLike,
+    /// Another [`NameStyle`](crate::tables::NameStyle).
+    OtherStyle,
+    /// [`NameStyle::Snake`](crate::tables::NameStyle).
+    SnakeStyle,
+    /// Tuning with a basis whose tables are symmetric.
+    MirroredBasis,
+    /// Tuning with a basis whose values are the same in both phases.
+    TiedBasis,
+}
+
+impl From<Remedy> for Advice {
+    fn from(remedy: Remedy) -> Self {
+        let advice = Self::default();
+        match remedy {
+            Remedy::Trust => Self::behind(", or use ").setting("trust-marker", ""),
+            Remedy::GiveStart => advice
+                .text("give ")
+                .setting("start", "")
+                .text(" with a parameter file of what the source holds, or use ")
+                .setting("trust-marker", ""),
+            Remedy::ListNames => advice.text("see ").setting("list", ""),
+            Remedy::LendValues => advice.setting("like", "").text(" supplies the others"),
+            Remedy::Like => advice.text("see ").setting("like", ""),
+            Remedy::OtherLike => advice.text("see ").setting("like", "").text(" and ").setting("model", ""),
+            Remedy::OtherStyle => advice.text("try another ").setting("style", ""),
+            Remedy::SnakeStyle => advice.text("try ").setting("style", "snake"),
+            Remedy::MirroredBasis => {
+                Self::behind(" (").text("tune with ").setting("basis", "mirrored").text(")")
+            }
+            Remedy::TiedBasis => Self::behind(" (").text("tune with ").setting("basis", "tied").text(")"),
+        }
+    }
+}

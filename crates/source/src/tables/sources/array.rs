@@ -1,0 +1,536 @@
+//! The array that a marker stands for: where it is, its numbers in order, and how they are nested.
+//!
+//! Arrays are understood as far as their shape goes: brackets of any kind nest, what stands before a
+//! bracket (`S(`, `Score::new(`, `new int[] {`) is kept, and what is no number is an entry that cannot
+//! be replaced.
+
+use super::labels::{self, Label};
+use super::marker::Places;
+use super::number::Number;
+use crate::lexer::{Kind, Language, Token};
+
+/// How deep brackets may be nested.
+const MAX_DEPTH: usize = 32;
+
+/// An entry of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub start: usize,
+    pub end: usize,
+    /// The number, or why it is none.
+    pub number: Result<Number, String>,
+}
+
+/// An array, or a single value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Array {
+    /// The bytes that it takes, brackets included.
+    pub start: usize,
+    pub end: usize,
+    pub entries: Vec<Entry>,
+    /// Lengths from the outside to the inside, those of 1 left out; none if rows differ in length.
+    pub shape: Option<Vec<usize>>,
+    /// Whether all innermost brackets hold two entries, whatever is around them.
+    pub pairs_inside: bool,
+    /// What the names of entries say of their order.
+    pub places: Places,
+}
+
+/// What is read of an array.
+#[derive(Default)]
+struct Reading {
+    entries: Vec<Entry>,
+    /// The names of the entries of each group that has any, and the byte where the group begins.
+    labels: Vec<(usize, Vec<Option<Label>>)>,
+}
+
+/// What is wrong, and at which byte.
+pub(super) type Wrong = (usize, String);
+
+enum Node {
+    Entry,
+    Group(Vec<Node>),
+}
+
+/// Finds the array of a marker that takes the bytes `marker.0..marker.1`. `code` are the tokens without
+/// comments.
+///
+/// # Errors
+/// No array, or one that cannot be understood.
+pub(super) fn find(
+    source: &str,
+    code: &[Token],
+    marker: (usize, usize),
+    language: Language,
+) -> Result<Array, Wrong> {
+    let before = code.partition_point(|token| token.start < marker.0);
+    let line_start = source[..marker.0].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = source[marker.1..].find('\n').map_or(source.len(), |at| marker.1 + at);
+    let line_first = code.partition_point(|token| token.start < line_start);
+    let code_follows = code.get(before).is_some_and(|token| token.start < line_end);
+    let parser = Parser { source, code, language };
+    if line_first == before || code_follows {
+        return parser.array(before, marker.0);
+    }
+    // The marker ends a line: it stands for what begins on it.
+    let closes = |token: &Token| matches!(token.kind, Kind::Mark(b'}' | b']' | b')' | b',' | b';'));
+    let first = line_first + code[line_first..before].iter().take_while(|token| closes(token)).count();
+    if first == before {
+        return Err((
+            marker.0,
+            "the marker stands behind the end of something; put it above the array".into(),
+        ));
+    }
+    let array = parser.array(first, marker.0)?;
+    let rest = code[first..before].iter().skip_while(|token| token.start < array.end);
+    if rest.clone().any(|token| !closes(token)) {
+        let why = "the marker's line holds more than one thing; put it right before the one that is meant";
+        return Err((marker.0, why.to_string()));
+    }
+    Ok(array)
+}
+
+struct Parser<'a> {
+    source: &'a str,
+    code: &'a [Token],
+    language: Language,
+}
+
+impl Parser<'_> {
+    fn text(&self, at: usize) -> &str {
+        self.code.get(at).map_or("", |token| &self.source[token.start..token.end])
+    }
+
+    fn is(&self, at: usize, mark: u8) -> bool {
+        self.code.get(at).is_some_and(|token| token.is(mark))
+    }
+
+    fn opens(&self, at: usize) -> bool {
+        self.is(at, b'(') || self.is(at, b'[') || self.is(at, b'{')
+    }
+
+    fn closes(&self, at: usize) -> bool {
+        self.is(at, b')') || self.is(at, b']') || self.is(at, b'}')
+    }
+
+    /// Whether a token is the first of its line.
+    fn begins_line(&self, at: usize) -> bool {
+        let start = self.code[at].start;
+        at == 0 || self.source[self.code[at - 1].end..start].contains('\n')
+    }
+
+    /// The first token behind the line of `at`, lines that go on behind a backslash included.
+    fn next_line(&self, at: usize) -> usize {
+        let mut end = self.code[at].start;
+        while let Some(n) = self.source[end..].find('\n') {
+            let line = self.source[end..end + n].trim_end_matches('\r');
+            end += n + 1;
+            if !line.ends_with('\\') {
+                return self.code.partition_point(|token| token.start < end);
+            }
+        }
+        self.code.len()
+    }
+
+    /// The bracket that closes the one at `open`.
+    fn close(&self, open: usize) -> Result<usize, Wrong> {
+        let mut stack: Vec<usize> = Vec::new();
+        for at in open..self.code.len() {
+            if self.opens(at) {
+                stack.push(at);
+            } else if self.closes(at) {
+                let opened = stack.pop().unwrap_or(open);
+                let wanted = match self.text(opened) {
+                    "(" => ")",
+                    "[" => "]",
+                    _ => "}",
+                };
+                if self.text(at) != wanted {
+                    let why = format!("'{}' is closed by '{}'", self.text(opened), self.text(at));
+                    return Err((self.code[opened].start, why));
+                }
+                if stack.is_empty() {
+                    return Ok(at);
+                }
+            }
+        }
+        let opened = stack.last().copied().unwrap_or(open);
+        let why = format!("'{}' is not closed before the end of the file", self.text(opened));
+        Err((self.code[opened].start, why))
+    }
+
+    /// The array that begins at token `at` or behind it. `marker` is the byte for messages.
+    fn array(&self, mut at: usize, marker: usize) -> Result<Array, Wrong> {
+        let none = || (marker, "no array follows the marker".to_string());
+        // Attributes and lines of the preprocessor may stand in between.
+        let mut limit = self.code.len();
+        loop {
+            if self.is(at, b'#') && self.language == Language::Rust {
+                let open = if self.is(at + 1, b'!') { at + 2 } else { at + 1 };
+                if !self.is(open, b'[') {
+                    return Err(none());
+                }
+                at = self.close(open)? + 1;
+            } else if self.is(at, b'#') && self.begins_line(at) {
+                let next = self.next_line(at);
+                if self.text(at + 1) == "define" {
+                    let name = self.code.get(at + 2).ok_or_else(none)?;
+                    if self.is(at + 3, b'(') && self.code[at + 3].start == name.end {
+                        return Err((
+                            name.start,
+                            format!("'{}' is a macro with arguments", self.text(at + 2)),
+                        ));
+                    }
+                    limit = next;
+                    at += 3;
+                    break;
+                }
+                at = next;
+            } else if self.is(at, b'[') && self.attribute(at) {
+                at = self.close(at)? + 1;
+            } else {
+                break;
+            }
+        }
+        if at >= limit {
+            return Err(none());
+        }
+        let first = self.value(at, limit)?;
+        let end = self.end(first, limit);
+        if first >= end {
+            return Err(none());
+        }
+        let (first, last) = match self.initializer(first, end) {
+            Some(open) => (open, self.close(open)?),
+            None => (first, end - 1),
+        };
+        if let Some(other) = self.declared_beside(at, first, last) {
+            let why = format!(
+                "the marker's declaration goes on with '{}'; put the marker right before the name that is meant",
+                self.text(other)
+            );
+            return Err((self.code[first].start, why));
+        }
+        let mut array = Array {
+            start: self.code[first].start,
+            end: self.code[last].end,
+            entries: Vec::new(),
+            shape: None,
+            pairs_inside: false,
+            places: Places::default(),
+        };
+        if let Some(directive) = (first..=last).find(|&at| self.is(at, b'#')) {
+            let why = "the array holds a line of the preprocessor or an attribute, and cannot be counted";
+            return Err((self.code[directive].start, why.to_string()));
+        }
+        let mut reading = Reading::default();
+        let node = self.element(first, last + 1, &mut reading, 0)?;
+        array.entries = reading.entries;
+        if array.entries.is_empty() {
+            return Err((array.start, "the array is empty".to_string()));
+        }
+        array.places = all_places(&reading.labels)?;
+        array.shape = node.as_ref().and_then(shape);
+        array.pairs_inside = node.as_ref().is_some_and(pairs_inside);
+        Ok(array)
+    }
+
+    /// Whether `[` opens an attribute (`[[maybe_unused]]`, C#'s `[Serializable]`).
+    fn attribute(&self, at: usize) -> bool {
+        let inner = (at..self.code.len()).find(|&i| !self.is(i, b'['));
+        matches!(self.language, Language::C | Language::CSharp)
+            && inner.is_some_and(|i| self.code[i].kind == Kind::Word)
+    }
+
+    /// Where the value of what is declared at `at` begins: behind `=`, or where braces open; for a mere
+    /// entry, at `at`.
+    fn value(&self, at: usize, limit: usize) -> Result<usize, Wrong> {
+        let mut i = at;
+        let mut angles = 0usize;
+        let mut colon = None;
+        while i < limit {
+            if self.is(i, b'{') {
+                return Ok(i);
+            }
+            if self.is(i, b'(') || self.is(i, b'[') {
+                i = self.close(i)? + 1;
+                continue;
+            }
+            if self.is(i, b';') || self.closes(i) || (self.is(i, b',') && angles == 0) {
+                break;
+            }
+            if self.is(i, b'=') && !self.is(i + 1, b'=') {
+                return Ok(if self.is(i + 1, b'>') { i + 2 } else { i + 1 });
+            }
+            if self.is(i, b'<') {
+                angles += 1;
+            } else if self.is(i, b'>') {
+                angles = angles.saturating_sub(1);
+            } else if self.is(i, b':') {
+                if self.is(i + 1, b':') {
+                    i += 1;
+                } else {
+                    colon.get_or_insert(i + 1);
+                }
+            }
+            i += 1;
+        }
+        Ok(colon.unwrap_or(at))
+    }
+
+    /// The name of the next value that the declaration at `at` declares with the same type, behind a value that takes
+    /// the tokens `first..=last`: `int a[] = {1}, b[] = {2};`.
+    fn declared_beside(&self, at: usize, first: usize, last: usize) -> Option<usize> {
+        let is_word = |at: usize| self.code.get(at).is_some_and(|token| token.kind == Kind::Word);
+        // One word alone is the name before which the marker was put.
+        let is_typed = (at..first).filter(|&at| is_word(at)).count() > 1;
+        if !matches!(self.language, Language::C | Language::CSharp) || !is_typed || !self.is(last + 1, b',') {
+            return None;
+        }
+        let name = if self.is(last + 2, b'*') { last + 3 } else { last + 2 };
+        let mut next = name + 1;
+        while self.is(next, b'[') {
+            next = self.close(next).ok()? + 1;
+        }
+        (is_word(name) && self.is(next, b'=') && !self.is(next + 1, b'=')).then_some(name)
+    }
+
+    /// Where the value that begins at `at` ends: behind its last token.
+    fn end(&self, at: usize, limit: usize) -> usize {
+        let mut i = at;
+        let mut angles = 0usize;
+        while i < limit {
+            if self.opens(i) {
+                // What is not closed is told of when it is read.
+                i = self.close(i).map_or(limit, |close| close + 1);
+                continue;
+            }
+            if self.is(i, b';') || self.closes(i) || (self.is(i, b',') && angles == 0) {
+                break;
+            }
+            if i > at && self.language.ends_with_line() && self.begins_line(i) {
+                break;
+            }
+            if self.is(i, b'<') {
+                angles += 1;
+            } else if self.is(i, b'>') {
+                angles = angles.saturating_sub(1);
+            }
+            i += 1;
+        }
+        i.min(limit)
+    }
+
+    /// The bracket of an array in a value, if it has one.
+    fn initializer(&self, first: usize, end: usize) -> Option<usize> {
+        let outside = |mark: u8| {
+            let mut i = first;
+            while i < end {
+                if self.is(i, mark) {
+                    return Some(i);
+                }
+                i = if self.opens(i) { self.close(i).map_or(end, |close| close + 1) } else { i + 1 };
+            }
+            None
+        };
+        match self.language {
+            Language::Rust => outside(b'[').filter(|&open| open == first || self.literal(open)),
+            Language::Python => self.is(first, b'[').then_some(first),
+            _ => outside(b'{').or_else(|| self.is(first, b'[').then_some(first)),
+        }
+    }
+
+    /// Reads an element, which takes the tokens `from..to`; none if there is nothing.
+    fn element(
+        &self,
+        from: usize,
+        to: usize,
+        reading: &mut Reading,
+        depth: usize,
+    ) -> Result<Option<Node>, Wrong> {
+        if from >= to {
+            return Ok(None);
+        }
+        if depth > MAX_DEPTH {
+            return Err((self.code[from].start, "brackets are nested too deep".to_string()));
+        }
+        let at = self.designator(from, to)?.1;
+        let (start, end) = (self.code[at].start, self.code[to - 1].end);
+        let sign = match self.code[at].kind {
+            Kind::Mark(mark @ (b'-' | b'+')) => Some(mark),
+            _ => None,
+        };
+        let literal = at + usize::from(sign.is_some());
+        if literal + 1 == to && self.code[literal].kind == Kind::Number {
+            let number = Number::parse(sign, self.text(literal), self.language);
+            reading.entries.push(Entry { start, end, number });
+            return Ok(Some(Node::Entry));
+        }
+        // Words, and what joins them, may stand before a bracket: `S(`, `Score::new(`, `&[`.
+        let mut open = (at..to).find(|&i| self.opens(i));
+        let mut words = open.unwrap_or(at);
+        // `new int[2] { 1, 2 }`
+        if let Some(index) = open.filter(|&open| open > at && self.is(open, b'['))
+            && let behind = self.close(index)? + 1
+            && behind < to
+            && self.is(behind, b'{')
+        {
+            (open, words) = (Some(behind), index);
+        }
+        if let Some(open) = open
+            && self.prefix(at, words, open)
+            && self.close(open)? + 1 == to
+            && let Some(nodes) = self.group(open, to - 1, reading, depth)?
+        {
+            return Ok(if nodes.is_empty() { None } else { Some(Node::Group(nodes)) });
+        }
+        let shown: String = self.source[start..end].split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = match shown.char_indices().nth(40) {
+            Some((cut, _)) => format!("{}...", &shown[..cut]),
+            None => shown,
+        };
+        reading.entries.push(Entry {
+            start,
+            end,
+            number: Err(format!("'{shown}' is not a number that can be replaced")),
+        });
+        Ok(Some(Node::Entry))
+    }
+
+    /// Whether the tokens `from..to` may stand before a bracket. What stands before `[` is indexed.
+    fn prefix(&self, from: usize, to: usize, open: usize) -> bool {
+        let joins = |i: usize| {
+            let token = &self.code[i];
+            token.kind == Kind::Word
+                || [b':', b'.', b'!', b'<', b'>', b'&'].iter().any(|&mark| token.is(mark))
+        };
+        (from..to).all(joins) && (from == open || !self.is(open, b'[') || self.literal(open))
+    }
+
+    /// Whether `[` is behind what makes an array of it: `vec![`, `&[`.
+    fn literal(&self, open: usize) -> bool {
+        open > 0 && (self.is(open - 1, b'!') || self.is(open - 1, b'&'))
+    }
+
+    /// The elements between brackets; none if they are something else, as in `[0; 64]`.
+    fn group(
+        &self,
+        open: usize,
+        close: usize,
+        reading: &mut Reading,
+        depth: usize,
+    ) -> Result<Option<Vec<Node>>, Wrong> {
+        let before = (reading.entries.len(), reading.labels.len());
+        let mut nodes = Vec::new();
+        let mut names = Vec::new();
+        let mut from = open + 1;
+        let mut i = from;
+        while i <= close {
+            if i == close || self.is(i, b',') {
+                if from < i {
+                    names.push(self.designator(from, i)?.0);
+                }
+                nodes.extend(self.element(from, i, reading, depth + 1)?);
+                from = i + 1;
+            } else if self.is(i, b';') {
+                reading.entries.truncate(before.0);
+                reading.labels.truncate(before.1);
+                return Ok(None);
+            } else if self.opens(i) {
+                i = self.close(i)?;
+            }
+            i += 1;
+        }
+        let small = |label: &Label| label.text.to_lowercase();
+        if let [Some(first), Some(second)] = &names[..]
+            && let [first, second] = [small(first), small(second)]
+            && first.contains("eg") | first.starts_with("end")
+            && second.contains("mg") | second.starts_with("mid")
+        {
+            let why = format!("'{first}' stands before '{second}'; pairs begin with the middlegame");
+            return Err((self.code[open].start, why));
+        }
+        if names.iter().any(Option::is_some) {
+            reading.labels.push((self.code[open].start, names));
+        }
+        Ok(Some(nodes))
+    }
+
+    /// The name in `name: value`, `.name = value` and `[NAME] = value`, if there is one, and where the value
+    /// begins.
+    fn designator(&self, from: usize, to: usize) -> Result<(Option<Label>, usize), Wrong> {
+        let assigned = |at: usize| at + 1 < to && self.is(at, b'=') && !self.is(at + 1, b'=');
+        let named = |names: std::ops::Range<usize>, bracketed: bool| {
+            let text = &self.source[self.code[names.start].start..self.code[names.end - 1].end];
+            Some(Label { text: text.to_string(), bracketed })
+        };
+        if self.is(from, b'[') {
+            let close = self.close(from)?;
+            if close > from + 1 && assigned(close + 1) {
+                return Ok((named(from + 1..close, true), close + 2));
+            }
+        }
+        let dot = usize::from(self.is(from, b'.'));
+        let name = from + dot;
+        if name + 2 >= to {
+            return Ok((None, from));
+        }
+        let mut then = name + 1;
+        // `chess.PAWN:` of Python, `board.Pawn:` of Go.
+        while dot == 0 && self.language.ends_with_line() && self.is(then, b'.') && then + 2 < to {
+            then += 2;
+        }
+        let colon = self.is(then, b':') && !self.is(then + 1, b':') && then + 1 < to;
+        let fits = match self.code[name].kind {
+            Kind::Word => colon || (then == name + 1 && assigned(then)),
+            Kind::Text => colon && self.language == Language::Python,
+            Kind::Number => colon && self.language.ends_with_line(),
+            _ => false,
+        };
+        // Entries of maps and of arrays with places are written alike there.
+        let place = self.language == Language::Go && self.code[name].kind == Kind::Number;
+        Ok(if fits { (named(name..then, place), then + 1) } else { (None, from) })
+    }
+}
+
+/// What the names of all groups say together.
+fn all_places(groups: &[(usize, Vec<Option<Label>>)]) -> Result<Places, Wrong> {
+    let mut all = Places::default();
+    for (start, names) in groups {
+        let Places { pieces, black_first } = labels::places(names).map_err(|why| (*start, why))?;
+        let differs = all.pieces.is_some() && pieces.is_some() && all.pieces != pieces
+            || all.black_first.is_some() && black_first.is_some() && all.black_first != black_first;
+        if differs {
+            return Err((*start, "entries are named in another order here than before".to_string()));
+        }
+        all.pieces = pieces.or(all.pieces);
+        all.black_first = black_first.or(all.black_first);
+    }
+    Ok(all)
+}
+
+/// Whether all innermost groups have two entries.
+fn pairs_inside(node: &Node) -> bool {
+    match node {
+        Node::Entry => false,
+        Node::Group(nodes) => match nodes.iter().all(|node| matches!(node, Node::Entry)) {
+            true => nodes.len() == 2,
+            false => nodes.iter().all(pairs_inside),
+        },
+    }
+}
+
+/// Lengths from the outside to the inside, those of 1 left out; none if rows differ.
+fn shape(node: &Node) -> Option<Vec<usize>> {
+    let Node::Group(nodes) = node else { return Some(Vec::new()) };
+    let first = shape(nodes.first()?)?;
+    for other in &nodes[1..] {
+        if shape(other)? != first {
+            return None;
+        }
+    }
+    Some(if nodes.len() == 1 { first } else { [&[nodes.len()], &first[..]].concat() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! Whether the numbers that stand in an array are those that its marker says.
+//!
+//! A table that is filled in the wrong order of squares, colors or pieces looks like any other. But what
+//! stands there before is known: the values that the run started from, or, when it is filled again, those
+//! that it ended with. They are compared under the marker first, and if they are not what the marker says,
+//! [`search`](mod@super::search) looks for what they are.
+
+use super::array::Array;
+use super::content::Content;
+use super::difference::{Added, Compared, Difference, Reference, difference};
+use super::known::KnownValues;
+use super::marker::Marking;
+use super::search::{self, Alternative};
+use super::values::{Named, TableValues};
+use super::{Job, arrange};
+use crate::tables::Remedy;
+use gputexel_model::SquareOrder;
+
+/// Why an array must not be filled, and what would mend that.
+pub(super) struct Refusal {
+    pub why: String,
+    pub remedy: Option<Remedy>,
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self { why, remedy: None }
+    }
+}
+
+/// The result of comparing an array.
+pub(super) struct Verdict {
+    pub compared: Compared,
+    pub also: Vec<&'static str>,
+    pub note: Option<String>,
+}
+
+/// Compares arrays one by one, those with `offset material` first.
+pub(super) struct Judge<'a> {
+    values: &'a TableValues,
+    references: Vec<Reference>,
+    added: Added,
+    trust: bool,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(values: &'a TableValues, known: &KnownValues, trust: bool) -> Self {
+        let reference = |compared, values: &Option<TableValues>| {
+            values.clone().map(|values| Reference { compared, values })
+        };
+        let references = [
+            reference(Compared::Start, &known.start),
+            reference(Compared::Given, &known.given),
+            Some(Reference { compared: Compared::Result, values: values.clone() }),
+        ];
+        Self { values, references: references.into_iter().flatten().collect(), added: Added::new(), trust }
+    }
+
+    /// Compares an array with the known values.
+    ///
+    /// # Errors
+    /// Why it must not be filled.
+    pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, Refusal> {
+        let Job { marking, named, array, .. } = job;
+        let (_, order) = arrange(self.values, named, marking, array).map_err(|(_, why)| why)?;
+        let (reference, own) =
+            self.nearest(named, marking, array).ok_or_else(|| "no number could be compared".to_string())?;
+        let compared = reference.compared;
+        let fits = own.fits();
+        // Zeros wait to be filled. That they are the king's value, or values without the material, says nothing.
+        let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
+        let nearest = match (fits && own.total == 0.0) || zeros {
+            true => None,
+            false => search::best(self.values, &self.references, job, &self.added),
+        };
+        let nearer = nearest.filter(|other| other.difference.cmp(&own).is_lt());
+        let verdict = match nearer {
+            Some(other) if other.difference.fits() => {
+                Err((other_fits(marking, &own, compared, &other), Remedy::Trust))
+            }
+            _ if fits => {
+                let also = self.also(job, compared, &own);
+                self.added_by(&own);
+                Ok(Verdict { compared, also, note: None })
+            }
+            // What is only a little nearer says nothing.
+            nearer => {
+                let nearer = nearer.filter(|other| other.difference.total < 0.75 * own.total);
+                self.unknown(job, &own, compared, nearer).map_err(|why| (why, Remedy::GiveStart))
+            }
+        };
+        let verdict = match verdict {
+            Err((why, _)) if self.trust => {
+                Verdict { compared: Compared::Trusted, also: Vec::new(), note: Some(why) }
+            }
+            Err((why, remedy)) => return Err(Refusal { why, remedy: Some(remedy) }),
+            Ok(verdict) => verdict,
+        };
+        if order.unsaid && !self.only_by_piece(job, &verdict) {
+            return Err(format!(
+                "neither the brackets nor the marker say how the tables of both colors follow each other; \
+                 add 'by color' (all of White's, then all of Black's) or 'by piece' (by turns) to '{}'",
+                marking.text()
+            )
+            .into());
+        }
+        Ok(verdict)
+    }
+
+    /// The values that are nearest to the numbers under a marker, the start's before others.
+    fn nearest(&self, named: &Named, marking: &Marking, array: &Array) -> Option<(&Reference, Difference)> {
+        let differences = self.references.iter().filter_map(|reference| {
+            let (content, order) = arrange(&reference.values, named, marking, array).ok()?;
+            Some((reference, difference(&content, &order, array, &self.added)))
+        });
+        differences.min_by(|(_, a), (_, b)| a.cmp(b))
+    }
+
+    fn added_by(&mut self, own: &Difference) {
+        for (key, value) in &own.added {
+            self.added.entry(*key).or_default().push(*value);
+        }
+    }
+
+    /// Other first squares that fit the numbers as well.
+    fn also(&self, job: &Job<'_>, compared: Compared, own: &Difference) -> Vec<&'static str> {
+        let Some(reference) = self.references.iter().find(|reference| reference.compared == compared) else {
+            return Vec::new();
+        };
+        let own_content = Content::new(&reference.values, &job.named, &job.marking);
+        if !own_content.has_squares() {
+            return Vec::new();
+        }
+        let mut also = Vec::new();
+        for first in SquareOrder::ORIENTATIONS {
+            let marking = search::oriented(&job.marking, first);
+            let Ok((content, order)) = arrange(&reference.values, &job.named, &marking, &job.array) else {
+                continue;
+            };
+            if content.first_squares() == own_content.first_squares() {
+                continue;
+            }
+            let other = difference(&content, &order, &job.array, &self.added);
+            if other.fits() && other.total <= own.total {
+                also.push(first);
+            }
+        }
+        also
+    }
+
+    /// What becomes of an array whose numbers are none that are known, in no order.
+    fn unknown(
+        &self,
+        job: &Job<'_>,
+        own: &Difference,
+        compared: Compared,
+        nearer: Option<Alternative>,
+    ) -> Result<Verdict, String> {
+        let found = job.found(self.values);
+        let first = found.first().copied().unwrap_or_default();
+        let all_alike = found.iter().all(|value| *value == first);
+        let known = self.references.iter().any(|reference| reference.compared != Compared::Result);
+        let verdict = |compared, note| Ok(Verdict { compared, also: Vec::new(), note });
+        if all_alike && (found.len() > 1 || first == 0.0) {
+            let order = Content::new(self.values, &job.named, &job.marking).order_name();
+            let note = match (found.len(), order) {
+                (1, _) => "was 0, which tells nothing of what it is".to_string(),
+                (count, Some(order)) => format!(
+                    "all {count} numbers were {first}: whether {order} is right cannot be determined from them"
+                ),
+                (count, None) => {
+                    format!("all {count} numbers were {first}: their order cannot be determined from them")
+                }
+            };
+            return verdict(Compared::Alike, Some(note));
+        }
+        if found.len() == 1 && !known {
+            return verdict(Compared::NotCompared, None);
+        }
+        let (name, expected, there) = own.worst.clone().unwrap_or_default();
+        let mut why = if known {
+            format!(
+                "the numbers are neither what the run started from nor its result, whatever the order of squares, \
+                 colors, pieces and phases: as marked, {} of {} differ from {} ({name}: {there}, expected {expected})",
+                own.others,
+                own.numbers,
+                compared.values(),
+            )
+        } else {
+            format!(
+                "nothing confirms that the marker is right: there is no run.json of its run beside the parameter \
+                 file, and {} of {} numbers are not the tuned values ({name}: {there}, tuned {expected})",
+                own.others, own.numbers,
+            )
+        };
+        if let Some(near) = nearer {
+            why += &format!(
+                "; '{}' is nearer, {:.1} off on average, not {:.1}",
+                near.text,
+                near.difference.mean(),
+                own.mean()
+            );
+        }
+        Err(why)
+    }
+
+    /// Whether the numbers are such that tables of both colors by turns, and no others, are meant.
+    fn only_by_piece(&self, job: &Job<'_>, verdict: &Verdict) -> bool {
+        use super::marker::Grouping::Color;
+        let Some(reference) = self.references.iter().find(|other| other.compared == verdict.compared) else {
+            return false;
+        };
+        let marking = Marking { by: Some(Color), ..job.marking.clone() };
+        arrange(&reference.values, &job.named, &marking, &job.array)
+            .is_ok_and(|(content, order)| !difference(&content, &order, &job.array, &self.added).fits())
+    }
+}
+
+/// Whether the numbers of an array are values that are known, as its marker says.
+///
+/// # Errors
+/// Why they must not be read as the marker says: they fit another one, or are far nearer to another order of
+/// it.
+pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool, String> {
+    let added = Added::new();
+    let difference = |Reference { compared, values }: &Reference| {
+        let (content, order) = arrange(values, &job.named, &job.marking, &job.array).ok()?;
+        Some((*compared, difference(&content, &order, &job.array, &added)))
+    };
+    let nearest = references.iter().filter_map(difference).min_by(|(_, a), (_, b)| a.cmp(b));
+    // What does not go together is told of when it is read.
+    let Some((compared, own)) = nearest else { return Ok(false) };
+    if own.fits() && own.total == 0.0 {
+        return Ok(true);
+    }
+    let values = &references[0].values;
+    match search::best(values, references, job, &added) {
+        Some(other) if other.difference.fits() && other.difference.cmp(&own).is_lt() => {
+            return Err(other_fits(&job.marking, &own, compared, &other));
+        }
+        _ if own.fits() => return Ok(true),
+        _ => {}
+    }
+    match search::nearest(references, job, &added) {
+        // Other values of the same tables are like them in the right order only.
+        Some(other) if other.difference.total < 0.75 * own.total => Err(format!(
+            "the numbers are nearer to '{}' by {}, {:.1} off on average, than to '{}', {:.1} off; correct the marker",
+            other.text,
+            other.compared.values(),
+            other.difference.mean(),
+            job.marking.text(),
+            own.mean()
+        )),
+        _ => Ok(false),
+    }
+}
+
+/// That the numbers are something else than what the marker says.
+fn other_fits(marking: &Marking, own: &Difference, compared: Compared, other: &Alternative) -> String {
+    let (name, expected, there) = own.worst.clone().unwrap_or_default();
+    let Alternative { text, compared: by, .. } = other;
+    format!(
+        "the numbers are those of '{text}' by {}, not of '{}', where {} of {} differ from {} ({name}: {there}, \
+         expected {expected}); correct the marker",
+        by.values(),
+        marking.text(),
+        own.others.max(1),
+        own.numbers,
+        compared.values(),
+    )
+}

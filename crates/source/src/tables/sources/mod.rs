@@ -1,0 +1,609 @@
+//! Tuned values into marked arrays of sources.
+//!
+//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its
+//! line.
+//! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and
+//! returns the new texts, which [`crate::write`] writes. Only numbers change: how they are
+//! written, and how they are lined up, is taken from the array as it stands.
+
+mod array;
+mod board;
+mod compare;
+mod content;
+mod difference;
+mod element;
+mod fill;
+mod known;
+mod labels;
+mod layout;
+mod line;
+mod marker;
+mod number;
+mod order;
+mod pieces;
+mod read;
+mod search;
+mod values;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::encoding::{decode, encode};
+pub(crate) use crate::lexer::Language as SourceLanguage;
+use crate::lexer::{self, Kind, Language, Token};
+use crate::tables::Remedy;
+pub(crate) use crate::utf8;
+use crate::{Change, PatchPlan};
+use array::Array;
+use compare::{Judge, Refusal, Verdict};
+use content::Content;
+pub use difference::Compared;
+use element::ElementType;
+pub use fill::{FillRequest, fill};
+use gputexel_io::{Error, Result, counted};
+pub use known::{KnownValues, start_of};
+use layout::Replacement;
+use marker::{Marker, Marking, Offset};
+pub(crate) use marker::{escape_unseen, quote};
+use order::Order;
+pub(crate) use read::{Precision, ReadAs, ReadTables, read};
+use values::Named;
+pub(crate) use values::marker_name;
+pub use values::{TableName, TableValues};
+
+/// What becomes of a marker's array.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Filled {
+    /// The file, as the user calls it.
+    pub file: PathBuf,
+    /// The marker's line, from 1.
+    pub line: u64,
+    /// The marker's name.
+    pub marker: String,
+    /// What it names.
+    pub what: String,
+    /// How many numbers its array has.
+    pub numbers: usize,
+    /// How many of them change.
+    pub changed: usize,
+    /// The order of squares and colors, where there are any, for people.
+    pub order: Option<String>,
+    /// What the numbers were before.
+    pub compared: Compared,
+    /// Other first squares that fit these numbers as well.
+    pub also: Vec<&'static str>,
+    /// What the user should know of it.
+    pub note: Option<String>,
+}
+
+/// All that would be done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TablesPlan {
+    /// The files that differ, to be [written](crate::write()).
+    pub plan: PatchPlan,
+    /// The arrays, in order.
+    pub filled: Vec<Filled>,
+    /// The innermost folder that holds all sources, links resolved.
+    pub folder: PathBuf,
+    /// Tables and single values of which no marker names any, unless some markers were asked for.
+    pub unmarked: Vec<String>,
+}
+
+/// One line without its end: `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
+impl std::fmt::Display for Filled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { file, line, marker, numbers, changed, order, also, .. } = self;
+        let numbers = counted(*numbers as u64, "number");
+        write!(f, "{}:{line}: {marker}: {numbers}, {changed} changed", file.display())?;
+        if let Some(order) = order {
+            write!(f, "; {order}")?;
+        }
+        if !also.is_empty() {
+            write!(f, " ({} would also fit the old numbers)", also.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl TablesPlan {
+    /// What could not be compared, and why; one line each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for Filled { file, line, marker, compared, note, .. } in &self.filled {
+            let Some(note) = note else { continue };
+            let trusted = if *compared == Compared::Trusted { "filled as marked, although " } else { "" };
+            notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
+        }
+        if let [first, rest @ ..] = &self.unmarked[..] {
+            const SHOWN: usize = 8;
+            let others: String = rest.iter().take(SHOWN - 1).map(|name| format!(", {name}")).collect();
+            let more = match self.unmarked.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            notes.push(format!("not written, because no marker names them: {first}{others}{more}"));
+        }
+        match self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
+            0 => {}
+            1 => notes.push("1 single number was not checked: the starting values are unknown".to_string()),
+            count => notes
+                .push(format!("{count} single numbers were not checked: the starting values are unknown")),
+        }
+        notes
+    }
+}
+
+/// What is asked of [`plan()`].
+#[derive(Clone, Debug, Default)]
+pub struct TablesOptions {
+    /// The markers that are served; all if there are none.
+    pub markers: Vec<String>,
+    /// Fill arrays as their markers say even where their numbers are none that are known.
+    pub trust: bool,
+}
+
+/// Puts values into the arrays of the markers in `files`, once the numbers that are there have been found
+/// to be some that `known` has, in the order that the markers say.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not fit, for files
+/// without a marker, and for names that no marker has.
+pub fn plan(
+    values: &TableValues,
+    known: &KnownValues,
+    files: &[PathBuf],
+    options: &TablesOptions,
+) -> Result<TablesPlan> {
+    let mut loaded: Vec<(PathBuf, &PathBuf, Vec<u8>)> = Vec::new();
+    for shown in files {
+        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
+        if path.is_dir() {
+            return Err(Error::input(shown, "is a folder; expected a source"));
+        }
+        if loaded.iter().any(|(other, ..)| *other == path) {
+            continue;
+        }
+        let before = crate::read_source(&path, shown)?;
+        refuse_binary(&before, shown)?;
+        loaded.push((path, shown, before));
+    }
+    let mut served: Vec<bool> = vec![false; options.markers.len()];
+    let decoded = loaded.iter().map(|(_, shown, before)| decode(before, shown));
+    let decoded = decoded.collect::<Result<Vec<_>>>()?;
+    let mut surveys = Vec::with_capacity(loaded.len());
+    for ((_, shown, _), (text, _)) in loaded.iter().zip(&decoded) {
+        surveys.push(Survey::of(values, text, shown, &options.markers, &mut served)?);
+    }
+    if let Some(at) = served.iter().position(|served| !served) {
+        let where_to = match files {
+            [one] => one.display().to_string(),
+            _ => "the sources".to_string(),
+        };
+        return Err(Error::Usage(format!("{where_to}: no marker 'gputexel: {}'", options.markers[at])));
+    }
+    let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
+    let unmarked = match options.markers.is_empty() {
+        true => values.unmarked(jobs.map(|job| job.named.place)),
+        false => Vec::new(),
+    };
+    let judge = Judge::new(values, known, options.trust);
+    let verdicts = judged(judge, &surveys)?;
+    let mut plan = TablesPlan { unmarked, ..TablesPlan::default() };
+    let mut contents = Vec::with_capacity(surveys.len());
+    for ((survey, verdicts), ((_, shown, _), (_, encoding))) in
+        surveys.iter().zip(verdicts).zip(loaded.iter().zip(&decoded))
+    {
+        contents.push(encode(survey.filled(values, verdicts, &mut plan.filled)?, *encoding, shown)?);
+    }
+    drop(surveys);
+    drop(decoded);
+    plan.folder = common_folder(loaded.iter().map(|(path, ..)| path));
+    for ((path, shown, before), after) in loaded.into_iter().zip(contents) {
+        if after != before {
+            let metadata = std::fs::metadata(&path).map_err(|e| Error::io(shown, e))?;
+            if metadata.permissions().readonly() {
+                return Err(Error::input(shown, "is read-only"));
+            }
+            let (shown, before) = (shown.clone(), Some(before));
+            plan.plan.changes.push(Change { path, shown, before, after, params: false });
+        }
+    }
+    Ok(plan)
+}
+
+/// Refuses what is no text, whose bytes might look like a marker: only UTF-16 has zeros.
+fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
+    let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    match wide || memchr::memchr(0, bytes).is_none() {
+        true => Ok(()),
+        false => Err(Error::input(shown, "is a binary file (it contains a zero byte); expected a source")),
+    }
+}
+
+/// Compares all arrays, by source: first those whose piece values the engine adds itself, because they reveal
+/// what these are.
+fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdict>>> {
+    let mut verdicts: Vec<Vec<Option<Verdict>>> =
+        surveys.iter().map(|survey| survey.jobs.iter().map(|_| None).collect()).collect();
+    for adds_material in [true, false] {
+        for (survey, verdicts) in surveys.iter().zip(&mut verdicts) {
+            for (job, verdict) in survey.jobs.iter().zip(verdicts) {
+                if matches!(job.marking.offset, Some(Offset::Material)) == adds_material {
+                    let judged = judge.judge(job).map_err(|Refusal { why, remedy }| {
+                        let error = survey.wrong(job.at, why);
+                        match remedy {
+                            Some(remedy) => error.advise(remedy),
+                            None => error,
+                        }
+                    })?;
+                    *verdict = Some(judged);
+                }
+            }
+        }
+    }
+    Ok(verdicts.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
+}
+
+/// The innermost folder that holds all files.
+fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
+    let mut folders = files.filter_map(|file| file.parent());
+    let Some(first) = folders.next() else { return PathBuf::new() };
+    let mut common = first;
+    for folder in folders {
+        while !folder.starts_with(common) {
+            // The root holds everything; other drives than the first file's are left to fail later.
+            let Some(outer) = common.parent() else { break };
+            common = outer;
+        }
+    }
+    common.to_path_buf()
+}
+
+/// Mean of squares below which they hold no piece value, centipawns.
+const RELATIVE: f64 = 40.0;
+
+/// A marker with its array, read but not changed.
+struct Job<'a> {
+    /// The byte of the marker.
+    at: usize,
+    marking: Marking,
+    named: Named,
+    array: Array,
+    element: Option<ElementType>,
+    source: &'a str,
+}
+
+/// The markers of one source that are served.
+struct Survey<'a> {
+    shown: &'a Path,
+    source: &'a str,
+    language: Language,
+    tokens: Vec<Token>,
+    jobs: Vec<Job<'a>>,
+}
+
+impl<'a> Survey<'a> {
+    fn of(
+        values: &TableValues,
+        source: &'a str,
+        shown: &'a Path,
+        wanted: &[String],
+        served: &mut [bool],
+    ) -> Result<Self> {
+        let language = Language::of(shown);
+        let tokens = lexer::lex(source, language);
+        let found = marker::find(source, &tokens);
+        let mut survey = Self { shown, source, language, tokens, jobs: Vec::new() };
+        for (at, word) in marker::without_colon(source, &survey.tokens) {
+            if values.resolve(word).is_some() {
+                return Err(
+                    survey.wrong(at, format!("looks like a marker without a colon: 'gputexel: {word}'"))
+                );
+            }
+        }
+        if found.is_empty() && wanted.is_empty() {
+            return Err(Error::input(shown, "has no marker; write '// gputexel: NAME' above an array"));
+        }
+        let code: Vec<Token> =
+            survey.tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
+        let mut names: HashMap<String, usize> = HashMap::new();
+        let own_export = is_export(source);
+        for Marker { start, end, at, marking } in found {
+            let mut marking = match marking {
+                Ok(marking) => marking,
+                // What others say is checked only if all are served.
+                Err(_) if !wanted.is_empty() => continue,
+                Err(why) => return Err(survey.wrong(at, why)),
+            };
+            marking.oriented |= own_export;
+            if !wanted.is_empty() {
+                let same = |name: &String| name.eq_ignore_ascii_case(&marking.name);
+                let asked: Vec<usize> = (0..wanted.len()).filter(|&i| same(&wanted[i])).collect();
+                if asked.is_empty() {
+                    continue;
+                }
+                asked.into_iter().for_each(|i| served[i] = true);
+            }
+            if let Some(other) = names.insert(marking.name.clone(), at) {
+                let why = format!(
+                    "marker '{}' is in line {}, too; distinguish them with 'name SOMETHING'",
+                    marking.name,
+                    survey.line_of(other)
+                );
+                return Err(survey.wrong(at, why));
+            }
+            let array = find_numbers(source, &code, (start, end), language, &marking)
+                .map_err(|(at, why)| survey.wrong(at, why))?;
+            let overlaps = |job: &&Job<'_>| array.start < job.array.end && job.array.start < array.end;
+            if let Some(other) = survey.jobs.iter().find(overlaps) {
+                let line = survey.line_of(other.at);
+                return Err(
+                    survey.wrong(at, format!("stands for the same numbers as the marker in line {line}"))
+                );
+            }
+            let element = ElementType::before(source, &code, array.start, language);
+            let mut named = values.resolve(&marking.what).ok_or_else(|| {
+                let near = values.near(&marking.what);
+                let error =
+                    survey.wrong(at, format!("'{}' is not a name in the parameter file{near}", marking.what));
+                if near.is_empty() { error.advise(Remedy::ListNames) } else { error }
+            })?;
+            take_places(values, &named, &mut marking, &array)
+                .map_err(|why| survey.wrong(array.start, why))?;
+            if named.tied {
+                check_tied(values, &named, &marking)
+                    .map_err(|why| survey.wrong(at, why).advise(Remedy::TiedBasis))?;
+            }
+            let content = Content::new(values, &named, &marking);
+            if 2 * array.entries.len() == content.count() && content.is_untapered() {
+                // One number for both phases is all that the engine has.
+                named.phases = vec![0];
+            }
+            let job = Job { at, marking, named, array, element, source };
+            job.check(values)
+                .map_err(|(place, why)| survey.wrong(if place == 0 { at } else { place }, why))?;
+            survey.jobs.push(job);
+        }
+        Ok(survey)
+    }
+
+    fn line_of(&self, at: usize) -> u64 {
+        1 + memchr::memchr_iter(b'\n', &self.source.as_bytes()[..at]).count() as u64
+    }
+
+    fn wrong(&self, at: usize, why: String) -> Error {
+        Error::line(self.shown, self.line_of(at), why)
+    }
+
+    /// The new text.
+    fn filled(
+        &self,
+        values: &TableValues,
+        verdicts: Vec<Verdict>,
+        filled: &mut Vec<Filled>,
+    ) -> Result<String> {
+        let mut edits = Vec::new();
+        for (job, Verdict { compared, also, note }) in self.jobs.iter().zip(verdicts) {
+            let (numbers, order) = job
+                .numbers(values)
+                .map_err(|(place, why)| self.wrong(if place == 0 { job.at } else { place }, why))?;
+            let changes = |number: &&Replacement| self.source[number.start..number.end] != number.new;
+            let doubled = job.counts_twice(values, &numbers);
+            let note = note.into_iter().chain(doubled).reduce(|first, second| format!("{first}; {second}"));
+            filled.push(Filled {
+                file: self.shown.to_path_buf(),
+                line: self.line_of(job.at),
+                marker: job.marking.name.clone(),
+                what: job.marking.what.clone(),
+                numbers: numbers.len(),
+                changed: numbers.iter().filter(changes).count(),
+                order,
+                compared,
+                also,
+                note,
+            });
+            let span = (job.array.start, job.array.end);
+            let eager = self.language != Language::Rust;
+            edits.extend(layout::edits(self.source, &self.tokens, span, &numbers, eager));
+        }
+        edits.sort_by_key(|(range, _)| range.start);
+        let mut text = String::with_capacity(self.source.len());
+        let mut at = 0;
+        for (range, new) in edits {
+            text.push_str(&self.source[at..range.start]);
+            text.push_str(&new);
+            at = range.end;
+        }
+        text.push_str(&self.source[at..]);
+        Ok(text)
+    }
+}
+
+/// The array of a marker, or the numbers that it means on a line.
+fn find_numbers(
+    source: &str,
+    code: &[Token],
+    place: (usize, usize),
+    language: Language,
+    marking: &Marking,
+) -> std::result::Result<Array, array::Wrong> {
+    match &marking.numbers {
+        Some(wanted) => line::numbers(source, code, place, language, wanted),
+        None => array::find(source, code, place, language),
+    }
+}
+
+/// Adds to a marker what the names of its array's entries say.
+///
+/// # Errors
+/// When they say something else than the marker, or name pieces in a list that has others in its places.
+fn take_places(
+    values: &TableValues,
+    named: &Named,
+    marking: &mut Marking,
+    array: &Array,
+) -> std::result::Result<(), String> {
+    let Some(pieces) = array.places.pieces.as_ref().filter(|_| !content::is_pieces(values, named.place))
+    else {
+        return marking.take_places(&array.places);
+    };
+    let roles: Vec<usize> = pieces.iter().flatten().map(|piece| piece.role).collect();
+    match roles.is_sorted() && roles.len() == pieces.len() && !pieces::is_colored(pieces) {
+        true => Ok(()),
+        false => Err(format!(
+            "the names of the entries are 'pieces {}', but '{}' is a list in an order of its own; write its entries \
+             in that order, without places",
+            pieces::text(pieces),
+            marking.what
+        )),
+    }
+}
+
+/// Whether one number can stand for both phases.
+///
+/// # Errors
+/// A feature whose values differ.
+fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::result::Result<(), String> {
+    let content = Content::new(values, named, marking);
+    let Some(id) = content.first_tapered() else { return Ok(()) };
+    let [mg, eg] = [0, 1].map(|phase| values.theta[phase * values.features.len() + id]);
+    Err(format!(
+        "'{}' is one number for both phases, but '{}' is {mg} in the middlegame and {eg} in the endgame",
+        marking.what, values.features[id].name
+    ))
+}
+
+/// What the numbers of an array are of, and in which order; an error at byte 0 is about the marker.
+fn arrange<'a>(
+    values: &'a TableValues,
+    named: &Named,
+    marking: &'a Marking,
+    array: &Array,
+) -> std::result::Result<(Content<'a>, Order), array::Wrong> {
+    let mut content = Content::new(values, named, marking);
+    content.check(named).map_err(|why| (0, why))?;
+    let count = array.entries.len();
+    if let Some(rows) = &marking.rows {
+        content.pad_rows(rows, count).map_err(|why| (array.start, why))?;
+    }
+    if content.king_optional && count == 5 * content.phases.len() {
+        content.pieces.truncate(5);
+    }
+    if count != content.count() {
+        let shape: String = content.shape().iter().map(|length| format!("[{length}]")).collect();
+        let shape = if shape.is_empty() { String::new() } else { format!(", {shape}") };
+        let (what, own) = (&marking.what, content.count());
+        // Such as a parameter that only has an endgame value.
+        let one_phase = match content.phases.len() == 2 && 2 * count == own {
+            true => "; '.mg' or '.eg' behind the name takes one of its values",
+            false => "",
+        };
+        return Err((
+            array.start,
+            format!(
+                "the array has {}, '{what}' has {own}{shape}{one_phase}",
+                counted(count as u64, "number")
+            ),
+        ));
+    }
+    let order = Order::of(array, &content).map_err(|why| (array.start, why))?;
+    Ok((content, order))
+}
+
+impl Job<'_> {
+    /// Whether marker and array go together, and all numbers that have to be replaced can be.
+    fn check(&self, values: &TableValues) -> std::result::Result<(), array::Wrong> {
+        let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
+        for (index, entry) in self.array.entries.iter().enumerate() {
+            let (piece, square, _) = order.place(index);
+            if let (Some(_), Err(why)) = (content.features(piece, square), &entry.number) {
+                return Err((entry.start, why.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of the array that have to be replaced.
+    fn found(&self, values: &TableValues) -> Vec<f64> {
+        let Ok((content, order)) = arrange(values, &self.named, &self.marking, &self.array) else {
+            return Vec::new();
+        };
+        let entries = self.array.entries.iter().enumerate();
+        let replaced = entries.filter(|(index, _)| {
+            let (piece, square, _) = order.place(*index);
+            content.features(piece, square).is_some()
+        });
+        replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
+    }
+
+    /// A note on squares that were relative to a piece value and now contain it.
+    fn counts_twice(&self, values: &TableValues, numbers: &[Replacement]) -> Option<String> {
+        let is_squares = Content::new(values, &self.named, &self.marking).has_squares();
+        if !is_squares || self.marking.offset.is_some() {
+            return None;
+        }
+        let mean = |numbers: &mut dyn Iterator<Item = f64>| {
+            let (sum, count) = numbers.fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
+            sum / f64::from(count) / self.marking.scale
+        };
+        let old = self.found(values);
+        let from = mean(&mut old.iter().copied());
+        let to = mean(&mut numbers.iter().filter_map(|number| number.new.parse::<f64>().ok()));
+        let moved =
+            old.iter().any(|&number| number != 0.0) && from.abs() < RELATIVE && to.abs() > 2.0 * RELATIVE;
+        moved.then(|| {
+            format!(
+                "the mean of the numbers goes from {from:.0} to {to:.0}: if the source adds piece values elsewhere, every \
+                 piece will count twice; say so in the marker ('offset material' or 'offset NUMBER'; 'offset 0' if it \
+                 does not)"
+            )
+        })
+    }
+
+    /// The numbers of the array, old and new, and their order for people; an error at byte 0 is about the
+    /// marker.
+    #[allow(clippy::type_complexity)]
+    fn numbers(
+        &self,
+        values: &TableValues,
+    ) -> std::result::Result<(Vec<Replacement>, Option<String>), array::Wrong> {
+        let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
+        let entries = &self.array.entries;
+        let plus = entries.iter().any(|entry| entry.number.as_ref().is_ok_and(|number| number.plus));
+        let mut numbers = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let (piece, square, phase) = order.place(index);
+            if content.features(piece, square).is_none() {
+                continue;
+            }
+            let number = entry.number.as_ref().map_err(|why| (entry.start, why.clone()))?;
+            let Some(value) = content.number(piece, square, phase, |value| number.round(value)) else {
+                continue;
+            };
+            let new = if value == number.value {
+                self.source[entry.start..entry.end].to_string()
+            } else {
+                let fits =
+                    |new: String| self.element.map_or(Ok(()), |element| element.check(value)).map(|()| new);
+                number
+                    .write(value, plus)
+                    .and_then(fits)
+                    .map_err(|why| (entry.start, format!("{}: {why}", content.name(piece, square, phase))))?
+            };
+            numbers.push(Replacement { start: entry.start, end: entry.end, new });
+        }
+        let names: Vec<String> = content.order_name().into_iter().chain(order.describe_colors()).collect();
+        Ok((numbers, (!names.is_empty()).then(|| names.join(", "))))
+    }
+}
+
+/// What stands at the beginning of the line for programs in exports.
+pub(crate) const EXPORT_SIGN: &str = "gputexel-export:";
+
+/// Whether a source is an export, whose markers without an orientation mean a1 first.
+fn is_export(source: &str) -> bool {
+    source.lines().any(|line| line.trim_start_matches(['/', '#', ' ', '\u{feff}']).starts_with(EXPORT_SIGN))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,466 @@
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::tables::{Language as Written, tables};
+use gputexel_chess::PhaseSettings;
+use gputexel_model::{FeatureKind, FeatureSet, ParameterFile};
+
+fn values(kind: FeatureKind, value: impl Fn(usize) -> f64) -> TableValues {
+    let set = FeatureSet::new(kind, PhaseSettings::default());
+    let count = 2 * set.features.len();
+    TableValues::try_new(set.features, (0..count).map(value).collect()).unwrap()
+}
+
+/// The new text and what was filled, whatever stands in the arrays.
+fn file(values: &TableValues, source: &str, name: &Path) -> Result<(String, Vec<Filled>)> {
+    let survey = Survey::of(values, source, name, &[], &mut [])?;
+    let judge = Judge::new(values, &KnownValues::default(), true);
+    let verdicts = judged(judge, std::slice::from_ref(&survey))?;
+    let mut filled = Vec::new();
+    let text = survey.filled(values, verdicts.into_iter().flatten().collect(), &mut filled)?;
+    Ok((text, filled))
+}
+
+/// The new text, or the error.
+fn patched(values: &TableValues, name: &str, source: &str) -> std::result::Result<String, String> {
+    file(values, source, Path::new(name)).map(|(text, _)| text).map_err(|error| error.to_string())
+}
+
+/// Piece values 100, 300, 320, 500, 900, 0 and 110, 310, 330, 520, 950, 0.
+fn material() -> TableValues {
+    let list = [100.0, 300.0, 320.0, 500.0, 900.0, 0.0, 110.0, 310.0, 330.0, 520.0, 950.0, 0.0];
+    values(FeatureKind::Material, |i| list[i])
+}
+
+#[track_caller]
+fn gives(source: &str, expected: &str) {
+    for (source, expected) in [
+        (source.to_string(), expected.to_string()),
+        (source.replace('\n', "\r\n"), expected.replace('\n', "\r\n")),
+    ] {
+        let once = patched(&material(), "a.cpp", &source).unwrap();
+        assert_eq!(once, expected);
+        assert_eq!(patched(&material(), "a.cpp", &once).unwrap(), once);
+    }
+}
+
+/// Arrays of zeros wait for their first values, although zero is what the king is worth at the start, and every square is
+/// without the material.
+#[test]
+fn zeros_are_filled_as_marked() {
+    let start = values(FeatureKind::Pst, |i| [100.0, 300.0, 320.0, 500.0, 900.0, 0.0][i / 64 % 6]);
+    let known = KnownValues { start: Some(start), given: None };
+    let tuned = values(FeatureKind::Pst, |i| (i % 384) as f64);
+    for marker in ["pawn.mg orientation a8", "knight.mg offset material"] {
+        let name = marker.split('.').next().unwrap();
+        let source = format!("// gputexel: {marker}\nint a[64] = {{{}}};\n", vec!["0"; 64].join(", "));
+        let survey = Survey::of(&tuned, &source, Path::new("a.c"), &[], &mut []).unwrap();
+        let verdicts = judged(Judge::new(&tuned, &known, false), std::slice::from_ref(&survey));
+        let verdicts: Vec<Verdict> =
+            verdicts.unwrap_or_else(|error| panic!("{marker}: {error}")).into_iter().flatten().collect();
+        let compared = verdicts[0].compared;
+        assert!(compared == Compared::Alike || marker.contains("offset"), "{name}: {compared:?}");
+        let mut filled = Vec::new();
+        let text = survey.filled(&tuned, verdicts, &mut filled).unwrap();
+        assert!(!text.contains("{0, 0"), "{text}");
+    }
+}
+
+#[test]
+fn layouts_are_kept() {
+    // Ragged, with a trailing comma, comments, a plus.
+    gives(
+        "\u{feff}// gputexel: material.mg\nint a[] = {+1,-2, /* n */ 3,\n\t4,5, // x\n 0x6,};\n",
+        "\u{feff}// gputexel: material.mg\nint a[] = {+100,+300, /* n */ +320,\n\t+500,+900, // x\n 0x0,};\n",
+    );
+    // To the right, wide enough; and not wide enough.
+    gives(
+        "int a[] = { // gputexel: material.mg\n       1, -2000,     3, // one\n       4,     5,     6, // two\n};\n",
+        "int a[] = { // gputexel: material.mg\n     100,   300,   320, // one\n     500,   900,     0, // two\n};\n",
+    );
+    gives(
+        "int a[] = { // gputexel: material.mg\n     1, -2,  3, // one\n    -4,  5, -6  // two\n};\n",
+        "int a[] = { // gputexel: material.mg\n    100, 300, 320, // one\n    500, 900,   0  // two\n};\n",
+    );
+    // To the left.
+    gives(
+        "int a[] = { // gputexel: material.mg\n  1,   -20,  3,   // one\n  -40, 5,    -60  // two\n};\n",
+        "int a[] = { // gputexel: material.mg\n  100, 300,  320, // one\n  500, 900,  0    // two\n};\n",
+    );
+    // All of one length: lined up where it shows that this was meant.
+    gives(
+        "int a[] = { // gputexel: material.eg\n    0, 0, 0,\n    0, 0, 0,\n};\n",
+        "int a[] = { // gputexel: material.eg\n    110, 310, 330,\n    520, 950,   0,\n};\n",
+    );
+    gives(
+        "int a[] = { // gputexel: material.eg\n    0,0,0,\n    0,0,0\n};\n",
+        "int a[] = { // gputexel: material.eg\n    110,310,330,\n    520,950,0\n};\n",
+    );
+    // Pairs, padded within and before the wrapper.
+    gives(
+        "S a[] = { // gputexel: material\n    S(  1,   2), S( -3, 400),\n    S(  5,   6), S(  7,   8),\n    S(  9,  10), S( 11,  12) };\n",
+        "S a[] = { // gputexel: material\n    S(100, 110), S(300, 310),\n    S(320, 330), S(500, 520),\n    S(900, 950), S(  0,   0) };\n",
+    );
+    gives(
+        "S a[] = { // gputexel: material\n  S(1, 2),   S(-3, 400),\n  S(-5, 66), S(7, 8),\n  S(9, 1),   S(1, 2) };\n",
+        "S a[] = { // gputexel: material\n  S(100, 110), S(300, 310),\n  S(320, 330), S(500, 520),\n  S(900, 950), S(0, 0) };\n",
+    );
+    // One line.
+    gives(
+        "int a[] = {   1,  -2,   3,   4,   5 }; // gputexel: material.mg\n",
+        "int a[] = { 100, 300, 320, 500, 900 }; // gputexel: material.mg\n",
+    );
+    gives(
+        "S a[] = { S(  1, -2), S( 3, 4), S(-5,  6), S( 7,  8), S( 9, 10) }; // gputexel: material\n",
+        "S a[] = { S(  100, 110), S( 300, 310), S(320,  330), S( 500,  520), S( 900, 950) }; // gputexel: material\n",
+    );
+    gives(
+        "S a[] = { S( 1, -2), S( 3,  4), S(-5,  6), S( 7,  8), S( 9, 10) }; // gputexel: material\n",
+        "S a[] = { S(100, 110), S(300, 310), S(320, 330), S(500, 520), S(900, 950) }; // gputexel: material\n",
+    );
+    gives(
+        "int a[] = { 1, -2000, 3, 4, 5 }; // gputexel: material.mg\n",
+        "int a[] = { 100, 300, 320, 500, 900 }; // gputexel: material.mg\n",
+    );
+}
+
+#[test]
+fn a_macro_above_an_array_is_no_part_of_its_type() {
+    let macros = "#define S(mg, eg) \\\n  ((int)((unsigned)(eg) << 16) + (mg))\n";
+    let values = values(FeatureKind::Material, |i| -(i as f64));
+    for (marker, array, expected) in [
+        ("pawn", "const int P = S(1, 2);", Ok("const int P = S(0, -6);")),
+        ("rook.mg", "const int A[1] = { 5 };", Ok("const int A[1] = { -3 };")),
+        ("rook.mg", "const unsigned A[1] = { 5 };", Err("-3 does not fit unsigned, the type of the array")),
+    ] {
+        let found = patched(&values, "a.c", &format!("{macros}// gputexel: {marker}\n{array}\n"));
+        match (&found, expected) {
+            (Ok(text), Ok(expected)) => assert!(text.contains(expected), "{text}"),
+            (Err(told), Err(expected)) => assert!(told.contains(expected), "{told}"),
+            _ => panic!("{array}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn one_number_is_enough_for_both_phases_if_they_are_the_same() {
+    let feature = |name: &str| gputexel_model::Feature { name: name.to_string(), group: "other".to_string() };
+    let values = |eg: f64| {
+        let theta = vec![12.0, 30.0, -4.0, eg, 35.0, -4.0];
+        TableValues::try_new(vec![feature("tempo"), feature("b"), feature("c")], theta).unwrap()
+    };
+    let source = |what: &str, array: &str| format!("// gputexel: {what}\nconst int A{array};\n");
+    let gives = |values: &TableValues, what: &str, array: &str| {
+        patched(values, "a.c", &source(what, array))
+            .map_err(|told| told.split(": ").nth(1).unwrap().to_string())
+    };
+    assert_eq!(gives(&values(12.0), "tempo", " = 9"), Ok(source("tempo", " = 12")));
+    assert_eq!(gives(&values(12.0), "tempo", "[2] = {9, 9}"), Ok(source("tempo", "[2] = {12, 12}")));
+    assert_eq!(gives(&values(12.0), "c", "[1] = {9}"), Ok(source("c", "[1] = {-4}")));
+    let told = gives(&values(13.0), "tempo", " = 9").unwrap_err();
+    assert_eq!(
+        told,
+        "the array has 1 number, 'tempo' has 2, [2]; '.mg' or '.eg' behind the name takes one of its values"
+    );
+    assert!(gives(&values(12.0), "other", "[3] = {1, 2, 3}").is_err());
+    assert_eq!(gives(&values(13.0), "tempo.mg", " = 9"), Ok(source("tempo.mg", " = 12")));
+}
+
+#[test]
+fn shapes_say_where_phases_are() {
+    gives(
+        "// gputexel: material\nint a[2][6] = {{1,2,3,4,5,6},{1,2,3,4,5,6}};",
+        "// gputexel: material\nint a[2][6] = {{100,300,320,500,900,0},{110,310,330,520,950,0}};",
+    );
+    gives(
+        "// gputexel: material pieces -pq-\nV a[2][4] = {{V0,2,3,V9},{V0,2,3,V9}};",
+        "// gputexel: material pieces -pq-\nV a[2][4] = {{V0,100,900,V9},{V0,110,950,V9}};",
+    );
+    gives(
+        "// gputexel: pawn.mg scale 1.28\nconst int P = 5;\nconst int Q = 6; // gputexel: pawn.eg, offset 10\n#define E 7\n",
+        "// gputexel: pawn.mg scale 1.28\nconst int P = 5;\nconst int Q = 6; // gputexel: pawn.eg, offset 10\n#define E 7\n"
+            .replace("= 5", "= 128").replace("= 6", "= 100")
+            .as_str(),
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_said_with_file_and_line() {
+    let pst = values(FeatureKind::Pst, |i| i as f64);
+    let error = |values: &TableValues, source: &str| patched(values, "dir/a.cpp", source).unwrap_err();
+    for (source, expected) in [
+        ("int a;", "dir/a.cpp: has no marker; write '// gputexel: NAME' above an array"),
+        (
+            "\n// gputexel: knght.mg\nint a;",
+            "dir/a.cpp:2: 'knght.mg' is not a name in the parameter file; did you mean 'knight.mg'?",
+        ),
+        (
+            "\n// gputexel: knight.mg\n\nint a[] = {1,2,3};",
+            "dir/a.cpp:4: the array has 3 numbers, 'knight.mg' has 64, [64]",
+        ),
+        (
+            "// gputexel: queen.e4.mg\nint a[] = {1,2,3};",
+            "dir/a.cpp:2: the array has 3 numbers, 'queen.e4.mg' has 1",
+        ),
+        (
+            "#define A 5 // gputexel: queen.e4",
+            "dir/a.cpp:1: the array has 1 number, 'queen.e4' has 2, [2]; '.mg' or '.eg' behind the name takes one of its values",
+        ),
+        (
+            "// gputexel: material\nint a[] = {1,2,3,4,5,6,7,8,9,10,11,12};",
+            "dir/a.cpp:2: the array has no pairs of a middlegame and an endgame value; put braces around the numbers of each phase, or mark arrays of one as '.mg' and '.eg'",
+        ),
+        (
+            "// gputexel: material\nint a[] = {{1,2},{3,4,5},6,{7,8,9,10,11,12}};",
+            "dir/a.cpp:2: the rows of the array have different lengths, and no pairs of a middlegame and an endgame value; there are '.mg' and '.eg'",
+        ),
+        (
+            "// gputexel: material.mg\nint a[] = {1,2,\n3*4,4,5,6};",
+            "dir/a.cpp:3: '3*4' is not a number that can be replaced",
+        ),
+        (
+            "// gputexel: pawn.a1.eg\nunsigned a = 5u;\n// gputexel: pawn.a1.eg\nint b = 1;",
+            "dir/a.cpp:3: marker 'pawn.a1.eg' is in line 1, too; distinguish them with 'name SOMETHING'",
+        ),
+        (
+            "// gputexel: pawn.a1.eg\n// gputexel: pawn.a2.eg\nint b = 1;",
+            "dir/a.cpp:2: stands for the same numbers as the marker in line 1",
+        ),
+        (
+            "// gputexel: pawn.a2.mg offset 2\nunsigned a = 5u;\n// gputexel: pawn.a1.mg offset 2\nunsigned a = 5u;",
+            "dir/a.cpp:2: pawn_a2.mg: 6 does not fit the type of 'u'",
+        ),
+        (
+            "// gputexel: pawn.a1 flip\nS a = S(1,2);",
+            "dir/a.cpp:1: option 'flip' is for tables of squares, which 'pawn.a1' is not",
+        ),
+        (
+            "// gputexel: pawn pieces k\nS a = S(1,2);",
+            "dir/a.cpp:1: option 'pieces' is for all pieces; 'pawn' is one's",
+        ),
+        (
+            "// gputexel: material offset material\nS a = S(1,2);",
+            "dir/a.cpp:1: option 'offset material' leaves nothing of 'material'",
+        ),
+    ] {
+        let pst =
+            if source.contains("offset 2") { &values(FeatureKind::Pst, |i| i as f64 * 8.0) } else { &pst };
+        if source.contains("offset 2") {
+            // 8 - 2 fits; 0 - 2 does not.
+            assert_eq!(error(pst, source), "dir/a.cpp:4: pawn_a1.mg: -2 does not fit the type of 'u'");
+        } else {
+            assert_eq!(error(pst, source), expected, "{source}");
+        }
+    }
+    let rows = |outer: usize, inner: usize| {
+        let row = format!("{{{}}},", "1,".repeat(inner));
+        format!("// gputexel: pst.mg\nint a[{outer}][{inner}] = {{{}}};", row.repeat(outer))
+    };
+    assert!(patched(&pst, "a.c", &rows(6, 64)).is_ok());
+    assert!(patched(&pst, "a.c", &rows(48, 8)).is_ok());
+    assert_eq!(
+        patched(&pst, "a.c", &rows(64, 6)).unwrap_err(),
+        "a.c:2: the array is [64][6], which does not go with [6][64]"
+    );
+    let half = rows(4, 8).replace("pst.mg", "king.mg files 4");
+    assert!(patched(&pst, "a.c", &half).unwrap_err().contains("[4][8], which does not go with [32]"));
+    assert!(patched(&pst, "a.c", &rows(8, 4).replace("pst.mg", "king.mg files 4")).is_ok());
+}
+
+#[test]
+fn floats_stay_floats() {
+    let values = values(FeatureKind::Material, |i| [1.005, -0.04, 3.25, 82.0, 0.5, 0.0][i % 6]);
+    let source = "// gputexel: material.mg\nfloat a[] = { 1.0f, 2.00, .5, 4, 5e0, -0.0 };";
+    let expected = "// gputexel: material.mg\nfloat a[] = { 1.0f, -0.04, 3.3, 82, 5e-1, -0.0 };";
+    assert_eq!(patched(&values, "a.c", source).unwrap(), expected);
+}
+
+#[test]
+fn tables_of_a_run_come_out_as_they_are() {
+    for kind in [FeatureKind::Pst, FeatureKind::Material] {
+        let set = FeatureSet::new(kind, PhaseSettings::default());
+        let count = 2 * set.features.len();
+        let theta: Vec<f64> = (0..count).map(|i| (i as f64 * 1.7).sin() * 900.0).collect();
+        let other: Vec<f64> = (0..count).map(|i| (i as f64 * 2.3).cos() * 900.0).collect();
+        let values = TableValues::try_new(set.features.clone(), theta.clone()).unwrap();
+        for language in Written::RUN {
+            let text = |theta: &[f64]| tables(&ParameterFile::new(&set, theta, None, None), language);
+            let own = text(&theta);
+            let name = Path::new(language.file_name());
+            let (again, filled) = file(&values, &own, name).unwrap();
+            assert_eq!(again, own);
+            assert!(filled.iter().all(|filled| filled.compared == Compared::Result && filled.note.is_none()));
+            let phases = if language == Written::C { 2 } else { 1 };
+            let groups = if kind == FeatureKind::Pst { 6 } else { 1 };
+            assert_eq!(filled.len(), phases * groups);
+            assert_eq!(filled.iter().map(|filled| filled.numbers).sum::<usize>(), count);
+            // And from other values to what the run would have written.
+            let from = patched(&values, language.file_name(), &text(&other)).unwrap();
+            assert_eq!(from, own);
+        }
+    }
+}
+
+/// How a generated array looks.
+#[derive(Clone, Debug)]
+struct Layout {
+    per_line: usize,
+    indent: String,
+    /// Before, between and behind the numbers of a pair; none for single numbers.
+    pair: Option<(&'static str, &'static str, &'static str)>,
+    separator: &'static str,
+    align: Align,
+    comments: bool,
+    trailing: bool,
+    newline: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Align {
+    Ragged,
+    Right,
+    Left,
+}
+
+const WIDTH: usize = 5;
+
+fn render(layout: &Layout, numbers: &[i64]) -> String {
+    let unit = if layout.pair.is_some() { 2 } else { 1 };
+    let number = |value: &i64| match layout.align {
+        Align::Right => format!("{value:>WIDTH$}"),
+        _ => value.to_string(),
+    };
+    let mut text = format!(
+        "x{0}// gputexel: knight{1}{0}int a[] = {{{0}",
+        layout.newline,
+        if unit == 2 { "" } else { ".mg" }
+    );
+    let units: Vec<String> = numbers
+        .chunks(unit)
+        .map(|chunk| match layout.pair {
+            Some((open, between, close)) => {
+                format!("{open}{}{between}{}{close}", number(&chunk[0]), number(&chunk[1]))
+            }
+            None => number(&chunk[0]),
+        })
+        .collect();
+    let count = units.len();
+    for (i, unit_text) in units.iter().enumerate() {
+        let first = i % layout.per_line == 0;
+        let last = (i + 1) % layout.per_line == 0 || i + 1 == count;
+        if first {
+            text += &layout.indent;
+        }
+        text += unit_text;
+        if i + 1 < count || layout.trailing {
+            text += ",";
+        }
+        if last {
+            if layout.comments {
+                text += &format!(" // {i}");
+            }
+            text += layout.newline;
+        } else {
+            // To the left: behind the comma.
+            let pad =
+                if layout.align == Align::Left { (2 * WIDTH + 8).saturating_sub(unit_text.len()) } else { 0 };
+            text += layout.separator;
+            text += &" ".repeat(pad);
+        }
+    }
+    text + "};" + layout.newline
+}
+
+/// Numbers of the array, by other means: comments off, then digits.
+fn numbers(text: &str) -> Vec<i64> {
+    let body = &text[text.find('{').unwrap()..];
+    let without: String =
+        body.lines().map(|line| line.split("//").next().unwrap().to_string() + "\n").collect();
+    let number = regex::Regex::new(r"[-+]?\d+").unwrap();
+    number.find_iter(&without).map(|found| found.as_str().parse().unwrap()).collect()
+}
+
+/// All but numbers and spaces.
+fn skeleton(text: &str) -> String {
+    let number = regex::Regex::new(r"[-+]?\d+").unwrap();
+    let lines = text.split('\n').map(|line| {
+        let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
+        number.replace_all(code, "N").replace(' ', "") + comment + "\n"
+    });
+    lines.collect()
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    let pairs = prop_oneof![
+        Just(None),
+        Just(Some(("S(", ", ", ")"))),
+        Just(Some(("{", ",", "}"))),
+        Just(Some(("{ ", ", ", " }"))),
+        Just(Some(("Score::new(", " , ", ")"))),
+    ];
+    let align = prop_oneof![Just(Align::Ragged), Just(Align::Right), Just(Align::Left)];
+    (
+        prop_oneof![Just(1usize), Just(2), Just(3), Just(8), Just(16), Just(64)],
+        prop_oneof![Just(""), Just("    "), Just("\t"), Just("\t  ")],
+        pairs,
+        prop_oneof![Just(" "), Just(""), Just("  ")],
+        align,
+        any::<bool>(),
+        any::<bool>(),
+        prop_oneof![Just("\n"), Just("\r\n")],
+    )
+        .prop_map(|(per_line, indent, pair, separator, align, comments, trailing, newline)| {
+            let indent = indent.to_string();
+            Layout { per_line, indent, pair, separator, align, comments, trailing, newline }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn only_numbers_change(
+        layout in layouts(),
+        old in prop::collection::vec(-900i64..2000, 128),
+        theta in prop::collection::vec(-900.0f64..2000.0, 128),
+        small in any::<bool>(),
+    ) {
+        let values = values(FeatureKind::Pst, |i| match i {
+            64..128 => theta[i - 64],
+            448..512 => theta[i - 448 + 64],
+            _ => 0.0,
+        });
+        let pairs = layout.pair.is_some();
+        let wanted: Vec<i64> = (0..if pairs { 128 } else { 64 })
+            .map(|i| if pairs { theta[i / 2 + 64 * (i % 2)] } else { theta[i] }.round() as i64)
+            .collect();
+        let old: Vec<i64> = old[..wanted.len()].iter().map(|value| if small { value % 9 } else { *value }).collect();
+        let source = render(&layout, &old);
+        prop_assert_eq!(&numbers(&source), &old, "the test itself");
+        let result = patched(&values, "a.cpp", &source).unwrap();
+        prop_assert_eq!(&numbers(&result), &wanted, "{}", &result);
+        prop_assert_eq!(skeleton(&result), skeleton(&source));
+        prop_assert_eq!(&patched(&values, "a.cpp", &result).unwrap(), &result);
+        // Layouts with room for all numbers come out as if they had been written so.
+        let uneven = old.iter().any(|value| value.to_string().len() != old[0].to_string().len());
+        let plain = layout.align == Align::Ragged && !layout.comments;
+        // A lone column or a lone line of short numbers does not tell padding from indentation.
+        let alone = layout.per_line == 1 || layout.per_line >= 64;
+        let right = layout.align == Align::Right && !(alone && small);
+        if uneven && (plain || right) {
+            prop_assert_eq!(&result, &render(&layout, &wanted), "from {}", &source);
+        }
+    }
+
+    #[test]
+    fn nothing_panics(text in "(// gputexel: (pawn|knight.mg|material|pst files 4)\n)?[-{}()\\[\\]=;:,.#'\"a-cS0-9 \n/*<>!&\\\\é]{0,80}") {
+        let values = values(FeatureKind::Pst, |i| i as f64);
+        for name in ["a.c", "a.rs", "a.cs"] {
+            let _ = patched(&values, name, &text);
+            let _ = patched(&values, name, &format!("x // gputexel: pawn.a2\n{text}"));
+            let _ = patched(&values, name, &format!("{text} // gputexel: pawn.a2.mg"));
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! What can be put into arrays: the names of a parameter file's tables, their shapes and values.
+
+use std::path::Path;
+
+use super::marker::{quote, quoted};
+use gputexel_io::{Error, Result, did_you_mean};
+use gputexel_model::{Feature, FeatureTables, ParameterFile};
+
+/// Tuned values by the names that markers call them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableValues {
+    pub(super) features: Vec<Feature>,
+    pub(super) tables: FeatureTables,
+    /// Middlegame, then endgame values.
+    pub(super) theta: Vec<f64>,
+    /// Whether the order in which features come is their author's, so that tables of squares have it
+    /// unless their markers say otherwise.
+    pub(super) own_order: bool,
+}
+
+/// Something that a marker may name.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct TableName {
+    /// The name; `SQUARE` stands for a square.
+    pub name: String,
+    /// Lengths from the outermost array to the innermost; empty for a single number. Pairs of a middlegame
+    /// and an endgame value are a length of 2.
+    pub shape: Vec<usize>,
+    /// How many numbers that are.
+    pub numbers: usize,
+}
+
+/// Middlegame or endgame.
+pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
+
+/// What a name ends in whose numbers count in both phases.
+const BOTH: &str = "both";
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub place: Place,
+    /// 0 middlegame, 1 endgame.
+    pub phases: Vec<usize>,
+    /// Whether a number counts in both phases; `phases` has the middlegame alone then.
+    pub tied: bool,
+}
+
+impl Named {
+    fn new(place: Place, phases: Vec<usize>) -> Self {
+        Self { place, phases, tied: false }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Six tables of squares.
+    Tables([usize; 6]),
+    /// All features of a table.
+    Table(usize),
+    Feature(usize),
+    /// Six piece values, of tables of squares.
+    Material([usize; 6]),
+    /// The piece value of a table of squares.
+    Mean(usize),
+}
+
+impl TableValues {
+    /// Values θ (mg of every feature, then eg of every feature, centipawns).
+    ///
+    /// # Errors
+    /// [`Error::Numeric`] when one is not finite.
+    ///
+    /// # Panics
+    /// If `theta` is not twice as long as the features.
+    pub fn try_new(features: Vec<Feature>, theta: Vec<f64>) -> Result<Self> {
+        let count = features.len();
+        assert_eq!(theta.len(), 2 * count);
+        if let Some(index) = theta.iter().position(|value| !value.is_finite()) {
+            let name = &features[index % count].name;
+            return Err(Error::Numeric(format!("parameter '{name}' is {}", theta[index])));
+        }
+        Ok(Self { tables: FeatureTables::new(&features), features, theta, own_order: false })
+    }
+
+    /// Names without values; `own_order` as in the field.
+    pub(super) fn names_only(features: Vec<Feature>, own_order: bool) -> Self {
+        let theta = vec![f64::NAN; 2 * features.len()];
+        Self { tables: FeatureTables::new(&features), theta, features, own_order }
+    }
+
+    /// The same parameters with other values.
+    pub(super) fn with_theta(&self, theta: Vec<f64>) -> Self {
+        Self { theta, ..self.clone() }
+    }
+
+    /// Reads a parameter file of any feature set; of those that the program computes, it has to be
+    /// complete.
+    ///
+    /// # Errors
+    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; a name that is listed twice.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::of(&ParameterFile::read(path)?, path)
+    }
+
+    /// As [`read`](Self::read), of a file that is read already; `path` is for messages.
+    ///
+    /// # Errors
+    /// As those of [`read`](Self::read).
+    pub fn of(file: &ParameterFile, path: &Path) -> Result<Self> {
+        file.phase.validate()?;
+        if let Some(set) = file.computed_set() {
+            let theta = file.theta(&set, path)?;
+            return Self::try_new(set.features, theta);
+        }
+        let mut names = std::collections::HashSet::new();
+        if let Some(twice) = file.parameters.iter().find(|record| !names.insert(&record.name)) {
+            return Err(Error::input(path, format!("parameter '{}' is listed twice", twice.name)));
+        }
+        let feature = |record: &gputexel_model::ParameterRecord| Feature {
+            name: record.name.clone(),
+            group: record.group.clone(),
+        };
+        let features = file.parameters.iter().map(feature).collect();
+        let mg = file.parameters.iter().map(|record| record.mg);
+        let eg = file.parameters.iter().map(|record| record.eg);
+        Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
+    }
+
+    /// All names, the largest first.
+    pub fn names(&self) -> Vec<TableName> {
+        let mut names: Vec<TableName> = Vec::new();
+        let mut add = |name: &str, shape: &[usize]| {
+            let numbers = shape.iter().product::<usize>();
+            // A table of one feature may be called as its feature.
+            if names.iter().any(|known| known.name == name) {
+                return;
+            }
+            names.push(TableName {
+                name: name.to_string(),
+                shape: [shape, &[2]].concat(),
+                numbers: 2 * numbers,
+            });
+            for phase in PHASES {
+                names.push(TableName { name: format!("{name}.{phase}"), shape: shape.to_vec(), numbers });
+            }
+        };
+        let pieces = self.tables.pieces();
+        if pieces.is_some() {
+            add("pst", &[6, 64]);
+        }
+        for table in &self.tables.0 {
+            match table.ids.len() {
+                1 => add(&marker_name(&table.name), &[]),
+                count => add(&marker_name(&table.name), &[count]),
+            }
+        }
+        if pieces.is_some() && !self.tables.0.iter().any(|table| table.name == "material") {
+            add("material", &[6]);
+        }
+        for table in self.tables.0.iter().filter(|table| table.is_squares()) {
+            add(&format!("{}.material", marker_name(&table.name)), &[]);
+        }
+        for table in &self.tables.0 {
+            match &table.prefix {
+                Some(prefix) if *prefix == format!("{}_", table.name) && is_plain(&table.name) => {
+                    add(&format!("{}.SQUARE", table.name), &[]);
+                }
+                _ => table.ids.iter().for_each(|&id| add(&marker_name(&self.features[id].name), &[])),
+            }
+        }
+        names
+    }
+
+    /// The tables, and features outside of tables, of which none of these places has anything.
+    pub(super) fn unmarked(&self, places: impl Iterator<Item = Place>) -> Vec<String> {
+        let mut marked = vec![false; self.features.len()];
+        for place in places {
+            let tables = match &place {
+                Place::Tables(tables) | Place::Material(tables) => &tables[..],
+                Place::Table(table) | Place::Mean(table) => std::slice::from_ref(table),
+                Place::Feature(id) => {
+                    marked[*id] = true;
+                    continue;
+                }
+            };
+            tables.iter().flat_map(|&table| &self.tables.0[table].ids).for_each(|&id| marked[id] = true);
+        }
+        let mut names = Vec::new();
+        for table in self.tables.0.iter() {
+            let left: Vec<usize> = table.ids.iter().copied().filter(|&id| !marked[id]).collect();
+            // Of a table that has none it is said at once; of others, such as the one of all that have none, by name.
+            if left.len() == table.ids.len() && left.len() > 1 && table.name != "parameters" {
+                names.push(table.name.clone());
+            } else if table.is_squares() || left.is_empty() {
+                continue;
+            } else {
+                names.extend(left.iter().map(|&id| self.features[id].name.clone()));
+            }
+        }
+        names
+    }
+
+    /// What a name stands for: in quotes, exactly; without, in any case, with dots or underscores, unless
+    /// there is one that is spelled just so.
+    pub(super) fn resolve(&self, text: &str) -> Option<Named> {
+        self.resolve_phases(text).or_else(|| {
+            let Named { place, .. } = self.resolve_phases(without_both(text)?)?;
+            Some(Named { place, phases: vec![0], tied: true })
+        })
+    }
+
+    /// As [`resolve`](Self::resolve), but for names of numbers that count in both phases.
+    fn resolve_phases(&self, text: &str) -> Option<Named> {
+        if let Ok((name, end)) = quoted(text) {
+            let (rest, phases) = phases(&text[end..]).unwrap_or((&text[end..], vec![0, 1]));
+            let place = match rest {
+                "" => self.place(|other| other == name),
+                ".material" => self.mean(|other| other == name),
+                _ => None,
+            };
+            return Some(Named::new(place?, phases));
+        }
+        // A name may end as that of a phase does.
+        let ways = [phases(text), Some((text, vec![0, 1]))];
+        ways.into_iter().flatten().find_map(|(exact, phases)| {
+            let name = plain(exact);
+            let alike = |other: &str| plain(other) == name;
+            let special = || match name.as_str() {
+                "pst" => self.tables.pieces().map(Place::Tables),
+                "material" => self.tables.pieces().map(Place::Material),
+                _ => {
+                    let piece = name.strip_suffix(".material")?;
+                    self.mean(|other| plain(other) == piece)
+                }
+            };
+            let place = self.place(|other| other == exact).or_else(|| self.place(alike)).or_else(special);
+            Some(Named::new(place?, phases))
+        })
+    }
+
+    /// The name that was perhaps meant by one that is none, as the end of a message.
+    pub(super) fn near(&self, text: &str) -> String {
+        // Of the same phase, which is seldom what is wrong.
+        let phase = |name: &str| phases(name).map(|(_, phases)| phases);
+        let names = self.names().into_iter().map(|name| name.name);
+        did_you_mean(text, names.filter(|name| phase(name) == phase(text)))
+    }
+
+    /// A table or feature by its name, unless there are several; a feature also by that of its group and its own.
+    fn place(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
+        let mut tables = (0..self.tables.0.len()).filter(|&table| named(&self.tables.0[table].name));
+        let only = |named: &dyn Fn(&Feature) -> bool| {
+            let mut features = (0..self.features.len()).filter(|&id| named(&self.features[id]));
+            features.next().filter(|_| features.next().is_none())
+        };
+        match (tables.next(), tables.next()) {
+            (Some(table), None) => Some(Place::Table(table)),
+            (None, _) => only(&|feature| named(&feature.name))
+                .or_else(|| only(&|feature| named(&format!("{}_{}", feature.group, feature.name))))
+                .map(Place::Feature),
+            _ => None,
+        }
+    }
+
+    /// A piece's own value, of its table or of the feature that it is.
+    fn mean(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
+        match self.place(named)? {
+            Place::Table(table) if self.tables.0[table].is_squares() => Some(Place::Mean(table)),
+            Place::Feature(id) => Some(Place::Feature(id)),
+            _ => None,
+        }
+    }
+
+    /// How a marker would call a table in some phases; `own` is how the marker does whose table is meant
+    /// where it is none of a single group's.
+    pub(super) fn name_of(&self, named: &Named, own: &str) -> String {
+        let base = match named.place {
+            Place::Table(at) => marker_name(&self.tables.0[at].name),
+            _ => match quoted(own) {
+                Ok((_, end)) => own[..end].to_string(),
+                Err(_) => phases(own).map(|(base, _)| base).or(without_both(own)).unwrap_or(own).to_string(),
+            },
+        };
+        match named.phases[..] {
+            _ if named.tied => format!("{base}.{BOTH}"),
+            [phase] => format!("{base}.{}", PHASES[phase]),
+            _ => base,
+        }
+    }
+
+    /// The mean of some features.
+    pub(super) fn value(&self, ids: &[usize], phase: usize) -> f64 {
+        let value = |id: &usize| self.theta[phase * self.features.len() + id];
+        ids.iter().map(value).sum::<f64>() / ids.len() as f64
+    }
+}
+
+/// A name without the ending of a phase, if it has one.
+pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
+    let base_end = text.len().checked_sub(3)?;
+    let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
+    let phase = PHASES.iter().position(|phase| ending.eq_ignore_ascii_case(phase))?;
+    Some((&text[..base_end], vec![phase]))
+}
+
+/// A name without the ending that its numbers count in both phases, if it has it.
+pub(super) fn without_both(text: &str) -> Option<&str> {
+    let base_end = text.len().checked_sub(BOTH.len() + 1)?;
+    let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
+    ending.eq_ignore_ascii_case(BOTH).then_some(&text[..base_end])
+}
+
+/// In any case, with dots or underscores.
+pub(super) fn plain(name: &str) -> String {
+    name.to_lowercase().replace('_', ".")
+}
+
+/// Whether a name needs no quotes in a marker.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && phases(name).is_none()
+        && !["pst", "material"].contains(&name.to_lowercase().as_str())
+        && !name.to_lowercase().ends_with("_material")
+}
+
+/// A name as markers have it, in quotes if need be.
+pub(crate) fn marker_name(name: &str) -> String {
+    match is_plain(name) || name == "material" {
+        true => name.to_string(),
+        false => quote(name),
+    }
+}

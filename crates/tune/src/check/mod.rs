@@ -1,0 +1,184 @@
+//! Checks whether a dataset can be trusted: evaluations against the engine's output, results against
+//! evaluations, support of features, duplicates, and the fast evaluator against finite differences.
+//!
+//! Owns the findings and decides which of them are faults; presentation is left to the caller.
+
+mod duplicates;
+mod features;
+mod gradient;
+pub mod info;
+mod labels;
+mod phases;
+mod request;
+mod scores;
+pub mod verification;
+
+use serde::Serialize;
+
+pub use duplicates::{Duplicates, duplicates};
+pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
+pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
+pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
+pub use phases::PhaseRow;
+pub use request::{CheckRequest, Checked};
+pub use scores::{ScoreRow, ScoresAgainstResults};
+
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::LossKind;
+use gputexel_ingest::trace::{Comparison, Outlier, Reference};
+use gputexel_io::Result;
+
+/// Computed evaluations compared with those printed by the engine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvaluationFindings {
+    /// Positions with a printed evaluation.
+    pub compared: u64,
+    /// Positions that differ by more than the tolerance.
+    pub differing: u64,
+    /// For a nonlinear evaluation, those that differ as much near one of its kinks or jumps, where the engine's
+    /// rounding may be the cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_kinks: Option<u64>,
+    /// The largest of their differences, centipawns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_near_kink_cp: Option<f64>,
+    /// Largest difference that still counts as equal, centipawns.
+    pub tolerance_cp: f64,
+    /// Mean of computed − printed, centipawns.
+    pub mean_difference_cp: f64,
+    /// Mean absolute difference, centipawns.
+    pub mean_size_cp: f64,
+    /// Correlation of printed and computed evaluations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<f64>,
+    /// A possible explanation of the differences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The largest differences, largest first.
+    pub worst: Vec<Outlier>,
+}
+
+impl EvaluationFindings {
+    fn new(comparison: &Comparison, linear: bool, tolerance_cp: f64) -> Option<Self> {
+        let count = comparison.compared;
+        if count == 0 {
+            return None;
+        }
+        let correlation = comparison.evaluations.coefficient();
+        // Half of the differing ones suffice: the others may differ for a different reason.
+        let hint = if 2 * comparison.turned > comparison.differing {
+            Some(format!(
+                "{} of them agree when the sign is turned: whose view do \"eval\" and \"coefficients\" take?",
+                comparison.turned
+            ))
+        } else if comparison.differing > 0 && correlation.is_some_and(|r| r < -0.5) {
+            Some("they contradict each other: one of them has the wrong sign".to_string())
+        } else {
+            None
+        };
+        Some(Self {
+            compared: count,
+            differing: comparison.differing,
+            near_kinks: (!linear).then_some(comparison.near_kinks),
+            largest_near_kink_cp: (!linear).then_some(comparison.largest_near_kink),
+            tolerance_cp,
+            mean_difference_cp: comparison.sum / count as f64,
+            mean_size_cp: comparison.sum_absolute / count as f64,
+            correlation,
+            hint,
+            worst: comparison.worst.clone(),
+        })
+    }
+}
+
+/// All findings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Positions.
+    pub positions: u64,
+    /// Games; 0 if the input had none.
+    pub games: u64,
+    /// Evaluations; `None` if none were printed.
+    pub evaluation: Option<EvaluationFindings>,
+    /// Results against evaluations.
+    pub labels: LabelFindings,
+    /// Support of features.
+    pub features: FeatureFindings,
+    /// Results by phase.
+    pub phases: Vec<PhaseRow>,
+    /// Duplicate positions.
+    pub duplicates: Duplicates,
+    /// The fast evaluator; `None` for an empty dataset.
+    pub gradient: Option<GradientFindings>,
+    /// Problems that should be fixed before tuning.
+    pub faults: Vec<String>,
+}
+
+/// Settings of a check.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckSettings {
+    /// Scale constant, base-10 form.
+    pub k: f64,
+    /// Loss function used for the gradient.
+    pub loss: LossKind,
+    /// Number of positions used for the gradient.
+    pub sample: usize,
+}
+
+/// Compares a dataset's evaluations with printed ones, if it has any, and with results. A dataset does not record
+/// the side to move.
+pub fn compare(data: &Dataset, reference: &Reference) -> Comparison {
+    compare_with(data, data.static_evaluations(), reference)
+}
+
+/// As [`compare`] with other evaluations, NaN where there is none.
+fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> Comparison {
+    let mut comparison = Comparison::default();
+    for n in 0..data.len() {
+        let computed = reference.score_of(data, n);
+        let printed = evaluations.get(n).copied().filter(|value| !value.is_nan());
+        let result = f64::from(data.results()[n]);
+        comparison.add(reference, computed, printed.map(f64::from), result, None, n as u64, b"");
+    }
+    comparison
+}
+
+/// Checks a dataset under θ. The comparison comes from [`compare`], or from the trace the dataset was
+/// imported from.
+pub fn check(
+    data: &Dataset,
+    theta: &[f64],
+    comparison: &Comparison,
+    reference: &Reference,
+    settings: CheckSettings,
+) -> Result<Findings> {
+    let evaluation = EvaluationFindings::new(comparison, data.program().is_none(), reference.tolerance_cp);
+    let labels = LabelFindings::new(data, theta, comparison);
+    let gradient = GradientFindings::new(data, theta, settings)?;
+    let mut faults = Vec::new();
+    if let Some(found) = evaluation.as_ref().filter(|found| found.differing > 0) {
+        faults.push(format!(
+            "{} of {} evaluations differ by more than {} cp from what the engine printed",
+            found.differing, found.compared, found.tolerance_cp
+        ));
+    }
+    faults.extend(labels.fault());
+    faults.extend(labels.search_fault());
+    if let Some(found) = gradient.as_ref().filter(|found| !found.agrees()) {
+        faults.push(format!(
+            "the gradient is off by {:.1e} of its size against finite differences",
+            found.largest_difference
+        ));
+    }
+    Ok(Findings {
+        positions: data.len() as u64,
+        games: data.metadata().games,
+        evaluation,
+        labels,
+        features: FeatureFindings::new(data),
+        phases: PhaseRow::all(data),
+        duplicates: duplicates(data),
+        gradient,
+        faults,
+    })
+}

@@ -1,0 +1,62 @@
+//! Results by phase.
+
+use serde::Serialize;
+
+use gputexel_dataset::Dataset;
+
+/// Maximum number of rows.
+const ROWS: u16 = 6;
+
+/// Results in an interval of the phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseRow {
+    /// Lowest phase units.
+    pub from: u16,
+    /// Highest phase units.
+    pub to: u16,
+    /// Positions.
+    pub positions: u64,
+    /// Results above 0.75, counted as White's wins.
+    pub white_wins: u64,
+    /// Results in between.
+    pub draws: u64,
+    /// Results below 0.25, counted as Black's wins.
+    pub black_wins: u64,
+    /// Mean result.
+    pub mean_result: f64,
+}
+
+impl PhaseRow {
+    /// Returns all intervals that contain positions, from full boards to empty ones.
+    pub fn all(data: &Dataset) -> Vec<Self> {
+        let max = data.phase_max();
+        let width = (max + 1).div_ceil(ROWS);
+        let mut rows: Vec<Self> = (0..=max)
+            .step_by(usize::from(width))
+            .map(|from| Self {
+                from,
+                to: (from + width - 1).min(max),
+                positions: 0,
+                white_wins: 0,
+                draws: 0,
+                black_wins: 0,
+                mean_result: 0.0,
+            })
+            .collect();
+        for (&phase, &result) in data.phases().iter().zip(data.results()) {
+            let row = &mut rows[usize::from(phase / width)];
+            row.positions += 1;
+            row.mean_result += f64::from(result);
+            // Results in between are rounded to the nearest of the three; the mean uses exact values.
+            match result {
+                r if r < 0.25 => row.black_wins += 1,
+                r if r > 0.75 => row.white_wins += 1,
+                _ => row.draws += 1,
+            }
+        }
+        rows.retain(|row| row.positions > 0);
+        rows.iter_mut().for_each(|row| row.mean_result /= row.positions as f64);
+        rows.reverse();
+        rows
+    }
+}

@@ -1,0 +1,420 @@
+//! The configuration of a run, stored in its folder so that it can be resumed and repeated.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Regularization, Rounding, Stopping};
+use gputexel_dataset::objective::{GivenScale, LossKind};
+use gputexel_dataset::{Blend, Dataset};
+use gputexel_io::{Advice, Error, Result};
+use gputexel_model::{Coordinate, Parameterization, Penalty, Prior};
+use gputexel_optim::{
+    Adam, AdamSettings, GaussNewton, GaussNewtonCg, GaussNewtonSettings, Hybrid, HybridSettings, Local,
+    LocalSettings, Optimizer, ParticleSwarm, ParticleSwarmSettings, Schedule, Space,
+};
+
+/// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
+pub const GAUSS_NEWTON_LIMIT: usize = 4096;
+
+/// The method and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
+pub enum OptimizerConfig {
+    /// Gauss–Newton with Levenberg–Marquardt damping.
+    GaussNewton(GaussNewtonSettings),
+    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
+    Hybrid(HybridSettings),
+    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
+    GaussNewtonCg(GaussNewtonSettings),
+    /// Adam, one or more runs in parallel.
+    Adam {
+        /// Settings of every run.
+        runs: Vec<AdamSettings>,
+        /// The learning-rate schedule.
+        schedule: Schedule,
+        /// Mini-batches per epoch.
+        batches: usize,
+    },
+    /// Local search over whole numbers.
+    Local(LocalSettings),
+    /// MadChess's particle swarms.
+    ParticleSwarm {
+        /// The swarm's settings.
+        settings: ParticleSwarmSettings,
+        /// True to finish the result with Gauss–Newton and single steps.
+        polish: bool,
+    },
+    /// An optimizer supplied by the caller, see [`Tuning::with_optimizer`](super::Tuning::with_optimizer).
+    Custom {
+        /// Its name.
+        name: String,
+        /// Weight λ of the regularization.
+        l2: f64,
+    },
+}
+
+/// Properties on which the choice of a method depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelSize {
+    /// Number of parameters, 2 F; 0 while it is unknown.
+    pub parameters: usize,
+    /// True if scores are sums of parameters.
+    pub linear: bool,
+}
+
+impl ModelSize {
+    /// A model of which nothing is known yet.
+    pub const UNKNOWN: Self = Self { parameters: 0, linear: true };
+}
+
+impl OptimizerConfig {
+    /// Returns the default method for a loss and a model: Adam for losses that are not smooth; else Gauss–Newton,
+    /// followed by L-BFGS if matrices are not too large, or by conjugate gradients if they are and scores are sums of
+    /// parameters.
+    pub fn default_for(loss: LossKind, model: ModelSize) -> Self {
+        match (loss.is_smooth(), model.parameters <= GAUSS_NEWTON_LIMIT, model.linear) {
+            (true, true, linear) => Self::Hybrid(HybridSettings::for_scores(linear)),
+            (true, false, true) => Self::GaussNewtonCg(GaussNewtonSettings::default()),
+            _ => Self::adam(AdamSettings::default()),
+        }
+    }
+
+    /// Creates one run of Adam on the full batch.
+    pub fn adam(settings: AdamSettings) -> Self {
+        Self::Adam { runs: vec![settings], schedule: Schedule::default(), batches: 1 }
+    }
+
+    /// Returns the same configuration with a different regularization weight λ for all members.
+    #[must_use]
+    pub fn with_l2(mut self, l2: f64) -> Self {
+        match &mut self {
+            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2 = l2,
+            Self::Hybrid(settings) => settings.gauss_newton.l2 = l2,
+            Self::Adam { runs, .. } => runs.iter_mut().for_each(|run| run.l2 = l2),
+            Self::Local(settings) => settings.l2 = l2,
+            Self::ParticleSwarm { settings, .. } => settings.l2 = l2,
+            Self::Custom { l2: own, .. } => *own = l2,
+        }
+        self
+    }
+
+    /// Returns the number of mini-batches per epoch.
+    pub fn batches(&self) -> usize {
+        match self {
+            Self::GaussNewton(_)
+            | Self::Hybrid(_)
+            | Self::GaussNewtonCg(_)
+            | Self::Local(_)
+            | Self::ParticleSwarm { .. }
+            | Self::Custom { .. } => 1,
+            Self::Adam { batches, .. } => *batches,
+        }
+    }
+
+    /// Returns true if it solves with Gauss–Newton matrices, or products of them.
+    pub fn uses_matrices(&self) -> bool {
+        matches!(self, Self::GaussNewton(_) | Self::Hybrid(_) | Self::GaussNewtonCg(_))
+    }
+
+    /// Returns true if the loss includes regularization toward the prior.
+    pub fn regularizes(&self) -> bool {
+        match self {
+            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2 > 0.0,
+            Self::Hybrid(settings) => settings.gauss_newton.l2 > 0.0,
+            Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
+            Self::Local(settings) => settings.l2 > 0.0,
+            Self::ParticleSwarm { settings, .. } => settings.l2 > 0.0,
+            Self::Custom { l2, .. } => *l2 > 0.0,
+        }
+    }
+
+    /// Returns the regularization weight λ of a member.
+    pub fn l2(&self, member: usize) -> f64 {
+        match self {
+            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2,
+            Self::Hybrid(settings) => settings.gauss_newton.l2,
+            Self::Adam { runs, .. } => runs[member].l2,
+            Self::Local(settings) => settings.l2,
+            Self::ParticleSwarm { settings, .. } => settings.l2,
+            Self::Custom { l2, .. } => *l2,
+        }
+    }
+
+    /// Creates the optimizer in its initial state.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of range, and for optimizers supplied by the caller.
+    pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(match self {
+            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
+            Self::Hybrid(settings) => Box::new(Hybrid::try_new(space, *settings)?),
+            Self::GaussNewtonCg(settings) => Box::new(GaussNewtonCg::try_new(space, *settings)?),
+            Self::Adam { runs, schedule, batches } => {
+                Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
+            }
+            Self::Local(settings) => Box::new(Local::try_new(space, settings.clone())?),
+            Self::ParticleSwarm { settings, .. } => Box::new(ParticleSwarm::try_new(space, *settings)?),
+            Self::Custom { name, .. } => {
+                return Err(Error::Usage(format!(
+                    "optimizer '{name}': only the program that supplied it can build it"
+                )));
+            }
+        })
+    }
+}
+
+/// The limits set by the user; `None` leaves a limit to the method's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// See [`Stopping::epochs`]; default: 50 for Gauss–Newton, 400 for swarms, else 500.
+    pub epochs: Option<u64>,
+    /// See [`Stopping::seconds`]; default: none.
+    pub seconds: Option<f64>,
+    /// See [`Stopping::gradient_norm`]; default: 0.
+    pub gradient_norm: Option<f64>,
+    /// See [`Stopping::improvement`]; default: 1e-8 for Gauss–Newton, else 0.
+    pub improvement: Option<f64>,
+    /// See [`Stopping::window`]; default: 1 for Gauss–Newton and swarms, else 50.
+    pub window: Option<u64>,
+    /// See [`Stopping::patience`]; default: 5 for Gauss–Newton, all epochs for swarms, else 50.
+    pub patience: Option<u64>,
+}
+
+impl Limits {
+    /// Completes the limits with the method's defaults.
+    pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
+        let (epochs, improvement, window, patience) = match optimizer {
+            OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
+            OptimizerConfig::GaussNewtonCg(_) => (100, 1e-8, 3, Some(10)),
+            // Steps of L-BFGS gain unevenly.
+            OptimizerConfig::Hybrid(_) => (400, 1e-7, 10, Some(30)),
+            // Swarms often stagnate for a long time and then improve again.
+            OptimizerConfig::ParticleSwarm { .. } => (400, 0.0, 1, None),
+            _ => (500, 0.0, 50, Some(50)),
+        };
+        let epochs = self.epochs.unwrap_or(epochs);
+        Stopping {
+            epochs,
+            seconds: self.seconds,
+            gradient_norm: self.gradient_norm.unwrap_or(0.0),
+            improvement: self.improvement.unwrap_or(improvement),
+            window: self.window.unwrap_or(window),
+            patience: self.patience.or(patience).unwrap_or(epochs),
+        }
+    }
+}
+
+/// Everything that determines what a run computes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunConfig {
+    /// Dataset files.
+    pub datasets: Vec<String>,
+    /// Checksum of the datasets, to detect different files under the same names.
+    pub checksum: String,
+    /// Description of the prior.
+    pub prior: String,
+    /// θ of the prior, so that a resumed run does not depend on the prior's file. Regularization pulls toward
+    /// it. Called `start` in `run.json`.
+    #[serde(rename = "start")]
+    pub prior_theta: Vec<f64>,
+    /// The parameterization of θ; without it, every parameter is tuned by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Parameterization>,
+    /// z at which a continuous optimizer begins, if not at the start of the parameterization: a point near the optimum
+    /// that is already known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<Vec<f64>>,
+    /// Penalties that tie parameters to each other or to the prior, the same for all members.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub penalties: Vec<Penalty>,
+    /// Scale constant, base-10 form.
+    pub k: f64,
+    /// How search scores are blended into the targets; without it, targets are the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<Blend>,
+    /// Loss function.
+    pub loss: LossKind,
+    /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sections: Option<usize>,
+    /// Fraction of games held out.
+    pub holdout: f64,
+    /// Seed of the split and the batches.
+    pub seed: u64,
+    /// The method.
+    pub optimizer: OptimizerConfig,
+    /// Rounding of the result.
+    #[serde(default)]
+    pub round: Rounding,
+    /// Stopping criteria.
+    pub stopping: Stopping,
+}
+
+/// Returns start, bounds and integrality of z.
+pub fn space_of(parameterization: &Parameterization) -> Space {
+    let mut space = Space::unbounded(&parameterization.start());
+    for (i, Coordinate { min, max, integer, .. }) in parameterization.coordinates.iter().enumerate() {
+        space.lower[i] = min.unwrap_or(f64::NEG_INFINITY);
+        space.upper[i] = max.unwrap_or(f64::INFINITY);
+        space.integer[i] = *integer;
+    }
+    space
+}
+
+impl Default for RunConfig {
+    /// Defaults for everything but the prior's values and K, which depend on the positions: see [`RunConfig::new`].
+    fn default() -> Self {
+        let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings::default());
+        Self {
+            datasets: Vec::new(),
+            checksum: String::new(),
+            sections: None,
+            prior: Prior::default().to_string(),
+            prior_theta: Vec::new(),
+            basis: None,
+            begin: None,
+            penalties: Vec::new(),
+            k: 1.0,
+            blend: None,
+            loss: LossKind::default(),
+            holdout: 0.0,
+            seed: 1,
+            round: Rounding::None,
+            stopping: Limits::default().for_method(&optimizer),
+            optimizer,
+        }
+    }
+}
+
+/// Returns the error for Gauss–Newton with a loss that has no curvature.
+pub(crate) fn rough_loss(loss: LossKind) -> Error {
+    let advice = Advice::default().text("use ").setting("optimizer", "adam");
+    Error::Usage(format!("gauss-newton needs a smooth loss; '{loss}' is not")).advise(advice)
+}
+
+impl RunConfig {
+    /// Configures a run of Gauss–Newton on all positions of a dataset, each parameter by itself, from a prior and with
+    /// a scale constant K in base-10 form, such as that of [`fit_scale`](super::fit_scale).
+    ///
+    /// ```
+    /// # use gputexel_tune::RunConfig;
+    /// let config = RunConfig { holdout: 0.2, seed: 7, ..RunConfig::default() };
+    /// assert_eq!(config.stopping.epochs, 50);
+    /// ```
+    pub fn new(data: &Dataset, prior: &Prior, k: f64) -> Result<Self> {
+        Ok(Self {
+            checksum: data.checksum().to_string(),
+            sections: data.sections(),
+            prior: prior.to_string(),
+            prior_theta: prior.theta(&data.metadata().feature_set)?,
+            k,
+            ..Self::default()
+        })
+    }
+
+    /// Replaces the results in its dataset by the targets of the run.
+    pub fn set_targets(&self, data: &mut Dataset) -> Result<()> {
+        self.blend.map_or(Ok(()), |blend| data.blend(blend))
+    }
+
+    /// Returns the basis, unless every parameter is tuned by itself.
+    pub fn named_basis(&self) -> Option<&Parameterization> {
+        self.basis.as_ref().filter(|basis| !basis.is_identity())
+    }
+
+    /// Returns the parameterization that is tuned.
+    pub fn parameterization(&self) -> Parameterization {
+        self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
+    }
+
+    /// Returns the regularization that is added to the loss of the positions.
+    pub fn regularization(&self) -> Regularization {
+        Regularization::new(&self.prior_theta, &self.penalties)
+    }
+
+    /// Returns true if the loss includes anything but that of the positions.
+    pub fn regularizes(&self) -> bool {
+        self.optimizer.regularizes() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
+    }
+
+    /// Checks everything that the types leave open.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for numbers that are out of range or not finite.
+    pub fn validate(&self) -> Result<()> {
+        GivenScale::K(self.k).k()?;
+        self.blend.map_or(Ok(()), Blend::validate)?;
+        if self.prior_theta.iter().any(|value| !value.is_finite()) {
+            return Err(Error::Usage("the prior contains non-finite values".to_string()));
+        }
+        let dimension = self.parameterization().dimension();
+        if self.begin.as_ref().is_some_and(|z| z.len() != dimension || z.iter().any(|z| !z.is_finite())) {
+            return Err(Error::Usage(format!("a run must begin at {dimension} finite numbers")));
+        }
+        self.penalties.iter().try_for_each(|penalty| penalty.validate(self.prior_theta.len()))?;
+        if let Some(basis) = &self.basis {
+            basis.validate()?;
+            if basis.parameters() != self.prior_theta.len() {
+                return Err(Error::Usage(format!(
+                    "basis '{}' is for {} parameters, the prior has {}",
+                    basis.name,
+                    basis.parameters(),
+                    self.prior_theta.len()
+                )));
+            }
+            let names: Vec<String> = basis.coordinates.iter().map(|c| c.name.clone()).collect();
+            space_of(basis).validate(&names)?;
+        }
+        if self.optimizer.uses_matrices() && !self.loss.is_smooth() {
+            return Err(rough_loss(self.loss));
+        }
+        if matches!(self.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
+            self.validate_swarm()?;
+        }
+        if self.round != Rounding::None {
+            self.validate_rounding()?;
+        }
+        self.stopping.validate()
+    }
+
+    /// Checks that every coordinate has the bounds that a swarm needs.
+    fn validate_swarm(&self) -> Result<()> {
+        let unbounded = |c: &&Coordinate| c.min.is_none() || c.max.is_none();
+        let name = match &self.basis {
+            None => Some("every parameter"),
+            Some(basis) => basis.coordinates.iter().find(unbounded).map(|c| c.name.as_str()),
+        };
+        name.map_or(Ok(()), |name| {
+            let advice = Advice::default().text("give its min and max, or ").setting("radius", "CP");
+            Err(Error::Usage(format!("swarms need bounds, and '{name}' has none")).advise(advice))
+        })
+    }
+
+    /// Checks that whole coordinates give whole parameters, and that rounding is necessary.
+    fn validate_rounding(&self) -> Result<()> {
+        let usage = |reason: String| Err(Error::Setting { setting: "round", value: None, reason });
+        if matches!(self.optimizer, OptimizerConfig::Local(_)) {
+            return usage(
+                "only applies to continuous optimizers: the local search already uses integers".to_string(),
+            );
+        }
+        let Some(basis) = &self.basis else { return Ok(()) };
+        for (coordinate, column) in basis.coordinates.iter().zip(&basis.columns) {
+            if let Some((_, factor)) = column.iter().find(|(_, factor)| factor.fract() != 0.0) {
+                return usage(format!(
+                    "needs an integer basis: '{}' of '{}' has the factor {factor}",
+                    coordinate.name, basis.name
+                ));
+            }
+            let (low, high) = (coordinate.min.unwrap_or(f64::MIN), coordinate.max.unwrap_or(f64::MAX));
+            if low.ceil() > high.floor() {
+                return usage(format!("there is no integer within the bounds of '{}'", coordinate.name));
+            }
+        }
+        match basis.base.iter().find(|value| value.fract() != 0.0) {
+            Some(value) => {
+                usage(format!("needs an integer basis: the base of '{}' holds {value}", basis.name))
+            }
+            None => Ok(()),
+        }
+    }
+}

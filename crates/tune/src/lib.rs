@@ -1,0 +1,82 @@
+//! The tuning run: fits K, drives an optimizer and an evaluator, decides when to stop, and maintains the
+//! run's folder so that it can be resumed.
+//!
+//! Owns regularization, mini-batch order, stopping, checkpoints and metrics. The caller chooses the backend and decides
+//! what to do with the result.
+
+mod ahead;
+pub mod check;
+mod checkpoint;
+mod clustered;
+mod config;
+mod diagnostics;
+mod driver;
+mod file_loss;
+mod parts;
+mod polish;
+mod products;
+mod program_diagnostics;
+mod records;
+mod regularization;
+mod rounding;
+mod rounding_outcome;
+pub mod run;
+mod run_record;
+mod run_scores;
+mod scale;
+mod scale_curve;
+mod scale_ratio;
+mod single_steps;
+mod starts;
+mod stopping;
+mod strength;
+pub mod sweep;
+pub mod sweep_run;
+mod uncertainty;
+mod values;
+pub mod wdl;
+
+pub use checkpoint::{Checkpoint, Progress};
+pub use config::{GAUSS_NEWTON_LIMIT, Limits, ModelSize, OptimizerConfig, RunConfig, space_of};
+pub use diagnostics::{diagnose, paired_difference};
+pub use driver::{Event, Outcome, Tuning};
+pub use file_loss::{FileLoss, ScaleOrigin};
+pub use gputexel_eval::exact::{exact_loss, exact_scores, loss_against_results};
+pub use gputexel_report::{
+    AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
+    Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,
+    TermDiagnostics, Worth,
+};
+pub use parts::RunParts;
+pub use polish::{Polish, polish};
+pub use program_diagnostics::{
+    MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity, undetermined_products,
+};
+pub use records::{
+    CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, MetricsLine, read_metrics,
+};
+pub use regularization::{REGULARIZATION_SCALE_CP, Regularization};
+pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
+pub use rounding_outcome::{
+    RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
+};
+pub use run_record::{BlendRecord, RequiesceRecord, RoundRecord, RunRecord, UncertaintyRequest};
+pub use run_scores::RunScores;
+pub use scale::{K_RANGE, ScaleFit, fit_scale};
+pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
+pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};
+pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
+pub use starts::{
+    DEFAULT_STARTS, MOST_STARTS, StartChoice, StartsRecord, choose_start, default_starts, starts_obstacle,
+};
+pub use stopping::{StopReason, Stopping};
+pub use strength::{
+    Ablation, BLENDS, BlendCandidate, BlendChoice, HeldOutGain, KindStrength, LeftOut, Strength,
+    StrengthChoice, StrengthObserver, StrengthProgress, StrengthRequest, ablate, choose_blend,
+    choose_strength, strength_obstacle,
+};
+pub use uncertainty::{
+    Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,
+    Sandwich, Spread, bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
+};
+pub use values::Values;

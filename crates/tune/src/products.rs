@@ -1,0 +1,121 @@
+//! Products of Gauss–Newton matrices with vectors of z, and blocks of the matrices, regularization included.
+
+use std::ops::Range;
+
+use gputexel_dataset::objective::LossKind;
+use gputexel_eval::{Evaluator, Population, ProductRequest};
+use gputexel_io::Result;
+use gputexel_model::Parameterization;
+use gputexel_optim::{MatrixBlock, ProductAnswer, ProductProposal};
+
+use super::Regularization;
+
+/// Maximum number of features in a block: those of piece-square tables, whose factors are computed in milliseconds.
+const MAX_BLOCK: usize = 384;
+/// Maximum number of pairs of features in all blocks: 160 MiB for the matrices, and the same for their factors.
+const MAX_PAIRS: usize = 5 << 20;
+
+/// Returns the number of features in a block of a model's matrix.
+fn block_size(features: usize) -> usize {
+    (MAX_PAIRS / features.max(1)).clamp(1, MAX_BLOCK)
+}
+
+/// Converts requests of an optimizer to requests for an evaluator.
+pub(crate) struct ProductProblem<'a> {
+    pub parameterization: &'a Parameterization,
+    pub regularization: &'a Regularization,
+    pub k: f64,
+    pub loss: LossKind,
+    /// Parts to evaluate.
+    pub parts: Range<usize>,
+}
+
+impl ProductProblem<'_> {
+    /// Answers a request.
+    pub(crate) fn answer(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        question: &ProductProposal,
+    ) -> Result<ProductAnswer> {
+        let (basis, l2) = (self.parameterization, &question.l2);
+        let features = basis.parameters() / 2;
+        let theta = basis.theta(&question.parameters);
+        let population = Population::new(features, theta, vec![self.k; l2.len()]);
+        let request = ProductRequest {
+            parts: self.parts.clone(),
+            loss: self.loss,
+            vectors: basis.push_directions(&question.vectors),
+            block: question.blocks.then(|| block_size(features)),
+        };
+        let mut answer = evaluator.products(&population, &request)?;
+        if !request.vectors.is_empty() {
+            self.regularization.add_products(&mut answer.products, &request.vectors, l2);
+        }
+        let products = basis.pull_gradients(&answer.products);
+        let ranges = request.blocks(features);
+        let values: usize = ranges.iter().map(|range| 4 * range.len() * range.len()).sum();
+        let members = answer.blocks.chunks_exact_mut(values.max(1)).zip(l2);
+        let blocks = members.map(|(mut values, &l2)| {
+            let mut blocks = Vec::with_capacity(ranges.len());
+            for range in &ranges {
+                let phase = |offset: usize| range.clone().map(move |feature| (offset + feature) as u32);
+                let indices: Vec<u32> = phase(0).chain(phase(features)).collect();
+                let (own, rest) = values.split_at_mut(indices.len() * indices.len());
+                self.regularization.add_block(own, &indices, l2);
+                blocks.push(MatrixBlock { coordinates: indices, values: own.to_vec() });
+                values = rest;
+            }
+            pull_blocks(basis, blocks)
+        });
+        Ok(ProductAnswer { products, blocks: blocks.collect() })
+    }
+}
+
+/// Computes blocks of Bᵀ H B, if H only has blocks: one for the coordinates whose first parameter belongs to the same
+/// block of H.
+fn pull_blocks(basis: &Parameterization, blocks: Vec<MatrixBlock>) -> Vec<MatrixBlock> {
+    if basis.is_identity() {
+        return blocks;
+    }
+    // Block of each parameter and of each coordinate, and index in it.
+    let mut places = vec![(0, 0); basis.parameters()];
+    for (number, block) in blocks.iter().enumerate() {
+        block.coordinates.iter().enumerate().for_each(|(at, &i)| places[i as usize] = (number, at));
+    }
+    let mut pulled: Vec<MatrixBlock> =
+        blocks.iter().map(|_| MatrixBlock { coordinates: Vec::new(), values: Vec::new() }).collect();
+    for (coordinate, column) in basis.columns.iter().enumerate() {
+        let first = column.first().map_or(0, |&(index, _)| places[index as usize].0);
+        pulled[first].coordinates.push(coordinate as u32);
+    }
+    for MatrixBlock { coordinates, values } in &mut pulled {
+        // Factors on parameters by block of H, so that pairs of different blocks are never visited.
+        let columns: Vec<Vec<(usize, usize, f64)>> = coordinates
+            .iter()
+            .map(|&coordinate| {
+                let column = basis.columns[coordinate as usize].iter();
+                let place = |&(index, factor): &(u32, f64)| {
+                    let (block, at) = places[index as usize];
+                    (block, at, factor)
+                };
+                column.map(place).collect()
+            })
+            .collect();
+        let size = columns.len();
+        values.resize(size * size, 0.0);
+        for i in 0..size {
+            for j in 0..=i {
+                let mut sum = 0.0;
+                for &(block, row, x) in &columns[i] {
+                    let MatrixBlock { coordinates, values } = &blocks[block];
+                    for &(_, column, y) in columns[j].iter().filter(|entry| entry.0 == block) {
+                        sum += x * y * values[row * coordinates.len() + column];
+                    }
+                }
+                (values[i * size + j], values[j * size + i]) = (sum, sum);
+            }
+        }
+    }
+    pulled.retain(|block| !block.coordinates.is_empty());
+    pulled
+}

@@ -1,0 +1,263 @@
+//! Regularization, the part of the loss that does not depend on positions: λ · ‖(θ − θ₀) / scale‖² with a weight λ for
+//! each member, and weighted penalties that all members share.
+
+use gputexel_eval::Evaluations;
+use gputexel_model::{PENALTY_SCALE_CP, Penalty, SparseSymmetric};
+
+/// The scale, centipawns: a parameter one pawn away from its prior costs λ.
+pub const REGULARIZATION_SCALE_CP: f64 = PENALTY_SCALE_CP;
+
+const PER_CP2: f64 = 1.0 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP);
+
+/// The regularization of a run, ready to be evaluated: λ ‖δ / scale‖² + δᵀ M δ with δ = θ − θ₀, where M is the
+/// weighted sum of the penalties' matrices.
+#[derive(Clone, Debug)]
+pub struct Regularization {
+    prior: Vec<f64>,
+    /// `None` without penalties.
+    matrix: Option<SparseSymmetric>,
+}
+
+/// Weights of a member: λ, and a factor on the penalties.
+#[derive(Clone, Copy)]
+struct Weights {
+    l2: f64,
+    strength: f64,
+}
+
+impl Regularization {
+    /// Creates the regularization of penalties on the distance from a prior (θ₀, 2 F values).
+    pub fn new(prior: &[f64], penalties: &[Penalty]) -> Self {
+        let size = prior.len();
+        let weighted: Vec<(f64, SparseSymmetric)> = penalties
+            .iter()
+            .filter(|penalty| penalty.weight > 0.0)
+            .map(|penalty| (penalty.weight, penalty.matrix(size)))
+            .collect();
+        let matrix = (!weighted.is_empty())
+            .then(|| SparseSymmetric::sum(size, weighted.iter().map(|(weight, matrix)| (*weight, matrix))));
+        Self { prior: prior.to_vec(), matrix }
+    }
+
+    /// Returns θ₀.
+    pub fn prior(&self) -> &[f64] {
+        &self.prior
+    }
+
+    /// Returns true if there is anything but λ.
+    pub fn has_penalties(&self) -> bool {
+        self.matrix.is_some()
+    }
+
+    /// Returns true if a parameter has any effect on it.
+    pub fn involves(&self, index: usize, l2: f64) -> bool {
+        l2 > 0.0 || self.matrix.as_ref().is_some_and(|matrix| matrix.entry(index, index) > 0.0)
+    }
+
+    fn distance(&self, theta: &[f64]) -> Vec<f64> {
+        assert_eq!(theta.len(), self.prior.len());
+        theta.iter().zip(&self.prior).map(|(theta, prior)| theta - prior).collect()
+    }
+
+    /// Computes its value at θ.
+    ///
+    /// # Panics
+    /// If θ and the prior differ in length, as do the other functions.
+    pub fn value(&self, theta: &[f64], l2: f64) -> f64 {
+        self.value_with(theta, Weights { l2, strength: 1.0 })
+    }
+
+    fn value_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> f64 {
+        let distance = self.distance(theta);
+        let squares: f64 = distance.iter().map(|d| d * d).sum();
+        let form = self.matrix.as_ref().map_or(0.0, |matrix| matrix.form(&distance, &distance));
+        l2 * PER_CP2 * squares + strength * form
+    }
+
+    /// Computes its gradient at θ.
+    pub fn gradient(&self, theta: &[f64], l2: f64) -> Vec<f64> {
+        self.gradient_with(theta, Weights { l2, strength: 1.0 })
+    }
+
+    fn gradient_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> Vec<f64> {
+        let distance = self.distance(theta);
+        let mut gradient: Vec<f64> = distance.iter().map(|d| 2.0 * l2 * PER_CP2 * d).collect();
+        if let Some(matrix) = &self.matrix {
+            gradient.iter_mut().zip(matrix.times(&distance)).for_each(|(g, product)| {
+                *g += 2.0 * strength * product;
+            });
+        }
+        gradient
+    }
+
+    /// Adds its second derivatives to a matrix (row-major).
+    pub fn add_curvature(&self, curvature: &mut [f64], l2: f64) {
+        self.add_curvature_with(curvature, Weights { l2, strength: 1.0 });
+    }
+
+    fn add_curvature_with(&self, curvature: &mut [f64], Weights { l2, strength }: Weights) {
+        let size = self.prior.len();
+        assert_eq!(curvature.len(), size * size);
+        (0..size).for_each(|i| curvature[i * size + i] += 2.0 * l2 * PER_CP2);
+        for (i, j, value) in self.matrix.iter().flat_map(SparseSymmetric::entries) {
+            curvature[i as usize * size + j as usize] += 2.0 * strength * value;
+        }
+    }
+
+    /// Adds each member's second derivatives, with its λ, to products of matrices with vectors of θ.
+    ///
+    /// # Panics
+    /// If lengths do not match.
+    pub fn add_products(&self, products: &mut [f64], vectors: &[f64], l2: &[f64]) {
+        let size = self.prior.len();
+        assert_eq!((products.len(), vectors.len()), (size * l2.len(), size * l2.len()));
+        let members = products.chunks_exact_mut(size).zip(vectors.chunks_exact(size));
+        for ((product, vector), l2) in members.zip(l2) {
+            product.iter_mut().zip(vector).for_each(|(sum, v)| *sum += 2.0 * l2 * PER_CP2 * v);
+            if let Some(matrix) = &self.matrix {
+                product.iter_mut().zip(matrix.times(vector)).for_each(|(sum, v)| *sum += 2.0 * v);
+            }
+        }
+    }
+
+    /// Adds its second derivatives, with λ, to a block of a matrix: symmetric, row-major, the entries of some
+    /// parameters, whose indices ascend, with each other.
+    ///
+    /// # Panics
+    /// If the numbers of rows and indices differ.
+    pub fn add_block(&self, block: &mut [f64], indices: &[u32], l2: f64) {
+        let size = indices.len();
+        assert_eq!(block.len(), size * size);
+        for (row, &index) in indices.iter().enumerate() {
+            block[row * size + row] += 2.0 * l2 * PER_CP2;
+            for (other, value) in self.matrix.iter().flat_map(|matrix| matrix.row(index as usize)) {
+                if let Ok(column) = indices.binary_search(&other) {
+                    block[row * size + column] += 2.0 * value;
+                }
+            }
+        }
+    }
+
+    /// Computes the change of its value by a step of some parameters, each listed once.
+    pub fn change(&self, theta: &[f64], step: &[(usize, f64)], l2: f64) -> f64 {
+        let mut change = 0.0;
+        for &(i, by) in step {
+            change += l2 * PER_CP2 * by * (2.0 * (theta[i] - self.prior[i]) + by);
+            let Some(matrix) = &self.matrix else { continue };
+            let distance = |j: u32| theta[j as usize] - self.prior[j as usize];
+            let slope: f64 = matrix.row(i).map(|(j, value)| value * distance(j)).sum();
+            let bent: f64 = step.iter().map(|&(j, other)| matrix.entry(i, j) * other).sum();
+            change += by * (2.0 * slope + bent);
+        }
+        change
+    }
+
+    /// Adds each member's regularization, with its λ, to its losses and all derivatives that were evaluated.
+    ///
+    /// # Panics
+    /// If the lengths of parameters and evaluations do not match.
+    pub fn add(&self, evaluations: &mut Evaluations, parameters: &[f64], l2: &[f64]) {
+        self.add_scaled(evaluations, parameters, l2, &vec![1.0; l2.len()]);
+    }
+
+    /// As [`add`](Self::add), with a factor on all penalties for each member.
+    ///
+    /// # Panics
+    /// If lengths do not match.
+    pub fn add_scaled(
+        &self,
+        evaluations: &mut Evaluations,
+        parameters: &[f64],
+        l2: &[f64],
+        strengths: &[f64],
+    ) {
+        let size = self.prior.len();
+        assert_eq!((parameters.len(), strengths.len()), (size * l2.len(), l2.len()));
+        for (member, (&l2, &strength)) in l2.iter().zip(strengths).enumerate() {
+            if l2 == 0.0 && (strength == 0.0 || self.matrix.is_none()) {
+                continue;
+            }
+            let weights = Weights { l2, strength };
+            let theta = &parameters[member * size..][..size];
+            evaluations.losses[member] += self.value_with(theta, weights);
+            if !evaluations.gradients.is_empty() {
+                let gradient = &mut evaluations.gradients[member * size..][..size];
+                gradient.iter_mut().zip(self.gradient_with(theta, weights)).for_each(|(sum, g)| *sum += g);
+            }
+            if !evaluations.curvatures.is_empty() {
+                let matrix = &mut evaluations.curvatures[member * size * size..][..size * size];
+                self.add_curvature_with(matrix, weights);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gputexel_model::{Form, PenaltyKind};
+
+    #[test]
+    fn a_pawn_costs_lambda() {
+        let mut evaluations = Evaluations {
+            losses: vec![1.0, 1.0],
+            gradients: vec![0.0; 4],
+            curvatures: vec![0.0; 8],
+            positions: 1,
+            ..Evaluations::default()
+        };
+        let parameters = [0.0, 0.0, 100.0, 0.0];
+        Regularization::new(&[0.0, 0.0], &[]).add(&mut evaluations, &parameters, &[0.5, 0.5]);
+        assert_eq!(evaluations.losses, [1.0, 1.5]);
+        assert_eq!(evaluations.gradients, [0.0, 0.0, 0.01, 0.0]);
+        assert_eq!(evaluations.curvatures[4..], [1e-4, 0.0, 0.0, 1e-4]);
+    }
+
+    #[test]
+    fn derivatives_and_changes_are_those_of_the_value() {
+        let penalty = |kind, form, weight| Penalty { kind, of: "x".to_string(), form, weight };
+        let penalties = [
+            penalty(PenaltyKind::Bend, Form::Lines(vec![vec![0, 1, 2, 3], vec![5, 3, 1]]), 0.3),
+            penalty(PenaltyKind::Mean, Form::Set(vec![0, 2, 4, 5]), 0.7),
+            penalty(PenaltyKind::Phases, Form::Pairs(vec![(0, 3), (1, 4), (2, 5)]), 0.2),
+            penalty(PenaltyKind::Smooth, Form::Lines(vec![vec![4, 5]]), 0.0),
+        ];
+        let prior = [3.0, -20.0, 40.0, 0.0, 7.0, 90.0];
+        let theta = [50.0, 10.0, -30.0, 120.0, 0.0, 60.0];
+        let (regularization, l2) = (Regularization::new(&prior, &penalties), 0.1);
+        let by_hand = |theta: &[f64]| -> f64 {
+            let d: Vec<f64> = (0..6).map(|i| (theta[i] - prior[i]) / 100.0).collect();
+            let spread = |values: &[f64]| -> f64 {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                values.iter().map(|value| (value - mean).powi(2)).sum()
+            };
+            let bend = |a: usize, b: usize, c: usize| (d[a] - 2.0 * d[b] + d[c]).powi(2);
+            0.1 * d.iter().map(|d| d * d).sum::<f64>()
+                + 0.3 * (bend(0, 1, 2) + bend(1, 2, 3) + bend(5, 3, 1))
+                + 0.7 * spread(&[d[0], d[2], d[4], d[5]])
+                + 0.2 * spread(&[d[0] - d[3], d[1] - d[4], d[2] - d[5]])
+        };
+        assert!((regularization.value(&theta, l2) - by_hand(&theta)).abs() < 1e-12);
+        let moved = |step: &[(usize, f64)]| {
+            let mut theta = theta;
+            step.iter().for_each(|&(i, by)| theta[i] += by);
+            theta
+        };
+        let gradient = regularization.gradient(&theta, l2);
+        let mut curvature = vec![0.0; 36];
+        regularization.add_curvature(&mut curvature, l2);
+        for i in 0..6 {
+            let slope = (by_hand(&moved(&[(i, 1.0)])) - by_hand(&moved(&[(i, -1.0)]))) / 2.0;
+            assert!((gradient[i] - slope).abs() < 1e-10, "{i}: {} {slope}", gradient[i]);
+            for j in 0..6 {
+                let at = |a: f64, b: f64| by_hand(&moved(&[(i, a), (j, b)]));
+                let second = (at(1.0, 1.0) - at(1.0, -1.0) - at(-1.0, 1.0) + at(-1.0, -1.0)) / 4.0;
+                assert!((curvature[6 * i + j] - second).abs() < 1e-10, "{i} {j}");
+            }
+        }
+        for step in [vec![(1, 3.0)], vec![(0, -1.0), (3, 1.0)], vec![(2, 5.0), (4, -2.5), (5, 1.0)]] {
+            let change = regularization.change(&theta, &step, l2);
+            assert!((change - (by_hand(&moved(&step)) - by_hand(&theta))).abs() < 1e-12, "{step:?}");
+        }
+    }
+}

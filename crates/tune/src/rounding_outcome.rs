@@ -1,0 +1,205 @@
+//! The end of a run with an integer result: rounding, and the effect of single steps on the exact loss.
+
+use std::time::Instant;
+
+use gputexel_dataset::objective::Objective;
+use gputexel_eval::cpu::CpuEvaluator;
+use gputexel_eval::{Evaluator, Population, Request};
+use gputexel_io::{Error, Result};
+use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
+use serde::Serialize;
+
+use super::{
+    ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps,
+    StopReason, Survey, round, space_of,
+};
+
+/// Rounding of a result, and the effect of single steps from it.
+#[derive(Clone, Debug)]
+pub struct RoundingOutcome {
+    /// Rounding of the result; `None` after a search over whole numbers.
+    pub rounded: Option<(Rounding, Rounded)>,
+    /// Single steps that improved the exact loss after the run's own search had ended.
+    pub exact_steps: u64,
+    /// The single steps from the result, if they were surveyed.
+    pub survey: Option<Survey>,
+    /// Total duration in seconds.
+    pub seconds: f64,
+}
+
+/// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact
+/// loss. `None` if the result stays real.
+///
+/// # Errors
+/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise errors of the evaluator and of
+/// [`round`].
+pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Option<RoundingOutcome>> {
+    let RunParts { config, split, layout, cancel, .. } = *parts;
+    let is_local = matches!(config.optimizer, OptimizerConfig::Local(_));
+    if config.round == Rounding::None && !is_local {
+        return Ok(None);
+    }
+    let started = Instant::now();
+    let parameterization = config.parameterization();
+    let mut space = space_of(&parameterization);
+    space.integer.fill(true);
+    let problem = ExactProblem {
+        layout,
+        parts: 0..split.batches(),
+        objective: Objective { k: config.k, loss: config.loss },
+        parameterization: &parameterization,
+        space: &space,
+        prior: &config.prior_theta,
+        penalties: &config.penalties,
+        l2: config.optimizer.l2(outcome.best_member),
+    };
+    let interrupted = || Error::Interrupted("while rounding".to_string());
+    let whole = if is_local {
+        let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
+        // A result that was stopped early, or is judged by held-out positions, is not optimized further.
+        let ended = outcome.reason == StopReason::Converged && split.held_out_part().is_none();
+        let survey = match ended {
+            true => search.descend(cancel).ok_or_else(interrupted)?,
+            false => search.survey(),
+        };
+        outcome.z = search.z().to_vec();
+        RoundingOutcome {
+            rounded: None,
+            exact_steps: search.taken(),
+            survey: Some(survey),
+            seconds: started.elapsed().as_secs_f64(),
+        }
+    } else {
+        let matrix = match config.round {
+            Rounding::Local => gauss_newton_matrix(&problem, &parameterization, &outcome.z)?,
+            _ => None,
+        };
+        let rounded =
+            round(&problem, &outcome.z, config.round, matrix.as_deref(), cancel)?.ok_or_else(interrupted)?;
+        outcome.z.clone_from(&rounded.z);
+        RoundingOutcome::of(config.round, rounded, started.elapsed().as_secs_f64())
+    };
+    outcome.parameters = parameterization.theta(&outcome.z);
+    Ok(Some(whole))
+}
+
+/// Computes the Gauss–Newton matrix with respect to z, if the loss has one and it is not too large.
+pub fn gauss_newton_matrix(
+    problem: &ExactProblem<'_>,
+    parameterization: &Parameterization,
+    z: &[f64],
+) -> Result<Option<Vec<f64>>> {
+    let loss = problem.objective.loss;
+    if !loss.is_smooth() || parameterization.parameters() > GAUSS_NEWTON_LIMIT {
+        return Ok(None);
+    }
+    let theta = parameterization.theta(z);
+    let request = Request { parts: problem.parts.clone(), loss, gradients: false, curvature: true };
+    // The CPU on every machine, so that the result does not depend on the backend.
+    let mut evaluator = CpuEvaluator::new(problem.layout);
+    let mut evaluations = evaluator.evaluate(&Population::single(&theta, problem.objective.k), &request)?;
+    problem.regularization().add(&mut evaluations, &theta, &[problem.l2]);
+    Ok(Some(parameterization.pull_matrices(&evaluations.curvatures)))
+}
+
+/// Machine-readable summary of rounding. Losses are exact and include regularization; parts that do not apply are
+/// omitted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RoundingSummary {
+    /// Rounding of the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<RoundedSummary>,
+    /// Effect of single steps from the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub single_steps: Option<SurveySummary>,
+}
+
+/// Rounding of a result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoundedSummary {
+    /// The method.
+    pub method: Rounding,
+    /// Loss before rounding.
+    pub loss_real: f64,
+    /// Loss with every value rounded to the nearest whole number.
+    pub loss_naive: f64,
+    /// Loss after successive rounding alone, if it was possible.
+    pub loss_successive: Option<f64>,
+    /// Loss of the result.
+    pub loss: f64,
+    /// Number of single steps from the rounded point.
+    pub steps: u64,
+    /// Total time in seconds.
+    pub seconds: f64,
+}
+
+/// Effect of single steps from a result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SurveySummary {
+    /// Steps within the bounds that have an effect.
+    pub count: usize,
+    /// Steps that would lower the loss.
+    pub improving: usize,
+    /// Smallest increase of the loss by the others.
+    pub smallest_increase: Option<f64>,
+    /// Coordinates whose steps change nothing.
+    pub without_effect: usize,
+    /// Steps that improved the exact loss after the search of the run had ended.
+    pub taken_exactly: u64,
+    /// Total time in seconds.
+    pub seconds: f64,
+}
+
+impl RoundingSummary {
+    /// Summarizes the rounding of a result, if any.
+    pub fn new(outcome: Option<&RoundingOutcome>) -> Self {
+        let Some(&RoundingOutcome { exact_steps, seconds, ref rounded, ref survey }) = outcome else {
+            return Self::default();
+        };
+        Self {
+            rounding: rounded.as_ref().map(|(method, rounded)| RoundedSummary {
+                method: *method,
+                loss_real: rounded.loss_real,
+                loss_naive: rounded.loss_naive,
+                loss_successive: rounded.loss_successive,
+                loss: rounded.loss,
+                steps: rounded.steps,
+                seconds,
+            }),
+            single_steps: survey.as_ref().map(|survey| SurveySummary {
+                count: survey.steps,
+                improving: survey.improving.len(),
+                smallest_increase: survey.smallest_increase,
+                without_effect: survey.without_effect,
+                taken_exactly: exact_steps,
+                seconds,
+            }),
+        }
+    }
+}
+
+impl RoundingOutcome {
+    /// Creates the outcome of a rounding that took some seconds.
+    pub fn of(rounding: Rounding, rounded: Rounded, seconds: f64) -> Self {
+        Self { exact_steps: 0, survey: rounded.survey.clone(), rounded: Some((rounding, rounded)), seconds }
+    }
+
+    /// Returns the record for `params.json`.
+    pub fn rounding_record(&self) -> Option<RoundingRecord> {
+        self.rounded.as_ref().map(|(rounding, rounded)| RoundingRecord {
+            method: rounding.to_string(),
+            loss_real: rounded.loss_real,
+            loss_naive: rounded.loss_naive,
+            loss: rounded.loss,
+        })
+    }
+
+    /// Returns the record for `params.json`.
+    pub fn single_steps_record(&self) -> Option<SingleStepsRecord> {
+        self.survey.as_ref().map(|survey| SingleStepsRecord {
+            count: survey.steps,
+            improving: survey.improving.len(),
+            smallest_increase: survey.smallest_increase,
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! Which parameters of a run are tuned, and within which bounds.
+
+use gputexel_io::{Error, Result};
+use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization};
+
+/// Which parameters are tuned.
+#[derive(Clone, Debug, Default)]
+pub struct BasisSettings {
+    /// The basis. `None` tunes every parameter by itself, except for imported features (the basis in their
+    /// schema) and swarms (MadChess's).
+    pub basis: Option<Basis>,
+    /// What is not tuned: tables, features, one phase of them, or coordinates.
+    pub freeze: Vec<String>,
+    /// What parameters are held to: signs, and lines of values that never fall or never rise.
+    pub constraints: Vec<Constraint>,
+    /// Whether to drop the bounds of the basis. Constraints stay.
+    pub unbounded: bool,
+    /// Whether to restrict all coordinates to whole numbers.
+    pub integers: bool,
+    /// Bounds for coordinates that have none: this many centipawns from the start.
+    pub radius: Option<f64>,
+}
+
+impl BasisSettings {
+    /// The parameterization; `None` if every parameter is tuned by itself, unless it is to be `named`.
+    pub(crate) fn resolve(
+        &self,
+        default: &str,
+        named: bool,
+        set: &FeatureSet,
+        theta: &[f64],
+    ) -> Result<Option<Parameterization>> {
+        let Ok(identity) = "identity".parse::<Basis>();
+        let Ok(default) = set.default_basis(default).parse::<Basis>();
+        let basis = self.basis.as_ref().unwrap_or(&default);
+        let plain = *basis == identity && self.freeze.is_empty() && self.constraints.is_empty();
+        if plain && !named && !self.integers && self.radius.is_none() {
+            return Ok(None);
+        }
+        let mut resolved = basis.resolve(set, theta, &self.freeze)?;
+        if self.unbounded {
+            resolved = resolved.without_bounds();
+        }
+        resolved = resolved.constrained(set, theta, &self.constraints)?;
+        if self.integers {
+            resolved = resolved.whole();
+        }
+        match self.radius {
+            None => Ok(Some(resolved)),
+            Some(radius) if radius.is_finite() && radius > 0.0 => Ok(Some(resolved.within(radius))),
+            Some(radius) => Err(Error::setting("radius", radius, "must be a positive number")),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Two sets of parameters side by side: what changed, and what it does to the loss.
+
+mod losses;
+mod many;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use gputexel_io::{Error, Result};
+use gputexel_model::{ParameterFile, ParameterRecord, Prior};
+use serde_json::{Value, json};
+
+use gputexel_report::{Comparison, Parameter, Table, grouped};
+pub use losses::{Loss, Losses};
+pub use many::{Contender, Contenders};
+
+/// By what changes are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortBy {
+    /// The change, centipawns.
+    #[default]
+    Change,
+    /// The change over its standard error; what has none comes last.
+    Errors,
+}
+
+/// One of two sets of parameters.
+pub struct Side {
+    /// Its name.
+    pub name: String,
+    /// Its parameter file.
+    pub path: PathBuf,
+    /// Its contents.
+    pub file: ParameterFile,
+}
+
+/// A parameter's change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Its name, with the phase behind it.
+    pub name: String,
+    /// Values of A and B.
+    pub values: [f64; 2],
+    /// Standard errors of A and B.
+    pub errors: [Option<f64>; 2],
+}
+
+impl Change {
+    /// B less A.
+    pub fn difference(&self) -> f64 {
+        self.values[1] - self.values[0]
+    }
+
+    /// Standard error of the difference, as though A and B were independent.
+    pub fn error(&self) -> Option<f64> {
+        match self.errors {
+            [Some(a), Some(b)] => Some(a.hypot(b)),
+            _ => None,
+        }
+    }
+
+    /// The difference in standard errors.
+    pub fn in_errors(&self) -> Option<f64> {
+        self.error().filter(|error| *error > 0.0).map(|error| self.difference() / error)
+    }
+}
+
+impl Side {
+    /// Reads two sides, each a parameter file or the folder of a run. One of them may be
+    /// [values in words](Prior::is_word), such as `material`, for the parameters of the other.
+    ///
+    /// # Errors
+    /// As [`Side::read`] and [`Prior::file_like`]; [`Error::Usage`] if both are words.
+    pub fn read_both(paths: [&Path; 2]) -> Result<[Self; 2]> {
+        let word = |path: &Path| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
+        let in_words = |word: String, other: &Self| -> Result<Self> {
+            let file = word.parse::<Prior>()?.file_like(&other.file, &other.name)?;
+            Ok(Self { path: PathBuf::from(&word), name: word, file })
+        };
+        Ok(match paths.map(word) {
+            [None, None] => [Self::read(paths[0])?, Self::read(paths[1])?],
+            [Some(a), None] => {
+                let b = Self::read(paths[1])?;
+                [in_words(a, &b)?, b]
+            }
+            [None, Some(b)] => {
+                let a = Self::read(paths[0])?;
+                let b = in_words(b, &a)?;
+                [a, b]
+            }
+            [Some(a), Some(b)] => {
+                let why = "one of the two has to be a parameter file or the folder of a run";
+                return Err(Error::Usage(format!("'{a}' and '{b}': {why}")));
+            }
+        })
+    }
+
+    /// Reads a parameter file, or that of a run's folder.
+    ///
+    /// # Errors
+    /// As [`ParameterFile::locate`] and [`ParameterFile::read`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let file = ParameterFile::locate(path)?;
+        let read = ParameterFile::read(&file)?;
+        Ok(Self { name: path.display().to_string(), path: file, file: read })
+    }
+}
+
+/// How two sets of parameters differ.
+pub struct Differences {
+    /// A and B.
+    pub sides: [Side; 2],
+    /// Parameters of both: values of B, those of A as the reference, errors of the difference.
+    pub both: Vec<Parameter>,
+    /// Changes of all their values, the largest first.
+    pub changes: Vec<Change>,
+    /// Names that only A, or only B, has.
+    pub only: [Vec<String>; 2],
+    /// Losses on a dataset.
+    pub losses: Option<Losses>,
+}
+
+impl Differences {
+    /// Matches parameters by name; sorts the changes, the largest first.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the two have different phase weights or no parameter in common,
+    /// [`Error::Input`] when one lists a parameter twice.
+    pub fn try_new(sides: [Side; 2], sort: SortBy) -> Result<Self> {
+        let [a, b] = &sides;
+        if a.file.phase != b.file.phase {
+            let text = format!(
+                "{} has phase weights {}, {} has {}: their values are not comparable",
+                a.name, a.file.phase, b.name, b.file.phase
+            );
+            return Err(Error::Usage(text));
+        }
+        let index = |side: &Side| -> Result<HashMap<String, usize>> {
+            let mut index = HashMap::new();
+            for (i, record) in side.file.parameters.iter().enumerate() {
+                if index.insert(record.name.clone(), i).is_some() {
+                    return Err(Error::input(
+                        &side.path,
+                        format!("parameter '{}' is listed twice", record.name),
+                    ));
+                }
+            }
+            Ok(index)
+        };
+        let (in_a, in_b) = (index(a)?, index(b)?);
+        let missing = |records: &[ParameterRecord], other: &HashMap<String, usize>| -> Vec<String> {
+            records.iter().filter(|r| !other.contains_key(&r.name)).map(|r| r.name.clone()).collect()
+        };
+        let only = [missing(&a.file.parameters, &in_b), missing(&b.file.parameters, &in_a)];
+        let mut both = Vec::new();
+        let mut changes = Vec::new();
+        for (id, new) in b.file.parameters.iter().enumerate() {
+            let Some(old) = in_a.get(&new.name).map(|&i| &a.file.parameters[i]) else { continue };
+            let error = |record: &ParameterRecord, phase: usize| {
+                record.errors.and_then(|errors| if phase == 0 { errors.mg } else { errors.eg })
+            };
+            let of_phase = |phase: usize| {
+                let (suffix, values) = match phase {
+                    0 => ("mg", [old.mg, new.mg]),
+                    _ => ("eg", [old.eg, new.eg]),
+                };
+                let errors = [error(old, phase), error(new, phase)];
+                Change { name: format!("{}.{suffix}", new.name), values, errors }
+            };
+            let of_both = [of_phase(0), of_phase(1)];
+            both.push(Parameter {
+                name: new.name.clone(),
+                group: new.group.clone(),
+                values: [new.mg, new.eg],
+                reference: Some([old.mg, old.eg]),
+                errors: [of_both[0].error(), of_both[1].error()],
+                support: new.occurrences,
+                summed: b.file.program.as_ref().and_then(|program| program.reads(id as u16)),
+            });
+            changes.extend(of_both);
+        }
+        if both.is_empty() {
+            let text = format!("{} and {} have no parameter in common", a.name, b.name);
+            return Err(Error::Usage(text));
+        }
+        let size = |change: &Change| match sort {
+            SortBy::Change => change.difference().abs(),
+            SortBy::Errors => change.in_errors().map_or(-1.0, f64::abs),
+        };
+        changes.sort_by(|x, y| size(y).total_cmp(&size(x)).then_with(|| x.name.cmp(&y.name)));
+        Ok(Self { sides, both, changes, only, losses: None })
+    }
+
+    /// Root mean square of the changes, centipawns.
+    pub fn rms(&self) -> f64 {
+        let squares: f64 = self.changes.iter().map(|change| change.difference().powi(2)).sum();
+        (squares / self.changes.len().max(1) as f64).sqrt()
+    }
+
+    /// The largest change, centipawns.
+    pub fn most(&self) -> f64 {
+        self.changes.iter().map(|change| change.difference().abs()).fold(0.0, f64::max)
+    }
+
+    /// Values that differ.
+    pub fn changed(&self) -> usize {
+        self.changes.iter().filter(|change| change.difference() != 0.0).count()
+    }
+
+    /// Values with errors on both sides, and those of them that differ by more than two.
+    pub fn beyond(&self) -> (usize, usize) {
+        let known = || self.changes.iter().filter_map(Change::in_errors);
+        (known().count(), known().filter(|z| z.abs() > 2.0).count())
+    }
+
+    /// Refuses a table that is not in both.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn check_board(&self, board: &str) -> Result<()> {
+        match self.both.iter().any(|parameter| parameter.group == board) {
+            true => Ok(()),
+            false => Err(Error::setting("board", board, "A and B have no common table of this name")),
+        }
+    }
+
+    /// The comparison as JSON, with the `top` largest changes; values are in centipawns.
+    pub fn to_json(&self, top: usize) -> Value {
+        let change = |change: &Change| {
+            json!({
+                "name": change.name, "a": change.values[0], "b": change.values[1], "change": change.difference(),
+                "error_a": change.errors[0], "error_b": change.errors[1], "in_errors": change.in_errors(),
+            })
+        };
+        let (known, beyond) = self.beyond();
+        json!({
+            "a": self.sides[0].name, "b": self.sides[1].name,
+            "values": self.changes.len(), "changed": self.changed(),
+            "rms": self.rms(), "largest": self.most(),
+            "with_errors": known, "beyond_two_errors": beyond,
+            "losses": self.losses.as_ref().map(Losses::to_json),
+            "changes": self.changes.iter().take(top).map(change).collect::<Vec<_>>(),
+            "only_a": self.only[0], "only_b": self.only[1],
+        })
+    }
+
+    /// The page, with the `top` largest changes.
+    pub fn page(&self, top: usize) -> Comparison {
+        let row = |change: &Change| {
+            let error = |error: Option<f64>| error.map_or("–".to_string(), |error| format!("±{error:.1}"));
+            vec![
+                change.name.clone(),
+                format!("{:.1}", change.values[0]),
+                error(change.errors[0]),
+                format!("{:.1}", change.values[1]),
+                error(change.errors[1]),
+                format!("{:+.1}", change.difference()),
+                change.in_errors().map_or("–".to_string(), |z| format!("{z:+.1}")),
+            ]
+        };
+        let [a, b] = [0, 1].map(|side| self.sides[side].name.clone());
+        let units = match self.both.iter().any(|parameter| parameter.summed.is_some()) {
+            true => "centipawns, those of accumulators in units of their sums",
+            false => "centipawns",
+        };
+        let header = ["parameter", "A", "±", "B", "±", "change", "change / SE"];
+        let (known, beyond) = self.beyond();
+        let mut facts = vec![
+            ("A".to_string(), a.clone()),
+            ("B".to_string(), b.clone()),
+            (
+                "values of both".to_string(),
+                format!("{}, {} differ", grouped(self.changes.len() as u64), grouped(self.changed() as u64)),
+            ),
+            ("change".to_string(), format!("{:.1} cp (RMS), at most {:.1}", self.rms(), self.most())),
+        ];
+        if known > 0 {
+            facts.push((
+                "beyond two standard errors".to_string(),
+                format!("{} of {}", grouped(beyond as u64), grouped(known as u64)),
+            ));
+        }
+        if let Some(losses) = &self.losses {
+            facts.extend(losses.difference_in_words().map(|text| ("loss(B) - loss(A)".to_string(), text)));
+        }
+        Comparison {
+            names: [a, b],
+            facts,
+            losses: self.losses.as_ref().map(Losses::table),
+            parameters: self.both.clone(),
+            largest: Table {
+                caption: format!("The {} largest changes, {units}", top.min(self.changes.len())),
+                header: header.map(str::to_string).to_vec(),
+                rows: self.changes.iter().take(top).map(row).collect(),
+            },
+            only: self.only.clone(),
+            errors_note: if known > 0 { DIFFERENCE_ERRORS_NOTE.to_string() } else { String::new() },
+        }
+    }
+}
+
+/// Note about errors of differences.
+pub const DIFFERENCE_ERRORS_NOTE: &str = "Errors of differences treat A and B as independent; when both were tuned on the same games \
+                          they are not, and the differences are more precise than that.";

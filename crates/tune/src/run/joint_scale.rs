@@ -1,0 +1,181 @@
+//! The scale constant K that is fitted together with the parameters, so that tuned scores keep the scale of the prior's.
+//!
+//! The product of K and the scores is all that the loss sees, so the prior alone decides the scale. One that says
+//! little about the results decides it badly or not at all: whatever is found is compared with plain fits.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::{
+    K_RANGE, Limits, ModelSize, OptimizerConfig, RunConfig, RunScores, StopReason, Tuning, space_of,
+    training_score_ratio,
+};
+use gputexel_dataset::objective::Objective;
+use gputexel_dataset::{Dataset, Layout, Split};
+use gputexel_eval::Backend;
+use gputexel_eval::exact::{all_scores, loss_at};
+use gputexel_io::{Error, Result};
+
+/// K is found when the regression of tuned scores on the prior's has slope 1 to this precision.
+const PRECISION: f64 = 1e-6;
+/// As good as it gets where the prior holds so much that fits end before they tell such slopes apart.
+const SETTLED: f64 = 1e-4;
+/// Relative improvement of the loss below which a fit ends: less than of a run, because slopes have to be precise.
+const IMPROVEMENT: f64 = 1e-10;
+/// Fits in the search for K.
+pub(crate) const FITS: usize = 12;
+/// By this share, the loss may exceed that of a fit with another K.
+const WORSE: f64 = 1e-3;
+
+/// A fit with one K.
+struct Fit {
+    k: f64,
+    z: Vec<f64>,
+    /// Exact training loss, without regularization.
+    loss: f64,
+    /// Tuned scores per score of the prior.
+    ratio: Option<f64>,
+}
+
+/// The outcome of the search.
+pub(crate) enum JointScale {
+    /// K, and z near the optimum there.
+    Found { k: f64, z: Vec<f64> },
+    /// The prior's scores have no scale that tuned scores could keep; of its K and 1, `k` has the lower loss.
+    Impossible { k: f64, reason: String },
+}
+
+/// Fits of one run at different K.
+pub(crate) struct ScaleSearch<'a> {
+    data: &'a Dataset,
+    split: &'a Split,
+    backend: &'a Backend,
+    stop: &'a AtomicBool,
+    /// With K fitted on the prior, and the penalties that belong to it.
+    config: &'a RunConfig,
+    method: OptimizerConfig,
+    layout: Layout,
+    training: Vec<u32>,
+    scores: RunScores,
+}
+
+impl<'a> ScaleSearch<'a> {
+    pub fn try_new(
+        data: &'a Dataset,
+        split: &'a Split,
+        backend: &'a Backend,
+        stop: &'a AtomicBool,
+        config: &'a RunConfig,
+    ) -> Result<Self> {
+        let model = ModelSize { parameters: config.prior_theta.len(), linear: data.program().is_none() };
+        Ok(Self {
+            method: OptimizerConfig::default_for(config.loss, model).with_l2(config.optimizer.l2(0)),
+            layout: Layout::try_new(data, split.parts(), |n| split.part_of(n))?,
+            training: split.training().map(|n| n as u32).collect(),
+            scores: RunScores { prior: all_scores(data, &config.prior_theta), result: Vec::new() },
+            data,
+            split,
+            backend,
+            stop,
+            config,
+        })
+    }
+
+    /// Searches from z, near the optimum at the K of the configuration, telling the number of each fit before it.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`]; those of the evaluator, the optimizer and `observe`.
+    pub fn run(
+        mut self,
+        start: Vec<f64>,
+        observe: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<JointScale> {
+        let k = self.config.k;
+        let mut fits = 0;
+        let mut fit_at = |search: &mut Self, k: f64, z: Vec<f64>| {
+            fits += 1;
+            observe(fits)?;
+            search.fit(k, z)
+        };
+        let on_prior = fit_at(&mut self, k, start)?;
+        let from = on_prior.warm_start(1.0, &self);
+        let unit = fit_at(&mut self, 1.0, from)?;
+        let plain = if unit.loss < on_prior.loss { &unit } else { &on_prior };
+        let (plain_k, plain_loss) = (plain.k, plain.loss);
+        let impossible = |reason: String| Ok(JointScale::Impossible { k: plain_k, reason });
+        // ln K and ln ratio of the fit before: the ratio falls where K grows, by less the more the prior holds.
+        let mut before: Option<(f64, f64)> = None;
+        let mut fit = on_prior;
+        for _ in 2..FITS {
+            let Some(ratio) = fit.ratio else {
+                return impossible(
+                    "the prior's scores, or the tuned ones, are 0 and have no scale".to_string(),
+                );
+            };
+            if (ratio - 1.0).abs() < PRECISION {
+                break;
+            }
+            let (x, y) = (fit.k.ln(), ratio.ln());
+            let slope = before.map_or(-1.0, |(x0, y0)| ((y - y0) / (x - x0)).clamp(-2.0, -1e-3));
+            before = Some((x, y));
+            let k = (x - (y / slope).clamp(-1.0, 1.0)).exp();
+            if !(K_RANGE.0..=K_RANGE.1).contains(&k) {
+                break;
+            }
+            let from = fit.warm_start(k, &self);
+            fit = fit_at(&mut self, k, from)?;
+        }
+        let settled = fit.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < SETTLED);
+        if settled && fit.loss <= plain_loss * (1.0 + WORSE) {
+            return Ok(JointScale::Found { k: fit.k, z: fit.z });
+        }
+        impossible(format!(
+            "tuned scores cannot keep the scale of the prior, which says too little about the results (loss {:.6} at K \
+             {:.3}, {plain_loss:.6} at K {plain_k:.3})",
+            fit.loss, fit.k
+        ))
+    }
+
+    fn fit(&mut self, k: f64, z: Vec<f64>) -> Result<Fit> {
+        let config = RunConfig {
+            begin: Some(z),
+            stopping: Limits { improvement: Some(IMPROVEMENT), ..Limits::default() }.for_method(&self.method),
+            optimizer: self.method.clone(),
+            ..at_scale(self.config, k)
+        };
+        let (mut evaluator, _) = self.backend.evaluator(&self.layout)?;
+        let outcome =
+            Tuning::try_new(&config, self.split)?.run(&mut *evaluator, self.stop, &mut |_| Ok(()))?;
+        if outcome.reason == StopReason::Interrupted {
+            return Err(Error::Interrupted("while fitting K".to_string()));
+        }
+        self.scores.result = all_scores(self.data, &outcome.parameters);
+        let objective = Objective { k, loss: config.loss };
+        Ok(Fit {
+            k,
+            z: outcome.z,
+            loss: loss_at(self.data, objective, &self.scores.result, &self.training),
+            ratio: training_score_ratio(self.data, k, self.split, &self.scores),
+        })
+    }
+}
+
+impl Fit {
+    /// A point near the optimum at another K: where scores are proportional to z, their product with K stays.
+    fn warm_start(&self, k: f64, search: &ScaleSearch<'_>) -> Vec<f64> {
+        let basis = search.config.parameterization();
+        let mut z = self.z.clone();
+        if search.data.program().is_none() && basis.base.iter().all(|&value| value == 0.0) {
+            z.iter_mut().for_each(|value| *value *= self.k / k);
+            space_of(&basis).clamp(&mut z);
+        }
+        z
+    }
+}
+
+/// The configuration with another K. Weights of penalties follow, because they count centipawns.
+pub(crate) fn at_scale(config: &RunConfig, k: f64) -> RunConfig {
+    let factor = (k / config.k).powi(2);
+    let mut scaled = RunConfig { k, ..config.clone() };
+    scaled.penalties.iter_mut().for_each(|penalty| penalty.weight *= factor);
+    scaled
+}

@@ -1,0 +1,42 @@
+//! Whole tuning runs: from positions and settings to parameters and their files.
+//!
+//! [`Tuner`] builds a run and carries it out; [`Tuned`] is what came of it. Owns what is between the
+//! parts that the other crates are: the default of every setting, folders from which runs are resumed,
+//! rounds in which positions are resolved again, errors of the parameters, and the files of results.
+
+mod basis;
+mod blend;
+pub mod comparison;
+mod event;
+mod inputs;
+mod joint_scale;
+mod memory;
+mod page;
+mod remaking;
+mod reopen;
+mod requiesce;
+mod resume;
+mod session;
+mod strength;
+mod summary;
+mod tuned;
+mod tuner;
+mod uncertainty;
+
+pub use basis::BasisSettings;
+pub use blend::BlendShare;
+pub use event::{Deciding, RunEvent, RunObserver, Start};
+pub use inputs::{are_datasets, datasets_of, default_features, extract};
+pub use page::{InHand, Positions, run_report};
+pub use reopen::Reopened;
+pub use requiesce::MAX_ROUNDS;
+pub use resume::Finished;
+pub use strength::PriorStrength;
+pub use summary::{
+    BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,
+    PolishSummary, ProgramSummary, RunSummary, StepsSummary, SwarmDetails, SwarmSummary, TermSummary,
+    TuneDetails, UncertaintySummary,
+};
+pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
+pub use tuner::Tuner;
+pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};

@@ -1,0 +1,97 @@
+//! The report of a run, made from the files of its folder.
+
+mod record;
+mod run;
+mod steps;
+mod strength;
+
+use std::path::PathBuf;
+
+use crate::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
+use gputexel_dataset::{self as dataset, Dataset, Split};
+use gputexel_io::run_folder::RunFolder;
+use gputexel_io::{Error, Result};
+use gputexel_model::{FeatureSet, ParameterFile};
+
+use gputexel_report::Step;
+pub use run::run_report;
+
+/// Data of a run that are at hand when its report is made. Record, state and parameters that are not are
+/// read from its folder; without positions a report has neither calibration nor residuals.
+#[derive(Clone, Copy, Default)]
+pub struct InHand<'a> {
+    /// Its configuration.
+    pub record: Option<&'a RunRecord>,
+    /// Its last state.
+    pub checkpoint: Option<&'a Checkpoint>,
+    /// Its result.
+    pub parameters: Option<&'a ParameterFile>,
+    /// The positions and which of them are held out.
+    pub positions: Option<(&'a Dataset, &'a Split)>,
+    /// Scores of the positions, if they are known already.
+    pub scores: Option<&'a RunScores>,
+    /// By how much scores have grown on the training positions, if it was computed already.
+    pub score_ratio: Option<f64>,
+    /// Diagnostics of a nonlinear evaluation, if they were computed already.
+    pub program: Option<&'a ProgramDiagnostics>,
+    /// Names of the parameters, for runs that have not written them yet.
+    pub features: Option<&'a FeatureSet>,
+    /// Why there are no positions.
+    pub note: &'a str,
+}
+
+/// The epochs or iterations of a run, as far as it has come.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<Step>> {
+    steps::steps(folder, true)
+}
+
+/// The positions of a run, read again for its report.
+pub enum Positions {
+    /// The positions of the run, and which of them are held out.
+    Found(Box<(Dataset, Split)>),
+    /// The record names no file: the run was on a dataset in memory.
+    Unnamed,
+    /// A file that the record names does not exist.
+    Missing(PathBuf),
+    /// A file that the record names has other positions than those of the run.
+    Changed(PathBuf),
+}
+
+impl Positions {
+    /// Reads the files that the record names, or `given` ones in their place. Of a run with rounds,
+    /// these are the positions of the last one.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when files that were given have other positions, or a file is damaged;
+    /// [`Error::Io`].
+    pub fn read(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Self> {
+        let config = &record.config;
+        let round = record.requiesce.as_ref().and_then(|rounds| rounds.done.last()).map(|last| last.round);
+        let named: Vec<PathBuf> = match round {
+            Some(round) => vec![folder.file(&format!("round-{round}")).join("dataset.bin")],
+            None => config.datasets.iter().map(PathBuf::from).collect(),
+        };
+        let paths = if given.is_empty() { &named } else { given };
+        if paths.is_empty() {
+            return Ok(Self::Unnamed);
+        }
+        if given.is_empty()
+            && let Some(missing) = paths.iter().find(|path| !path.exists())
+        {
+            return Ok(Self::Missing(missing.clone()));
+        }
+        let mut data = dataset::read_many(paths)?;
+        if round.is_none() && data.checksum() != config.checksum {
+            return match given.is_empty() {
+                true => Ok(Self::Changed(paths[0].clone())),
+                false => Err(Error::input(&paths[0], "is not the dataset of the run")),
+            };
+        }
+        config.set_targets(&mut data)?;
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+        Ok(Self::Found(Box::new((data, split))))
+    }
+}

@@ -1,0 +1,212 @@
+//! Configuration, inputs and warnings of a run, in words.
+
+use crate::run::tuned::are_few;
+use crate::{OptimizerConfig, ProgramDiagnostics, RunConfig, RunRecord};
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::ScaleForms;
+use gputexel_model::{ParameterFile, program};
+use gputexel_report::{Table, grouped};
+
+fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.map(str::to_string).to_vec()
+}
+
+/// Warnings, by the rules of those that `tune` prints at its end.
+pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let dimension = config.parameterization().dimension();
+    if theta == config.prior_theta {
+        warnings.push("The values are those of the prior, because nothing was better.".to_string());
+    }
+    if are_few(positions as u64, dimension) {
+        warnings.push(format!(
+            "{} positions are too few for {} parameters: expect noise.",
+            grouped(positions as u64),
+            grouped(dimension as u64)
+        ));
+    }
+    warnings
+}
+
+/// Warnings of terms that are off nearly everywhere with the result.
+pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = String> {
+    let after = diagnostics.terms.iter().map(|term| &term.activity[1]);
+    program::dead_terms(after, "").into_iter().map(|clause| {
+        let clause = clause.replacen("the", "The", 1);
+        format!("{clause}. Start from larger values of them.")
+    })
+}
+
+/// Values that the data tell apart badly; `None` where errors are unknown.
+pub fn correlations(file: &ParameterFile) -> Option<Table> {
+    let found = &file.uncertainty.as_ref()?.correlations;
+    let row = |pair: &gputexel_model::CorrelationRecord| {
+        vec![pair.a.clone(), pair.b.clone(), format!("{:+.3}", pair.r)]
+    };
+    (!found.is_empty()).then(|| Table {
+        caption:
+            "Values that the data tell apart badly: strongest correlations of their estimates; near −1, \
+                  their sum is known better than either"
+                .to_string(),
+        header: strings(["parameter", "and", "correlation"]),
+        rows: found.iter().map(row).collect(),
+    })
+}
+
+/// Where standard errors come from.
+pub fn errors_note(file: &ParameterFile) -> String {
+    let Some(record) = &file.uncertainty else { return String::new() };
+    let units = if file.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
+    let mut note = format!(
+        "± are standard errors in centipawns{units}, {} {}s counted as independent.",
+        grouped(record.clusters),
+        record.clustered_by
+    );
+    if record.undetermined > 0 {
+        note += &format!(
+            " {} without effect on any score, such as a constant on all king squares, excluded from the errors.",
+            gputexel_io::counted(record.undetermined, "direction")
+        );
+    }
+    if record.curvature == "gauss-newton" {
+        note += " The values are not at a minimum: errors are computed from the Gauss–Newton matrix.";
+    }
+    note
+}
+
+/// The configuration by name.
+pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(String, String)> {
+    let config = &record.config;
+    let forms = ScaleForms::new(config.k);
+    let optimizer = match file.map(|file| file.provenance.optimizer.as_str()).filter(|text| !text.is_empty())
+    {
+        Some(text) => text.to_string(),
+        None => match &config.optimizer {
+            OptimizerConfig::GaussNewton(_) => "gauss-newton".to_string(),
+            OptimizerConfig::Hybrid(_) => "gauss-newton, then L-BFGS".to_string(),
+            OptimizerConfig::GaussNewtonCg(_) => "gauss-newton by conjugate gradients".to_string(),
+            OptimizerConfig::Adam { runs, .. } => format!("adam, {} runs", runs.len()),
+            OptimizerConfig::Local(_) => "local".to_string(),
+            OptimizerConfig::Custom { name, .. } => name.clone(),
+            OptimizerConfig::ParticleSwarm { settings, .. } => {
+                format!("{} swarms of {} particles", settings.swarms, settings.particles)
+            }
+        },
+    };
+    let mut rows = vec![
+        ("program", record.program.clone()),
+        ("command", record.command_line.clone()),
+        ("begun", record.started.clone()),
+        ("optimizer", optimizer),
+        ("loss", config.loss.to_string()),
+        (
+            "K",
+            format!(
+                "{:.6} base 10 = {:.6} base e = win scale {:.2} = scale {:.2}",
+                forms.k, forms.k_e, forms.win_scale, forms.e_scale
+            ),
+        ),
+        ("targets", targets(record)),
+        ("prior", config.prior.clone()),
+        (
+            "held out",
+            if config.holdout > 0.0 { format!("{} of the games", config.holdout) } else { "nothing".into() },
+        ),
+        ("seed", config.seed.to_string()),
+        ("rounding", config.round.to_string()),
+    ];
+    if let Some(basis) = config.named_basis() {
+        rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));
+    }
+    if let Some(file) = file {
+        rows.push(("feature set", format!("{}, phase {}", file.feature_set, file.phase)));
+    }
+    rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+/// The targets of scores.
+fn targets(record: &RunRecord) -> String {
+    let Some(blend) = record.config.blend else { return "results".to_string() };
+    let mut text = format!(
+        "{} search score (K {:.6}) + {} result; calibration and residuals are against these targets",
+        blend.share,
+        blend.k,
+        1.0 - blend.share
+    );
+    if let Some(known) = &record.blend
+        && known.scored < known.positions
+    {
+        let without = grouped(known.positions - known.scored);
+        text += &format!(
+            "; {without} of {} positions have no score and keep the result",
+            grouped(known.positions)
+        );
+    }
+    if let Some(choice) = &record.blend.as_ref().and_then(|known| known.choice.as_ref()) {
+        let tried: Vec<String> = choice
+            .candidates
+            .iter()
+            .map(|one| format!("{}: {:.6} ({:+.6} ± {:.6})", one.share, one.loss, one.difference, one.error))
+            .collect();
+        text += &format!("; the share was chosen by held-out loss against results, {}", tried.join(", "));
+    }
+    text
+}
+
+/// The datasets with their checksums and, where they are at hand, what they came from.
+pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
+    let mut rows = Vec::new();
+    let checksums: Vec<&str> = config.checksum.split('+').collect();
+    for (i, path) in config.datasets.iter().enumerate() {
+        let checksum = checksums.get(i).copied().unwrap_or(&config.checksum);
+        rows.push(vec![path.clone(), "dataset".to_string(), format!("xxh3 {checksum}")]);
+    }
+    if let Some(data) = data {
+        if data.checksum() != config.checksum {
+            rows.push(strings(["the last round's", "dataset", &format!("xxh3 {}", data.checksum())]));
+        }
+        for source in &data.metadata().sources {
+            let positions =
+                format!("{} positions of {} records", grouped(source.positions), grouped(source.records));
+            rows.push(vec![source.path.clone(), source.format.clone(), positions]);
+        }
+    }
+    Table { caption: "Inputs".to_string(), header: strings(["file", "format", "contents"]), rows }
+}
+
+/// Rounds of positions resolved anew.
+pub fn rounds(record: &RunRecord) -> Option<Table> {
+    let rounds = record.requiesce.as_ref().filter(|rounds| !rounds.done.is_empty())?;
+    let number = |loss: Option<f64>| loss.map_or("–".to_string(), |loss| format!("{loss:.8}"));
+    let row = |round: &crate::RoundRecord| {
+        vec![
+            round.round.to_string(),
+            grouped(round.positions),
+            format!("{:.1} %", 100.0 * round.changed_share),
+            number(round.loss_before),
+            number(round.loss),
+            number(round.held_out),
+            format!("{:.1}", round.moved_rms_cp),
+            format!("{:.1} s", round.seconds),
+        ]
+    };
+    Some(Table {
+        caption: format!(
+            "Positions resolved again by {}, {} of {} rounds",
+            rounds.from,
+            rounds.done.len(),
+            rounds.rounds
+        ),
+        header: strings([
+            "round",
+            "positions",
+            "changed",
+            "loss before",
+            "loss",
+            "held out",
+            "moved, cp (rms)",
+            "time",
+        ]),
+        rows: rounds.done.iter().map(row).collect(),
+    })
+}

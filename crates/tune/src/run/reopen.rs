@@ -1,0 +1,51 @@
+//! Reopening a run in its folder.
+
+use std::path::Path;
+
+use crate::RunRecord;
+use gputexel_io::{Error, Result};
+
+use crate::run::resume::{Finished, Opened, Unfinished};
+use crate::run::tuner::{Source, Tuner};
+
+/// A reopened run.
+pub enum Reopened<'a> {
+    /// The run can be continued.
+    Unfinished {
+        /// Its record.
+        record: Box<RunRecord>,
+        /// The run.
+        tuner: Box<Tuner<'a>>,
+    },
+    /// The run has its result.
+    Finished(Box<Finished>),
+}
+
+impl<'a> Tuner<'a> {
+    /// Resumes the run in a folder, with bit-identical results. Settings without effect on the result can
+    /// still be changed, such as [`observe`](Self::observe).
+    ///
+    /// # Errors
+    /// Those of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
+    pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
+        match Self::reopen(path)? {
+            Reopened::Unfinished { tuner, .. } => Ok(*tuner),
+            Reopened::Finished(finished) => Err(Error::Usage(finished.describe())),
+        }
+    }
+
+    /// Opens the folder of a run, and its data if the run has not ended.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it is not the folder of a run, or the data have changed; [`Error::Busy`] when it is
+    /// being written; [`Error::Io`].
+    pub fn reopen(path: impl AsRef<Path>) -> Result<Reopened<'a>> {
+        Ok(match Unfinished::open(path.as_ref())? {
+            Opened::Finished(finished) => Reopened::Finished(finished),
+            Opened::Unfinished(unfinished) => Reopened::Unfinished {
+                record: Box::new(unfinished.record.clone()),
+                tuner: Box::new(Self::of(Source::Unfinished(unfinished))),
+            },
+        })
+    }
+}

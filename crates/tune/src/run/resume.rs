@@ -1,0 +1,152 @@
+//! Resuming runs that were interrupted, or killed after their result was found but before everything that
+//! depends on it was written.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::{Checkpoint, OptimizerConfig, RunRecord, StopReason, UncertaintyRequest};
+use gputexel_dataset::{self as dataset, Dataset, Split};
+use gputexel_eval::Backend;
+use gputexel_io::run_folder::{Kind, PARAMETERS};
+use gputexel_io::{Error, Result, RunFolder};
+use gputexel_model::ParameterFile;
+use gputexel_source::tables::{Language, tables};
+
+use crate::run::event::{RunEvent, RunObserver};
+use crate::run::memory::check_swarms;
+use crate::run::session::Session;
+use crate::run::tuned::Tuned;
+use crate::run::uncertainty;
+
+/// A run to be continued, with its data.
+pub(crate) struct Unfinished {
+    folder: RunFolder,
+    pub record: RunRecord,
+    /// Its checkpoint, if one was stored.
+    checkpoint: Option<Checkpoint>,
+    data: Dataset,
+    split: Split,
+}
+
+/// The contents of a run's folder.
+pub(crate) enum Opened {
+    Unfinished(Box<Unfinished>),
+    Finished(Box<Finished>),
+}
+
+/// A run that has its result.
+pub struct Finished {
+    /// Its folder.
+    pub folder: RunFolder,
+    /// Its record.
+    pub record: RunRecord,
+    /// Why it ended.
+    pub reason: StopReason,
+}
+
+impl Finished {
+    /// Writes the missing tables, and returns their names.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the parameters are also missing; those of reading and writing files.
+    pub fn complete(&self) -> Result<Vec<&'static str>> {
+        let parameters = self.folder.file(PARAMETERS);
+        if !parameters.exists() {
+            return Err(Error::Usage(format!(
+                "{}, but its params.json is missing; start a new run",
+                self.describe()
+            )));
+        }
+        let is_missing = |language: &Language| !self.folder.file(language.file_name()).exists();
+        let missing: Vec<Language> = Language::RUN.into_iter().filter(is_missing).collect();
+        for language in &missing {
+            let file = ParameterFile::read(&parameters)?;
+            self.folder.write(language.file_name(), &tables(&file, *language))?;
+        }
+        Ok(missing.into_iter().map(Language::file_name).collect())
+    }
+
+    /// States that the run is finished, and why; the first half of a sentence.
+    pub fn describe(&self) -> String {
+        format!("{}: the run is finished ({})", self.folder.path().display(), self.reason)
+    }
+}
+
+impl Unfinished {
+    /// Opens the folder of a run, and its data if the run has not ended.
+    pub fn open(path: &Path) -> Result<Opened> {
+        let folder = RunFolder::enter(path, Kind::Run)?;
+        let record: RunRecord = folder.record(Kind::Run)?;
+        let config = &record.config;
+        config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
+        // Values without them would be others than those that were asked for.
+        if let Some(rounds) = record.requiesce.as_ref().filter(|all| all.done.len() < all.rounds as usize) {
+            let (round, all) = (rounds.done.len() + 1, rounds.rounds);
+            let reason = format!(
+                "stopped before the end of round {round} of {all}; runs with rounds that resolve positions again are not \
+                 resumed: start a new one"
+            );
+            return Err(Error::input(folder.path(), reason));
+        }
+        let checkpoint = Checkpoint::read_from(&folder)?;
+        // A run killed before its result was stored, or while its uncertainty was estimated, still has its
+        // state.
+        if let Some(checkpoint) = &checkpoint
+            && let Some(reason) = checkpoint.progress.finished
+            && checkpoint.optimizer.vectors.is_empty()
+        {
+            return Ok(Opened::Finished(Box::new(Finished { folder, record, reason })));
+        }
+        let Some(first) = config.datasets.first() else {
+            let reason = "names no dataset: the run was on positions of a program";
+            return Err(Error::input(folder.file("run.json"), reason));
+        };
+        let mut data = dataset::read_many(&config.datasets)?.with_sections(config.sections)?;
+        if data.checksum() != config.checksum {
+            return Err(Error::input(first, "is not the dataset that the run started with"));
+        }
+        if config.prior_theta.len() != 2 * data.feature_count() {
+            return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
+        }
+        config.set_targets(&mut data)?;
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+        Ok(Opened::Unfinished(Box::new(Self { folder, record, checkpoint, data, split })))
+    }
+
+    /// Runs to the end.
+    pub fn run(
+        mut self,
+        asked: UncertaintyRequest,
+        backend: &Backend,
+        cancel: &AtomicBool,
+        checkpoint_every: Duration,
+        observe: &mut RunObserver<'_>,
+    ) -> Result<Tuned> {
+        if let Some(warning) = self.folder.warning() {
+            observe(RunEvent::Alert(&warning))?;
+        }
+        let before = self.record.uncertainty;
+        let bootstrap = if asked.bootstrap > 0 { asked.bootstrap } else { before.bootstrap };
+        let errors = before.errors || asked.errors || bootstrap > 0;
+        self.record.uncertainty = UncertaintyRequest { errors, bootstrap };
+        let config = &self.record.config;
+        uncertainty::check(self.record.uncertainty, config, &self.data, &self.split, observe)?;
+        if let OptimizerConfig::ParticleSwarm { settings, .. } = &config.optimizer {
+            check_swarms(settings, config.parameterization().dimension())?;
+        }
+        let session = Session {
+            folder: Some(&self.folder),
+            record: &self.record,
+            data: &self.data,
+            split: &self.split,
+            backend,
+            cancel,
+            activity: None,
+            checkpoint_every,
+            custom: None,
+            observe,
+        };
+        session.carry_out(self.checkpoint, true, None)
+    }
+}

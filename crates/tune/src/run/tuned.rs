@@ -1,0 +1,361 @@
+//! The result of a run, and the files that it is written to.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::run::{InHand, run_report};
+use crate::{
+    Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, ProgramDiagnostics, RoundRecord,
+    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
+};
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::Objective;
+use gputexel_io::run_folder::{
+    ABLATION, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
+};
+use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
+use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
+use gputexel_source::tables::{Language, tables};
+
+use crate::run::event::{RunEvent, RunObserver};
+use crate::run::uncertainty::Answer;
+
+/// Positions below which a feature's values are called weakly supported.
+pub const WEAK_SUPPORT: u64 = 100;
+/// Centipawns away from its prior beyond which a parameter is called far.
+pub const FAR_CP: f64 = 1000.0;
+
+/// Result of a run. Losses are exact (in f64), without regularization.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let file = folder.path().join("positions.epd");
+/// # let wins = ["Q7/8/8/8/8/7k/8/K7 w - - c9 \"1-0\";", "q7/8/8/8/8/7K/8/k7 w - - c9 \"0-1\";"];
+/// # let rest = ["R7/8/8/8/8/7k/8/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/7K/8/k7 w - - c9 \"1-0\";"];
+/// # std::fs::write(&file, [wins, rest].concat().join("\n") + "\n")?;
+/// # let data = crate::run::extract(&[file])?;
+/// let tuned = crate::run::Tuner::builder(&data).k(0.8).l2(1e-4).epochs(3).run()?;
+/// let file = tuned.parameter_file();
+/// assert_eq!(2 * file.parameters.len(), tuned.parameters().len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Tuned {
+    /// Record of the run; after rounds, of the last of them.
+    pub record: RunRecord,
+    /// The features that the parameters are values of.
+    pub features: FeatureSet,
+    /// Number of positions, those held out included.
+    pub positions: u64,
+    /// Positions that have each feature.
+    pub occurrences: Vec<u64>,
+    /// Training loss of the prior.
+    pub loss_before: Option<f64>,
+    /// Training loss of the result.
+    pub loss: Option<f64>,
+    /// Held-out loss of the prior, where positions are held out.
+    pub held_out_before: Option<f64>,
+    /// Held-out loss of the result, where positions are held out.
+    pub held_out: Option<f64>,
+    /// Addition of regularization to the training loss of the result; nothing to that of the prior. `None` where there
+    /// is none.
+    pub penalty: Option<f64>,
+    /// Training loss of the prior at the K that was fitted on it, where K was then fitted with the parameters: the
+    /// other losses are at that.
+    pub loss_at_prior_k: Option<f64>,
+    /// How the run ended, and the parameters.
+    pub outcome: Outcome,
+    /// Rounding to whole numbers.
+    pub rounding: Option<RoundingOutcome>,
+    /// Losses against results alone, where targets are blended with search scores.
+    pub against_results: Option<AgainstResults>,
+    /// Polishing of the result of swarms.
+    pub polish: Option<Polish>,
+    /// Losses of swarms.
+    pub swarm_losses: Option<SwarmLosses>,
+    /// How sure the parameters are, where that was asked.
+    pub uncertainty: Answer,
+    /// Worth of each group of features, where it was asked; `ablation.json`.
+    pub ablation: Option<Ablation>,
+    /// Diagnostics of the nonlinear parts of the evaluation.
+    pub program: Option<ProgramDiagnostics>,
+    /// By how much scores are larger than the prior's on the training positions, see
+    /// [`score_ratio`](crate::score_ratio).
+    pub score_ratio: Option<f64>,
+    /// Why it is not known how sure they are, if that went wrong.
+    pub failure: Option<Error>,
+    /// Rounds of resolving positions again.
+    pub rounds: Vec<RoundRecord>,
+    /// The epochs of a run without a folder; otherwise they are in `metrics.jsonl`.
+    pub epochs: Vec<EpochRecord>,
+    /// The folder of the run, if it has one.
+    pub folder: Option<PathBuf>,
+    /// The state at the end, without vectors.
+    pub(crate) checkpoint: Option<Checkpoint>,
+}
+
+/// Returns whether there are fewer than ten positions for each coordinate, which makes results noise.
+pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
+    positions < 10 * coordinates as u64
+}
+
+/// Exact losses against the results of the games alone.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct AgainstResults {
+    /// True where they are on held-out positions, false where they are on training positions.
+    pub held_out: bool,
+    /// Of the prior.
+    pub before: f64,
+    /// Of the result.
+    pub after: f64,
+}
+
+/// Exact training losses of a run of swarms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwarmLosses {
+    /// Of the start.
+    pub original: f64,
+    /// Of the best position of all swarms, before it is polished.
+    pub best: f64,
+}
+
+impl SwarmLosses {
+    pub(crate) fn of(parts: &RunParts<'_>, outcome: &Outcome) -> Self {
+        let RunParts { config, data, split, .. } = *parts;
+        let objective = Objective { k: config.k, loss: config.loss };
+        let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+        let basis = config.parameterization();
+        let exact = |z: &[f64]| exact_loss(data, objective, &basis.theta(z), &training);
+        Self { original: exact(&basis.start()), best: exact(&outcome.z) }
+    }
+}
+
+impl Tuned {
+    /// Configuration of the run.
+    pub fn config(&self) -> &RunConfig {
+        &self.record.config
+    }
+
+    /// θ, the tuned values in centipawns: middlegame of every feature, then endgame of every feature.
+    pub fn parameters(&self) -> &[f64] {
+        &self.outcome.parameters
+    }
+
+    /// The page about the run, if it has a folder.
+    pub fn report(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(REPORT))
+    }
+
+    /// Training loss of the result with regularization, where there is any: what the run has minimized. That of the
+    /// prior is its loss.
+    pub fn regularized_loss(&self) -> Option<f64> {
+        Some(self.loss? + self.penalty?)
+    }
+
+    /// Features that no position has.
+    pub fn unsupported(&self) -> Vec<&str> {
+        self.seen_by(|positions| positions == 0)
+    }
+
+    /// Features that no position has and whose values changed all the same: squares that their neighbors determine, and
+    /// what a basis ties to others.
+    pub fn filled(&self) -> Vec<ValueChange> {
+        let unsupported = (0..self.features.features.len()).filter(|&id| self.occurrences[id] == 0);
+        let prior = &self.config().prior_theta;
+        let mut all = ValueChange::of(&self.features, unsupported, prior, self.parameters());
+        all.retain(ValueChange::is_change);
+        all
+    }
+
+    /// Features that fewer than [`WEAK_SUPPORT`] positions have, but any.
+    pub fn weak(&self) -> Vec<&str> {
+        self.seen_by(|positions| positions > 0 && positions < WEAK_SUPPORT)
+    }
+
+    fn seen_by(&self, wanted: impl Fn(u64) -> bool) -> Vec<&str> {
+        let features = self.features.features.iter().zip(&self.occurrences);
+        features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
+    }
+
+    /// Features with a value that is more than [`FAR_CP`] away from its prior. Parameters of accumulators are left
+    /// out, because their values are not centipawns.
+    pub fn far(&self) -> Vec<&str> {
+        let accumulators = self.features.program.iter().flat_map(|program| &program.accumulators);
+        let other_units: HashSet<u16> =
+            accumulators.flat_map(|accumulator| &accumulator.features).copied().collect();
+        let (features, prior) = (&self.features.features, &self.config().prior_theta);
+        let distance = |i: usize| (self.parameters()[i] - prior[i]).abs();
+        let farther = |id: usize| distance(id).max(distance(features.len() + id));
+        let in_centipawns = |&id: &usize| !other_units.contains(&(id as u16));
+        let far = (0..features.len()).filter(in_centipawns).filter(|&id| farther(id) > FAR_CP);
+        far.map(|id| features[id].name.as_str()).collect()
+    }
+
+    /// Coordinates of a named basis that ended at one of their bounds.
+    pub fn at_bounds(&self) -> Vec<&str> {
+        let Some(basis) = self.config().named_basis() else { return Vec::new() };
+        let named = basis.coordinates.iter().zip(&self.outcome.z);
+        let held = named.filter(|(c, z)| c.min == Some(**z) || c.max == Some(**z));
+        held.map(|(c, _)| c.name.as_str()).collect()
+    }
+
+    /// Coordinates that are to be whole numbers and are not yet.
+    pub fn fractions(&self) -> usize {
+        let Some(basis) = &self.config().basis else { return 0 };
+        let named = basis.coordinates.iter().zip(&self.outcome.z);
+        named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
+    }
+
+    /// Returns whether there are fewer than ten positions for each coordinate.
+    pub fn has_few_positions(&self) -> bool {
+        are_few(self.positions, self.outcome.z.len())
+    }
+
+    /// Returns whether nothing was better than the start.
+    pub fn is_start(&self) -> bool {
+        let kept = self.record.strength.as_ref().is_some_and(|strength| strength.keeps_prior);
+        kept || self.outcome.z == self.config().parameterization().start()
+    }
+
+    /// The parameters with their names, where they come from, and their errors: `params.json`.
+    pub fn parameter_file(&self) -> ParameterFile {
+        let config = self.config();
+        let theta = &self.outcome.parameters;
+        let mut file = ParameterFile::new(&self.features, theta, Some(&self.occurrences), Some(config.k));
+        file.provenance = Provenance {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            datasets: config.checksum.split('+').map(str::to_string).collect(),
+            positions: self.positions,
+            optimizer: self.outcome.optimizer.clone(),
+            loss_kind: config.loss.to_string(),
+            prior: config.prior.clone(),
+            seed: config.seed,
+            loss_before: self.loss_before,
+            loss: self.loss,
+            loss_held_out: self.held_out,
+            rounding: self.rounding.as_ref().and_then(RoundingOutcome::rounding_record),
+            single_steps: self.rounding.as_ref().and_then(RoundingOutcome::single_steps_record),
+            changed: None,
+        };
+        if let Some(findings) = self.uncertainty.findings() {
+            let coordinates: Vec<String> = match self.config().named_basis() {
+                Some(basis) => basis.coordinates.iter().map(|coordinate| coordinate.name.clone()).collect(),
+                None => {
+                    let names = |phase: &'static str| {
+                        file.parameters.iter().map(move |record| format!("{}.{phase}", record.name))
+                    };
+                    names("mg").chain(names("eg")).collect()
+                }
+            };
+            findings.annotate(&mut file, &coordinates);
+        }
+        file
+    }
+
+    /// The values of the basis by name, where there is a named one: `z.json`.
+    pub fn coordinates(&self) -> Option<CoordinatesFile> {
+        let basis = self.config().named_basis()?;
+        let findings = self.uncertainty.findings();
+        let uncertainty = |i: usize| findings.map(|findings| findings.coordinate(i));
+        Some(CoordinatesFile::new(basis, &self.outcome.z, uncertainty))
+    }
+
+    /// Writes a new folder with the record of the run, its epochs and its results: `run.json`,
+    /// `metrics.jsonl`, `params.json`, `z.json` if there is a basis, tables as source code, and the report, which
+    /// without the positions has neither calibration nor residuals.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the folder exists and is not empty; [`Error::Io`].
+    pub fn write_to(&self, path: impl AsRef<Path>) -> Result<()> {
+        let folder = RunFolder::create(Some(path.as_ref()), Kind::Run, false)?;
+        folder.write_record(Kind::Run, &self.record)?;
+        let mut metrics = folder.metrics(0)?;
+        match &self.folder {
+            // Its epochs are there.
+            Some(own) => {
+                let path = own.join(METRICS);
+                let text = read_whole(&path, RECORD_BYTES).map_err(|e| Error::io(&path, e))?;
+                metrics.append(&text)?;
+            }
+            None => self.epochs.iter().try_for_each(|epoch| append_line(&mut metrics, epoch))?,
+        }
+        let parameters = self.write_files(&folder)?;
+        self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(&folder))?;
+        let in_hand = InHand {
+            record: Some(&self.record),
+            checkpoint: self.checkpoint.as_ref(),
+            parameters: Some(&parameters),
+            program: self.program.as_ref(),
+            note: "Calibration and residuals need the positions of the run.",
+            ..InHand::default()
+        };
+        folder.write(REPORT, &run_report(&folder, &in_hand)?.to_html(None)?)
+    }
+
+    /// Writes parameters, which are returned, and tables; the run may still go on from its state.
+    pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
+        // Those of an interruption do not belong to the result, and a report would look as if all was done.
+        for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT]) {
+            folder.remove(name)?;
+        }
+        let file = self.parameter_file();
+        for language in Language::RUN {
+            folder.write(language.file_name(), &tables(&file, language))?;
+        }
+        if let Some(coordinates) = self.coordinates() {
+            folder.write("z.json", &coordinates.to_json())?;
+        }
+        if let Some(ablation) = &self.ablation {
+            folder.write(ABLATION, &format!("{}\n", serde_json::json!(ablation)))?;
+        }
+        folder.write(PARAMETERS, &file.to_json())?;
+        Ok(file)
+    }
+}
+
+/// Writes the best values of a run that was interrupted, under names that nobody takes for a result.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn leave_so_far(
+    folder: &RunFolder,
+    record: &RunRecord,
+    data: &Dataset,
+    outcome: &Outcome,
+    after: &str,
+) -> Result<()> {
+    let config = &record.config;
+    let set = &data.metadata().feature_set;
+    let mut file = ParameterFile::new(set, &outcome.parameters, Some(&data.occurrences()), Some(config.k));
+    file.provenance = Provenance {
+        program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+        datasets: config.checksum.split('+').map(str::to_string).collect(),
+        positions: data.len() as u64,
+        optimizer: format!("{}, interrupted {after}", outcome.optimizer),
+        loss_kind: config.loss.to_string(),
+        prior: config.prior.clone(),
+        seed: config.seed,
+        ..Provenance::default()
+    };
+    for (language, name) in Language::RUN.into_iter().zip(SO_FAR_TABLES) {
+        folder.write(name, &tables(&file, language))?;
+    }
+    folder.write(SO_FAR, &file.to_json())
+}
+
+/// Writes the report of a run as far as it is. If that fails, it is a warning: the result is there.
+///
+/// # Errors
+/// Those of the observer.
+pub(crate) fn leave_report(
+    folder: &RunFolder,
+    in_hand: &InHand<'_>,
+    observe: &mut RunObserver<'_>,
+) -> Result<()> {
+    let report = run_report(folder, in_hand);
+    match report.and_then(|report| folder.write(REPORT, &report.to_html(None)?)) {
+        Err(error) => observe(RunEvent::Alert(&format!("no report: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,126 @@
+//! The record of a run in its folder: its configuration, and decisions made before it began.
+
+use serde::{Deserialize, Serialize};
+
+use super::{BlendChoice, RunConfig, ScaleRecord, StartsRecord, Strength};
+
+/// Uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
+/// [`bootstrap`](super::bootstrap).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UncertaintyRequest {
+    /// True to compute standard errors.
+    pub errors: bool,
+    /// Number of bootstrap resamples; 0 for none.
+    pub bootstrap: usize,
+}
+
+/// The contents of `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Program and version.
+    pub program: String,
+    /// The command line that started the run.
+    pub command_line: String,
+    /// Start time, UTC.
+    pub started: String,
+    /// Configuration of the run.
+    pub config: RunConfig,
+    /// The uncertainty estimates requested.
+    #[serde(default)]
+    pub uncertainty: UncertaintyRequest,
+    /// True to compute the worth of each group of features, see [`ablate`](super::ablate).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ablate: bool,
+    /// Starting points, if not only the prior.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<StartsRecord>,
+    /// Choice of the weights of the penalties, if they were chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strength: Option<Strength>,
+    /// Fit of K, unless it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<ScaleRecord>,
+    /// Properties of search scores in the targets, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<BlendRecord>,
+    /// The rounds that follow, in which positions are resolved again, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requiesce: Option<RequiesceRecord>,
+}
+
+/// Origin of the search scores in the targets of a run; their share and scale constant are in [`RunConfig::blend`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlendRecord {
+    /// Number of positions with a search score; others keep the result alone.
+    pub scored: u64,
+    /// Number of positions.
+    pub positions: u64,
+    /// True if the scale constant of search scores was fitted, not given.
+    pub k_fitted: bool,
+    /// Choice of the share, if it was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<BlendChoice>,
+}
+
+/// Rounds in which positions are resolved with the tuned parameters, which are then tuned further.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequiesceRecord {
+    /// Number of rounds requested.
+    pub rounds: u32,
+    /// The name of the search that resolves positions.
+    pub from: String,
+    /// Completed rounds.
+    pub done: Vec<RoundRecord>,
+}
+
+/// One round of a [`RequiesceRecord`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundRecord {
+    /// Its number, from 1.
+    pub round: u32,
+    /// Number of positions in its dataset.
+    pub positions: u64,
+    /// Number of positions whose leaf differs from that of the previous round.
+    pub changed: u64,
+    /// `changed` as a fraction of the positions.
+    pub changed_share: f64,
+    /// Number of positions that were not kept in the previous round.
+    pub entered: u64,
+    /// Number of positions of the previous round that are no longer kept.
+    pub left: u64,
+    /// Exact training loss, on this round's positions, of the parameters they were resolved with.
+    pub loss_before: Option<f64>,
+    /// Exact training loss of the round's result.
+    pub loss: Option<f64>,
+    /// Exact held-out loss of the parameters the positions were resolved with.
+    pub held_out_before: Option<f64>,
+    /// Exact held-out loss of the round's result.
+    pub held_out: Option<f64>,
+    /// Root mean square change of all parameters, centipawns.
+    pub moved_rms_cp: f64,
+    /// Largest change of any parameter, centipawns.
+    pub moved_max_cp: f64,
+    /// Epochs of the round's run.
+    pub epochs: u64,
+    /// Duration of the round in seconds, including the extraction.
+    pub seconds: f64,
+}
+
+impl RunRecord {
+    /// Creates the record of a run that starts now.
+    pub fn new(command_line: &str, config: RunConfig) -> Self {
+        Self {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            command_line: command_line.to_string(),
+            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            config,
+            uncertainty: UncertaintyRequest::default(),
+            ablate: false,
+            starts: None,
+            strength: None,
+            scale: None,
+            blend: None,
+            requiesce: None,
+        }
+    }
+}

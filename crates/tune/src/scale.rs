@@ -1,0 +1,168 @@
+//! Fits the scale constant K by one-dimensional minimization over scores computed once.
+
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::{LossKind, Objective};
+use gputexel_eval::exact::loss_of_scores;
+use gputexel_io::{Advice, Error, Result};
+
+/// A fitted K.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScaleFit {
+    /// Base-10 form.
+    pub k: f64,
+    /// Mean loss at K.
+    pub loss: f64,
+    /// Number of evaluations of the loss.
+    pub evaluations: u32,
+}
+
+/// Smallest and largest K considered, base-10 form.
+pub const K_RANGE: (f64, f64) = (0.01, 20.0);
+/// Number of points of the initial scan, evenly spaced in ln K.
+const SCAN: usize = 24;
+/// Number of positions that are enough to find the bracket, which is then checked on all of them.
+const SCANNED: usize = 1 << 15;
+/// Tolerance in ln K: about what f64 losses can resolve around a minimum.
+const TOLERANCE: f64 = 1e-9;
+
+/// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for
+/// the bracket, then Brent's method (Brent, "Algorithms for minimization without derivatives", 1973, chapter
+/// 5).
+///
+/// # Errors
+/// [`Error::Usage`] when K cannot be determined: all scores are equal, or results do not correlate with them.
+pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKind) -> Result<ScaleFit> {
+    if scores.iter().all(|&score| score == 0.0) {
+        let reason = "K cannot be fitted where the prior scores every position as 0";
+        return Err(Error::Usage(reason.to_string()).advise(give_k()));
+    }
+    let mut evaluations = 0;
+    let mut value = |ln_k: f64| {
+        evaluations += 1;
+        loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, scores, which)
+    };
+    let (low, high) = (K_RANGE.0.ln(), K_RANGE.1.ln());
+    let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
+    let lowest = |scan: &[f64]| (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
+    let guess = sample(scores, which).map(|(scores, which)| {
+        let of = |i: usize| loss_of_scores(dataset, Objective { k: at(i).exp(), loss }, &scores, &which);
+        lowest(&(0..SCAN).map(of).collect::<Vec<f64>>())
+    });
+    let guess = guess.filter(|guess| (1..SCAN - 1).contains(guess)).filter(|&guess| {
+        let [before, own, after] = [guess - 1, guess, guess + 1].map(|i| value(at(i)));
+        own < before && own < after
+    });
+    let scan: Vec<f64> = if guess.is_some() { Vec::new() } else { (0..SCAN).map(|i| value(at(i))).collect() };
+    let best = guess.unwrap_or_else(|| lowest(&scan));
+    if guess.is_none() && !scan[best].is_finite() {
+        return Err(Error::Numeric("K cannot be fitted: the loss is not a finite number".to_string()));
+    }
+    if best == 0 || best == SCAN - 1 {
+        let why = match best {
+            0 => "results do not follow the prior's scores; is the point of view of the labels right?",
+            _ => "the prior's scores predict every result; the prior's values may be far too small",
+        };
+        return Err(Error::Usage(format!("K cannot be fitted ({why})")).advise(give_k()));
+    }
+    let ln_k = brent(&mut value, at(best - 1), at(best), at(best + 1));
+    let minimum = value(ln_k);
+    Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
+}
+
+/// Returns every n-th position and its score, if there are many more than [`SCANNED`].
+fn sample(scores: &[f64], which: &[u32]) -> Option<(Vec<f64>, Vec<u32>)> {
+    let every = which.len() / SCANNED;
+    (every >= 4).then(|| {
+        let scores = scores.iter().step_by(every).copied().collect();
+        (scores, which.iter().step_by(every).copied().collect())
+    })
+}
+
+/// Finds the minimum of `f` between `a` and `b`; `f(middle)` is lower than at both ends.
+pub(super) fn brent(f: &mut impl FnMut(f64) -> f64, mut a: f64, middle: f64, mut b: f64) -> f64 {
+    let golden = 0.5 * (3.0 - 5.0f64.sqrt());
+    // x is the best point, w the second best, v the previous value of w.
+    let (mut x, mut w, mut v) = (middle, middle, middle);
+    let mut fx = f(x);
+    let (mut fw, mut fv) = (fx, fx);
+    let (mut step, mut before_last) = (0.0f64, 0.0f64);
+    for _ in 0..100 {
+        let center = 0.5 * (a + b);
+        let tolerance = TOLERANCE * x.abs().max(1.0);
+        if (x - center).abs() <= 2.0 * tolerance - 0.5 * (b - a) {
+            break;
+        }
+        // A parabola through the three points, if its step stays inside and is shorter than half of the step
+        // before the last; otherwise a golden section.
+        let r = (x - w) * (fx - fv);
+        let q = (x - v) * (fx - fw);
+        let (mut p, mut q) = ((x - v) * q - (x - w) * r, 2.0 * (q - r));
+        if q > 0.0 {
+            p = -p;
+        }
+        q = q.abs();
+        let parabolic = before_last.abs() > tolerance
+            && p.abs() < (0.5 * q * before_last).abs()
+            && p > q * (a - x)
+            && p < q * (b - x);
+        before_last = step;
+        if parabolic {
+            step = p / q;
+            let u = x + step;
+            if u - a < 2.0 * tolerance || b - u < 2.0 * tolerance {
+                step = tolerance.copysign(center - x);
+            }
+        } else {
+            before_last = if x < center { b - x } else { a - x };
+            step = golden * before_last;
+        }
+        let u = if step.abs() >= tolerance { x + step } else { x + tolerance.copysign(step) };
+        let fu = f(u);
+        if fu <= fx {
+            if u < x {
+                b = x
+            } else {
+                a = x
+            }
+            (v, fv, w, fw, x, fx) = (w, fw, x, fx, u, fu);
+        } else {
+            if u < x {
+                a = u
+            } else {
+                b = u
+            }
+            if fu <= fw || w == x {
+                (v, fv, w, fw) = (w, fw, u, fu);
+            } else if fu <= fv || v == x || v == w {
+                (v, fv) = (u, fu);
+            }
+        }
+    }
+    x
+}
+
+fn give_k() -> Advice {
+    Advice::default().text("give it with ").setting("k", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brent_finds_minima() {
+        let mut calls = 0;
+        let x = brent(
+            &mut |x| {
+                calls += 1;
+                (x - 0.3).powi(2) + 0.1 * (x - 0.3).powi(4)
+            },
+            -2.0,
+            0.0,
+            3.0,
+        );
+        assert!((x - 0.3).abs() < 1e-7 && calls < 30, "{x} in {calls}");
+        let x = brent(&mut |x: f64| x.exp() - 2.0 * x, -1.0, 0.5, 2.0);
+        assert!((x - 2.0f64.ln()).abs() < 1e-7, "{x}");
+    }
+}

@@ -1,0 +1,495 @@
+//! The effect of single steps of integer coordinates on the exact loss.
+//!
+//! A step of one coordinate changes only the scores of positions with its features, so an inverted index (feature →
+//! positions) gives the exact loss change of every single step in one pass over the entries. This proves that a point
+//! is a minimum on the integer grid, or leads to one. Everything is f64, in phase units, so that integer parameters
+//! give exact scores regardless of the number of steps. Knows neither optimizers nor devices; the caller decides where
+//! the search starts, see [`Rounding`](super::Rounding). For an evaluation with a program, `sums` keeps the sums from
+//! which it computes scores.
+
+mod index;
+mod sums;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use self::index::{Entry, Index};
+use self::sums::ProgramSums;
+use super::Regularization;
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::{Objective, x_per_cp};
+use gputexel_io::paging::keep_limit;
+use gputexel_io::{Error, Result};
+use gputexel_model::{Parameterization, Penalty};
+use gputexel_optim::Space;
+
+/// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with
+/// any other order of summation.
+pub const TIE: f64 = 1e-15;
+
+/// Number of positions per chunk; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 1 << 14;
+
+/// Positions processed at a time for a coordinate with several features; their changes stay in the L1 cache.
+const BLOCK: usize = 1 << 11;
+
+/// The function that is minimized exactly: the mean loss of parts of a layout plus its regularization, as a
+/// function of z.
+#[derive(Clone, Debug)]
+pub struct ExactProblem<'a> {
+    /// The positions.
+    pub layout: &'a Layout,
+    /// Range of the layout's parts that count.
+    pub parts: Range<usize>,
+    /// Scale constant and loss function.
+    pub objective: Objective,
+    /// Maps z to θ.
+    pub parameterization: &'a Parameterization,
+    /// Bounds of z; only integer coordinates are stepped.
+    pub space: &'a Space,
+    /// θ₀ of the regularization.
+    pub prior: &'a [f64],
+    /// Regularization weight λ.
+    pub l2: f64,
+    /// Additional penalties.
+    pub penalties: &'a [Penalty],
+}
+
+impl ExactProblem<'_> {
+    /// Returns the regularization that is added to the loss of the positions.
+    pub fn regularization(&self) -> Regularization {
+        Regularization::new(self.prior, self.penalties)
+    }
+}
+
+/// A step of one coordinate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Its index in z.
+    pub coordinate: usize,
+    /// The increment, a whole number.
+    pub by: f64,
+    /// Exact change of the loss, including regularization.
+    pub change: f64,
+}
+
+/// All single steps from a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Survey {
+    /// Steps by ±1 that stay within the bounds and have an effect.
+    pub steps: usize,
+    /// Steps that lower the loss by more than a [`TIE`], best first.
+    pub improving: Vec<Step>,
+    /// Smallest loss change among the other steps; `None` if there are none.
+    pub smallest_increase: Option<f64>,
+    /// Coordinates left out because stepping them changes nothing: no position has their features.
+    pub without_effect: usize,
+}
+
+/// Effect of a coordinate on the score of a position with one of its features: coefficient · (mg · middlegame units +
+/// eg · endgame units) phase units.
+#[derive(Clone, Copy, Debug)]
+struct Pull {
+    feature: usize,
+    mg: f64,
+    eg: f64,
+}
+
+/// Weights of a feature's two values in a position.
+#[derive(Clone, Copy, Debug, Default)]
+struct Units {
+    mg: f64,
+    eg: f64,
+}
+
+impl Units {
+    fn blend(self, mg: f64, eg: f64) -> f64 {
+        self.mg * mg + self.eg * eg
+    }
+}
+
+/// A point z with the exact scores and losses of its positions; see the module.
+pub struct SingleSteps<'a> {
+    problem: ExactProblem<'a>,
+    regularization: Regularization,
+    effects: Effects<'a>,
+    pulls: Vec<Vec<Pull>>,
+    /// True if stepping the coordinate changes anything.
+    alive: Vec<bool>,
+    /// Phase units of each position.
+    units: Vec<Units>,
+    targets: Vec<f64>,
+    /// Empty if all are 1.
+    weights: Vec<f64>,
+    weight: f64,
+    z: Vec<f64>,
+    theta: Vec<f64>,
+    /// Scores in phase units.
+    scores: Vec<f64>,
+    /// w · ℓ of each position.
+    losses: Vec<f64>,
+    taken: u64,
+}
+
+/// Quantities changed by a step of a parameter.
+enum Effects<'a> {
+    /// Scores, by the same amount in every position with the same entry.
+    Scores(Index),
+    /// Sums, from which a program computes scores.
+    Sums(Box<ProgramSums<'a>>),
+}
+
+/// Returns the features changed by each coordinate.
+fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pull>> {
+    let of_theta = |index: usize, factor: f64| match index < features {
+        true => Pull { feature: index, mg: factor, eg: 0.0 },
+        false => Pull { feature: index - features, mg: 0.0, eg: factor },
+    };
+    if parameterization.is_identity() {
+        return (0..parameterization.dimension()).map(|i| vec![of_theta(i, 1.0)]).collect();
+    }
+    let merged = |column: &Vec<(u32, f64)>| {
+        let mut pulls: Vec<Pull> = column.iter().map(|&(i, factor)| of_theta(i as usize, factor)).collect();
+        pulls.sort_by_key(|pull| pull.feature);
+        pulls.dedup_by(|from, into| {
+            let same = from.feature == into.feature;
+            if same {
+                into.mg += from.mg;
+                into.eg += from.eg;
+            }
+            same
+        });
+        pulls
+    };
+    parameterization.columns.iter().map(merged).collect()
+}
+
+impl<'a> SingleSteps<'a> {
+    /// Sets up the problem at the point `z`, which need not be integer.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if lengths do not match, a number is not finite, or no position has any weight.
+    pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
+        let problem = problem.clone();
+        let (layout, basis) = (problem.layout, problem.parameterization);
+        let lengths = [basis.parameters(), problem.prior.len()] == [2 * layout.features(); 2]
+            && [problem.space.dimension(), z.len()] == [basis.dimension(); 2]
+            && problem.parts.start < problem.parts.end
+            && problem.parts.end <= layout.parts().len();
+        if !lengths {
+            return Err(Error::Usage("parameters, bounds and positions do not match".to_string()));
+        }
+        let range = layout.parts()[problem.parts.start].positions.start
+            ..layout.parts()[problem.parts.end - 1].positions.end;
+        let mut units = vec![Units::default(); range.len()];
+        for (bucket, positions) in layout.buckets_in(range.clone()) {
+            let own = positions.start - range.start..positions.end - range.start;
+            units[own].fill(Units { mg: f64::from(bucket.mg_units), eg: f64::from(bucket.eg_units) });
+        }
+        let wide = |column: &[f32]| -> Vec<f64> {
+            column.get(range.clone()).unwrap_or(&[]).iter().map(|&value| f64::from(value)).collect()
+        };
+        let weights = wide(layout.weights());
+        let weight = if weights.is_empty() { range.len() as f64 } else { weights.iter().sum() };
+        let effects = match layout.program() {
+            None => Effects::Scores(Index::new(layout, &range)),
+            Some(program) => Effects::Sums(Box::new(ProgramSums::new(layout, program, &range))),
+        };
+        let pulls = pulls_of(basis, layout.features());
+        let touches = |pull: &Pull| match &effects {
+            Effects::Sums(sums) => sums.has(pull.feature),
+            Effects::Scores(index) => {
+                let mut entries = index.feature(pull.feature);
+                entries.any(|entry| units[entry.position].blend(pull.mg, pull.eg) != 0.0)
+            }
+        };
+        let regularization = problem.regularization();
+        let pulled = |pull: &Pull| {
+            let values = [(pull.feature, pull.mg), (layout.features() + pull.feature, pull.eg)];
+            values.iter().any(|&(i, factor)| factor != 0.0 && regularization.involves(i, problem.l2))
+        };
+        let alive = pulls.par_iter().map(|pulls| pulls.iter().any(|p| pulled(p) || touches(p))).collect();
+        let mut steps = Self {
+            alive,
+            regularization,
+            pulls,
+            effects,
+            units,
+            targets: wide(layout.targets()),
+            weights,
+            weight,
+            z: Vec::new(),
+            theta: Vec::new(),
+            scores: Vec::new(),
+            losses: Vec::new(),
+            taken: 0,
+            problem,
+        };
+        steps.move_to(z)?;
+        Ok(steps)
+    }
+
+    /// Moves to another point.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it contains a non-finite number, [`Error::Numeric`] when the loss there is not
+    /// finite.
+    pub fn move_to(&mut self, z: &[f64]) -> Result<()> {
+        if z.len() != self.problem.space.dimension() || z.iter().any(|value| !value.is_finite()) {
+            return Err(Error::Usage("the starting point is not finite".to_string()));
+        }
+        self.z = z.to_vec();
+        self.theta = self.problem.parameterization.theta(z);
+        self.scores = self.scores_of_theta();
+        self.losses = (0..self.scores.len())
+            .into_par_iter()
+            .with_min_len(CHUNK)
+            .map(|n| self.value(n, self.scores[n]))
+            .collect();
+        match self.loss().is_finite() {
+            true => Ok(()),
+            false => Err(Error::Numeric("the loss at the starting point is not finite".to_string())),
+        }
+    }
+
+    /// Returns the scores of all positions under the current θ, in phase units.
+    fn scores_of_theta(&mut self) -> Vec<f64> {
+        let layout = self.problem.layout;
+        if let Effects::Sums(sums) = &mut self.effects {
+            let max = f64::from(layout.phase_max());
+            return sums.set(&self.theta).into_iter().map(|score| score * max).collect();
+        }
+        let first = layout.parts()[self.problem.parts.start].positions.start;
+        let last = layout.parts()[self.problem.parts.end - 1].positions.end;
+        let (mg, eg) = self.theta.split_at(layout.features());
+        let max = f64::from(layout.phase_max());
+        let score_of = |position: usize, units: Units, entries: Range<usize>, plus: usize| {
+            let mut score = f64::from(layout.offsets().get(position).copied().unwrap_or(0.0)) * max;
+            for (i, entry) in entries.enumerate() {
+                let id = usize::from(layout.ids()[entry]);
+                let blended = units.blend(mg[id], eg[id]);
+                score += match layout.coefficients().get(entry) {
+                    Some(&coefficient) => f64::from(coefficient) * blended,
+                    None if i < plus => blended,
+                    None => -blended,
+                };
+            }
+            score
+        };
+        let mut scores = vec![0.0; last - first];
+        scores.par_chunks_mut(CHUNK).zip((first..last).into_par_iter().step_by(CHUNK)).for_each(
+            |(scores, start)| {
+                for shape in layout.shapes_in(start..start + scores.len()) {
+                    let (mut entry, length) = (shape.first_entry, shape.row_length());
+                    for position in shape.positions.clone() {
+                        let units = self.units[position - first];
+                        scores[position - start] =
+                            score_of(position, units, entry..entry + length, shape.plus);
+                        entry += length;
+                    }
+                }
+            },
+        );
+        scores
+    }
+
+    /// Returns the current point.
+    pub fn z(&self) -> &[f64] {
+        &self.z
+    }
+
+    /// Returns the exact loss at the current point, including regularization.
+    pub fn loss(&self) -> f64 {
+        let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
+        chunks.iter().sum::<f64>() / self.weight + self.regularization.value(&self.theta, self.problem.l2)
+    }
+
+    /// Returns the number of steps taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Computes w · ℓ of a position with a score in phase units.
+    fn value(&self, position: usize, score: f64) -> f64 {
+        let objective = self.problem.objective;
+        let x = x_per_cp(objective.k) * (score / f64::from(self.problem.layout.phase_max()));
+        let value = objective.loss.value(x, self.targets[position]);
+        self.weights.get(position).map_or(value, |weight| weight * value)
+    }
+
+    /// Returns the number of blocks of positions, which [`each_score`](Self::each_score) visits one by one.
+    fn blocks(&self) -> usize {
+        match &self.effects {
+            Effects::Scores(index) => index.blocks().len(),
+            Effects::Sums(_) => 1,
+        }
+    }
+
+    /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
+    /// units, in ascending order. Memory is kept below its limit on the way.
+    fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+        keep_limit();
+        match &self.effects {
+            Effects::Scores(index) => {
+                let block = &index.blocks()[block];
+                self.each_change(block, coordinate, by, |n, change| call(n, self.scores[n] + change));
+            }
+            Effects::Sums(sums) => {
+                let max = f64::from(self.problem.layout.phase_max());
+                sums.each_change(&self.pulls[coordinate], by, |n, score, _| call(n, score * max));
+            }
+        }
+    }
+
+    /// Calls `call` for every position of a block whose score changes with the step, with the change in phase units,
+    /// in ascending order.
+    fn each_change(&self, of: &index::Block, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
+        let change = |pull: &Pull, entry: Entry| {
+            by * f64::from(entry.coefficient) * self.units[entry.position].blend(pull.mg, pull.eg)
+        };
+        let pulls = &self.pulls[coordinate];
+        if let [pull] = &pulls[..] {
+            for entry in of.feature(pull.feature) {
+                let change = change(pull, entry);
+                if change != 0.0 {
+                    call(entry.position, change);
+                }
+            }
+            return;
+        }
+        let mut lists: Vec<_> = pulls.iter().map(|pull| of.feature(pull.feature).peekable()).collect();
+        let mut block = [0.0; BLOCK];
+        for first in of.positions().step_by(BLOCK) {
+            for (pull, list) in pulls.iter().zip(&mut lists) {
+                while let Some(entry) = list.next_if(|entry| entry.position < first + BLOCK) {
+                    block[entry.position - first] += change(pull, entry);
+                }
+            }
+            for (i, change) in block.iter_mut().enumerate() {
+                if *change != 0.0 {
+                    call(first + i, std::mem::take(change));
+                }
+            }
+        }
+    }
+
+    /// Computes the exact change of the loss by a step, including regularization.
+    pub fn change(&self, coordinate: usize, by: f64) -> f64 {
+        let sum = (0..self.blocks()).map(|block| self.change_in(block, coordinate, by)).sum::<f64>();
+        sum / self.weight + self.regularization_change(coordinate, by)
+    }
+
+    /// Computes the change of the sum of losses of a block by a step.
+    fn change_in(&self, block: usize, coordinate: usize, by: f64) -> f64 {
+        let mut sum = 0.0;
+        self.each_score(block, coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
+        sum
+    }
+
+    fn regularization_change(&self, coordinate: usize, by: f64) -> f64 {
+        if self.problem.l2 == 0.0 && !self.regularization.has_penalties() {
+            return 0.0;
+        }
+        let features = self.problem.layout.features();
+        let both = |pull: &Pull| [(pull.feature, pull.mg * by), (features + pull.feature, pull.eg * by)];
+        let step: Vec<(usize, f64)> = self.pulls[coordinate].iter().flat_map(both).collect();
+        self.regularization.change(&self.theta, &step, self.problem.l2)
+    }
+
+    /// Returns true if a step stays within the bounds.
+    fn is_allowed(&self, coordinate: usize, by: f64) -> bool {
+        let space = self.problem.space;
+        (space.lower[coordinate]..=space.upper[coordinate]).contains(&(self.z[coordinate] + by))
+    }
+
+    /// Takes a step.
+    pub fn take(&mut self, coordinate: usize, by: f64) {
+        let mut changed = Vec::new();
+        match &mut self.effects {
+            Effects::Scores(index) => {
+                for block in 0..index.blocks().len() {
+                    self.each_score(block, coordinate, by, |n, score| changed.push((n, score)));
+                }
+            }
+            Effects::Sums(sums) => {
+                let max = f64::from(self.problem.layout.phase_max());
+                let mut kept = Vec::new();
+                sums.each_change(&self.pulls[coordinate], by, |n, score, new| {
+                    changed.push((n, score * max));
+                    kept.extend_from_slice(new);
+                });
+                let slots = kept.len() / changed.len().max(1);
+                let positions = changed.iter().map(|(n, _)| *n);
+                positions.zip(kept.chunks_exact(slots.max(1))).for_each(|(n, new)| sums.keep(n, new));
+            }
+        }
+        for (n, score) in changed {
+            self.losses[n] = self.value(n, score);
+            self.scores[n] = score;
+        }
+        let features = self.problem.layout.features();
+        for pull in &self.pulls[coordinate] {
+            self.theta[pull.feature] += pull.mg * by;
+            self.theta[features + pull.feature] += pull.eg * by;
+        }
+        self.z[coordinate] += by;
+        self.taken += 1;
+    }
+
+    /// Computes the exact loss changes of all single steps of integer coordinates.
+    pub fn survey(&self) -> Survey {
+        let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
+        let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
+        let allowed = |&(coordinate, by): &(usize, f64)| self.is_allowed(coordinate, by);
+        let both = coordinates.iter().flat_map(|&coordinate| [(coordinate, -1.0), (coordinate, 1.0)]);
+        let steps: Vec<(usize, f64)> = both.filter(allowed).collect();
+        // Block by block, so that all steps find it in memory.
+        let mut sums = vec![0.0; steps.len()];
+        for block in 0..self.blocks() {
+            let of_steps = steps.par_iter().zip(&mut sums).with_max_len(2);
+            of_steps.for_each(|(&(coordinate, by), sum)| *sum += self.change_in(block, coordinate, by));
+        }
+        let of_step = |(&(coordinate, by), sum): (&(usize, f64), f64)| {
+            let change = sum / self.weight + self.regularization_change(coordinate, by);
+            Step { coordinate, by, change }
+        };
+        let all: Vec<Step> = steps.iter().zip(sums).map(of_step).collect();
+        let limit = -TIE * self.loss();
+        // NaN (a score beyond the range of f64) is not an improvement.
+        let (mut improving, others): (Vec<Step>, Vec<Step>) =
+            all.iter().partition(|step| step.change < limit);
+        improving.sort_by(|a, b| {
+            a.change.total_cmp(&b.change) // stable: by coordinate where equal
+        });
+        let smallest = others.iter().map(|step| step.change).min_by(f64::total_cmp);
+        Survey { steps: all.len(), improving, smallest_increase: smallest, without_effect: dead.len() }
+    }
+
+    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single
+    /// step improves the loss; returns the survey that proves this. An improving step is repeated at double
+    /// length, and doubled again, as long as that improves too: parameters constrained by few positions have
+    /// far to go.
+    ///
+    /// `None` when cancelled.
+    pub fn descend(&mut self, cancel: &AtomicBool) -> Option<Survey> {
+        loop {
+            let survey = self.survey();
+            if survey.improving.is_empty() {
+                return Some(survey);
+            }
+            let limit = -TIE * self.loss();
+            for step in survey.improving {
+                if cancel.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let mut by = step.by;
+                while self.is_allowed(step.coordinate, by) && self.change(step.coordinate, by) < limit {
+                    self.take(step.coordinate, by);
+                    by *= 2.0;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Single steps of evaluations with a program: a step changes sums, from which the program computes new scores.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::index::entries;
+use super::{CHUNK, Pull};
+use gputexel_dataset::Layout;
+use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Taper};
+
+/// An entry of a feature: position, sum and coefficient.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    position: u32,
+    slot: u32,
+    coefficient: f32,
+}
+
+/// The sums of every position, and the entries of every feature.
+pub(super) struct ProgramSums<'a> {
+    program: &'a CompiledProgram,
+    /// Start of each feature's entries, by position.
+    starts: Vec<usize>,
+    entries: Vec<Entry>,
+    tapers: Vec<Taper>,
+    /// A bit for each slot that a position has entries of.
+    present: Vec<u32>,
+    offsets: Vec<f64>,
+    /// Slots of all positions.
+    sums: Vec<[f64; 2]>,
+}
+
+impl<'a> ProgramSums<'a> {
+    /// Creates the entries of consecutive positions of a layout; sums are 0 until [`set`](Self::set).
+    pub fn new(layout: &Layout, program: &'a CompiledProgram, range: &Range<usize>) -> Self {
+        let positions = range.len();
+        let mut own = Self {
+            program,
+            starts: vec![0; program.features() + 1],
+            entries: Vec::new(),
+            tapers: vec![Taper { mg: 0.0, eg: 0.0 }; positions],
+            present: vec![0; positions],
+            offsets: (range.clone())
+                .map(|n| f64::from(layout.offsets().get(n).copied().unwrap_or(0.0)))
+                .collect(),
+            sums: vec![[0.0; 2]; positions * program.slots()],
+        };
+        let max = f64::from(layout.phase_max());
+        for (bucket, positions) in layout.buckets_in(range.clone()) {
+            let taper = Taper { mg: f64::from(bucket.mg_units) / max, eg: f64::from(bucket.eg_units) / max };
+            own.tapers[positions.start - range.start..positions.end - range.start].fill(taper);
+        }
+        let feature_of = |column: usize| usize::from(program.features_of_columns()[column]);
+        for shape in layout.shapes_in(range.clone()) {
+            for i in 0..shape.positions.len() {
+                entries(layout, &shape, i, |column, _| own.starts[feature_of(column) + 1] += 1);
+            }
+        }
+        for feature in 0..program.features() {
+            own.starts[feature + 1] += own.starts[feature];
+        }
+        let mut next = own.starts.clone();
+        own.entries.resize(own.starts[program.features()], Entry::default());
+        for shape in layout.shapes_in(range.clone()) {
+            for (i, position) in shape.positions.clone().enumerate() {
+                let position = position - range.start;
+                entries(layout, &shape, i, |column, coefficient| {
+                    let slot = program.slot_of_column(column);
+                    own.present[position] |= 1 << slot;
+                    let at = &mut next[feature_of(column)];
+                    own.entries[*at] = Entry { position: position as u32, slot: slot as u32, coefficient };
+                    *at += 1;
+                });
+            }
+        }
+        own
+    }
+
+    /// Computes all sums under θ, and the scores, in centipawns.
+    pub fn set(&mut self, theta: &[f64]) -> Vec<f64> {
+        let (mg, eg) = theta.split_at(self.program.features());
+        let slots = self.program.slots();
+        self.sums.fill([0.0; 2]);
+        for feature in 0..self.program.features() {
+            for entry in &self.entries[self.starts[feature]..self.starts[feature + 1]] {
+                let sum = &mut self.sums[entry.position as usize * slots + entry.slot as usize];
+                sum[0] += f64::from(entry.coefficient) * mg[feature];
+                sum[1] += f64::from(entry.coefficient) * eg[feature];
+            }
+        }
+        let positions = (0..self.tapers.len()).into_par_iter().with_min_len(CHUNK);
+        positions.map(|n| self.score(n, &self.sums[n * slots..][..slots])).collect()
+    }
+
+    fn score(&self, position: usize, sums: &[[f64; 2]]) -> f64 {
+        let value = self.program.score(sums, self.present[position], self.tapers[position]);
+        self.offsets[position] + value
+    }
+
+    /// Returns true if any position has the feature.
+    pub fn has(&self, feature: usize) -> bool {
+        self.starts[feature] < self.starts[feature + 1]
+    }
+
+    /// Calls `call` for every position that has one of the features, ascending, with its score after the step, and its
+    /// new sums, to keep them.
+    pub fn each_change(&self, pulls: &[Pull], by: f64, mut call: impl FnMut(usize, f64, &[[f64; 2]])) {
+        let slots = self.program.slots();
+        let list = |pull: &Pull| &self.entries[self.starts[pull.feature]..self.starts[pull.feature + 1]];
+        let mut next: Vec<&[Entry]> = pulls.iter().map(list).collect();
+        let mut sums = [[0.0; 2]; MAX_SLOTS];
+        while let Some(position) = next.iter().filter_map(|list| list.first()).map(|e| e.position).min() {
+            let at = position as usize;
+            sums[..slots].copy_from_slice(&self.sums[at * slots..][..slots]);
+            for (pull, list) in pulls.iter().zip(&mut next) {
+                while let Some((entry, rest)) = list.split_first()
+                    && entry.position == position
+                {
+                    let step = by * f64::from(entry.coefficient);
+                    let sum = &mut sums[entry.slot as usize];
+                    *sum = [sum[0] + step * pull.mg, sum[1] + step * pull.eg];
+                    *list = rest;
+                }
+            }
+            call(at, self.score(at, &sums[..slots]), &sums[..slots]);
+        }
+    }
+
+    /// Replaces the sums of a position.
+    pub fn keep(&mut self, position: usize, sums: &[[f64; 2]]) {
+        self.sums[position * self.program.slots()..][..sums.len()].copy_from_slice(sums);
+    }
+}

@@ -1,0 +1,81 @@
+//! Stopping criteria of a run.
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_io::{Error, Result};
+
+/// Limits of a run; it ends when the first one is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// Passes over the training positions (Gauss–Newton: accepted steps).
+    pub epochs: u64,
+    /// Seconds of work, including earlier sessions.
+    pub seconds: Option<f64>,
+    /// The minimum is considered reached when no gradient component (loss per centipawn) is larger than this.
+    pub gradient_norm: f64,
+    /// Relative improvement of the lowest loss over `window` epochs below which the run ends; 0 disables the criterion.
+    pub improvement: f64,
+    /// Epochs over which the improvement is judged.
+    pub window: u64,
+    /// Epochs without a new best held-out loss after which the run ends.
+    pub patience: u64,
+}
+
+/// Reason why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// The epoch limit was reached.
+    Epochs,
+    /// The time limit was reached.
+    Time,
+    /// The gradient vanished.
+    Gradient,
+    /// The loss no longer improves.
+    Improvement,
+    /// The held-out loss no longer improves.
+    HeldOut,
+    /// The optimizer found no better point.
+    Converged,
+    /// The user requested to stop.
+    Interrupted,
+}
+
+impl std::fmt::Display for StopReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Epochs => "epoch limit reached",
+            Self::Time => "time limit reached",
+            Self::Gradient => "gradient limit reached",
+            Self::Improvement => "improvement limit reached",
+            Self::HeldOut => "held-out loss stopped improving",
+            Self::Converged => "converged",
+            Self::Interrupted => "interrupted",
+        })
+    }
+}
+
+impl Stopping {
+    /// Checks the limits.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] and [`Error::Usage`] for numbers that are out of range or not finite.
+    pub fn validate(&self) -> Result<()> {
+        if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
+            return Err(Error::Usage("the time limit must be a positive number of seconds".to_string()));
+        }
+        for (what, value) in [("gradient norm", self.gradient_norm), ("improvement", self.improvement)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::Usage(format!("{what} {value}: must be 0 or a positive number")));
+            }
+        }
+        for (setting, value) in
+            [("epochs", self.epochs), ("window", self.window), ("patience", self.patience)]
+        {
+            if value == 0 {
+                return Err(Error::setting(setting, 0, "must be at least 1"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! The choice of weights.
+
+use std::sync::atomic::AtomicBool;
+
+use super::chooser::{Chooser, LARGEST, START};
+use super::descent::STRONG;
+use super::folded::{FOLDS, Folded};
+use super::outcome::{Strength, StrengthChoice};
+use super::progress::StrengthObserver;
+use crate::{GAUSS_NEWTON_LIMIT, RunConfig};
+use gputexel_dataset::objective::Objective;
+use gputexel_dataset::{Dataset, Split};
+use gputexel_eval::Backend;
+use gputexel_io::{Error, Result};
+use gputexel_model::{Penalty, PenaltyKind, penalties, supported_penalties};
+
+/// Settings for the choice of weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StrengthRequest<'a> {
+    /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
+    pub folds: Option<usize>,
+    /// True to compute the worth of each penalty, and the curve.
+    pub details: bool,
+    /// Weights that were already chosen, at another K for example, and should be judged as they are, and a z near the
+    /// optimum with them.
+    pub given: Option<(&'a Strength, &'a [f64])>,
+}
+
+/// Returns the reason why weights cannot be chosen for a run, if any.
+pub fn strength_obstacle(config: &RunConfig) -> Option<String> {
+    let dimension = config.parameterization().dimension().max(config.prior_theta.len());
+    match config.loss.is_smooth() {
+        false => Some(format!("the loss '{}' has no curvature", config.loss)),
+        true if dimension > GAUSS_NEWTON_LIMIT => Some(format!(
+            "{dimension} parameters are more than the {GAUSS_NEWTON_LIMIT} of which a matrix is made"
+        )),
+        true => None,
+    }
+}
+
+/// Chooses the weights of all penalties that the features of a dataset have, for a run on the training positions of a
+/// split. `config` determines the tuned parameters and the criterion; its own penalties are ignored. `observe` is
+/// called before each evaluation.
+///
+/// # Errors
+/// [`Error::Usage`] for a loss without curvature or too many parameters, [`Error::Interrupted`] when `stop` is set,
+/// [`Error::Numeric`] when sums are not finite, and errors of the evaluator and of `observe`.
+pub fn choose_strength(
+    config: &RunConfig,
+    data: &Dataset,
+    split: &Split,
+    backend: &Backend,
+    request: StrengthRequest<'_>,
+    stop: &AtomicBool,
+    observe: &mut StrengthObserver<'_>,
+) -> Result<StrengthChoice> {
+    Ok(choose_with_folds(config, data, split, backend, request, stop, observe)?.0)
+}
+
+/// The parameters without each fold.
+pub(super) struct WithoutFolds {
+    pub folded: Folded,
+    /// θ by fold.
+    pub thetas: Vec<Vec<f64>>,
+}
+
+/// As [`choose_strength`], with the parameters found without each fold, unless there is only one game.
+pub(super) fn choose_with_folds(
+    config: &RunConfig,
+    data: &Dataset,
+    split: &Split,
+    backend: &Backend,
+    request: StrengthRequest<'_>,
+    stop: &AtomicBool,
+    observe: &mut StrengthObserver<'_>,
+) -> Result<(StrengthChoice, Option<WithoutFolds>)> {
+    if let Some(reason) = strength_obstacle(config) {
+        return Err(Error::Usage(format!("the strength of the prior cannot be chosen: {reason}")));
+    }
+    let (set, occurrences) = (&data.metadata().feature_set, data.occurrences());
+    let kinds: Vec<(PenaltyKind, Vec<Penalty>)> = PenaltyKind::ALL
+        .iter()
+        .map(|&kind| (kind, supported_penalties(set, penalties(set, kind), &occurrences)))
+        .filter(|(_, list)| !list.is_empty())
+        .collect();
+    let mut warnings = Vec::new();
+    // Each fold has its own systems, and those of programs are solved in more rounds.
+    let usual = data.program().map(|_| FOLDS);
+    let Some(folded) = Folded::try_new(data, split, request.folds.or(usual), config.seed)? else {
+        warnings
+            .push("one game is too few to choose the strength of the prior: the prior is kept".to_string());
+        return Ok((Chooser::kept(config, &kinds, warnings), None));
+    };
+    if !folded.by_game {
+        warnings.push(
+            "the dataset does not know its games: the strength of the prior is chosen by folds of positions, \
+             and neighbors of one game in different folds make it too weak"
+                .to_string(),
+        );
+    } else if request.folds.is_some_and(|folds| folds > folded.folds) || folded.folds < FOLDS {
+        let games = folded.clusters;
+        warnings.push(format!("{games} games are fewer than the folds: {} are used", folded.folds));
+    }
+    let objective = Objective { k: config.k, loss: config.loss };
+    let (mut evaluator, _) = backend.evaluator(&folded.layout)?;
+    let mut chooser = Chooser {
+        config,
+        objective,
+        parameterization: config.parameterization(),
+        folded: &folded,
+        evaluator: &mut *evaluator,
+        kinds: &kinds,
+        stop,
+        observe,
+    };
+    let mut best = match (request.given, data.program()) {
+        (Some((strength, z)), _) => {
+            chooser.found(z, strength.kinds.iter().map(|kind| kind.weight).collect())?
+        }
+        (None, None) => chooser.search(chooser.parameterization.start())?,
+        (None, Some(_)) => {
+            let z = config.begin.clone().unwrap_or_else(|| chooser.parameterization.start());
+            chooser.descend(z, (STRONG * START / folded.clusters as f64).min(LARGEST))?
+        }
+    };
+    let of_prior = folded.losses(data, data.results(), objective, |_| &config.prior_theta);
+    let mut against = chooser.against(data, &of_prior, &best.at.without);
+    if request.given.is_none() && chooser.strengthen(&mut best, &against)? {
+        against = chooser.against(data, &of_prior, &best.at.without);
+    }
+    let strength = chooser.strength(&best, &against, request.details)?;
+    if let Some(fallback) = evaluator.take_fallback() {
+        warnings.push(format!("{}; the choice continued on the {}", fallback.error, fallback.evaluator));
+    }
+    drop(evaluator); // it borrows the layout
+    if strength.keeps_prior {
+        let thetas = vec![config.prior_theta.clone(); folded.folds];
+        let choice = StrengthChoice { strength, ..Chooser::kept(config, &kinds, warnings) };
+        return Ok((choice, Some(WithoutFolds { folded, thetas })));
+    }
+    let thetas = best.at.without.iter().map(|z| config.parameterization().theta(z)).collect();
+    let weighted = kinds.iter().zip(&strength.kinds).flat_map(|((_, list), kind)| {
+        list.iter().map(|penalty| Penalty { weight: kind.weight, ..penalty.clone() })
+    });
+    let choice = StrengthChoice {
+        penalties: weighted.filter(|penalty| penalty.weight > 0.0).collect(),
+        z: best.at.z,
+        strength,
+        warnings,
+    };
+    Ok((choice, Some(WithoutFolds { folded, thetas })))
+}

@@ -1,0 +1,325 @@
+//! Search for weights by quadratic models of the folds.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::folded::Folded;
+use super::model::FoldModel;
+use super::outcome::{HeldOutGain, KindStrength, Strength, StrengthChoice};
+use super::progress::{StrengthObserver, StrengthProgress};
+use super::pulled::Pulled;
+use super::search::{Limits, minimize};
+use super::shorten::{Ways, shorten};
+use crate::{RunConfig, space_of};
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::Objective;
+use gputexel_eval::Evaluator;
+use gputexel_io::{Error, Result};
+use gputexel_model::{Parameterization, Penalty, PenaltyKind};
+
+/// Weight at the start of the search, times the number of games.
+pub(super) const START: f64 = 0.07;
+/// Range of the search: this factor below the start, and up to a weight that holds everything at the prior.
+const RANGE: f64 = 1e-5;
+pub(super) const LARGEST: f64 = 1.0;
+/// The weight at which everything stays at the prior for all practical purposes.
+const HOLD: f64 = 1e3;
+/// The search ends when the predicted gain of a step is less than this share of the loss; in the first round, around
+/// the prior, less precision is required.
+const GAIN: f64 = 1e-5;
+const FIRST_GAIN: f64 = 1e-4;
+/// Maximum number of evaluations in a search.
+const EVALUATIONS: usize = 30;
+/// Maximum number of moves of the point around which the losses are modeled.
+const ROUNDS: usize = 4;
+/// The quadratic model is accurate enough when it predicts the exact held-out loss to this share.
+const AGREEMENT: f64 = 5e-5;
+/// Largest factor by which weights are increased if the gain is uncertain, and number of steps to find it.
+const STRENGTHENED: f64 = 100.0;
+const HALVINGS: usize = 6;
+/// Factors on all weights at which the held-out loss is plotted.
+const CURVE: [f64; 4] = [0.01, 0.1, 10.0, 100.0];
+
+/// State of the choice.
+pub(super) struct Chooser<'a> {
+    pub config: &'a RunConfig,
+    pub objective: Objective,
+    pub parameterization: Parameterization,
+    pub folded: &'a Folded,
+    pub evaluator: &'a mut dyn Evaluator,
+    pub kinds: &'a [(PenaltyKind, Vec<Penalty>)],
+    pub stop: &'a AtomicBool,
+    pub observe: &'a mut StrengthObserver<'a>,
+}
+
+/// Parameters that result from some weights.
+pub(super) struct Placed {
+    /// z of all positions.
+    pub z: Vec<f64>,
+    /// z without each fold.
+    pub without: Vec<Vec<f64>>,
+    /// Exact held-out loss.
+    pub exact: f64,
+}
+
+/// Result of a search.
+pub(super) struct Found {
+    pub weights: Vec<f64>,
+    /// The point of the model.
+    pub around: Vec<f64>,
+    /// The model they were found with.
+    pub model: FoldModel,
+    pub pulled: Vec<Pulled>,
+    pub at: Placed,
+}
+
+/// Held-out parameters compared with the prior.
+pub(super) struct Against {
+    /// Loss of the prior.
+    before: f64,
+    /// Mean difference in loss of the parameters without their folds, and its standard error by game.
+    difference: f64,
+    error: f64,
+}
+
+pub(super) fn weights(logarithms: &[f64]) -> Vec<f64> {
+    logarithms.iter().map(|value| value.exp()).collect()
+}
+
+pub(super) fn added(z: &[f64], step: &[f64]) -> Vec<f64> {
+    z.iter().zip(step).map(|(z, step)| z + step).collect()
+}
+
+impl Chooser<'_> {
+    /// Returns the prior itself, held by a dominating weight.
+    pub(super) fn kept(
+        config: &RunConfig,
+        kinds: &[(PenaltyKind, Vec<Penalty>)],
+        warnings: Vec<String>,
+    ) -> StrengthChoice {
+        let ridge = kinds.iter().find(|(kind, _)| *kind == PenaltyKind::Ridge);
+        let penalties: Vec<Penalty> = ridge.map_or(Vec::new(), |(_, list)| {
+            list.iter().map(|penalty| Penalty { weight: HOLD, ..penalty.clone() }).collect()
+        });
+        let parameterization = config.parameterization();
+        StrengthChoice {
+            strength: Strength {
+                folds: 0,
+                by_game: false,
+                clusters: 1,
+                kinds: vec![KindStrength { kind: PenaltyKind::Ridge, weight: HOLD, worth: None }],
+                gain: None,
+                effective: 0.0,
+                coordinates: parameterization.dimension(),
+                curve: Vec::new(),
+                unpenalized: Vec::new(),
+                keeps_prior: true,
+            },
+            penalties,
+            z: parameterization.start(),
+            warnings,
+        }
+    }
+
+    /// Returns the smallest weight that is tried.
+    pub(super) fn least(&self) -> f64 {
+        RANGE * START / self.folded.clusters as f64
+    }
+
+    /// Searches from a point z.
+    pub(super) fn search(&mut self, mut z: Vec<f64>) -> Result<Found> {
+        let start = START / self.folded.clusters as f64;
+        let mut logarithms = vec![start.ln(); self.kinds.len()];
+        let space = space_of(&self.parameterization);
+        let mut held = vec![false; z.len()];
+        let mut best: Option<Found> = None;
+        for round in 0..ROUNDS {
+            let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
+            // Reported before: with many parameters, the model takes longest.
+            self.proceed(progress)?;
+            let mut model = self.model(&z)?;
+            model.hold(|i| held[i]);
+            let pulled = self.pulled(&z);
+            let gain = if round == 0 { FIRST_GAIN } else { GAIN };
+            let limits = Limits {
+                low: self.least().ln(),
+                high: LARGEST.ln(),
+                gain: gain * model.mean_loss(),
+                evaluations: EVALUATIONS,
+            };
+            let (found, predicted) = minimize(&logarithms, limits, &mut |logarithms| {
+                progress.evaluation += 1;
+                self.proceed(progress)?;
+                let weights = weights(logarithms);
+                let held_out = model.held_out(&pulled, &weights)?;
+                let slopes = held_out.by_weight.iter().zip(&weights).map(|(slope, weight)| slope * weight);
+                Ok((held_out.loss, slopes.collect()))
+            })?;
+            logarithms = found;
+            let weights = weights(&logarithms);
+            let at = self.place(&model, &pulled, &z, &weights, None)?;
+            let stopped = |i: usize| at.z[i] <= space.lower[i] || at.z[i] >= space.upper[i];
+            held = (0..z.len()).map(stopped).collect();
+            let better = best.as_ref().is_none_or(|best| at.exact < best.at.exact);
+            let agrees = (at.exact - predicted).abs() <= AGREEMENT * at.exact;
+            let around = std::mem::replace(&mut z, at.z.clone());
+            if better {
+                best = Some(Found { weights, around, model, pulled, at });
+            }
+            if !better || agrees {
+                break;
+            }
+        }
+        best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
+    }
+
+    /// Evaluates given weights around a point z near their optimum.
+    pub(super) fn found(&mut self, z: &[f64], weights: Vec<f64>) -> Result<Found> {
+        let (mut model, pulled) = (self.model(z)?, self.pulled(z));
+        let space = space_of(&self.parameterization);
+        model.hold(|i| z[i] <= space.lower[i] || z[i] >= space.upper[i]);
+        // For programs, folds begin at the common optimum.
+        let origins = self.folded.layout.program().map(|_| vec![z.to_vec(); self.folded.folds]);
+        let at = self.place(&model, &pulled, z, &weights, origins.as_deref())?;
+        Ok(Found { weights, around: z.to_vec(), model, pulled, at })
+    }
+
+    /// Computes the parameters that result from weights by a model around a point, within the bounds, and the exact
+    /// held-out loss there. With `origins` of the folds, steps are [shortened](shorten).
+    pub(super) fn place(
+        &mut self,
+        model: &FoldModel,
+        pulled: &[Pulled],
+        around: &[f64],
+        weights: &[f64],
+        origins: Option<&[Vec<f64>]>,
+    ) -> Result<Placed> {
+        let space = space_of(&self.parameterization);
+        let within = |step: &[f64]| {
+            let mut z = added(around, step);
+            space.clamp(&mut z);
+            z
+        };
+        let without: Vec<Vec<f64>> = model.steps(pulled, weights)?.iter().map(|step| within(step)).collect();
+        let z = within(&model.whole(pulled, weights, false)?.step);
+        let mut placed = Placed { z, without, exact: f64::NAN };
+        if let Some(origins) = origins {
+            let ways = Ways { parameterization: &self.parameterization, around, origins, pulled, weights };
+            shorten(
+                &mut *self.evaluator,
+                self.folded,
+                self.objective,
+                ways,
+                &mut placed.without,
+                &mut placed.z,
+            )?;
+        }
+        placed.exact = self.folded.exact(
+            &mut *self.evaluator,
+            self.objective,
+            &self.parameterization,
+            &placed.without,
+        )?;
+        Ok(placed)
+    }
+
+    /// Increases all weights by one factor if the gain over the prior is uncertain; returns true if it did. The lowest
+    /// held-out loss among many weights is partly luck, the more so the less data there are: with a gain g and its
+    /// error e, the loss may rise by e² / g.
+    pub(super) fn strengthen(&mut self, found: &mut Found, against: &Against) -> Result<bool> {
+        let gain = -against.difference;
+        let allowed = (against.error * against.error / gain).min(gain);
+        if allowed.is_nan() || allowed <= GAIN * found.at.exact {
+            return Ok(false);
+        }
+        let scaled =
+            |factor: f64| -> Vec<f64> { found.weights.iter().map(|weight| factor * weight).collect() };
+        let least = found.model.held_out_loss(&found.pulled, &found.weights)?;
+        // Between 1 and the largest factor, by bisection of the logarithm.
+        let (mut low, mut high) = (0.0, STRENGTHENED.ln());
+        for _ in 0..HALVINGS {
+            let middle: f64 = 0.5 * (low + high);
+            match found.model.held_out_loss(&found.pulled, &scaled(middle.exp()))? <= least + allowed {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        found.weights = scaled(low.exp());
+        let origins = self.folded.layout.program().map(|_| found.at.without.clone());
+        found.at =
+            self.place(&found.model, &found.pulled, &found.around, &found.weights, origins.as_deref())?;
+        Ok(true)
+    }
+
+    /// Reports the next step, or ends the search if requested.
+    pub(super) fn proceed(&mut self, next: StrengthProgress) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));
+        }
+        (self.observe)(next)
+    }
+
+    /// Computes the losses of the folds around a point.
+    pub(super) fn model(&mut self, z: &[f64]) -> Result<FoldModel> {
+        let Folded { layout, folds, .. } = self.folded;
+        FoldModel::try_new(&mut *self.evaluator, layout, *folds, self.objective, &self.parameterization, z)
+    }
+
+    pub(super) fn pulled(&self, z: &[f64]) -> Vec<Pulled> {
+        let theta = self.parameterization.theta(z);
+        let delta: Vec<f64> = theta.iter().zip(&self.config.prior_theta).map(|(a, b)| a - b).collect();
+        self.kinds.iter().map(|(_, list)| Pulled::new(list, &self.parameterization, &delta)).collect()
+    }
+
+    pub(super) fn strength(&self, found: &Found, against: &Against, details: bool) -> Result<Strength> {
+        let Found { model, pulled, weights: chosen, at, .. } = found;
+        let Against { before, difference, error } = *against;
+        let held_out_of = |weights: &[f64]| model.held_out_loss(pulled, weights);
+        let of_model = if details { held_out_of(chosen)? } else { f64::NAN };
+        let mut kinds = Vec::new();
+        for (i, (kind, _)) in self.kinds.iter().enumerate() {
+            let mut less = chosen.clone();
+            less[i] = 0.0;
+            let worth = if details { Some(held_out_of(&less)? - of_model) } else { None };
+            let weight = if chosen[i] > 2.0 * self.least() { chosen[i] } else { 0.0 };
+            kinds.push(KindStrength { kind: *kind, weight, worth });
+        }
+        let mut curve = Vec::new();
+        if details {
+            for factor in CURVE {
+                let scaled: Vec<f64> = chosen.iter().map(|weight| factor * weight).collect();
+                curve.push((factor, held_out_of(&scaled)? - of_model + at.exact));
+            }
+            curve.push((1.0, at.exact));
+            curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        let unpenalized = match details {
+            true => {
+                let step = model.whole(pulled, &vec![0.0; chosen.len()], false)?.step;
+                self.parameterization.theta(&added(&found.around, &step))
+            }
+            false => Vec::new(),
+        };
+        let keeps_prior = difference.is_nan() || difference >= 0.0;
+        Ok(Strength {
+            folds: self.folded.folds,
+            by_game: self.folded.by_game,
+            clusters: self.folded.clusters as u64,
+            kinds,
+            gain: Some(HeldOutGain { before, after: before + difference, error }),
+            effective: model.whole(pulled, chosen, true)?.effective,
+            coordinates: self.parameterization.dimension(),
+            curve,
+            unpenalized,
+            keeps_prior,
+        })
+    }
+
+    /// Compares parameters without each fold with the prior, whose losses are given by index.
+    pub(super) fn against(&self, data: &Dataset, of_prior: &[f64], without: &[Vec<f64>]) -> Against {
+        let thetas: Vec<Vec<f64>> = without.iter().map(|z| self.parameterization.theta(z)).collect();
+        let own = self.folded.losses(data, data.results(), self.objective, |fold| &thetas[fold]);
+        let (before, _) = self.folded.mean(data, |place| of_prior[place]);
+        let (difference, error) = self.folded.mean(data, |place| own[place] - of_prior[place]);
+        Against { before, difference, error }
+    }
+}

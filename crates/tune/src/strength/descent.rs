@@ -1,0 +1,79 @@
+//! Search for weights for nonlinear scores.
+//!
+//! For these, a quadratic model only holds near its point. The search therefore begins with strong penalties that keep
+//! everything near the prior, and relaxes them step by step: each round changes weights by a limited factor, shortens
+//! steps that the exact loss does not confirm, and computes the next model at their end.
+
+use super::chooser::{Chooser, Found, LARGEST, weights};
+use super::progress::StrengthProgress;
+use super::search::{Limits, minimize};
+use gputexel_io::{Error, Result};
+
+/// Weights at the start, relative to those at the start of a search for linear scores.
+pub(super) const STRONG: f64 = 100.0;
+/// Largest factor by which a weight changes in a round.
+const FACTOR: f64 = 20.0;
+/// Maximum number of evaluations of the model in a round.
+const EVALUATIONS: usize = 6;
+/// Maximum number of rounds.
+const ROUNDS: usize = 8;
+/// The search ends when a round lowers the held-out loss by less than this share.
+const GAIN: f64 = 3e-4;
+/// A round ends when the predicted gain is less than this share.
+const PROMISE: f64 = 1e-4;
+
+impl Chooser<'_> {
+    /// Searches from strong weights, `start` each, to weaker ones, and from a point z near the optimum with the former.
+    pub(super) fn descend(&mut self, mut z: Vec<f64>, start: f64) -> Result<Found> {
+        let mut logarithms = vec![start.ln(); self.kinds.len()];
+        let mut best: Option<Found> = None;
+        // The folds' own points, which are independent of the held-out positions.
+        let mut origins = vec![self.parameterization.start(); self.folded.folds];
+        for round in 0..ROUNDS {
+            let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
+            // Reported before: with many parameters, the model takes longest.
+            self.proceed(progress)?;
+            let model = self.model(&z)?;
+            let pulled = self.pulled(&z);
+            let (low, high) = (self.least().ln(), LARGEST.ln());
+            let moved = |by: &[f64]| -> Vec<f64> {
+                logarithms.iter().zip(by).map(|(from, by)| (from + by).clamp(low, high)).collect()
+            };
+            let limits = Limits {
+                low: -FACTOR.ln(),
+                high: FACTOR.ln(),
+                gain: PROMISE * model.mean_loss(),
+                evaluations: EVALUATIONS,
+            };
+            let (by, _) = minimize(&vec![0.0; self.kinds.len()], limits, &mut |by| {
+                progress.evaluation += 1;
+                self.proceed(progress)?;
+                let logarithms = moved(by);
+                let weights = weights(&logarithms);
+                let held_out = model.held_out(&pulled, &weights)?;
+                let slopes = held_out.by_weight.iter().zip(&weights).zip(&logarithms).map(
+                    |((slope, weight), &logarithm)| match logarithm > low && logarithm < high {
+                        true => slope * weight,
+                        false => 0.0,
+                    },
+                );
+                Ok((held_out.loss, slopes.collect()))
+            })?;
+            logarithms = moved(&by);
+            let weights = weights(&logarithms);
+            let at = self.place(&model, &pulled, &z, &weights, Some(&origins))?;
+            origins.clone_from(&at.without);
+            let before = best.as_ref().map_or(f64::INFINITY, |best| best.at.exact);
+            let around = std::mem::replace(&mut z, at.z.clone());
+            let exact = at.exact;
+            if exact < before {
+                best = Some(Found { weights, around, model, pulled, at });
+            }
+            let gained = before - exact;
+            if gained.is_nan() || gained < GAIN * exact {
+                break;
+            }
+        }
+        best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
+    }
+}

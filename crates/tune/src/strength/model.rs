@@ -1,0 +1,436 @@
+//! The quadratic model of the loss of each fold around a point, from which the result of a run without that fold
+//! follows by one linear system.
+
+use rayon::prelude::*;
+
+use super::pulled::Pulled;
+use gputexel_dataset::Layout;
+use gputexel_dataset::objective::Objective;
+use gputexel_eval::{Evaluator, Population, Request};
+use gputexel_io::{Error, Result};
+use gputexel_model::Parameterization;
+use gputexel_optim::linalg::{Cholesky, dot, solve_general};
+
+/// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
+const RIDGE: f64 = 1e-10;
+
+/// Sums over one fold: loss, gradient and Gauss–Newton matrix with respect to z, unnormalized.
+struct FoldSums {
+    weight: f64,
+    loss: f64,
+    gradient: Vec<f64>,
+    matrix: Vec<f64>,
+}
+
+/// The loss of each fold as a quadratic function of the step from a point.
+pub(super) struct FoldModel {
+    folds: Vec<FoldSums>,
+    whole: FoldSums,
+    /// Coordinates that may move.
+    free: Vec<usize>,
+}
+
+/// Held-out loss and its derivatives.
+pub(super) struct HeldOut {
+    /// Mean loss of every position under the parameters that are found without its fold.
+    pub loss: f64,
+    /// Derivative by the weight of each penalty.
+    pub by_weight: Vec<f64>,
+}
+
+/// The steps without each fold.
+pub(super) struct LeaveOut {
+    /// Of all coordinates.
+    pub whole: Vec<Vec<f64>>,
+    /// Of all but those of each group: groups first, then folds.
+    pub without: Vec<Vec<Vec<f64>>>,
+}
+
+/// Properties of a fit to all positions.
+pub(super) struct WholeFit {
+    pub step: Vec<f64>,
+    /// Effective number of parameters: the trace of H (H + P)⁻¹.
+    pub effective: f64,
+}
+
+impl FoldSums {
+    fn empty(dimension: usize) -> Self {
+        Self {
+            weight: 0.0,
+            loss: 0.0,
+            gradient: vec![0.0; dimension],
+            matrix: vec![0.0; dimension * dimension],
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.weight += other.weight;
+        self.loss += other.loss;
+        self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
+        self.matrix.iter_mut().zip(&other.matrix).for_each(|(a, b)| *a += b);
+    }
+
+    /// Computes the loss after a step.
+    fn after(&self, step: &[f64], free: &[usize]) -> f64 {
+        let n = self.gradient.len();
+        let of = |&i: &usize| {
+            let row = &self.matrix[i * n..][..n];
+            let curved: f64 = free.iter().map(|&j| row[j] * step[j]).sum();
+            step[i] * (self.gradient[i] + 0.5 * curved)
+        };
+        self.loss + free.iter().map(of).sum::<f64>()
+    }
+
+    /// Computes the gradient after a step.
+    fn slope(&self, step: &[f64], free: &[usize]) -> Vec<f64> {
+        let n = self.gradient.len();
+        let of = |&i: &usize| {
+            let row = &self.matrix[i * n..][..n];
+            self.gradient[i] + free.iter().map(|&j| row[j] * step[j]).sum::<f64>()
+        };
+        free.iter().map(of).collect()
+    }
+}
+
+impl FoldModel {
+    /// Computes the model around z; each part of the layout is a fold.
+    pub fn try_new(
+        evaluator: &mut dyn Evaluator,
+        layout: &Layout,
+        folds: usize,
+        objective: Objective,
+        parameterization: &Parameterization,
+        z: &[f64],
+    ) -> Result<Self> {
+        let population = Population::single(&parameterization.theta(z), objective.k);
+        let dimension = parameterization.dimension();
+        let mut sums = Vec::with_capacity(folds);
+        let mut whole = FoldSums::empty(dimension);
+        for fold in 0..folds {
+            let request =
+                Request { parts: fold..fold + 1, loss: objective.loss, gradients: true, curvature: true };
+            let answer = evaluator.evaluate(&population, &request)?;
+            let weight = layout.parts()[fold].weight;
+            let scaled = |values: Vec<f64>| values.iter().map(|value| weight * value).collect();
+            let one = FoldSums {
+                weight,
+                loss: weight * answer.losses[0],
+                gradient: scaled(parameterization.pull_gradients(&answer.gradients)),
+                matrix: scaled(parameterization.pull_matrices(&answer.curvatures)),
+            };
+            if !one.loss.is_finite() || one.matrix.iter().any(|value| !value.is_finite()) {
+                return Err(Error::Numeric("the matrix of a fold is not finite".to_string()));
+            }
+            whole.add(&one);
+            sums.push(one);
+        }
+        Ok(Self { folds: sums, whole, free: (0..dimension).collect() })
+    }
+
+    /// Returns the mean loss of all positions at the point.
+    pub fn mean_loss(&self) -> f64 {
+        self.whole.loss / self.whole.weight
+    }
+
+    /// Fixes some coordinates.
+    pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
+        self.free.retain(|&i| !held(i));
+    }
+
+    /// Returns the factor of the sums without a fold, or of all of them, with penalties, and the right-hand side.
+    fn system(&self, without: Option<usize>, pulled: &[Pulled], weights: &[f64]) -> Result<System> {
+        let (n, free) = (self.whole.gradient.len(), &self.free);
+        let mut place = vec![usize::MAX; n];
+        free.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+        let less = without.map(|fold| &self.folds[fold]);
+        let count = free.len();
+        let mut matrix = Vec::with_capacity(count * count);
+        for (a, b) in free.iter().flat_map(|&a| free.iter().map(move |&b| (a, b))) {
+            let at = a * n + b;
+            matrix.push(self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at]));
+        }
+        let mut slope: Vec<f64> = free
+            .iter()
+            .map(|&i| self.whole.gradient[i] - less.map_or(0.0, |fold| fold.gradient[i]))
+            .collect();
+        // In sums: what a square of a pawn costs does not depend on how many positions there are.
+        for (pulled, weight) in pulled.iter().zip(weights) {
+            let weight = weight * self.whole.weight;
+            for (i, j, value) in pulled.matrix.entries() {
+                let (a, b) = (place[i as usize], place[j as usize]);
+                if a != usize::MAX && b != usize::MAX {
+                    matrix[a * count + b] += 2.0 * weight * value;
+                }
+            }
+            for (slope, &i) in slope.iter_mut().zip(free) {
+                *slope += 2.0 * weight * pulled.linear[i];
+            }
+        }
+        let diagonal: Vec<f64> = (0..count).map(|a| matrix[a * count + a]).collect();
+        let largest = diagonal.iter().copied().fold(0.0, f64::max);
+        let mut ridge = RIDGE * largest;
+        let factor = loop {
+            let entry = |a: usize, b: usize| match matrix[a * count + b] {
+                value if a != b => value,
+                // A coordinate without data stays where it is.
+                value if value <= 0.0 => 1.0,
+                value => value + ridge,
+            };
+            match Cholesky::new(count, entry) {
+                Some(factor) => break factor,
+                None if ridge > 1e-3 * largest => {
+                    return Err(Error::Numeric(
+                        "the matrix of the folds is not positive definite".to_string(),
+                    ));
+                }
+                None => ridge *= 10.0,
+            }
+        };
+        Ok(System { factor, slope })
+    }
+
+    /// Extends a step over free coordinates to all.
+    fn spread(&self, step: &[f64]) -> Vec<f64> {
+        let mut all = vec![0.0; self.whole.gradient.len()];
+        self.free.iter().zip(step).for_each(|(&i, value)| all[i] = *value);
+        all
+    }
+
+    /// Computes the held-out loss with weighted penalties, and its derivatives.
+    pub fn held_out(&self, pulled: &[Pulled], weights: &[f64]) -> Result<HeldOut> {
+        let each = self.each_fold(pulled, weights, |fold, system, step| {
+            // d step / d weight = −A⁻¹ ∂(slope of the penalty)/∂weight.
+            let slope = self.folds[fold].slope(&step, &self.free);
+            let adjoint = self.spread(&system.solve(slope.into_iter()));
+            let by_weight: Vec<f64> = pulled
+                .iter()
+                .map(|pulled| {
+                    let gradient = pulled.gradient(&step);
+                    -adjoint.iter().zip(&gradient).map(|(a, g)| a * g).sum::<f64>()
+                })
+                .collect();
+            (self.folds[fold].after(&step, &self.free), by_weight)
+        })?;
+        let mut all = HeldOut { loss: 0.0, by_weight: vec![0.0; pulled.len()] };
+        for (loss, by_weight) in each {
+            all.loss += loss / self.whole.weight;
+            all.by_weight.iter_mut().zip(by_weight).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(all)
+    }
+
+    /// Computes the held-out loss with weighted penalties.
+    pub fn held_out_loss(&self, pulled: &[Pulled], weights: &[f64]) -> Result<f64> {
+        let each =
+            self.each_fold(pulled, weights, |fold, _, step| self.folds[fold].after(&step, &self.free))?;
+        Ok(each.iter().sum::<f64>() / self.whole.weight)
+    }
+
+    /// Computes the step without each fold.
+    pub fn steps(&self, pulled: &[Pulled], weights: &[f64]) -> Result<Vec<Vec<f64>>> {
+        self.each_fold(pulled, weights, |_, _, step| step)
+    }
+
+    /// Maps the system and the step without each fold to a result.
+    fn each_fold<T: Send>(
+        &self,
+        pulled: &[Pulled],
+        weights: &[f64],
+        of: impl Fn(usize, &System, Vec<f64>) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        (0..self.folds.len())
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|fold| {
+                let system = self.system(Some(fold), pulled, weights)?;
+                let step = self.spread(&system.solve(system.slope.iter().map(|slope| -slope)));
+                Ok(of(fold, &system, step))
+            })
+            .collect()
+    }
+
+    /// Computes the steps without each fold and without groups of coordinates, for which the step is `back`.
+    pub fn leave_out(
+        &self,
+        pulled: &[Pulled],
+        weights: &[f64],
+        groups: &[Vec<usize>],
+        back: &[f64],
+    ) -> Result<LeaveOut> {
+        let each = self.each_fold(pulled, weights, |_, system, step| {
+            let of_group = |group: &Vec<usize>| -> Vec<f64> { self.held_step(system, &step, group, back) };
+            let without: Vec<Vec<f64>> = groups.iter().map(of_group).collect();
+            (step, without)
+        })?;
+        let (whole, without): (Vec<_>, Vec<Vec<Vec<f64>>>) = each.into_iter().unzip();
+        let by_group = |group: usize| without.iter().map(|fold| fold[group].clone()).collect::<Vec<_>>();
+        let without = (0..groups.len()).map(by_group).collect();
+        Ok(LeaveOut { whole, without })
+    }
+
+    /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the
+    /// unit vectors of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
+    fn held_step(&self, system: &System, step: &[f64], group: &[usize], back: &[f64]) -> Vec<f64> {
+        let places: Vec<usize> = group.iter().filter_map(|i| self.free.binary_search(i).ok()).collect();
+        if places.is_empty() {
+            return step.to_vec();
+        }
+        let count = places.len();
+        let mut columns = vec![0.0; self.free.len() * count];
+        places.iter().enumerate().for_each(|(at, &place)| columns[place * count + at] = 1.0);
+        system.factor.solve_columns(&mut columns, count);
+        let inner = places.iter().flat_map(|place| &columns[place * count..][..count]).copied().collect();
+        let distances = places.iter().map(|&place| back[self.free[place]] - step[self.free[place]]).collect();
+        let multipliers = solve_general(inner, distances);
+        let mut held = step.to_vec();
+        for (&i, row) in self.free.iter().zip(columns.chunks_exact(count)) {
+            held[i] += dot(row, &multipliers);
+        }
+        // Exactly, whatever rounding errors leave.
+        places.iter().for_each(|&place| held[self.free[place]] = back[self.free[place]]);
+        held
+    }
+
+    /// Computes the fit to all positions.
+    pub fn whole(&self, pulled: &[Pulled], weights: &[f64], effective: bool) -> Result<WholeFit> {
+        let system = self.system(None, pulled, weights)?;
+        let step = self.spread(&system.solve(system.slope.iter().map(|slope| -slope)));
+        let n = self.whole.gradient.len();
+        let trace = || {
+            let count = self.free.len();
+            let row = |&a: &usize| self.free.iter().map(move |&b| self.whole.matrix[a * n + b]);
+            let mut matrix: Vec<f64> = self.free.iter().flat_map(row).collect();
+            system.factor.solve_columns(&mut matrix, count);
+            matrix.iter().step_by(count + 1).sum()
+        };
+        Ok(WholeFit { step, effective: if effective { trace() } else { f64::NAN } })
+    }
+}
+
+/// A factored linear system.
+struct System {
+    factor: Cholesky,
+    slope: Vec<f64>,
+}
+
+impl System {
+    fn solve(&self, right: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
+        let mut values: Vec<f64> = right.collect();
+        self.factor.solve(&mut values);
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gputexel_model::{Form, Penalty, PenaltyKind};
+
+    const SIZE: usize = 7;
+
+    fn number(i: usize) -> f64 {
+        f64::from((i as u32).wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5
+    }
+
+    /// Creates three folds with matrices of full rank, around a point 30 centipawns from the prior.
+    fn example() -> (FoldModel, Vec<Pulled>) {
+        let mut whole = FoldSums::empty(SIZE);
+        let folds: Vec<FoldSums> = (0..3)
+            .map(|fold| {
+                let m = |i: usize, j: usize| number(1000 * fold + 10 * i + j);
+                let entry = |at: usize| {
+                    let (i, j) = (at / SIZE, at % SIZE);
+                    let product: f64 = (0..SIZE).map(|k| m(i, k) * m(j, k)).sum();
+                    product + if i == j { 0.05 } else { 0.0 }
+                };
+                let sums = FoldSums {
+                    weight: 10.0 + fold as f64,
+                    loss: 2.0,
+                    gradient: (0..SIZE).map(|i| number(5000 + 10 * fold + i)).collect(),
+                    matrix: (0..SIZE * SIZE).map(entry).collect(),
+                };
+                whole.add(&sums);
+                sums
+            })
+            .collect();
+        let penalty = |kind, form| Penalty { kind, of: "x".to_string(), form, weight: 0.0 };
+        let penalties = [
+            penalty(PenaltyKind::Ridge, Form::Set((0..SIZE as u32).collect())),
+            penalty(PenaltyKind::Bend, Form::Lines(vec![(0..SIZE as u32).collect()])),
+        ];
+        let parameterization = Parameterization::identity(&[0.0; SIZE]);
+        let pulled = penalties
+            .iter()
+            .map(|penalty| Pulled::new(std::slice::from_ref(penalty), &parameterization, &[30.0; SIZE]))
+            .collect();
+        (FoldModel { folds, whole, free: (0..SIZE).collect() }, pulled)
+    }
+
+    #[test]
+    fn derivatives_by_weight_are_those_of_the_held_out_loss() {
+        let (mut model, pulled) = example();
+        for held in [None, Some(3)] {
+            model.hold(|i| Some(i) == held);
+            let weights = [20.0, 70.0];
+            let at = |weights: &[f64]| model.held_out_loss(&pulled, weights).unwrap();
+            let got = model.held_out(&pulled, &weights).unwrap();
+            assert!((got.loss - at(&weights)).abs() < 1e-14);
+            for i in 0..2 {
+                let shifted = |by: f64| {
+                    let mut weights = weights;
+                    weights[i] += by;
+                    at(&weights)
+                };
+                let slope = (shifted(0.01) - shifted(-0.01)) / 0.02;
+                assert!(
+                    (got.by_weight[i] - slope).abs() < 1e-6 * slope.abs(),
+                    "{} {slope}",
+                    got.by_weight[i]
+                );
+            }
+            let steps = model.steps(&pulled, &weights).unwrap();
+            assert!(held.is_none_or(|held| steps.iter().all(|step| step[held] == 0.0)));
+        }
+    }
+
+    #[test]
+    fn groups_are_left_out_as_if_they_had_never_been_there() {
+        let (model, pulled) = example();
+        let (weights, groups) = ([5.0, 40.0], [vec![1, 4], vec![0]]);
+        let back: Vec<f64> = (0..SIZE).map(|i| 7.0 - i as f64).collect();
+        let LeaveOut { whole, without } = model.leave_out(&pulled, &weights, &groups, &back).unwrap();
+        assert_eq!(whole, model.steps(&pulled, &weights).unwrap());
+        // Objective of a fold: the sums of the others and the penalties.
+        let value = |fold: usize, step: &[f64]| -> f64 {
+            let others = (0..3).filter(|&other| other != fold);
+            let sums: f64 = others.map(|other| model.folds[other].after(step, &model.free)).sum();
+            let penalty = |(pulled, weight): (&Pulled, &f64)| {
+                let slope: f64 = pulled.linear.iter().zip(step).map(|(l, d)| l * d).sum();
+                weight * model.whole.weight * (pulled.matrix.form(step, step) + 2.0 * slope)
+            };
+            sums + pulled.iter().zip(&weights).map(penalty).sum::<f64>()
+        };
+        for (group, steps) in groups.iter().zip(&without) {
+            for (fold, step) in steps.iter().enumerate() {
+                assert!(group.iter().all(|&i| step[i] == back[i]));
+                let best = value(fold, step);
+                for i in (0..SIZE).filter(|i| !group.contains(i)) {
+                    for by in [-1e-3, 1e-3] {
+                        let mut moved = step.clone();
+                        moved[i] += by;
+                        assert!(value(fold, &moved) > best, "{group:?} {fold} {i}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_penalties_every_parameter_counts() {
+        let (model, pulled) = example();
+        let free = model.whole(&pulled, &[0.0, 0.0], true).unwrap();
+        assert!((free.effective - SIZE as f64).abs() < 1e-6, "{}", free.effective);
+        let held = model.whole(&pulled, &[1e9, 0.0], true).unwrap();
+        assert!(held.effective < 1e-3 && held.step.iter().all(|step| (step + 30.0).abs() < 1e-3));
+    }
+}

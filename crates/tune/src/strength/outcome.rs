@@ -1,0 +1,67 @@
+//! Results of the choice of weights.
+
+use serde::{Deserialize, Serialize};
+
+use gputexel_model::{Penalty, PenaltyKind};
+
+/// The weight of a kind of penalty, and its effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KindStrength {
+    /// The kind.
+    pub kind: PenaltyKind,
+    /// Its weight.
+    pub weight: f64,
+    /// Increase of the held-out loss without it, with other weights unchanged, if requested.
+    pub worth: Option<f64>,
+}
+
+/// Loss of held-out positions before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOutGain {
+    /// Loss of the prior.
+    pub before: f64,
+    /// Loss of every position under parameters found without its fold.
+    pub after: f64,
+    /// Standard error of the difference of the two, by game.
+    pub error: f64,
+}
+
+/// The chosen weights, and their effects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Strength {
+    /// Number of folds; 0 if there was nothing to hold out.
+    pub folds: usize,
+    /// True if folds consist of games, not of positions.
+    pub by_game: bool,
+    /// Number of games, or of positions.
+    pub clusters: u64,
+    /// The kinds of penalties, with weights.
+    pub kinds: Vec<KindStrength>,
+    /// Gain over the prior on held-out positions, if there were any.
+    pub gain: Option<HeldOutGain>,
+    /// Effective number of parameters.
+    pub effective: f64,
+    /// Number of tuned coordinates.
+    pub coordinates: usize,
+    /// Held-out loss by factor on all weights, ascending, if requested.
+    pub curve: Vec<(f64, f64)>,
+    /// θ without any penalty, centipawns, by the quadratic model of the loss, if details were requested: shows the
+    /// effect of penalties.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unpenalized: Vec<f64>,
+    /// True if nothing was better than the prior, which is therefore kept.
+    pub keeps_prior: bool,
+}
+
+/// Result of the choice.
+#[derive(Clone, Debug)]
+pub struct StrengthChoice {
+    /// The weights, and their effects.
+    pub strength: Strength,
+    /// The penalties with their weights.
+    pub penalties: Vec<Penalty>,
+    /// z near the optimum with them.
+    pub z: Vec<f64>,
+    /// Warnings about the choice, one line each.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,419 @@
+//! The order of work in a sweep: partitions one after another, each training all runs as one population (or
+//! in portions, if they do not fit in memory), and the state stored between steps.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::super::{Checkpoint, Progress, StopReason};
+use super::config::SweepConfig;
+use super::merge::{NUMBERS, RESULTS, runs_of};
+use super::part::SweepPart;
+use super::plan::Plan;
+use super::train::{Member, Portion, RunResult, members_per_portion};
+use gputexel_dataset::{Dataset, Folds, Layout};
+use gputexel_eval::{Evaluator, Fallback};
+use gputexel_io::{Error, Result};
+use gputexel_optim::OptimizerState;
+
+/// Creates an evaluator for a layout; the caller chooses the backend. Sweeps create a new layout for every
+/// seed.
+///
+/// # Errors
+/// If the requested backend is not available.
+pub type MakeEvaluator<'a> = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + 'a;
+
+/// Progress reported by a sweep.
+pub enum SweepEvent<'a> {
+    /// A step is done.
+    Step {
+        /// Epochs done, over all runs.
+        done: u64,
+        /// Epochs planned, over all runs.
+        planned: u64,
+        /// Seconds of work so far.
+        seconds: f64,
+    },
+    /// The state may be stored now.
+    State {
+        /// Creates the checkpoint to store.
+        checkpoint: &'a dyn Fn() -> Checkpoint,
+        /// True if this is the final state.
+        last: bool,
+    },
+    /// The evaluator failed and the sweep continues with another.
+    Replaced {
+        /// Its error.
+        error: &'a Error,
+        /// Description of the new evaluator.
+        evaluator: String,
+    },
+}
+
+/// One run of a sweep and its result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SweepRun {
+    /// Index of its seed in [`SweepConfig::seeds`].
+    pub seed: usize,
+    /// Number of its combination of settings.
+    pub combination: usize,
+    /// The fold it was not trained on.
+    pub fold: usize,
+    /// Its result.
+    pub result: RunResult,
+}
+
+/// The end of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepOutcome {
+    /// Reason for the end: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
+    pub reason: StopReason,
+    /// Every run; for an interrupted sweep, the runs that had started, with their results so far.
+    pub runs: Vec<SweepRun>,
+    /// Epochs done, over all runs.
+    pub epochs: u64,
+    /// Epochs planned, over all runs.
+    pub planned: u64,
+    /// Seconds of work, including earlier sessions.
+    pub seconds: f64,
+    /// Largest number of runs trained as one population.
+    pub together: usize,
+}
+
+/// A sweep in progress.
+pub struct SweepDriver<'a> {
+    config: &'a SweepConfig,
+    data: &'a Dataset,
+    /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates
+    /// many, then by fold, so that neighbors leave out the same positions.
+    order: Vec<(usize, usize)>,
+    /// The runs of the part that is computed here, by seed, in that order.
+    part: Range<usize>,
+    /// Results of finished runs, the first of the part first.
+    results: Vec<RunResult>,
+    /// Maximum number of runs in a population.
+    portion: usize,
+    /// The state of the current portion, as stored in a checkpoint.
+    resumed: Option<OptimizerState>,
+    seconds_before: f64,
+    started: Instant,
+    /// Seconds of work when the last state was offered, so that the reported time equals the stored one.
+    ended: Option<f64>,
+}
+
+impl<'a> SweepDriver<'a> {
+    /// Creates a sweep in its initial state.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of range.
+    pub fn try_new(config: &'a SweepConfig, data: &'a Dataset) -> Result<Self> {
+        config.validate()?;
+        if config.start.len() != 2 * data.feature_count() {
+            return Err(Error::Usage("the prior does not match the dataset".to_string()));
+        }
+        Ok(Self {
+            config,
+            data,
+            order: order(config),
+            part: 0..config.runs(),
+            results: Vec::new(),
+            portion: members_per_portion(config.method, config.start.len()),
+            resumed: None,
+            seconds_before: 0.0,
+            started: Instant::now(),
+            ended: None,
+        })
+    }
+
+    /// Computes one part of the sweep instead of all of it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it cannot be divided into that many parts.
+    pub fn with_part(mut self, part: Option<SweepPart>) -> Result<Self> {
+        if let Some(part) = part {
+            self.part = runs_of(part, self.config)?;
+        }
+        Ok(self)
+    }
+
+    /// Resumes a sweep, or a part of one, from a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when the checkpoint does not belong to the configuration.
+    pub fn resume(
+        config: &'a SweepConfig,
+        part: Option<SweepPart>,
+        data: &'a Dataset,
+        checkpoint: Checkpoint,
+        path: &Path,
+    ) -> Result<Self> {
+        let mut sweep = Self::try_new(config, data)?.with_part(part)?;
+        let mut state = checkpoint.optimizer;
+        sweep.results = recorded_results(&state, sweep.part.len(), path)?;
+        state.vectors.remove(RESULTS);
+        sweep.seconds_before = checkpoint.progress.seconds;
+        state.scalars = state.scalars["portion"].take();
+        if !state.scalars.is_null() {
+            sweep.resumed = Some(state);
+        }
+        // Restored here already, so that a broken state is reported before any work.
+        if let (Some(state), Some(members)) = (sweep.resumed.clone(), sweep.next_members()) {
+            let (plan, _) = sweep.plan(sweep.next() / sweep.order.len())?;
+            Portion::try_new(config, &plan, members)?
+                .restore(state)
+                .map_err(|e| Error::input(path, e.to_string()))?;
+        }
+        Ok(sweep)
+    }
+
+    /// Trains at most `runs` runs at a time, to use less memory than by default. A sweep must be resumed with
+    /// the same portion.
+    #[must_use]
+    pub fn with_portion(mut self, runs: usize) -> Self {
+        self.portion = runs.max(1);
+        self
+    }
+
+    /// Returns the epochs of all finished runs, each counted in full.
+    fn epochs_of_ended(&self) -> u64 {
+        self.results.len() as u64 * self.config.epochs
+    }
+
+    fn planned(&self) -> u64 {
+        self.part.len() as u64 * self.config.epochs
+    }
+
+    /// Returns the first run that has not ended.
+    fn next(&self) -> usize {
+        self.part.start + self.results.len()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.ended.unwrap_or_else(|| self.seconds_before + self.started.elapsed().as_secs_f64())
+    }
+
+    /// Returns the runs of the next portion.
+    fn next_members(&self) -> Option<Vec<Member>> {
+        if self.next() >= self.part.end {
+            return None;
+        }
+        let within = self.next() % self.order.len();
+        let left = self.part.end - self.next();
+        let end = (within + self.portion.min(left)).min(self.order.len());
+        let member = |&(combination, fold): &(usize, usize)| Member {
+            setting: self.config.setting(combination),
+            fold: Some(fold),
+        };
+        Some(self.order[within..end].iter().map(member).collect())
+    }
+
+    fn plan(&self, seed: usize) -> Result<(Plan, Layout)> {
+        plan(self.config, self.data, self.config.seeds[seed])
+    }
+
+    fn checkpoint(
+        &self,
+        portion: Option<&Portion<'_>>,
+        epochs: u64,
+        reason: Option<StopReason>,
+    ) -> Checkpoint {
+        let OptimizerState { scalars, mut vectors } = portion.map(Portion::save).unwrap_or_default();
+        let finite = |value: f64| if value.is_finite() { value } else { f64::MAX };
+        let numbers = |r: &RunResult| [r.held_out, r.own_held_out, r.training, r.epochs as f64].map(finite);
+        vectors.insert(RESULTS.to_string(), self.results.iter().flat_map(numbers).collect());
+        Checkpoint {
+            progress: Progress { epochs, seconds: self.seconds(), finished: reason, ..Progress::default() },
+            optimizer: OptimizerState {
+                scalars: serde_json::json!({ "method": "sweep", "portion": scalars }),
+                vectors,
+            },
+        }
+    }
+
+    /// Runs to the end, or until `cancel` is set; then judges the results so far.
+    pub fn run(
+        &mut self,
+        make_evaluator: &MakeEvaluator<'_>,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
+    ) -> Result<SweepOutcome> {
+        (self.started, self.ended) = (Instant::now(), None);
+        let mut together = 0;
+        let mut unfinished = Vec::new();
+        let mut epochs = self.epochs_of_ended();
+        let all = self.part.len();
+        let goes_on = || !cancel.load(Ordering::Relaxed);
+        while self.results.len() < all && goes_on() {
+            let seed = self.next() / self.order.len();
+            let (plan, layout) = self.plan(seed)?;
+            let mut evaluator = make_evaluator(&layout)?;
+            while self.next() / self.order.len() == seed
+                && goes_on()
+                && let Some(members) = self.next_members()
+            {
+                let mut portion = Portion::try_new(self.config, &plan, members)?;
+                together = together.max(portion.len());
+                if let Some(state) = self.resumed.take() {
+                    portion.restore(state)?;
+                    // It may have been stopped after its last step.
+                    epochs = self.epochs_of_ended() + portion.epochs_done();
+                }
+                while !portion.finished() && goes_on() {
+                    portion.step(&mut *evaluator)?;
+                    tell_fallback(&mut *evaluator, observe)?;
+                    epochs = self.epochs_of_ended() + portion.epochs_done();
+                    observe(SweepEvent::Step {
+                        done: epochs,
+                        planned: self.planned(),
+                        seconds: self.seconds(),
+                    })?;
+                    let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
+                    observe(SweepEvent::State { checkpoint: &checkpoint, last: false })?;
+                }
+                let results = portion.judge(&mut *evaluator, self.config.judge)?;
+                tell_fallback(&mut *evaluator, observe)?;
+                if portion.finished() {
+                    self.results.extend(results);
+                } else {
+                    self.ended = Some(self.seconds());
+                    let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
+                    observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
+                    unfinished = results;
+                }
+            }
+        }
+        let whole = self.results.len() == all;
+        let reason = if whole { StopReason::Epochs } else { StopReason::Interrupted };
+        // A resumed portion that made no step keeps its stored state.
+        if unfinished.is_empty() && self.resumed.is_none() {
+            self.ended = Some(self.seconds());
+            let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
+            observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
+        }
+        // Unlike progress, in which converged runs count in full.
+        epochs = self.results.iter().chain(&unfinished).map(|result| result.epochs).sum();
+        let runs = numbered(&self.order, self.part.start, self.results.iter().chain(&unfinished).copied());
+        Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
+    }
+}
+
+/// Reports a fallback to another evaluator, if there was one.
+fn tell_fallback(
+    evaluator: &mut dyn Evaluator,
+    observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
+) -> Result<()> {
+    match evaluator.take_fallback() {
+        Some(Fallback { error, evaluator }) => observe(SweepEvent::Replaced { error: &error, evaluator }),
+        None => Ok(()),
+    }
+}
+
+/// Returns combinations and folds in the order in which their results are stored, the same for every seed.
+fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
+    let combinations: Vec<_> = (0..config.grid.len()).map(|c| config.setting(c).loss).collect();
+    let mut order = Vec::with_capacity(combinations.len() * config.folds);
+    for loss in config.grid.losses(config.loss) {
+        for fold in 0..config.folds {
+            let alike = (0..combinations.len()).filter(|&c| combinations[c] == loss);
+            order.extend(alike.map(|c| (c, fold)));
+        }
+    }
+    order
+}
+
+/// Reads the results of finished runs from a stored state.
+fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
+    let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
+    if state.scalars["method"] != "sweep"
+        || !results.len().is_multiple_of(NUMBERS)
+        || results.len() / NUMBERS > runs
+    {
+        return Err(Error::input(path, "the checkpoint belongs to another sweep, or is damaged"));
+    }
+    let number = |value: f64| if value == f64::MAX { f64::NAN } else { value };
+    let result = |&[held_out, own_held_out, training, epochs]: &[f64; NUMBERS]| RunResult {
+        held_out: number(held_out),
+        own_held_out: number(own_held_out),
+        training: number(training),
+        epochs: epochs as u64,
+    };
+    Ok(results.as_chunks().0.iter().map(result).collect())
+}
+
+/// Returns the runs of a sweep, or of a part of it, that had finished when the checkpoint at `path` was written.
+///
+/// # Errors
+/// [`Error::Input`] when the checkpoint does not belong to the configuration.
+pub fn recorded_runs(
+    config: &SweepConfig,
+    part: Option<SweepPart>,
+    checkpoint: &Checkpoint,
+    path: &Path,
+) -> Result<Vec<SweepRun>> {
+    config.validate()?;
+    let own = part.map_or(Ok(0..config.runs()), |part| runs_of(part, config))?;
+    let results = recorded_results(&checkpoint.optimizer, own.len(), path)?;
+    Ok(numbered(&order(config), own.start, results.into_iter()))
+}
+
+/// Combines results, in their order from `first` on, with the runs they belong to.
+fn numbered(
+    order: &[(usize, usize)],
+    first: usize,
+    results: impl Iterator<Item = RunResult>,
+) -> Vec<SweepRun> {
+    let run = |(i, result): (usize, RunResult)| {
+        let i = first + i;
+        let (combination, fold) = order[i % order.len()];
+        SweepRun { seed: i / order.len(), combination, fold, result }
+    };
+    results.enumerate().map(run).collect()
+}
+
+/// Creates the plan and layout of one partition.
+fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout)> {
+    let folds = Folds::try_new(data, config.folds, seed)?;
+    let (plan, layout) = Plan::try_new(data, &folds, &config.grid.sources())?;
+    let layout = match config.blend_k {
+        Some(k) => layout.with_search_scores(data, k)?,
+        None => layout,
+    };
+    Ok((plan, layout))
+}
+
+/// Parameters trained on all positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retrained {
+    /// θ.
+    pub theta: Vec<f64>,
+    /// The z from which it was computed.
+    pub z: Vec<f64>,
+    /// Method and settings, on one line.
+    pub optimizer: String,
+}
+
+/// Trains one combination on all positions.
+///
+/// # Errors
+/// [`Error::Interrupted`] when `cancel` is set; errors of the evaluator.
+pub fn retrain(
+    config: &SweepConfig,
+    data: &Dataset,
+    combination: usize,
+    make_evaluator: &MakeEvaluator<'_>,
+    cancel: &AtomicBool,
+) -> Result<Retrained> {
+    let (plan, layout) = plan(config, data, config.seeds[0])?;
+    let mut evaluator = make_evaluator(&layout)?;
+    let member = Member { setting: config.setting(combination), fold: None };
+    let mut portion = Portion::try_new(config, &plan, vec![member])?;
+    while !portion.finished() {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted("while training the best settings on all positions".to_string()));
+        }
+        portion.step(&mut *evaluator)?;
+    }
+    let z = portion.coordinates();
+    Ok(Retrained { theta: config.parameterization().theta(&z), z, optimizer: portion.describe(0) })
+}

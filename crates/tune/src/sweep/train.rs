@@ -1,0 +1,440 @@
+//! Trains a portion of the runs as one population, in lockstep.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::super::{Regularization, space_of};
+use super::config::{SweepConfig, SweepMethod};
+use super::grid::Setting;
+use super::plan::Plan;
+use gputexel_dataset::objective::LossKind;
+use gputexel_eval::{Evaluations, Evaluator, Population, Request};
+use gputexel_io::{Error, Result};
+use gputexel_model::Parameterization;
+use gputexel_optim::{Adam, GaussNewton, Optimizer, OptimizerState};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Member {
+    pub setting: Setting,
+    /// The fold that is left out; `None` trains on everything.
+    pub fold: Option<usize>,
+}
+
+/// The result of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunResult {
+    /// Held-out loss against game results, with the loss function by which all runs are judged.
+    pub held_out: f64,
+    /// Held-out loss with the run's own loss function and targets.
+    pub own_held_out: f64,
+    /// Training loss with the run's own loss function and targets, without regularization.
+    pub training: f64,
+    /// Epochs it took.
+    pub epochs: u64,
+}
+
+/// The optimizers of a portion: one for all members, or one for each.
+enum Method {
+    Adam(Box<Adam>),
+    GaussNewton { runs: Vec<GaussNewton>, state: Vec<NewtonState>, improvement: f64 },
+}
+
+/// State of a Gauss–Newton run, in addition to its optimizer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct NewtonState {
+    epochs: u64,
+    last_loss: Option<f64>,
+    finished: bool,
+}
+
+/// Runs that are trained together. Members with the same loss function are adjacent.
+pub(super) struct Portion<'a> {
+    plan: &'a Plan,
+    /// θ of the prior, toward which regularization pulls.
+    prior: &'a [f64],
+    regularization: Regularization,
+    parameterization: Parameterization,
+    members: Vec<Member>,
+    /// Ranges of members with the same loss function; each takes one call of the evaluator.
+    groups: Vec<(Range<usize>, LossKind)>,
+    part_weights: Vec<f32>,
+    epochs: u64,
+    /// Steps done; for Adam these are epochs.
+    steps: u64,
+    method: Method,
+}
+
+/// Memory limit for the members of a portion, in bytes.
+const PORTION_BYTES: usize = 512 << 20;
+
+/// Maximum number of runs in a portion: enough to keep a device busy, and few enough that a sweep can be divided among
+/// machines.
+const PORTION_RUNS: usize = 128;
+
+/// Returns the number of runs with this number of parameters that are trained together. It does not depend on the
+/// machine, because the last digits of a run depend on the other runs in its portion.
+pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usize {
+    let each = match method {
+        // θ, two moments, gradient, the copies that are evaluated, and the evaluator's sums.
+        SweepMethod::Adam { .. } => 10 * 8 * parameters,
+        // The matrix that an optimizer keeps, the answer it is copied from, and its factor.
+        SweepMethod::GaussNewton { .. } => 3 * 8 * parameters * parameters,
+    };
+    (PORTION_BYTES / each.max(1)).clamp(1, PORTION_RUNS)
+}
+
+impl<'a> Portion<'a> {
+    /// Creates the runs in their initial state.
+    pub fn try_new(config: &'a SweepConfig, plan: &'a Plan, members: Vec<Member>) -> Result<Self> {
+        let mut groups: Vec<(Range<usize>, LossKind)> = Vec::new();
+        let mut part_weights = Vec::with_capacity(members.len() * plan.parts());
+        for (i, member) in members.iter().enumerate() {
+            match groups.last_mut() {
+                Some((range, loss)) if *loss == member.setting.loss => range.end = i + 1,
+                _ => groups.push((i..i + 1, member.setting.loss)),
+            }
+            part_weights.extend(plan.training(member.fold, &member.setting.sources)?);
+        }
+        let parameterization = config.parameterization();
+        let space = space_of(&parameterization);
+        let method = match config.method {
+            SweepMethod::Adam { schedule } => {
+                let runs = members.iter().map(|member| member.setting.adam).collect();
+                Method::Adam(Box::new(Adam::try_new(&space, runs, schedule, config.epochs, 1)?))
+            }
+            SweepMethod::GaussNewton { improvement } => Method::GaussNewton {
+                runs: members
+                    .iter()
+                    .map(|member| GaussNewton::try_new(&space, SweepConfig::gauss_newton(&member.setting)))
+                    .collect::<Result<_>>()?,
+                state: vec![NewtonState::default(); members.len()],
+                improvement,
+            },
+        };
+        Ok(Self {
+            plan,
+            prior: &config.start,
+            regularization: Regularization::new(&config.start, &config.penalties),
+            parameterization,
+            members,
+            groups,
+            part_weights,
+            epochs: config.epochs,
+            steps: 0,
+            method,
+        })
+    }
+
+    /// Returns the number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Returns the number of epochs done, summed over the members; those of runs that have ended count in full.
+    pub fn epochs_done(&self) -> u64 {
+        match &self.method {
+            Method::Adam(_) => self.steps * self.len() as u64,
+            Method::GaussNewton { state, .. } => {
+                state.iter().map(|s| if s.finished { self.epochs } else { s.epochs }).sum()
+            }
+        }
+    }
+
+    /// Returns the number of epochs that a member has done.
+    fn epochs_of(&self, member: usize) -> u64 {
+        match &self.method {
+            Method::Adam(_) => self.steps,
+            Method::GaussNewton { state, .. } => state[member].epochs,
+        }
+    }
+
+    /// Returns true if all runs have ended.
+    pub fn finished(&self) -> bool {
+        match &self.method {
+            Method::Adam(_) => self.steps >= self.epochs,
+            Method::GaussNewton { state, .. } => state.iter().all(|state| state.finished),
+        }
+    }
+
+    /// Describes method and settings of a member on one line.
+    pub fn describe(&self, member: usize) -> String {
+        match &self.method {
+            Method::Adam(adam) => adam.describe(member),
+            Method::GaussNewton { runs, .. } => runs[member].describe(0),
+        }
+    }
+
+    /// Returns the current z of all members.
+    pub fn coordinates(&mut self) -> Vec<f64> {
+        match &mut self.method {
+            Method::Adam(adam) => adam.ask().parameters,
+            Method::GaussNewton { runs, .. } => {
+                runs.iter().flat_map(|run| Optimizer::best(run).parameters).collect()
+            }
+        }
+    }
+
+    /// Takes one step of every run that has not ended.
+    pub fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        if matches!(self.method, Method::Adam(_)) {
+            self.adam_step(evaluator)?;
+        } else {
+            self.newton_step(evaluator)?;
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn adam_step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
+        let proposal = adam.ask();
+        let all: Vec<usize> = (0..self.members.len()).collect();
+        let answer = self.evaluate(evaluator, proposal.parameters, &all, false)?;
+        let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
+        match adam.tell(&answer) {
+            // All runs of the portion diverged; others of the sweep may not.
+            Err(Error::Numeric(_)) => Ok(()),
+            told => told,
+        }
+    }
+
+    /// Evaluates matrices of all runs that need one, then losses and gradients at all trial points: in this order, few
+    /// matrices remain that a stored state must contain.
+    fn newton_step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        for matrices in [true, false] {
+            let Method::GaussNewton { runs, state, .. } = &mut self.method else { unreachable!("as above") };
+            let mut which = Vec::new();
+            let mut parameters = Vec::new();
+            for (i, (run, state)) in runs.iter_mut().zip(&*state).enumerate() {
+                let proposal = run.ask();
+                if !state.finished && proposal.curvature == matrices {
+                    which.push(i);
+                    parameters.extend(proposal.parameters);
+                }
+            }
+            if which.is_empty() {
+                continue;
+            }
+            let answer = self.evaluate(evaluator, parameters, &which, matrices)?;
+            self.tell_newton(&which, &answer)?;
+        }
+        Ok(())
+    }
+
+    fn tell_newton(&mut self, which: &[usize], answer: &Evaluations) -> Result<()> {
+        let size = self.parameterization.dimension();
+        let epochs = self.epochs;
+        let Method::GaussNewton { runs, state, improvement } = &mut self.method else {
+            unreachable!("asked by `newton_step`")
+        };
+        let improvement = *improvement;
+        let mut place = vec![None; runs.len()];
+        which.iter().enumerate().for_each(|(at, &i)| place[i] = Some(at));
+        let cut = |values: &[f64], at: usize, each: usize| -> Vec<f64> {
+            if values.is_empty() { Vec::new() } else { values[at * each..(at + 1) * each].to_vec() }
+        };
+        // Each run solves its own linear system.
+        let told: Vec<Result<()>> = runs
+            .par_iter_mut()
+            .zip(state.par_iter_mut())
+            .zip(place)
+            .filter_map(|((run, state), at)| at.map(|at| (run, state, at)))
+            .map(|(run, state, at)| {
+                let own = Evaluations {
+                    losses: vec![answer.losses[at]],
+                    gradients: cut(&answer.gradients, at, size),
+                    curvatures: cut(&answer.curvatures, at, size * size),
+                    positions: answer.positions,
+                    ..Evaluations::default()
+                };
+                if let Err(error) = run.tell(&own) {
+                    // A run that cannot continue stays at its best point; the others continue.
+                    state.finished = true;
+                    return match error {
+                        Error::Numeric(_) => Ok(()),
+                        other => Err(other),
+                    };
+                }
+                if run.epoch_done() {
+                    state.epochs += 1;
+                    let loss = Optimizer::best(run).loss;
+                    let stalls =
+                        state.last_loss.is_some_and(|before| before - loss < improvement * before.abs());
+                    state.last_loss = Some(loss);
+                    state.finished = stalls || state.epochs >= epochs;
+                }
+                state.finished |= run.converged();
+                Ok(())
+            })
+            .collect();
+        told.into_iter().collect()
+    }
+
+    /// Computes losses with gradients, or with matrices, of the members `which` at z, including regularization.
+    fn evaluate(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        z: Vec<f64>,
+        which: &[usize],
+        matrices: bool,
+    ) -> Result<Evaluations> {
+        let size = self.prior.len();
+        let identity = self.parameterization.is_identity();
+        let mut parameters = if identity { z } else { self.parameterization.theta(&z) };
+        let mut all = Evaluations::default();
+        for (members, loss) in self.kinds(which) {
+            let taken = &which[members.clone()];
+            let whole = members.len() == which.len();
+            let theta = match whole {
+                true => std::mem::take(&mut parameters),
+                false => parameters[members.start * size..members.end * size].to_vec(),
+            };
+            let population = self.population(theta, taken, true);
+            let request =
+                Request { parts: 0..self.plan.parts(), loss, gradients: !matrices, curvature: matrices };
+            let answer = evaluator.evaluate(&population, &request)?;
+            if whole {
+                parameters = population.parameters;
+                all = answer;
+            } else {
+                all.losses.extend(answer.losses);
+                all.gradients.extend(answer.gradients);
+                all.curvatures.extend(answer.curvatures);
+                all.positions = answer.positions;
+            }
+        }
+        let l2: Vec<f64> = which.iter().map(|&i| self.members[i].setting.adam.l2).collect();
+        let strengths: Vec<f64> = which.iter().map(|&i| self.members[i].setting.strength).collect();
+        self.regularization.add_scaled(&mut all, &parameters, &l2, &strengths);
+        if !identity {
+            all.gradients = self.parameterization.pull_gradients(&all.gradients);
+            all.curvatures = self.parameterization.pull_matrices(&all.curvatures);
+        }
+        Ok(all)
+    }
+
+    /// Returns ranges of `which` (ascending) with the same loss function.
+    fn kinds(&self, which: &[usize]) -> Vec<(Range<usize>, LossKind)> {
+        let cut = |(range, loss): &(Range<usize>, LossKind)| {
+            let place = |member: usize| which.partition_point(|&i| i < member);
+            (place(range.start)..place(range.end), *loss)
+        };
+        self.groups.iter().map(cut).filter(|(range, _)| !range.is_empty()).collect()
+    }
+
+    /// Creates a population of the members `which` with these θ; with `own`, targets are blended as configured,
+    /// otherwise they are game results.
+    fn population(&self, parameters: Vec<f64>, which: &[usize], own: bool) -> Population {
+        let parts = self.plan.parts();
+        let blends: Vec<f32> = which.iter().map(|&i| self.members[i].setting.blend).collect();
+        Population {
+            features: self.prior.len() / 2,
+            parameters,
+            k: which.iter().map(|&i| self.members[i].setting.k).collect(),
+            part_weights: which
+                .iter()
+                .flat_map(|&i| &self.part_weights[i * parts..(i + 1) * parts])
+                .copied()
+                .collect(),
+            blends: if own && blends.iter().any(|&blend| blend > 0.0) { blends } else { Vec::new() },
+            resamples: Vec::new(),
+        }
+    }
+
+    /// Judges all members at their current points. A run without a held-out fold has only a training loss.
+    pub fn judge(&mut self, evaluator: &mut dyn Evaluator, judge: LossKind) -> Result<Vec<RunResult>> {
+        let (size, parts) = (self.prior.len(), self.plan.parts());
+        let z = self.coordinates();
+        let parameters = self.parameterization.theta(&z);
+        let mut results = Vec::with_capacity(self.len());
+        for (members, loss) in &self.groups {
+            let which: Vec<usize> = members.clone().collect();
+            let theta = parameters[members.start * size..members.end * size].to_vec();
+            let population = self.population(theta, &which, true);
+            let request = Request { parts: 0..parts, loss: *loss, gradients: false, curvature: false };
+            let own = evaluator.evaluate(&population, &request)?;
+            let judged = match *loss == judge && population.blends.is_empty() {
+                true => own.part_losses.clone(),
+                false => {
+                    let population = Population { blends: Vec::new(), ..population };
+                    evaluator.evaluate(&population, &Request { loss: judge, ..request })?.part_losses
+                }
+            };
+            for (at, &i) in which.iter().enumerate() {
+                let held_out = |losses: &[f64]| match self.members[i].fold {
+                    Some(fold) => self.plan.held_out(fold, &losses[at * parts..(at + 1) * parts]),
+                    None => f64::NAN,
+                };
+                results.push(RunResult {
+                    held_out: held_out(&judged),
+                    own_held_out: held_out(&own.part_losses),
+                    training: own.losses[at],
+                    epochs: self.epochs_of(i),
+                });
+            }
+        }
+        Ok(results)
+    }
+
+    /// Returns the complete state: runs restored from it continue bit-identically.
+    pub fn save(&self) -> OptimizerState {
+        match &self.method {
+            Method::Adam(adam) => {
+                let mut state = adam.save();
+                state.scalars = serde_json::json!({ "steps": self.steps, "adam": state.scalars });
+                state
+            }
+            Method::GaussNewton { runs, state, .. } => {
+                let mut all = OptimizerState::default();
+                let mut scalars = Vec::new();
+                for (i, run) in runs.iter().enumerate() {
+                    let saved = run.save();
+                    // A matrix that is about to be replaced, or never used again, is not stored.
+                    let useless = state[i].finished || run.needs_curvature();
+                    scalars.push(saved.scalars);
+                    for (name, vector) in saved.vectors {
+                        let vector = if useless && name == "matrix" { Vec::new() } else { vector };
+                        all.vectors.insert(format!("{name}.{i}"), vector);
+                    }
+                }
+                all.scalars = serde_json::json!({ "steps": self.steps, "runs": scalars, "state": state });
+                all
+            }
+        }
+    }
+
+    /// Restores a state saved by [`save`](Self::save) with the same members.
+    pub fn restore(&mut self, saved: OptimizerState) -> Result<()> {
+        let broken = || Error::Usage("the saved state belongs to another sweep, or is damaged".to_string());
+        let field = |name: &str| saved.scalars.get(name).cloned().unwrap_or_default();
+        self.steps = field("steps").as_u64().ok_or_else(broken)?;
+        match &mut self.method {
+            Method::Adam(adam) => {
+                adam.restore(OptimizerState { scalars: field("adam"), vectors: saved.vectors })?;
+            }
+            Method::GaussNewton { runs, state, .. } => {
+                let scalars: Vec<serde_json::Value> =
+                    serde_json::from_value(field("runs")).map_err(|_| broken())?;
+                let states: Vec<NewtonState> =
+                    serde_json::from_value(field("state")).map_err(|_| broken())?;
+                if scalars.len() != runs.len() || states.len() != runs.len() {
+                    return Err(broken());
+                }
+                let mut vectors = saved.vectors;
+                for (i, (run, scalars)) in runs.iter_mut().zip(scalars).enumerate() {
+                    let mut own = OptimizerState { scalars, ..OptimizerState::default() };
+                    for name in ["point", "trial", "gradient", "matrix"] {
+                        if let Some(vector) = vectors.remove(&format!("{name}.{i}")) {
+                            own.vectors.insert(name.to_string(), vector);
+                        }
+                    }
+                    run.restore(own)?;
+                }
+                *state = states;
+            }
+        }
+        Ok(())
+    }
+}

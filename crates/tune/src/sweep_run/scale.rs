@@ -1,0 +1,188 @@
+//! The loss as a function of K alone: nothing is trained.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::sweep::MakeEvaluator;
+use crate::{MinimumAt, ScaleCurve, Values, scale_curve};
+use gputexel_dataset::objective::LossKind;
+use gputexel_dataset::{Dataset, Layout};
+use gputexel_io::{Error, Result, write_atomically};
+use gputexel_model::Prior;
+use gputexel_report::{Curve, Spacing};
+use serde::Serialize;
+
+use crate::sweep_run::write_scale_csv;
+
+/// Form in which values of K are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleBase {
+    /// Base 10: 1 / (1 + 10^(−K s / 400)).
+    #[default]
+    Ten,
+    /// Base e: 1 / (1 + e^(−K s / 400)).
+    E,
+}
+
+impl ScaleBase {
+    /// Returns the factor that converts K from this form to base 10.
+    pub fn factor(self) -> f64 {
+        match self {
+            Self::Ten => 1.0,
+            Self::E => 1.0 / std::f64::consts::LN_10,
+        }
+    }
+}
+
+impl FromStr for ScaleBase {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "10" => Ok(Self::Ten),
+            "e" => Ok(Self::E),
+            _ => Err(Error::setting("k-base", text, "expected 10 or e")),
+        }
+    }
+}
+
+impl std::fmt::Display for ScaleBase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ten => "10",
+            Self::E => "e",
+        })
+    }
+}
+
+/// Settings of a computation of losses as a function of K.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScaleSweep {
+    /// Values of K, all positive, in the form of `base`.
+    pub values: Values,
+    /// Their form.
+    pub base: ScaleBase,
+    /// The loss function.
+    pub loss: LossKind,
+    /// The parameters to evaluate; `None` for the initial values of the features.
+    pub prior: Option<Prior>,
+}
+
+impl ScaleSweep {
+    /// Refuses invalid values of K.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn validate(&self) -> Result<()> {
+        match self.values.numbers.iter().find(|k| **k <= 0.0) {
+            Some(k) => {
+                let reason = format!("K {k}: must be a positive number");
+                Err(Error::Setting { setting: "scale", value: None, reason })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Computes the losses of all positions, and the minimum between them.
+    pub fn run(self, data: &Dataset, make_evaluator: &MakeEvaluator<'_>) -> Result<ScaleSweepResults> {
+        self.validate()?;
+        let Self { values, base, loss, prior } = self;
+        let set = &data.metadata().feature_set;
+        let prior = prior.unwrap_or_else(|| Prior::default_for(set));
+        let theta = prior.theta(set)?;
+        let layout = Layout::whole(data)?;
+        let mut evaluator = make_evaluator(&layout)?;
+        let ks: Vec<f64> = values.numbers.iter().map(|k| k * base.factor()).collect();
+        let curve = scale_curve(&mut *evaluator, &layout, data, &theta, &ks, loss)?;
+        let (positions, logarithmic) = (data.len() as u64, values.logarithmic);
+        Ok(ScaleSweepResults { curve, positions, loss, prior, base, logarithmic })
+    }
+}
+
+/// The losses of a [`ScaleSweep`].
+#[derive(Clone, Debug)]
+pub struct ScaleSweepResults {
+    /// The losses.
+    pub curve: ScaleCurve,
+    /// Number of positions that the losses are means of.
+    pub positions: u64,
+    /// The loss function.
+    pub loss: LossKind,
+    /// The parameters.
+    pub prior: Prior,
+    /// The form in which K was given.
+    pub base: ScaleBase,
+    logarithmic: bool,
+}
+
+impl ScaleSweepResults {
+    /// Returns the curve over K in the form in which it was given.
+    pub fn picture(&self) -> Curve {
+        let (curve, base, factor) = (&self.curve, self.base, self.base.factor());
+        Curve {
+            title: format!("Loss as a function of K (base {base})"),
+            x_name: format!("K (base {base})"),
+            y_name: format!("{} loss", self.loss),
+            points: curve.points.iter().map(|&(k, loss)| (k / factor, loss)).collect(),
+            errors: Vec::new(),
+            mark: (curve.minimum.k / factor, curve.minimum.loss),
+            spacing: if self.logarithmic { Spacing::Logarithmic } else { Spacing::Linear },
+        }
+    }
+
+    /// Writes the losses as CSV, with K in base 10 and base e.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write_csv(&self, path: &Path) -> Result<()> {
+        write_scale_csv(path, &self.curve)
+    }
+
+    /// Writes [the picture](Self::picture) as SVG.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and when it cannot be drawn.
+    pub fn write_svg(&self, path: &Path) -> Result<()> {
+        write_atomically(path, self.picture().to_svg()?.as_bytes())
+    }
+
+    /// Returns the results in one object.
+    pub fn summary(&self) -> ScaleSummary {
+        let point = |(k, loss): (f64, f64)| ScalePoint { k, loss };
+        let ScaleCurve { points, minimum, at } = &self.curve;
+        ScaleSummary {
+            points: points.iter().copied().map(point).collect(),
+            minimum: point((minimum.k, minimum.loss)),
+            minimum_at: *at,
+            positions: self.positions,
+            loss_kind: self.loss.to_string(),
+            prior: self.prior.to_string(),
+        }
+    }
+}
+
+/// [`ScaleSweepResults`] in machine-readable form; printed as JSON by `sweep --scale --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScaleSummary {
+    /// The losses, by ascending K.
+    pub points: Vec<ScalePoint>,
+    /// The lowest loss within the range.
+    pub minimum: ScalePoint,
+    /// Position of the minimum.
+    pub minimum_at: MinimumAt,
+    /// Number of positions that losses are means of.
+    pub positions: u64,
+    /// The loss function.
+    pub loss_kind: String,
+    /// The parameters.
+    pub prior: String,
+}
+
+/// A loss of [`ScaleSummary`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ScalePoint {
+    /// K in base-10 form.
+    pub k: f64,
+    /// Mean loss.
+    pub loss: f64,
+}

@@ -1,0 +1,406 @@
+//! A sweep with its files: output paths are checked before it begins, recorded with it, and written when it ends, also
+//! by a process that resumes it.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::Checkpoint;
+use crate::sweep::{
+    MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepPart, SweepRecord,
+};
+use gputexel_dataset::{self as dataset, Dataset};
+use gputexel_eval::Backend;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::run_folder::{Kind, RunFolder};
+use gputexel_io::{
+    Error, Result, StopFlag, absolute, check_outputs, check_replaceable, check_target, is_one,
+};
+use serde_json::Value;
+
+use crate::sweep_run::best::{BestTarget, check_best, holds_best_only};
+use crate::sweep_run::builder::CHECKPOINT_EVERY;
+use crate::sweep_run::parts::Parts;
+use crate::sweep_run::results::{FIRST_COLUMN, PICTURE, RUNS};
+use crate::sweep_run::{BestParameters, SweepResults, SweepSession};
+
+/// Files that a sweep writes, and how often it stores its state.
+#[derive(Clone, Debug)]
+pub struct SweepFiles {
+    /// Folder of a new sweep, from which it can be resumed; `None` keeps no state.
+    pub folder: Option<PathBuf>,
+    /// Target of the parameters trained with the best settings on all positions: a file (`.json`), or a folder, which
+    /// also gets tables.
+    pub best: Option<PathBuf>,
+    /// Table of all runs.
+    pub csv: Option<PathBuf>,
+    /// Picture of the held-out losses.
+    pub svg: Option<PathBuf>,
+    /// True if existing files may be overwritten.
+    pub overwrite: bool,
+    /// The command line of the sweep, for its record.
+    pub command_line: String,
+    /// Interval between stored states in the folder.
+    pub checkpoint_every: Duration,
+    /// The part of a new sweep to run, if not all of it; it needs a folder, and is [merged](Self::merge) with the
+    /// others later.
+    pub part: Option<SweepPart>,
+}
+
+impl Default for SweepFiles {
+    /// No files at all.
+    fn default() -> Self {
+        Self {
+            folder: None,
+            best: None,
+            csv: None,
+            svg: None,
+            overwrite: false,
+            command_line: String::new(),
+            checkpoint_every: CHECKPOINT_EVERY,
+            part: None,
+        }
+    }
+}
+
+impl SweepFiles {
+    /// Checks as much of a new sweep as possible before its datasets are read.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] and [`Error::Usage`] for files that cannot be written or may not be replaced.
+    pub fn check(&self, datasets: &[PathBuf]) -> Result<()> {
+        let own = |best: &Path| self.folder.as_deref().is_some_and(|folder| is_one(best, folder));
+        if let Some(best) = self.best.as_deref().filter(|best| !own(best)) {
+            check_best(best, self.overwrite)?;
+        }
+        check_outputs(&[self.csv.as_deref(), self.svg.as_deref()], datasets, self.overwrite)
+    }
+
+    /// Creates and locks the folders of a new sweep and writes its record.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings out of range and for folders that are not empty; [`Error::Busy`] for a folder that
+    /// is being written; [`Error::Io`].
+    pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
+        SweepDriver::try_new(&config, &data)?.with_part(self.part)?;
+        if self.part.is_some() && self.folder.is_none() {
+            return Err(Error::Usage(
+                "a part of a sweep needs a folder, from which it is merged".to_string(),
+            ));
+        }
+        let create = |path: &PathBuf| RunFolder::create(Some(path), Kind::Sweep, self.overwrite);
+        let folder = self.folder.as_ref().map(create).transpose()?;
+        let outputs = SweepOutputs {
+            best: self.best.clone(),
+            csv: self.csv.clone(),
+            svg: self.svg.clone(),
+            force: self.overwrite,
+            written: false,
+        };
+        let record = SweepRecord {
+            part: self.part,
+            ..SweepRecord::new(&self.command_line, absolutes(&outputs), config)
+        };
+        let sweep = StartedSweep::new(data, folder, record, outputs, self.checkpoint_every);
+        if let Some(folder) = &sweep.folder {
+            folder.write_record(Kind::Sweep, &sweep.record)?;
+        }
+        sweep.open_best()
+    }
+
+    /// Combines the parts in folders, given in any order, to a whole sweep. It has ended; running it writes its files.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a folder without a part of this sweep, or with an unfinished one; [`Error::Usage`] where
+    /// parts are missing or given twice; errors of [`begin`](Self::begin).
+    pub fn merge(&self, folders: &[PathBuf]) -> Result<StartedSweep> {
+        let parts = Parts::read(folders)?;
+        let data = positions_of(parts.config())?;
+        let checkpoint = parts.merged()?;
+        let sweep = self.begin(parts.config().clone(), data)?;
+        if let Some(folder) = &sweep.folder {
+            checkpoint.write_to(folder)?;
+        }
+        sweep.checkpoint.set(Some(checkpoint));
+        Ok(sweep)
+    }
+
+    /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again. Files
+    /// named here are written; otherwise those named when the sweep began and not written yet. Output files of the
+    /// sweep itself may exist already.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`]
+    /// and [`Error::Usage`] for files that cannot be written or may not be replaced; [`Error::Io`].
+    pub fn resume(&self, path: impl AsRef<Path>) -> Result<StartedSweep> {
+        let folder = RunFolder::enter(path.as_ref(), Kind::Sweep)?;
+        let mut record: SweepRecord = folder.record(Kind::Sweep)?;
+        let outputs = self.resumed(&folder, &record.outputs)?;
+        let config = &record.config;
+        let checkpoint = Checkpoint::read_from(&folder)?;
+        if config.datasets.is_empty() {
+            let name = Kind::Sweep.record().unwrap_or_default();
+            let reason = "names no dataset: the sweep was on positions of a program";
+            return Err(Error::input(folder.file(name), reason));
+        }
+        let data = positions_of(config)?;
+        let name = Kind::Sweep.record().unwrap_or_default();
+        config.validate().map_err(|e| Error::input(folder.file(name), e.to_string()))?;
+        // Outputs requested of a finished sweep do not belong to it.
+        let same_best = outputs.best.as_ref().map(absolute) == record.outputs.best;
+        let force = self.overwrite || (same_best && record.outputs.force);
+        let recorded = SweepOutputs { force, ..absolutes(&outputs) };
+        if !record.outputs.written && record.outputs != recorded {
+            record.outputs = recorded;
+            folder.write_record(Kind::Sweep, &record)?;
+        }
+        if let Some(best) = record.outputs.best.as_deref().filter(|_| record.outputs.written) {
+            // A process may have been killed when everything else was done.
+            FolderLock::clear(best);
+        }
+        let mut sweep = StartedSweep::new(data, Some(folder), record, outputs, self.checkpoint_every);
+        (sweep.fresh, sweep.resumed) = (false, checkpoint.is_some());
+        sweep.checkpoint.set(checkpoint);
+        sweep.open_best()
+    }
+
+    /// Returns the outputs of a resumed sweep.
+    fn resumed(&self, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
+        let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
+            Some(path) => Some(path.clone()),
+            None => recorded_path.clone().filter(|_| !recorded.written),
+        };
+        let record = folder.file(Kind::Sweep.record().unwrap_or_default());
+        let file = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>, own: &str, begin: &str| {
+            let path = choose(given, recorded_path);
+            if let Some(path) = path.as_ref().filter(|_| given.is_none()) {
+                check_replaceable(&record, path, |head| head.starts_with(begin.as_bytes()))?;
+            }
+            let full = path.as_ref().map(absolute);
+            let ours = full == *recorded_path || full == Some(absolute(folder.file(own)));
+            check_target(path.as_deref(), self.overwrite || ours).map(|()| path)
+        };
+        let csv = file(&self.csv, &recorded.csv, RUNS, FIRST_COLUMN)?;
+        let svg = file(&self.svg, &recorded.svg, PICTURE, "<svg ")?;
+        let best = choose(&self.best, &recorded.best);
+        let ours = best.as_ref().map(absolute) == recorded.best;
+        let may_replace = recorded.force || best.as_deref().is_some_and(holds_best_only);
+        let force = self.overwrite || (ours && may_replace);
+        if let Some(elsewhere) = best.as_deref().filter(|best| !is_one(best, folder.path())) {
+            check_best(elsewhere, force)?;
+        }
+        Ok(SweepOutputs { best, csv, svg, force, written: false })
+    }
+}
+
+/// Reads the positions of a sweep.
+fn positions_of(config: &SweepConfig) -> Result<Dataset> {
+    let data = dataset::read_many(&config.datasets)?;
+    if data.checksum() != config.checksum {
+        let reason = "is not the dataset that the sweep started with";
+        return Err(Error::input(&config.datasets[0], reason));
+    }
+    data.with_sections(config.sections)
+}
+
+fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
+    let full = |path: &Option<PathBuf>| path.as_ref().map(absolute);
+    let (best, csv, svg) = (full(&outputs.best), full(&outputs.csv), full(&outputs.svg));
+    SweepOutputs { best, csv, svg, ..outputs.clone() }
+}
+
+/// A sweep that has begun, with its folders. Folders to which nothing was written are removed if it is dropped before
+/// its [end](SweepEnd::finish).
+pub struct StartedSweep {
+    data: Dataset,
+    folder: Option<RunFolder>,
+    record: SweepRecord,
+    /// Output files, by the paths that were given.
+    outputs: SweepOutputs,
+    best: Option<BestTarget>,
+    /// State stored by an earlier process; taken once.
+    checkpoint: Cell<Option<Checkpoint>>,
+    resumed: bool,
+    every: Duration,
+    fresh: bool,
+    finished: Cell<bool>,
+}
+
+impl StartedSweep {
+    fn new(
+        data: Dataset,
+        folder: Option<RunFolder>,
+        record: SweepRecord,
+        outputs: SweepOutputs,
+        every: Duration,
+    ) -> Self {
+        Self {
+            data,
+            folder,
+            record,
+            outputs,
+            best: None,
+            checkpoint: Cell::new(None),
+            resumed: false,
+            every,
+            fresh: true,
+            finished: Cell::new(false),
+        }
+    }
+
+    fn open_best(mut self) -> Result<Self> {
+        let SweepOutputs { best, force, .. } = &self.outputs;
+        let open = |path: &PathBuf| BestTarget::open(path, self.folder.as_ref(), *force);
+        self.best = best.as_ref().map(open).transpose()?;
+        Ok(self)
+    }
+
+    /// Returns the part of the sweep to run, if not all of it.
+    pub fn part(&self) -> Option<SweepPart> {
+        self.record.part
+    }
+
+    /// Returns the configuration.
+    pub fn config(&self) -> &SweepConfig {
+        &self.record.config
+    }
+
+    /// Returns the positions.
+    pub fn data(&self) -> &Dataset {
+        &self.data
+    }
+
+    /// Returns the folder of the sweep.
+    pub fn folder(&self) -> Option<&RunFolder> {
+        self.folder.as_ref()
+    }
+
+    /// Returns true if it continues from a state that an earlier process stored.
+    pub fn is_resumed(&self) -> bool {
+        self.resumed
+    }
+
+    /// Returns warnings about folders that could not be locked.
+    pub fn warnings(&self) -> Vec<String> {
+        let folder = self.folder.as_ref().and_then(RunFolder::warning);
+        folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
+    }
+
+    /// Trains until the end, or until the flag is set, and writes the results: [`carry_out`](Self::carry_out) on a
+    /// backend, without an observer.
+    ///
+    /// # Errors
+    /// Errors of evaluators and of writing files.
+    pub fn run(&self, backend: &Backend, stop: &StopFlag) -> Result<SweepEnd<'_>> {
+        self.carry_out(&|layout| Ok(backend.evaluator(layout)?.0), stop, &mut |_| Ok(()))
+    }
+
+    /// Trains until the end, or until `cancel` is set, and writes the results.
+    ///
+    /// # Errors
+    /// Errors of evaluators, the observer and of writing files.
+    pub fn carry_out(
+        &self,
+        make_evaluator: &MakeEvaluator<'_>,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
+    ) -> Result<SweepEnd<'_>> {
+        let (config, folder) = (self.config(), self.folder.as_ref());
+        let session = match folder {
+            Some(folder) => SweepSession::in_folder(
+                config,
+                self.record.part,
+                &self.data,
+                folder,
+                self.checkpoint.take(),
+                self.every,
+            )?,
+            None => SweepSession::from(config, &self.data, self.checkpoint.take())?,
+        };
+        let results = session.run(make_evaluator, cancel, observe)?;
+        if self.record.part.is_some() {
+            // A part alone has no best parameters.
+            return Ok(SweepEnd { results, best: None, report: Ok(()), failure: None, sweep: self });
+        }
+        self.outputs.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
+        self.outputs.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
+        folder.map_or(Ok(()), |folder| results.write_runs(folder))?;
+        let report = folder.map_or(Ok(()), |folder| results.write_report(folder, &self.record));
+        let best = self.best.as_ref().map_or(Ok(None), |target| {
+            let best = results.train_best(make_evaluator, cancel)?;
+            best.map(|best| target.write(&best, folder).map(|path| (path, best))).transpose()
+        });
+        let (best, failure) = match best {
+            Ok(best) => (best, None),
+            Err(error) => (None, Some(error)),
+        };
+        Ok(SweepEnd { results, best, report, failure, sweep: self })
+    }
+}
+
+impl Drop for StartedSweep {
+    fn drop(&mut self) {
+        if self.finished.get() {
+            return;
+        }
+        self.best.iter().for_each(BestTarget::discard);
+        self.folder.iter().filter(|_| self.fresh).for_each(RunFolder::discard);
+    }
+}
+
+/// The end of a sweep. It is worth showing even if [`finish`](Self::finish) fails.
+pub struct SweepEnd<'r> {
+    /// The results.
+    pub results: SweepResults<'r>,
+    /// Parameters trained with the best settings on all positions, and the path to which they were written.
+    pub best: Option<(PathBuf, BestParameters)>,
+    /// Result of writing the report; a sweep does not fail without one.
+    pub report: Result<()>,
+    /// Error that prevented best parameters.
+    failure: Option<Error>,
+    sweep: &'r StartedSweep,
+}
+
+impl SweepEnd<'_> {
+    /// Returns the part of the sweep that was done, if not all of it.
+    pub fn part(&self) -> Option<SweepPart> {
+        self.sweep.record.part
+    }
+
+    /// Returns the results as JSON, with the best parameters and where they were written.
+    pub fn to_json(&self) -> Value {
+        let mut json = self.results.to_json(self.best.as_ref().map(|(path, best)| (&**path, best)));
+        if let Some(part) = self.part() {
+            json["part"] = part.to_string().into();
+        }
+        json
+    }
+
+    /// Records in the folder that everything was written, so that it is not written again unless requested.
+    ///
+    /// # Errors
+    /// Errors of training and writing the best parameters; [`Error::Interrupted`] for an unfinished sweep,
+    /// [`Error::Numeric`] for one without a finite loss; [`Error::Io`].
+    pub fn finish(self) -> Result<()> {
+        let Self { results, failure, sweep, .. } = self;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if let Some(progress) = results.unfinished() {
+            return Err(Error::Interrupted(format!("after {progress} of all runs")));
+        }
+        if results.best().is_none() && sweep.record.part.is_none() {
+            return Err(Error::Numeric("the losses of all runs are no longer finite".to_string()));
+        }
+        if let Some(folder) = &sweep.folder
+            && !sweep.outputs.is_empty()
+            && !sweep.record.outputs.written
+        {
+            let outputs = SweepOutputs { written: true, ..sweep.record.outputs.clone() };
+            folder.write_record(Kind::Sweep, &SweepRecord { outputs, ..sweep.record.clone() })?;
+        }
+        sweep.finished.set(true);
+        Ok(())
+    }
+}

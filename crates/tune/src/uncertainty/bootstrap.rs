@@ -1,0 +1,232 @@
+//! The bootstrap: how the optimum varies over resampled games.
+//!
+//! Each member weights every game by a Poisson(1) count, drawn from a hash of the game and the member's seed,
+//! and is minimized to its own optimum; the spread of these optima estimates the uncertainty of the original
+//! one (Efron, "Bootstrap methods: another look at the jackknife", 1979; Hanley and MacGibbon, 2006). All
+//! members share the data, so one step of all members is one evaluation of a population. They start at the
+//! optimum of the original data with its inverse curvature, which is close to their own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
+use crate::{Regularization, space_of};
+use gputexel_eval::{Evaluations, Evaluator, Fallback, Population, Request};
+use gputexel_io::{Error, Result};
+use gputexel_optim::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
+
+/// Maximum number of evaluations per member.
+const ROUNDS: usize = 30;
+/// Memory for the optima of all members.
+const RESULT_BYTES: usize = 1 << 30;
+/// Memory for the members that are minimized together.
+const WORK_BYTES: usize = 1 << 28;
+
+/// Variation of a parameter over the members.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Standard deviation.
+    pub error: f64,
+    /// 2.5th percentile.
+    pub low: f64,
+    /// 97.5th percentile.
+    pub high: f64,
+}
+
+/// The results of [`bootstrap`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bootstrap {
+    /// Members requested.
+    pub members: usize,
+    /// Number of members that the spreads are computed from: those that drew any position.
+    pub used: usize,
+    /// Members among them that had not converged when the evaluation limit was reached.
+    pub unfinished: usize,
+    /// Number of population evaluations.
+    pub evaluations: usize,
+    /// Spread of z; `None` if the sandwich has no standard error.
+    pub z: Vec<Option<Spread>>,
+    /// Spread of θ; `None` if the sandwich has no standard error, or if the spread's own is above
+    /// [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
+    pub theta: Vec<Option<Spread>>,
+}
+
+/// Returns the seeds of the members, all different.
+pub fn resample_seeds(seed: u64, members: usize) -> Vec<u32> {
+    let first = xxh3_64_with_seed(b"bootstrap", seed) as u32;
+    (0..members as u32).map(|member| first.wrapping_add(member)).collect()
+}
+
+/// Checks a number of members for vectors of `dimension` values.
+///
+/// # Errors
+/// [`Error::Usage`] when there are fewer than 2 or they do not fit in memory.
+pub fn check_members(members: usize, dimension: usize) -> Result<()> {
+    let most = (RESULT_BYTES / (8 * dimension.max(1))).min(u32::MAX as usize);
+    match members {
+        0 | 1 => Err(Error::Usage(format!("bootstrap of {members}: at least 2 resamples are needed"))),
+        _ if members > most => Err(Error::Usage(format!(
+            "bootstrap of {members}: the optima of at most {most} resamples of {dimension} parameters fit in 1 GiB"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Progress reported by a bootstrap.
+#[derive(Debug)]
+pub enum BootstrapEvent {
+    /// A round of evaluations is done.
+    Progress {
+        /// Resamples that have converged.
+        done: usize,
+        /// Evaluations so far.
+        evaluations: usize,
+    },
+    /// The evaluator failed and the bootstrap continues with another.
+    Replaced(Fallback),
+}
+
+/// Minimizes `members` resamples of the fit's games, starting at the fit's z.
+///
+/// Members are processed in portions, so that memory does not grow with their number, except for their
+/// optima.
+///
+/// # Errors
+/// [`Error::Usage`] from [`check_members`] or when the fit is inconsistent, [`Error::Interrupted`] when `cancel` is
+/// set, and errors of the evaluator.
+pub fn bootstrap(
+    fit: &Fit<'_>,
+    sandwich: &Sandwich,
+    evaluator: &mut dyn Evaluator,
+    members: usize,
+    seed: u64,
+    cancel: &AtomicBool,
+    observe: &mut dyn FnMut(BootstrapEvent),
+) -> Result<Bootstrap> {
+    fit.validate()?;
+    let size = fit.parameterization.dimension();
+    check_members(members, size)?;
+    let regularization = fit.regularization();
+    let space = Space { start: fit.z.to_vec(), ..space_of(fit.parameterization) };
+    let model = match space.is_bounded() {
+        true => SharedModel::Curvature(&sandwich.steps),
+        false => SharedModel::Inverse(&sandwich.inverse),
+    };
+    let seeds = resample_seeds(seed, members);
+    let member_bytes = 8 * (size * (2 * QUASI_NEWTON_PAIRS + 6) + 4 * fit.layout.features());
+    let portion = (WORK_BYTES / member_bytes).clamp(16, 1024);
+    let mut optima: Vec<f64> = Vec::with_capacity(members * size);
+    let (mut unfinished, mut evaluations) = (0, 0);
+    for seeds in seeds.chunks(portion) {
+        let mut method = QuasiNewton::new(&space, model, seeds.len());
+        for round in 0..ROUNDS {
+            let running = method.running();
+            if running.is_empty() {
+                break;
+            }
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted("in the bootstrap".to_string()));
+            }
+            let resamples = running.iter().map(|&member| seeds[member]).collect();
+            let answer = evaluate(fit, &regularization, evaluator, (&method.ask(), round == 0), resamples)?;
+            evaluator.take_fallback().into_iter().for_each(|it| observe(BootstrapEvent::Replaced(it)));
+            method.tell(&answer.losses, &answer.gradients);
+            evaluations += 1;
+            let done = optima.len() / size.max(1) + seeds.len() - method.running().len();
+            observe(BootstrapEvent::Progress { done, evaluations });
+        }
+        for member in 0..seeds.len() {
+            match method.arrival(member) {
+                MemberStatus::Lost => continue,
+                MemberStatus::Running => unfinished += 1,
+                MemberStatus::Arrived => {}
+            }
+            optima.extend_from_slice(method.point(member));
+        }
+    }
+    let used = optima.len() / size.max(1);
+    if used < 2 {
+        return Err(Error::Numeric("the bootstrap drew no games: there are too few".to_string()));
+    }
+    let spread = |value: &dyn Fn(&[f64]) -> f64| {
+        let mut values: Vec<f64> = optima.chunks_exact(size).map(value).collect();
+        spread(&mut values)
+    };
+    let z = (0..size)
+        .map(|i| (sandwich.standing[i] == ErrorStatus::Estimated).then(|| spread(&|z| z[i])))
+        .collect();
+    let base = &fit.parameterization.base;
+    let theta = rows_of(fit.parameterization)
+        .iter()
+        .zip(base)
+        .zip(&sandwich.theta)
+        .map(|((row, base), known)| {
+            let value = |z: &[f64]| base + row.iter().map(|&(i, factor)| factor * z[i]).sum::<f64>();
+            known.map(|_| spread(&value)).filter(|spread| is_determined(spread.error))
+        })
+        .collect();
+    Ok(Bootstrap { members, used, unfinished, evaluations, z, theta })
+}
+
+/// Computes losses and gradients with respect to z of resampled members, including regularization; with `shared`, all
+/// points are equal.
+fn evaluate(
+    fit: &Fit<'_>,
+    regularization: &Regularization,
+    evaluator: &mut dyn Evaluator,
+    (z, shared): (&[f64], bool),
+    resamples: Vec<u32>,
+) -> Result<Evaluations> {
+    let members = resamples.len();
+    let theta = fit.parameterization.theta(z);
+    let parameters = if shared { theta[..fit.prior.len()].to_vec() } else { theta.clone() };
+    let k = vec![fit.objective.k; members];
+    let population = Population { resamples, ..Population::new(fit.layout.features(), parameters, k) };
+    let request =
+        Request { parts: fit.parts.clone(), loss: fit.objective.loss, gradients: true, curvature: false };
+    let mut answer = evaluator.evaluate(&population, &request)?;
+    regularization.add(&mut answer, &theta, &vec![fit.l2; members]);
+    answer.gradients = fit.parameterization.pull_gradients(&answer.gradients);
+    Ok(answer)
+}
+
+/// Computes standard deviation and percentiles of at least two values, which are sorted in place.
+fn spread(values: &mut [f64]) -> Spread {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    values.sort_unstable_by(f64::total_cmp);
+    let percentile = |share: f64| {
+        let at = share * (count - 1.0);
+        let (below, above) = (values[at.floor() as usize], values[at.ceil() as usize]);
+        below + (above - below) * at.fract()
+    };
+    Spread { error: (squares / (count - 1.0)).sqrt(), low: percentile(0.025), high: percentile(0.975) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_are_those_of_statistics() {
+        let mut values: Vec<f64> = (0..=400).rev().map(f64::from).collect();
+        let got = spread(&mut values);
+        assert_eq!((got.low, got.high), (10.0, 390.0));
+        // Variance of 0..=n: n (n + 2) / 12, times (n + 1) / n for a sample.
+        assert!((got.error - (400.0 * 402.0 / 12.0 * 401.0 / 400.0f64).sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn seeds_differ_and_numbers_are_checked() {
+        let mut seeds = resample_seeds(7, 1000);
+        assert_ne!(seeds, resample_seeds(8, 1000));
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 1000);
+        assert!(check_members(1, 768).is_err() && check_members(2, 768).is_ok());
+        let message = check_members(1_000_000, 768).unwrap_err().to_string();
+        assert!(message.contains("at most 174762 resamples"), "{message}");
+    }
+}

@@ -1,0 +1,159 @@
+//! The inverse of a curvature matrix on the directions determined by the data.
+//!
+//! Some directions have no curvature: a constant added to all king squares changes no score. The matrix is scaled to a
+//! diagonal of about one, so that rare features are not mistaken for such directions, and inverted on the eigenvectors
+//! whose eigenvalue is not negligible (the Moore–Penrose inverse of the scaled matrix): the other directions get the
+//! largest eigenvalue, and their part of the inverse is subtracted; if no eigenvalue can be negligible, a Cholesky
+//! factorization suffices. Along a direction without curvature this preserves the curvature-weighted mean of its
+//! parameters. Damping relative to the diagonal does the same, so the inverse belongs to the solution that Gauss–Newton
+//! finds.
+
+use super::eigen::Eigen;
+use gputexel_io::{Error, Result};
+use gputexel_optim::linalg::{Cholesky, View, add_square, mirror};
+
+/// Directions with an eigenvalue below this fraction of the largest one (of the scaled matrix) count as
+/// undetermined. Rounding leaves 1e-14 where the true value is 0.
+const NEGLIGIBLE: f64 = 1e-10;
+
+/// A pseudo-inverse.
+pub(super) struct Inverse {
+    /// Symmetric, row-major; rows and columns of coordinates that are not free are 0.
+    pub matrix: Vec<f64>,
+    /// Number of directions without curvature, among the free coordinates.
+    pub undetermined: usize,
+    /// Number of directions of negative curvature among them.
+    pub negative: usize,
+}
+
+/// Inverts the submatrix of the rows and columns `free` of a symmetric matrix with `size` rows, scaled by the
+/// reciprocals of the positive `scale`.
+///
+/// # Errors
+/// [`Error::Numeric`] when the matrix is not finite.
+pub(super) fn invert(
+    matrix: &[f64],
+    size: usize,
+    free: &[usize],
+    scale: impl Fn(usize) -> f64,
+) -> Result<Inverse> {
+    let n = free.len();
+    let mut inverse = Inverse { matrix: Vec::new(), undetermined: 0, negative: 0 };
+    if n == 0 {
+        inverse.matrix = vec![0.0; size * size];
+        return Ok(inverse);
+    }
+    let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
+    let product = match definite(scaled(matrix, size, free, &scale)?, n) {
+        Some(product) => product,
+        None => {
+            let Lifted { matrix: lifted, left_out, values, largest } = lift(matrix, size, free, &scale)?;
+            inverse.undetermined = values.len();
+            inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
+            match largest > 0.0 {
+                true => {
+                    let factor = Cholesky::new(n, |i, j| lifted[i * n + j]).ok_or_else(failed)?;
+                    drop(lifted);
+                    let mut product = factor.inverse();
+                    let left_out = View::new(&left_out, values.len(), n).transpose();
+                    add_square(-1.0 / largest, left_out, &mut product, n);
+                    mirror(&mut product, n);
+                    product
+                }
+                false => lifted,
+            }
+        }
+    };
+    inverse.matrix = vec![0.0; size * size];
+    for (i, &row) in free.iter().enumerate() {
+        for (j, &column) in free.iter().enumerate() {
+            inverse.matrix[row * size + column] = product[i * n + j] * scale[i] * scale[j];
+        }
+    }
+    Ok(inverse)
+}
+
+/// Returns a positive definite curvature matrix for taking steps: the given one on the rows and columns `free` and 0
+/// elsewhere; directions of negligible or negative curvature get the largest curvature (relative to `scale`) instead,
+/// so that no step runs off along them.
+///
+/// # Errors
+/// As [`invert`].
+pub(super) fn positive(
+    matrix: &[f64],
+    size: usize,
+    free: &[usize],
+    scale: impl Fn(usize) -> f64,
+) -> Result<Vec<f64>> {
+    let mut out = vec![0.0; size * size];
+    if free.is_empty() {
+        return Ok(out);
+    }
+    let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
+    let lifted = lift(matrix, size, free, &scale)?.matrix;
+    for (i, &row) in free.iter().enumerate() {
+        for (j, &column) in free.iter().enumerate() {
+            out[row * size + column] = lifted[i * free.len() + j] / (scale[i] * scale[j]);
+        }
+    }
+    Ok(out)
+}
+
+/// Returns the inverse of a matrix whose eigenvalues are all far above [`NEGLIGIBLE`], without an eigendecomposition,
+/// which takes many times as long; `None` if that cannot be guaranteed.
+fn definite(matrix: Vec<f64>, n: usize) -> Option<Vec<f64>> {
+    let trace = |matrix: &[f64]| matrix.iter().step_by(n + 1).sum::<f64>();
+    let largest = trace(&matrix);
+    let factor = Cholesky::new(n, |i, j| matrix[i * n + j])?;
+    drop(matrix);
+    let inverse = factor.inverse();
+    // No eigenvalue is above the trace, and none below the reciprocal of the inverse's trace.
+    (NEGLIGIBLE * largest * trace(&inverse) < 1.0).then_some(inverse)
+}
+
+/// A matrix in which directions of negligible or negative curvature get the largest curvature instead.
+struct Lifted {
+    /// Symmetric, row-major; 0 if no eigenvalue is positive.
+    matrix: Vec<f64>,
+    /// The eigenvectors of those directions, concatenated.
+    left_out: Vec<f64>,
+    /// Their eigenvalues.
+    values: Vec<f64>,
+    /// The largest eigenvalue, at least 0.
+    largest: f64,
+}
+
+/// Lifts the scaled submatrix `free`, which is not empty.
+fn lift(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Lifted> {
+    let n = free.len();
+    let eigen = Eigen::new(scaled(matrix, size, free, scale)?, n).ok_or_else(failed)?;
+    let largest = eigen.values.iter().copied().fold(0.0, f64::max);
+    let places: Vec<usize> = (0..n).filter(|&i| !(eigen.values[i] > NEGLIGIBLE * largest)).collect();
+    let values: Vec<f64> = places.iter().map(|&i| eigen.values[i]).collect();
+    let left_out = eigen.vectors(&places);
+    drop(eigen);
+    if largest == 0.0 {
+        return Ok(Lifted { matrix: vec![0.0; n * n], left_out, values, largest });
+    }
+    let roots = values.iter().flat_map(|value| std::iter::repeat_n((largest - value).sqrt(), n));
+    let added: Vec<f64> = left_out.iter().zip(roots).map(|(entry, root)| entry * root).collect();
+    let mut lifted = scaled(matrix, size, free, scale)?;
+    add_square(1.0, View::new(&added, values.len(), n).transpose(), &mut lifted, n);
+    mirror(&mut lifted, n);
+    Ok(Lifted { matrix: lifted, left_out, values, largest })
+}
+
+fn failed() -> Error {
+    Error::Numeric("standard errors: the curvature is not finite".to_string())
+}
+
+/// Returns the submatrix of the rows and columns `free`, scaled.
+fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Vec<f64>> {
+    if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
+        return Err(failed());
+    }
+    let scaled = free.iter().zip(scale).flat_map(|(&row, by)| {
+        free.iter().zip(scale).map(move |(&column, scale)| matrix[row * size + column] * by * scale)
+    });
+    Ok(scaled.collect())
+}
