@@ -1,5 +1,5 @@
-//! Hints on what would mend a refusal, apart from its words: each program writes settings in its own way, a command line
-//! as flags.
+//! Hints on how to fix an error, separate from its text: each program writes settings in its own way, a command line as
+//! flags.
 
 use std::fmt::{Display, Formatter};
 
@@ -10,7 +10,7 @@ enum Part {
     Setting(&'static str, String),
 }
 
-/// A sentence about what would mend an error, mostly settings.
+/// A sentence on how to fix an error, mostly by settings.
 ///
 /// ```
 /// let advice = crate::Advice::default().setting("pov", "stm").text(" reads them so");
@@ -25,38 +25,38 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// An empty one that is joined to the error by other characters than a semicolon and a blank, such as `, or `.
+    /// Creates an empty one that is joined to the error by other characters than `; `, such as `, or `.
     pub fn behind(joint: &'static str) -> Self {
         Self { joint: Some(joint), parts: Vec::new() }
     }
 
-    /// The characters between the error and the advice.
+    /// Returns the characters between the error and the advice.
     pub fn joint(&self) -> &'static str {
         self.joint.unwrap_or("; ")
     }
 
-    /// Goes on with words.
+    /// Appends text.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.parts.push(Part::Text(text.into()));
         self
     }
 
-    /// Goes on with a setting and its value, which may be empty.
+    /// Appends a setting and its value, which may be empty.
     #[must_use]
     pub fn setting(mut self, name: &'static str, value: impl ToString) -> Self {
         self.parts.push(Part::Setting(name, value.to_string()));
         self
     }
 
-    /// Goes on with another.
+    /// Appends another.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);
         self
     }
 
-    /// The sentence, with settings written by `write` from their names and values.
+    /// Returns the sentence, with settings formatted by `write` from their names and values.
     pub fn render(&self, write: impl Fn(&str, &str) -> String) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.clone(),

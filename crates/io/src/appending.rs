@@ -1,4 +1,4 @@
-//! Files that grow line by line, and whether they are still where their readers look for them.
+//! Files that grow line by line, with checks that they are still where their readers look for them.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::lines::check_length;
 
-/// Returns whether an open file is the one with this name, and has not been removed, moved or replaced.
+/// Returns true if an open file is the one with this name, and has not been removed, moved or replaced.
 pub fn is_open_at(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {
         (Ok(there), Ok(ours)) => is_same(&there, &ours),
@@ -21,23 +21,23 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Elsewhere, open files cannot be replaced.
+/// On other systems, open files cannot be replaced.
 #[cfg(not(unix))]
 fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
     true
 }
 
-/// A file that grows line by line, and notices when it is no longer where its lines are looked for.
+/// A file that grows line by line, and detects when it was moved, removed or replaced.
 #[derive(Debug)]
 pub struct AppendFile {
     path: PathBuf,
     file: File,
-    /// Devices and pipes cannot be lost.
+    /// False for devices and pipes, which cannot be lost.
     is_file: bool,
 }
 
 impl AppendFile {
-    /// Opens a file to add to it; makes it where it is not there.
+    /// Opens a file to append to it; creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -46,16 +46,16 @@ impl AppendFile {
         open().and_then(|file| Self::of(path, file)).map_err(|e| Error::io(path, e))
     }
 
-    /// A file that was opened for appending.
+    /// Wraps a file that was opened for appending.
     ///
     /// # Errors
-    /// When the system says nothing about it.
+    /// If the system cannot query it.
     pub fn of(path: &Path, file: File) -> std::io::Result<Self> {
         let is_file = file.metadata()?.is_file();
         Ok(Self { path: path.to_path_buf(), file, is_file })
     }
 
-    /// Adds to the end; once this returns, it survives the end of the process.
+    /// Appends to the end; once this returns, the data survive the end of the process.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] as with [`check`](Self::check), before anything is written.
@@ -64,7 +64,7 @@ impl AppendFile {
         self.file.write_all(bytes).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// As [`append`](Self::append), for a line with its end.
+    /// Appends as [`append`](Self::append), for a line with its end.
     ///
     /// # Errors
     /// As [`append`](Self::append); [`Error::Input`] for a line that is too long to be read again.

@@ -1,17 +1,17 @@
-//! Archives: which of their files are read, in which order, and what becomes of the others.
+//! Archives: selects the files to read, and reports the others.
 //!
-//! All games of an archive are one input. Files of other kinds beside games (logs, settings) are left out with a
-//! note; positions are read only where they are the one file, because files of positions may differ in columns
-//! and points of view.
+//! All games of an archive are one input. Files of other kinds next to games (logs, settings) are left out with a note.
+//! Positions are only read if they are the only file, because files of positions may differ in columns and points of
+//! view.
 
 use std::io::Read;
 
-/// The end of an archive's directory or of one of its files, and why it cannot be read.
+/// Error of an archive's directory or of one of its files.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Damaged, cut short, or refused by the system.
+    /// Damaged, truncated, or rejected by the system.
     Read(std::io::Error),
-    /// Sound, but not to be read as it is.
+    /// Valid, but not readable as it is.
     Refused(String),
 }
 
@@ -25,32 +25,31 @@ impl From<std::io::Error> for Fault {
 pub(super) struct Member {
     /// Its path within the archive.
     pub name: String,
-    /// Its bytes, still compressed if they are.
+    /// Its bytes, compressed if they are.
     pub content: Box<dyn Read + Send>,
 }
 
-/// An archive, whose members are read in order.
+/// An archive whose members are read in order.
 pub(super) trait Archive: Send {
-    /// Goes on to the next file that is to be read; the one before need not have been read to its end.
+    /// Advances to the next file to read; the previous one need not have been read to its end.
     fn next(&mut self) -> Result<Option<Member>, Fault>;
 
-    /// Notes on files that were left out so far, and other remarks.
+    /// Returns notes on files left out so far, and other remarks.
     fn notes(&self) -> Vec<String>;
 }
 
-/// Kind of a member, judged by its name: contents are not looked at, because the members of a pipe
-/// cannot be seen twice.
+/// Kind of a member, judged by its name: contents are not examined, because the members of a pipe cannot be read twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Games,
     Positions,
-    /// Written beside games by those who make archives.
+    /// Added by the authors of archives next to games.
     Other,
-    /// Written by operating systems; not worth a note.
+    /// Added by operating systems; not worth a note.
     Hidden,
 }
 
-/// A name in lower case without the endings of compressed files.
+/// Returns a name in lower case without the extensions of compressed files.
 pub fn plain_name(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let mut plain = name.as_str();
@@ -79,24 +78,24 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Chooses the files of an archive that are read.
+/// Selects the files of an archive to read.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// The first file that was read, and whether it holds games.
+    /// The first file that was read, and true if it holds games.
     first: Option<(String, bool)>,
-    /// The first files that were left out, and how many there are.
+    /// The first files that were left out, and their number.
     left_out: (Vec<String>, u64),
     links: u64,
 }
 
 impl Choice {
-    /// Files that are named.
+    /// Maximum number of files listed by name.
     const NAMED: usize = 3;
 
-    /// Returns whether the file of a name is read; `alone` if it is known to be the only one.
+    /// Returns true if the file of this name is read; `alone` is true if it is known to be the only one.
     ///
     /// # Errors
-    /// [`Fault::Refused`] for positions beside other files that would be read.
+    /// [`Fault::Refused`] for positions next to other files that would be read.
     pub fn takes(&mut self, name: &str, alone: bool) -> Result<bool, Fault> {
         let kind = if alone && kind(name) == Kind::Other { Kind::Positions } else { kind(name) };
         let games = match (kind, &self.first) {
@@ -121,12 +120,12 @@ impl Choice {
         Ok(true)
     }
 
-    /// Counts a link, whose content is that of another file.
+    /// Counts a link, which repeats the content of another file.
     pub fn link(&mut self) {
         self.links += 1;
     }
 
-    /// To be called at the end of the archive.
+    /// Must be called at the end of the archive.
     ///
     /// # Errors
     /// [`Fault::Refused`] if no file was read.
@@ -141,7 +140,7 @@ impl Choice {
         }
     }
 
-    /// Notes on files that were left out.
+    /// Returns notes on files that were left out.
     pub fn notes(&self) -> Vec<String> {
         let (names, count) = &self.left_out;
         let others = (*count > 0).then(|| {

@@ -1,7 +1,7 @@
-//! Writing files whole or not at all.
+//! Atomic writes: a file is written completely or not at all.
 //!
-//! A file that is replaced passes its permission bits on; a new one has what the umask leaves. It is a new file all the
-//! same: other hard links to the old one, its owner, and its access control lists, stay behind.
+//! A replaced file passes its permission bits on; a new one has those that the umask leaves. It is a new file anyway:
+//! other hard links to the old one, its owner, and its access control lists are not kept.
 
 use std::fs::{File, TryLockError};
 use std::io::{Seek as _, Write};
@@ -13,14 +13,14 @@ use crate::appending::is_open_at;
 use crate::error::{Error, Result};
 use crate::leftovers::{TEMPORARY_PREFIX, clear_temporaries};
 
-/// How often somebody may clear up a file that was just made.
+/// Maximum number of times that a new file may be removed by another process's cleanup.
 const TRIES: usize = 100;
 
-/// Writes `contents` to a temporary file beside `path`, syncs it, and renames it into place. A device or
-/// pipe, such as `/dev/null` or `/dev/stdout`, is written to and stays what it is.
+/// Writes `contents` to a temporary file next to `path`, syncs it, and renames it into place. A device or pipe, such as
+/// `/dev/null` or `/dev/stdout`, is written to directly.
 ///
 /// # Errors
-/// [`Error::Io`]; whatever stood at `path` before is then still there.
+/// [`Error::Io`]; the previous file at `path` is then unchanged.
 pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         let mut file = AtomicFile::beside(path)?;
@@ -30,7 +30,7 @@ pub fn write_atomically(path: &Path, contents: &[u8]) -> Result<()> {
     write().map_err(|e| Error::io(path, e))
 }
 
-/// A file that appears in its place once it is complete; if it is dropped before, it is deleted.
+/// A file that appears in its place once it is complete; it is deleted if dropped before.
 #[derive(Debug)]
 pub struct AtomicFile {
     path: PathBuf,
@@ -38,7 +38,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// A temporary file beside `path`; of a device or pipe, in the folder for temporary files.
+    /// Creates a temporary file next to `path`; for a device or pipe, in the folder for temporary files.
     ///
     /// # Errors
     /// Errors of creating a file.
@@ -49,7 +49,7 @@ impl AtomicFile {
             builder.permissions(permissions);
         }
         let folder = staging_folder(path);
-        // Elsewhere than on Unix, locks keep others from reading.
+        // Except on Unix, locks keep others from reading.
         if cfg!(not(unix)) {
             let file = builder.tempfile_in(&folder).map_err(without_path)?;
             return Ok(Self { path: path.to_path_buf(), file });
@@ -58,7 +58,7 @@ impl AtomicFile {
         let mut tries = TRIES;
         let file = loop {
             let file = builder.tempfile_in(&folder).map_err(without_path)?;
-            // Whoever clears up what killed processes left sees that this one is alive, unless they were faster.
+            // A cleanup after killed processes sees the lock, unless it was faster.
             let locked = file.as_file().try_lock();
             let is_lost =
                 matches!(locked, Err(TryLockError::WouldBlock)) || !is_open_at(file.path(), file.as_file());
@@ -70,12 +70,12 @@ impl AtomicFile {
         Ok(Self { path: path.to_path_buf(), file })
     }
 
-    /// The file, to be read.
+    /// Returns the file for reading.
     pub fn as_file(&self) -> &File {
         self.file.as_file()
     }
 
-    /// The file, to be written.
+    /// Returns the file for writing.
     pub fn as_file_mut(&mut self) -> &mut File {
         self.file.as_file_mut()
     }
@@ -83,7 +83,7 @@ impl AtomicFile {
     /// Syncs the file and puts it in its place.
     ///
     /// # Errors
-    /// Errors of writing and renaming; what stood there before is then still there.
+    /// Errors of writing and renaming; the previous file is then unchanged.
     pub fn finish(mut self) -> std::io::Result<()> {
         if is_device(&self.path) {
             let mut target = File::options().write(true).open(&self.path)?;
@@ -112,15 +112,15 @@ impl Write for AtomicFile {
     }
 }
 
-/// The error of the system in one of `tempfile`, which names a file that nobody knows of.
+/// Returns the system error inside one of `tempfile`, which names a file unknown to the user.
 fn without_path(error: std::io::Error) -> std::io::Error {
-    // It passes the code on in words only.
+    // The code is only available in its text.
     let text = error.to_string();
     let code = text.split_once("(os error ").and_then(|(_, rest)| rest.split_once(')')?.0.parse().ok());
     code.map_or(error, std::io::Error::from_raw_os_error)
 }
 
-/// The folder for the temporary file that becomes `path`: that of `path`, so that a rename is enough.
+/// Returns the folder for the temporary file that becomes `path`: that of `path`, so that a rename is enough.
 pub fn staging_folder(path: &Path) -> PathBuf {
     match path.parent() {
         _ if is_device(path) => std::env::temp_dir(),
@@ -129,14 +129,14 @@ pub fn staging_folder(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns whether something is there that is neither a file nor a folder. Renaming over it would replace it, for
-/// all programs of the system.
+/// Returns true if there is something other than a file or a folder. Renaming over it would replace it for all programs
+/// of the system.
 fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Permissions of a new file that is to stand at `path`, before the umask: those of the file that is there, or read and
-/// write for all. `None` leaves it to its owner alone.
+/// Returns the permissions of a new file for `path`, before the umask: those of the existing file, or read and write
+/// for all. `None` restricts it to its owner.
 #[cfg(unix)]
 fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -148,7 +148,7 @@ fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
     Some(std::fs::Permissions::from_mode(mode))
 }
 
-/// Elsewhere, files inherit the rights of their folder.
+/// On other systems, files inherit the rights of their folder.
 #[cfg(not(unix))]
 fn permissions_at_birth(_path: &Path) -> Option<std::fs::Permissions> {
     None
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(names, [".gputexel-alive", ".gputexel-folder", ".other-dead", "file"]);
     }
 
-    /// Many write beside each other while others clear up.
+    /// Many threads write at the same time while others clean up.
     #[test]
     fn clearing_up_takes_nothing_from_the_living() {
         let folder = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ mod tests {
             write_atomically(&path, b"new").unwrap();
             let metadata = std::fs::metadata(&path).unwrap();
             assert_eq!(metadata.mode() & 0o7777, mode);
-            // The new file is another one: what has other names keeps them, and what it holds.
+            // The new file is another one: other names of the old one keep its contents.
             assert_eq!((metadata.nlink(), std::fs::read(&link).unwrap()), (1, b"old".to_vec()));
             for path in [&path, &link] {
                 std::fs::remove_file(path).unwrap();

@@ -1,100 +1,100 @@
-//! The library's one error type: variants by what the user can do about it.
+//! The error type of the library: variants by the possible reaction of the user.
 
 use std::path::{Path, PathBuf};
 
 use crate::advice::Advice;
 use crate::messages::{escaped, printable};
 
-/// Error worded for one line on standard error: the thing first, then the reason.
+/// Error formatted for one line on standard error: the object first, then the reason.
 ///
-/// Whatever files, engines or users put into the reason, it is [printable](crate::printable()).
+/// Texts of files, engines or users in the reason are made [printable](crate::printable()).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused to read or write a file: mend the path, rights or disk.
+    /// The operating system failed to read or write a file: fix the path, rights or disk.
     #[error("{}: {}", place(path), printable(&source.to_string()))]
     Io {
-        /// The file or folder that was being read or written.
+        /// The file or folder that was read or written.
         path: PathBuf,
-        /// The refusal itself.
+        /// The system error.
         source: std::io::Error,
     },
-    /// An input file says something that cannot be used: mend the file.
+    /// An input file has unusable contents: fix the file.
     #[error("{}{}: {}", place(path), line.map(|n| format!(":{n}")).unwrap_or_default(), printable(reason))]
     Input {
-        /// The offending file.
+        /// The file.
         path: PathBuf,
-        /// The 1-based line, where the file has lines.
+        /// The 1-based line, if the file has lines.
         line: Option<u64>,
-        /// Why it cannot be used.
+        /// Reason why it cannot be used.
         reason: String,
     },
-    /// The request contradicts itself or the data: call again, corrected. Exit code 2.
+    /// The request contradicts itself or the data: call again with a valid one. Exit code 2.
     #[error("{}", printable(.0))]
     Usage(String),
-    /// A setting has a value that makes no sense: call again with another. Exit code 2.
+    /// A setting has an invalid value: call again with another. Exit code 2.
     #[error("{}{}: {}", printable(setting), value.iter().map(|v| format!(" {}", printable(v))).collect::<String>(), printable(reason))]
     Setting {
-        /// The setting's name, in words joined by hyphens: `draw-plies`.
+        /// Name of the setting, words joined by hyphens: `draw-plies`.
         setting: &'static str,
-        /// Its value, where that can be shown.
+        /// Its value, if it can be shown.
         value: Option<String>,
-        /// Why the value makes no sense.
+        /// Reason why the value is invalid.
         reason: String,
     },
-    /// The output is there already, and replacing it was not allowed. Exit code 2.
+    /// The output exists, and replacing it was not allowed. Exit code 2.
     #[error("{}: exists", place(.0))]
     Exists(PathBuf),
-    /// A folder is being written, and has one writer at a time: wait, or write elsewhere.
+    /// A folder is being written by another process, and has one writer at a time: wait, or write elsewhere.
     #[error("{}: is being written by {}", place(folder), writer(*process))]
     Busy {
         /// The folder.
         folder: PathBuf,
-        /// Who writes there, where that is known.
+        /// The id of the writing process, if known.
         process: Option<u32>,
     },
-    /// An error with a hint on what would mend it, mostly other settings.
+    /// An error with a hint on how to fix it, mostly by other settings.
     #[error("{error}{}{}", advice.joint(), printable(&advice.to_string()))]
     Advised {
         /// The error itself.
         error: Box<Error>,
-        /// The way out.
+        /// The hint.
         advice: Advice,
     },
-    /// A GPU that is missing, lost, too small, or that rejected a shader.
+    /// A GPU is missing, lost, or too small, or rejected a shader.
     #[error("GPU: {}", printable(.0))]
     Gpu(String),
-    /// The arithmetic left the finite numbers or a linear system could not be solved.
+    /// A result is not finite, or a linear system could not be solved.
     #[error("{}", printable(.0))]
     Numeric(String),
-    /// Another program that plays as an engine does not do its part: mend its command.
+    /// Another program that plays as an engine fails: fix its command.
     #[error("{}: {}", printable(engine), printable(reason))]
     Engine {
-        /// The command line by which it is started.
+        /// The command line that starts it.
         engine: String,
         /// The failure.
         reason: String,
     },
-    /// Another process of the same run fails: what it says is about its machine.
+    /// Another process of the same run failed, on its own machine.
     #[error("rank {rank}: {}", printable(reason))]
     Rank {
         /// Its number.
         rank: usize,
-        /// The failure of that process.
+        /// The failure in that process.
         reason: String,
     },
-    /// The work was stopped before its end, by a signal or by the program. What is worth keeping of it is in its
-    /// folder, if it has one.
+    /// The work was stopped before its end, by a signal or by the program. Results worth keeping are in its folder, if
+    /// it has one.
     #[error("interrupted: {}", printable(.0))]
     Interrupted(String),
 }
 
-/// A path in full: whoever reads of it is to find it.
+/// Returns the absolute path, so that the reader can find it.
 fn place(path: &Path) -> String {
     escaped(&path.display().to_string()).into_owned()
 }
 
-/// Who writes to a folder that is busy.
+/// Describes the writer of a busy folder.
 fn writer(process: Option<u32>) -> String {
     match process {
         Some(process) if process == std::process::id() => "this process already".to_string(),
@@ -107,43 +107,43 @@ fn writer(process: Option<u32>) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An I/O refusal about `path`.
+    /// Returns an I/O error about `path`.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Self::Io { path: path.as_ref().to_path_buf(), source }
     }
 
-    /// An unusable file as a whole.
+    /// Returns an error about a file as a whole.
     pub fn input(path: impl AsRef<Path>, reason: impl Into<String>) -> Self {
         Self::Input { path: path.as_ref().to_path_buf(), line: None, reason: reason.into() }
     }
 
-    /// An unusable line of a file, counted from 1.
+    /// Returns an error about a line of a file, counted from 1.
     pub fn line(path: impl AsRef<Path>, line: u64, reason: impl Into<String>) -> Self {
         Self::Input { path: path.as_ref().to_path_buf(), line: Some(line), reason: reason.into() }
     }
 
-    /// A file whose JSON is not `what` it should be, at the line where that shows.
+    /// Returns an error about a file whose JSON is not the expected `what`, at the line of the fault.
     pub fn json(path: impl AsRef<Path>, what: &str, error: &serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
-        // The line stands before the reason.
+        // The line precedes the reason.
         let reason = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
         let column = if column > 0 { format!(" (column {column})") } else { String::new() };
         Self::line(path, line.max(1) as u64, format!("not {what}: {reason}{column}"))
     }
 
-    /// A setting with a value that makes no sense.
+    /// Returns an error about a setting with an invalid value.
     pub fn setting(setting: &'static str, value: impl ToString, reason: impl Into<String>) -> Self {
         Self::Setting { setting, value: Some(value.to_string()), reason: reason.into() }
     }
 
-    /// The same error, with a way out.
+    /// Returns the same error with a hint.
     #[must_use]
     pub fn advise(self, advice: impl Into<Advice>) -> Self {
         Self::Advised { error: Box::new(self), advice: advice.into() }
     }
 
-    /// The way out of the error, where one is known.
+    /// Returns the hint of the error, if there is one.
     pub fn advice(&self) -> Option<&Advice> {
         match self {
             Self::Advised { advice, .. } => Some(advice),
@@ -151,7 +151,7 @@ impl Error {
         }
     }
 
-    /// The error without its advice.
+    /// Returns the error without its hint.
     #[must_use]
     pub fn without_advice(self) -> Self {
         match self {
@@ -160,12 +160,12 @@ impl Error {
         }
     }
 
-    /// A file or folder that was removed, moved or replaced while it was being written.
+    /// Returns an error about a file or folder that was removed, moved or replaced while it was being written.
     pub fn lost(path: impl AsRef<Path>) -> Self {
         Self::input(path, "was removed, moved or replaced while it was being written")
     }
 
-    /// The exit code that the command line gives for this error: 2 for bad usage, else 1.
+    /// Returns the exit code of the command line for this error: 2 for bad usage, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Setting { .. } | Self::Exists(_) => 2,

@@ -1,8 +1,8 @@
-//! The lock of a folder that is being written: one process at a time.
+//! Lock of a folder that is being written, for one process at a time.
 //!
-//! The lock is on a file in the folder, so that the system releases it when the process ends, even by a crash.
-//! The file names the process, and the files that it made before there was a record of the run; a process that
-//! ends normally deletes it. Readers need no lock: every file is complete at any time.
+//! The lock is on a file in the folder, so that the system releases it when the process ends, even by a crash. The file
+//! contains the id of the process, and the files that it made before there was a record of the run; a process that ends
+//! normally deletes it. Readers need no lock: every file is complete at any time.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,20 +15,20 @@ use crate::error::{Error, Result};
 use crate::leftovers::{clear_temporaries, is_temporary};
 use crate::reading::read_limited;
 
-/// The name of the file with the lock.
+/// Name of the file with the lock.
 pub const LOCK: &str = ".gputexel.lock";
 
-/// Bytes that a lock may have: it names files by which one run begins.
+/// Maximum size of a lock file, bytes: it lists the first files of a run.
 const LOCK_BYTES: u64 = 1 << 20;
 
-/// How often a lock file may disappear while it is being locked before that is an error.
+/// Maximum number of times that a lock file may disappear while it is being locked.
 const TRIES: usize = 100;
 
-/// How often a lock may seem held by somebody who only looks, and how long a look may take.
+/// Maximum number of times that a lock may seem held because another process checks it, and the duration of a check.
 const LOOKS: usize = 5;
 const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// A folder that no other process of this program writes to, as long as this or a clone of it lives.
+/// A folder that no other process of gputexel writes to, as long as this or a clone of it lives.
 #[derive(Clone, Debug)]
 pub struct FolderLock(Arc<Held>);
 
@@ -37,24 +37,24 @@ struct Held {
     folder: PathBuf,
     path: PathBuf,
     state: Mutex<State>,
-    /// Why the file could not be locked, where it could not.
+    /// Reason why the file could not be locked, if so.
     unlocked: Option<String>,
 }
 
 #[derive(Debug)]
 struct State {
     file: File,
-    /// Bytes that the file has.
+    /// Size of the file, bytes.
     length: usize,
-    /// Names of files that were made ahead of the record.
+    /// Names of files that were made before the record.
     made: Vec<String>,
 }
 
 impl FolderLock {
-    /// Locks an existing folder, and deletes what killed processes left unfinished.
+    /// Locks an existing folder, and deletes unfinished files of killed processes.
     ///
     /// # Errors
-    /// [`Error::Busy`] when somebody has it; [`Error::Input`] when its file vanishes again and again; [`Error::Io`].
+    /// [`Error::Busy`] when another process has it; [`Error::Input`] when its file keeps disappearing; [`Error::Io`].
     pub fn acquire(folder: &Path) -> Result<Self> {
         let path = folder.join(LOCK);
         let mut looks = LOOKS;
@@ -63,7 +63,7 @@ impl FolderLock {
             let mut file = options.open(&path).map_err(|e| Error::io(&path, e))?;
             let unlocked = match file.try_lock() {
                 Ok(()) => None,
-                // Perhaps somebody only looks whether it is held.
+                // Another process may only check whether it is held.
                 Err(TryLockError::WouldBlock) if looks > 0 => {
                     looks -= 1;
                     std::thread::sleep(LOOK);
@@ -72,7 +72,7 @@ impl FolderLock {
                 Err(TryLockError::WouldBlock) => return Err(busy(folder, &mut file)),
                 Err(TryLockError::Error(error)) => Some(error.to_string()),
             };
-            // Whoever had it may have taken the file away since it was opened.
+            // The previous holder may have removed the file since it was opened.
             if !is_open_at(&path, &file) {
                 continue;
             }
@@ -87,27 +87,27 @@ impl FolderLock {
         Err(Error::input(&path, "vanishes again and again: is another process removing it?"))
     }
 
-    /// Removes what a killed process has left in a folder that is complete: its lock, and unfinished files.
+    /// Removes the remains of a killed process in a complete folder: its lock, and unfinished files.
     pub fn clear(folder: &Path) {
         if folder.join(LOCK).is_file() {
-            // Somebody who holds it removes it.
+            // A process that holds it removes it.
             drop(Self::acquire(folder));
         }
     }
 
-    /// Returns whether some process holds the lock of a folder at this moment; no if that cannot be told. Changes nothing.
+    /// Returns true if some process holds the lock of a folder at this moment; false if unknown. Changes nothing.
     pub fn is_held(folder: &Path) -> bool {
         let Ok(file) = File::open(folder.join(LOCK)) else { return false };
-        // For a moment, nobody else can have it: who wants it tries again.
+        // For a moment, no other process can acquire it; those that try retry.
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.0.folder
     }
 
-    /// The warning for file systems without locks.
+    /// Returns the warning for file systems without locks.
     pub fn warning(&self) -> Option<String> {
         let why = self.0.unlocked.as_ref()?;
         let folder = self.0.folder.display();
@@ -123,13 +123,13 @@ impl FolderLock {
         if is_open_at(&self.0.path, &state.file) { Ok(()) } else { Err(self.gone()) }
     }
 
-    /// The error that the folder is no longer what it was.
+    /// Returns the error for a folder that was removed or replaced.
     pub fn gone(&self) -> Error {
         Error::lost(&self.0.folder)
     }
 
-    /// Notes files of the folder that are about to be made ahead of the record of a run: of what is
-    /// killed before there is a record, they are not worth keeping. Replaces what was noted before.
+    /// Records files of the folder that are about to be made before the record of a run: if the process is killed
+    /// before there is a record, they are not worth keeping. Replaces the previous list.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -138,12 +138,12 @@ impl FolderLock {
         self.write()
     }
 
-    /// The names that were noted by [`making`](Self::making), by this process or a killed one.
+    /// Returns the names recorded by [`making`](Self::making), by this process or a killed one.
     pub fn made(&self) -> Vec<String> {
         self.0.state().made.clone()
     }
 
-    /// Takes the file away ahead of time, so that the folder can go.
+    /// Removes the file early, so that the folder can be removed.
     pub fn remove_file(&self) {
         self.0.remove_file();
     }
@@ -154,7 +154,7 @@ impl FolderLock {
         for name in &state.made {
             text += &format!("made {name}\n");
         }
-        // Never shorter than before: it is written at once, and never torn.
+        // Never shorter than before: it is written at once, and never partly.
         let length = state.length.max(text.len());
         text += &"\n".repeat(length - text.len());
         state.length = length;
@@ -165,12 +165,12 @@ impl FolderLock {
 
 impl Held {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        // Nothing in it is ever half-done.
+        // It is always in a consistent state.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// While it is locked, nobody else can take the file for theirs: they look whether it is still there.
-    /// Elsewhere than on Unix, names of open files stay taken.
+    /// While it is locked, no other process can take the file as its own: they check that it still exists. Except on
+    /// Unix, names of open files stay in use.
     fn remove_file(&self) {
         if cfg!(unix) && is_open_at(&self.path, &self.state().file) {
             let _ = std::fs::remove_file(&self.path);
@@ -184,9 +184,9 @@ impl Drop for Held {
     }
 }
 
-/// The error that somebody has the lock.
+/// Returns the error for a lock held by another process.
 fn busy(folder: &Path, file: &mut File) -> Error {
-    // Where locks keep others from reading, it is not known whose it is.
+    // If locks keep others from reading, the holder is unknown.
     let process = read_limited(file, LOCK_BYTES).ok().and_then(|text| {
         let text = String::from_utf8_lossy(&text);
         let number = text.lines().next()?.strip_prefix("process ")?;
@@ -195,19 +195,19 @@ fn busy(folder: &Path, file: &mut File) -> Error {
     Error::Busy { folder: folder.to_path_buf(), process }
 }
 
-/// The names that the text of a lock notes.
+/// Returns the names in the text of a lock.
 fn made(text: &str) -> Vec<String> {
     let plain = |name: &&str| Path::new(name).components().count() == 1 && !name.starts_with('.');
     text.lines().filter_map(|line| line.strip_prefix("made ")).filter(plain).map(str::to_string).collect()
 }
 
-/// Returns whether a name in a folder is that of a lock or of an unfinished file.
+/// Returns true if a name in a folder is that of a lock or of an unfinished file.
 pub fn is_leftover(name: &OsStr) -> bool {
     name == LOCK || is_temporary(name)
 }
 
-/// Returns whether nothing is in a folder but what a process left that was killed before there was a record of
-/// its run.
+/// Returns true if a folder only contains the remains of a process that was killed before there was a record of its
+/// run.
 ///
 /// # Errors
 /// [`Error::Io`] when the folder cannot be read.
@@ -224,12 +224,12 @@ pub fn holds_leftovers_only(folder: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The error that a folder has no record of what was expected there, such as "match".
+/// Returns the error for a folder without the expected record, such as "match".
 pub fn no_record(folder: &Path, name: &str, what: &str) -> Error {
     let left = std::fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.any(|entry| entry.is_ok_and(|entry| is_leftover(&entry.file_name())))
     });
-    // Abbreviations are read by their letters: an SPSA run.
+    // Abbreviations are pronounced by their letters: an SPSA run.
     let abbreviated = what.starts_with(|first| "AEFHILMNORSX".contains(first));
     let article = if abbreviated { "an" } else { "a" };
     let reason = match left && holds_leftovers_only(folder).unwrap_or(false) {

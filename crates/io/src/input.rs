@@ -1,8 +1,8 @@
-//! Opening inputs: files or standard input, plain, compressed, or archives of games, as a stream of decompressed
-//! bytes with a look at its beginning.
+//! Opens inputs: files or standard input, plain, compressed, or archives of games, as a stream of decompressed bytes
+//! with access to its beginning.
 //!
-//! Compression and archives are recognized by the first bytes, never by the name. Only the beginning is held in
-//! memory. What follows the last compressed stream is ignored, as gzip does, with a warning.
+//! Compression and archives are detected by the first bytes, never by the name. Only the beginning is kept in memory.
+//! Data after the last compressed stream are ignored, like in gzip, with a warning.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,21 +14,21 @@ use super::archive::{Archive, Fault, plain_name};
 use super::layers::{Layer, Notes, unpack, zip_in};
 use crate::error::{Error, Result};
 
-/// Bytes of the beginning that are decompressed for detection; a few thousand lines.
+/// Number of bytes of the beginning that are decompressed for detection; a few thousand lines.
 pub const HEAD_BYTES: usize = 1 << 19;
 
-/// Bytes within which every line ends.
+/// Maximum length of a line, bytes.
 pub const MAX_LINE_BYTES: usize = 1 << 22;
 
-/// What is said of a line that does not end within [`MAX_LINE_BYTES`].
+/// Returns the error for a line longer than [`MAX_LINE_BYTES`].
 pub fn endless_line(name: &str, line: u64) -> Error {
     Error::line(name, line, format!("the line is longer than {} MiB", MAX_LINE_BYTES >> 20))
 }
 
-/// Bytes of the beginning that tell a container of a dataset.
+/// Number of bytes of the beginning that identify a container of a dataset.
 pub const CONTAINER_BYTES: usize = 9;
 
-/// Whether a file begins like a safetensors container: a length, then a JSON object.
+/// Returns true if a file begins like a safetensors container: a length, then a JSON object.
 pub fn is_container(head: &[u8]) -> bool {
     head.len() >= CONTAINER_BYTES && head[8] == b'{' && head[4..8] == [0; 4]
 }
@@ -37,26 +37,26 @@ pub fn is_container(head: &[u8]) -> bool {
 pub struct Input {
     name: String,
     head: Vec<u8>,
-    /// Bytes of the head that were read already.
+    /// Number of bytes of the head that were read already.
     taken: usize,
     complete: bool,
     rest: Box<dyn Read + Send>,
     archive: Option<Box<dyn Archive>>,
-    /// The file of the archive that is being read.
+    /// The current file of the archive.
     member: Option<Arc<str>>,
-    /// Whether the next bytes are those of the archive's next file.
+    /// True if the next bytes are those of the archive's next file.
     between: bool,
-    /// Whether what [`fill`](Self::fill) handed on ends with a line end.
+    /// True if the output of [`fill`](Self::fill) so far ends with a line end.
     ends_line: bool,
-    /// Where compressed data of the current file ended before it did.
+    /// Positions where compressed data of the current file ended before it did.
     notes: Notes,
     warnings: Vec<String>,
-    /// Bytes of the file that were taken so far, and decompressed bytes handed on.
+    /// Number of bytes of the file read so far, and of decompressed bytes returned.
     raw_bytes: Arc<AtomicU64>,
     bytes: u64,
 }
 
-/// How far [`Input::fill_member`] got.
+/// Result of [`Input::fill_member`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
     /// The buffer is full; there may be more.
@@ -76,12 +76,12 @@ impl std::fmt::Debug for Input {
     }
 }
 
-/// Counts the bytes that pass, before decompression.
+/// Counts the bytes read, before decompression.
 struct Counted<R> {
     inner: R,
-    /// For the caller, over all inputs.
+    /// Total over all inputs, for the caller.
     count: Arc<AtomicU64>,
-    /// Of this input.
+    /// Count of this input.
     own: Arc<AtomicU64>,
 }
 
@@ -95,12 +95,12 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl Input {
-    /// Opens a path, or standard input for `-`, and decompresses its beginning; of an archive, that of its first
-    /// file. Compressed bytes are counted in `count` as they are read.
+    /// Opens a path, or standard input for `-`, and decompresses its beginning; for an archive, that of its first file.
+    /// Compressed bytes are counted in `count` as they are read.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read; [`Error::Input`] for folders, foreign compression
-    /// formats, archives of other things than games, and damaged streams.
+    /// [`Error::Io`] when it cannot be read; [`Error::Input`] for folders, unsupported compression formats, archives of
+    /// anything but games, and damaged streams.
     pub fn open(path: &Path, count: Arc<AtomicU64>) -> Result<Self> {
         let name = path.display().to_string();
         let raw_bytes = Arc::new(AtomicU64::new(0));
@@ -132,7 +132,7 @@ impl Input {
             let counted = move |file| -> Box<dyn Read + Send> {
                 Box::new(Counted { inner: file, count: Arc::clone(&all), own: Arc::clone(&own) })
             };
-            // Pipes have no place to go back to.
+            // Pipes cannot be rewound.
             match if metadata.is_file() { zip_in(&mut file, counted) } else { Ok(None) } {
                 Ok(Some(archive)) => Ok(Layer::Archive(archive)),
                 Ok(None) => unpack(Counted { inner: file, count, own: raw_bytes }, &mut input.notes),
@@ -157,17 +157,17 @@ impl Input {
         Ok(input)
     }
 
-    /// Goes on to the archive's next file; returns whether there is one.
+    /// Advances to the archive's next file; returns true if there is one.
     fn next_member(&mut self) -> Result<bool> {
         self.gather_notes();
         self.between = false;
         let Some(archive) = &mut self.archive else { return Ok(false) };
-        // Not held any longer: it may hold megabytes for decompression.
+        // Dropped early, since decompression may use megabytes.
         self.rest = Box::new(std::io::empty());
         let member = match archive.next() {
             Ok(member) => member,
             Err(fault) => {
-                // What is wrong is the archive, no file in it.
+                // The fault is in the archive, not in a file of it.
                 self.member = None;
                 return Err(self.fault(fault));
             }
@@ -202,7 +202,7 @@ impl Input {
         }
     }
 
-    /// Refuses what is not text: a dataset, or anything with many zeros at its beginning.
+    /// Rejects anything but text: a dataset, or data with many zeros at the beginning.
     ///
     /// # Errors
     /// [`Error::Input`].
@@ -210,7 +210,7 @@ impl Input {
         if is_container(&self.head) {
             return Err(Error::input(&self.name, "is a dataset already, not games or positions"));
         }
-        // Broken text may have a few of them.
+        // Damaged text may have a few of them.
         let start = &self.head[..self.head.len().min(4096)];
         if 16 * memchr::memchr_iter(0, start).count() > start.len() {
             return Err(Error::input(&self.name, "is not text"));
@@ -218,45 +218,45 @@ impl Input {
         Ok(())
     }
 
-    /// The name as given.
+    /// Returns the name as given.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the text that is being read, in lower case: that of the archive's file, if it is an archive,
-    /// without the endings of compressed files.
+    /// Returns the name of the current text, in lower case and without the extensions of compressed files: that of the
+    /// archive's file, if it is an archive.
     pub fn text_name(&self) -> String {
         plain_name(self.member.as_deref().unwrap_or(&self.name))
     }
 
-    /// The file of an archive that the bytes of the last [`fill_member`](Self::fill_member) belong to; before it,
-    /// the first.
+    /// Returns the file of an archive that the bytes of the last [`fill_member`](Self::fill_member) belong to; before
+    /// the first call, the first file.
     pub fn member(&self) -> Option<&Arc<str>> {
         self.member.as_ref()
     }
 
-    /// The name for messages: with the archive's file, if it is an archive.
+    /// Returns the name for messages: with the archive's file, if it is an archive.
     pub fn place(&self) -> String {
         place(&self.name, self.member.as_deref())
     }
 
-    /// The decompressed beginning; of an archive, that of its first file.
+    /// Returns the decompressed beginning; for an archive, that of its first file.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// Whether the beginning is everything there is, in the first file if it is an archive.
+    /// Returns true if the beginning is the whole input, or the whole first file of an archive.
     pub fn head_is_complete(&self) -> bool {
         self.complete
     }
 
-    /// What was left out, once the end is reached.
+    /// Returns warnings about data left out, once the end is reached.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Fills `buffer` up to `size` bytes; returns whether the input has ended. The files of an archive follow each
-    /// other, with a line end after those that lack it.
+    /// Fills `buffer` up to `size` bytes; returns true if the input has ended. The files of an archive are
+    /// concatenated, with a line end after those that lack it.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Input`] for damaged compressed streams.
@@ -280,9 +280,6 @@ impl Input {
     }
 
     /// Fills `buffer` up to `size` bytes, but not beyond the end of an archive's file.
-    ///
-    /// # Errors
-    /// Those of [`fill`](Self::fill).
     pub fn fill_member(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<Filled> {
         if self.between && !self.next_member()? {
             return Ok(Filled::End);
@@ -336,7 +333,7 @@ impl Input {
     }
 }
 
-/// The name of an input for messages, with that of the archive's file, if it is an archive.
+/// Returns the name of an input for messages, with that of the archive's file, if it is an archive.
 pub fn place(name: &str, member: Option<&str>) -> String {
     member.map_or_else(|| name.to_string(), |member| format!("{name}:{member}"))
 }

@@ -1,17 +1,17 @@
-//! JSON for people: long lists of numbers in lines of many.
+//! Readable JSON: long lists of numbers, with many on each line.
 
-/// Longest line of numbers, characters.
+/// Maximum length of a line of numbers, characters.
 const WIDTH: usize = 120;
 
-/// Puts the numbers of each list on as few lines as they take, in JSON that was written with a line for each. What the
-/// text means stays the same: strings have no line breaks in them.
+/// Puts the numbers of each list on as few lines as necessary, in JSON written with a line for each. The meaning of the
+/// text stays the same: strings contain no line breaks.
 pub(crate) fn wrap_numbers(pretty: &str) -> String {
     let is_number = |line: &str| {
         let number = line.trim_start().trim_end_matches(',');
         number == "null" || number.starts_with(|c: char| c == '-' || c.is_ascii_digit())
     };
     let mut out = String::with_capacity(pretty.len());
-    // Where the line of numbers began that is being filled.
+    // Beginning of the line of numbers that is being filled.
     let mut filling: Option<usize> = None;
     for line in pretty.lines() {
         match filling {

@@ -1,5 +1,5 @@
-//! What an input is wrapped in: compression in any number of layers, and one archive, told by their
-//! first bytes, never by names.
+//! Wrapping of an input: compression in any number of layers, and one archive, detected by their first bytes, never by
+//! names.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
@@ -13,19 +13,19 @@ use super::streams::{Noted, Streams};
 use super::tar::{BLOCK, Tar, is_header};
 use super::zip::Zip;
 
-/// Layers of compression below which there must be something else: a stream may decompress to itself.
+/// Maximum number of layers of compression: a stream may decompress to itself.
 const MAX_LAYERS: usize = 4;
 
-/// What is below the compression.
+/// Content below the compression.
 pub(super) enum Layer {
     Stream(Box<dyn Read + Send>),
     Archive(Box<dyn Archive>),
 }
 
-/// Notes on what follows compressed data.
+/// Notes on data after compressed data.
 pub(super) type Notes = Vec<Noted>;
 
-/// A name for what begins with these bytes and cannot be read.
+/// Returns the name of an unsupported format that begins with these bytes.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     let foreign =
         [(&b"7z\xbc\xaf"[..], "7z"), (b"Rar!", "rar"), (b"LZIP", "lzip"), (b"\x04\x22\x4d\x18", "lz4")];
@@ -37,7 +37,7 @@ const GZIP: &[u8] = b"\x1f\x8b";
 const BZIP2: &[u8] = b"BZh";
 const XZ: &[u8] = b"\xfd7zXZ\0";
 
-/// Whether what begins with these bytes (8 are enough) is compressed, or an archive other than tar.
+/// Returns true if data that begin with these bytes (8 are enough) are compressed, or an archive other than tar.
 pub fn is_compressed(head: &[u8]) -> bool {
     let known = [ZSTD, GZIP, BZIP2, XZ].iter().any(|start| head.starts_with(start));
     known || is_zip(head) || foreign(head).is_some()
@@ -47,7 +47,7 @@ fn is_zip(head: &[u8]) -> bool {
     [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"].iter().any(|start| head.starts_with(*start))
 }
 
-/// Takes off all compression; notes where compressed data ended before the file did.
+/// Removes all compression; notes where compressed data ended before the file did.
 pub(super) fn unpack(raw: impl Read + Send + 'static, notes: &mut Notes) -> Result<Layer, Fault> {
     let mut stream: Box<dyn Read + Send> = Box::new(raw);
     for _ in 0..=MAX_LAYERS {
@@ -85,12 +85,11 @@ enum Decoded {
 }
 
 fn decoder(head: &[u8], whole: impl Read + Send + 'static, notes: &mut Notes) -> std::io::Result<Decoded> {
-    // Parallel compressors write many frames, some of them after a skippable one; the decoder
-    // goes on over both.
+    // Parallel compressors write many frames, some of them after a skippable one; the decoder continues over both.
     let skippable = matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
     if skippable || head.starts_with(ZSTD) {
         let mut decoder = zstd::stream::read::Decoder::new(whole)?;
-        // Large collections are written with --long, whose windows are refused by default.
+        // Large collections are written with --long, whose windows are rejected by default.
         decoder.window_log_max(31)?;
         return Ok(Decoded::Compressed(Box::new(decoder)));
     }
@@ -110,7 +109,7 @@ fn decoder(head: &[u8], whole: impl Read + Send + 'static, notes: &mut Notes) ->
     Ok(Decoded::Compressed(decoder))
 }
 
-/// The zip archive in a file, if it is one. `counted` wraps what is read of it.
+/// Returns the zip archive in a file, if it is one. `counted` wraps the bytes read from it.
 pub(super) fn zip_in(
     file: &mut File,
     counted: impl Fn(File) -> Box<dyn Read + Send> + Send + 'static,

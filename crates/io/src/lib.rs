@@ -1,8 +1,8 @@
 //! Files and the error type of all crates of gputexel.
 //!
-//! Files are written whole or not at all ([`write_atomically`]), folders of runs have one writer
-//! ([`folder_lock`], [`run_folder`]), what happens in a run is appended to its log ([`RunLog`]), whose torn last line is
-//! ignored, and inputs are streams of decompressed bytes ([`input`]).
+//! Files are written completely or not at all ([`write_atomically`]), folders of runs have one writer ([`folder_lock`],
+//! [`run_folder`]), events of a run are appended to its log ([`RunLog`]), whose incomplete last line is ignored, and
+//! inputs are streams of decompressed bytes ([`input`]).
 
 mod advice;
 mod appending;

@@ -1,4 +1,4 @@
-//! Files that grow line by line, read line by line: what has no end of its line is not taken into memory.
+//! Files that grow line by line, read line by line. Lines without an end are not read into memory beyond a limit.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Take};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::reading::{RECORD_BYTES, open_whole};
 
-/// Most bytes of a line of a journal or of metrics, its end included.
+/// Maximum size of a line of a journal or of metrics, including its end, bytes.
 pub const LINE_BYTES: u64 = 64 << 20;
 
 /// A line without its end.
@@ -15,11 +15,11 @@ pub const LINE_BYTES: u64 = 64 << 20;
 pub struct Text<'a> {
     /// Its number, from 1.
     pub number: u64,
-    /// Its first byte in the file.
+    /// Offset of its first byte in the file.
     pub offset: u64,
-    /// What it says.
+    /// Its contents.
     pub bytes: &'a [u8],
-    /// Whether it has an end; the last line of a file has none while it is being written, or when that was cut off.
+    /// True if it has an end; the last line of a file has none while it is being written, or if that was interrupted.
     pub ended: bool,
 }
 
@@ -36,9 +36,6 @@ pub struct Lines {
 
 impl Lines {
     /// Opens a file.
-    ///
-    /// # Errors
-    /// Those of [`read_whole`](crate::read_whole).
     pub fn open(path: &Path) -> std::io::Result<Self> {
         Self::limited(path, LINE_BYTES)
     }
@@ -48,7 +45,7 @@ impl Lines {
         Ok(Self { path: path.to_path_buf(), reader, text: Vec::new(), number: 0, offset: 0, limit })
     }
 
-    /// The next line; `None` at the end of the file.
+    /// Returns the next line; `None` at the end of the file.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] for a line that is longer than [`LINE_BYTES`].
@@ -74,7 +71,7 @@ fn too_long(limit: u64) -> String {
     format!("the line is longer than the {} MiB that are read of one", limit >> 20)
 }
 
-/// Refuses a line, its end included, that could not be read again.
+/// Rejects a line, including its end, that could not be read again.
 ///
 /// # Errors
 /// [`Error::Input`].
@@ -110,7 +107,7 @@ mod tests {
         }
     }
 
-    /// The file takes no room on the disk, and of its line no more than the limit comes into memory.
+    /// The file takes no space on the disk, and no more of its line than the limit is read into memory.
     #[test]
     fn a_line_without_an_end_is_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,24 +1,24 @@
-//! Quoting foreign text in messages: from files, engines, command lines.
+//! Quotes foreign text in messages: from files, engines, command lines.
 //!
-//! Such text may be of any length and hold characters that move the cursor, color the terminal or reverse the
-//! direction of writing. A message stays one readable line.
+//! Such text may be of any length and contain characters that move the cursor, color the terminal or reverse the
+//! writing direction. A message stays one readable line.
 
 use std::borrow::Cow;
 
-/// Characters that are shown of a text, or of a word without blanks.
+/// Maximum number of characters shown of a text, or of a word without blanks.
 const MAX_SHOWN: usize = 60;
 
-/// Words up to this length are left as they are by [`printable`]: few words are so long, but names of
-/// parameters and files may be.
+/// Maximum length of words that [`printable`] leaves unchanged: few words are that long, but names of parameters and
+/// files may be.
 const MAX_WORD: usize = 120;
 
 /// The same for words that look like paths.
 const MAX_PATH: usize = 4096;
 
-/// Characters of a message.
+/// Maximum number of characters of a message.
 const MAX_MESSAGE: usize = 8000;
 
-/// Whether a character does something to a terminal instead of being shown.
+/// Returns true if a character controls a terminal instead of being shown.
 pub fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -32,7 +32,7 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// All of a text, such as a path, with characters escaped that would do something to a terminal.
+/// Returns the whole text, such as a path, with terminal control characters escaped.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_active) {
         return Cow::Borrowed(text);
@@ -42,37 +42,38 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text as a message quotes it: at most 60 characters and an ellipsis, on one line.
+/// Returns a quotation of a text: at most 60 characters and an ellipsis, on one line.
 pub fn shown(text: &str) -> String {
     shortened(text, MAX_SHOWN)
 }
 
-/// How alike names must be (Jaro and Winkler's measure, 0 to 1) for one to be taken for the other.
+/// Minimum similarity of names (Jaro and Winkler's measure, 0 to 1) for a suggestion.
 const ALIKE: f64 = 0.85;
 
-/// The name that was perhaps meant by one that is none; of those that are equally alike the first in the alphabet.
+/// Returns the most similar known name as a suggestion for an unknown one; of equally similar ones, the first in the
+/// alphabet.
 pub fn most_alike(name: &str, others: impl IntoIterator<Item = String>) -> Option<String> {
     let alike = others.into_iter().map(|other| (strsim::jaro_winkler(name, &other), other));
     let alike = alike.filter(|(alike, _)| *alike >= ALIKE);
     alike.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1))).map(|(_, best)| best)
 }
 
-/// The same as the end of a message: `; did you mean 'knight.mg'?`, or nothing.
+/// Returns the same as the end of a message: `; did you mean 'knight.mg'?`, or nothing.
 pub fn did_you_mean(name: &str, others: impl IntoIterator<Item = String>) -> String {
     most_alike(name, others).map_or_else(String::new, |best| format!("; did you mean '{}'?", shown(&best)))
 }
 
-/// A number of things: `1 block`, `2 blocks`, `1,234 games`.
+/// Formats a number of things: `1 block`, `2 blocks`, `1,234 games`.
 pub fn counted(count: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A weight as it is read most easily, small ones as powers of ten: `0.5`, `1e-5`.
+/// Formats a weight in its most readable form, small ones as powers of ten: `0.5`, `1e-5`.
 pub fn weight_text(weight: f64) -> String {
     if weight < 1e-2 { format!("{weight:e}") } else { weight.to_string() }
 }
 
-/// A count with commas: `1234567` as `1,234,567`.
+/// Formats a count with commas: `1234567` as `1,234,567`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -85,7 +86,7 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
-/// A number as a message shows it, in few digits even if it is gigantic or tiny.
+/// Formats a number for a message, in few digits even if it is huge or tiny.
 pub fn shown_number(value: f64) -> String {
     match value.abs() {
         size if size.is_finite() && (size >= 1e9 || (size > 0.0 && size < 1e-9)) => format!("{value:e}"),
@@ -103,9 +104,9 @@ fn shortened(text: &str, most: usize) -> String {
     out
 }
 
-/// A whole message, made fit for one line of a terminal whatever text it quotes: characters that would do
-/// something to the terminal are escaped, numbers of many digits get an exponent, and quotes and words
-/// that are longer than any name are cut, as is what is longer than any message. Paths are left whole.
+/// Returns a whole message, safe for one line of a terminal whatever text it quotes: terminal control characters are
+/// escaped, numbers of many digits get an exponent, and quotes and words longer than any name are cut, as is the
+/// message itself at its maximum length. Paths are kept whole.
 pub fn printable(message: &str) -> Cow<'_, str> {
     if message.len() <= MAX_WORD && !message.contains(is_active) {
         return Cow::Borrowed(message);
@@ -137,12 +138,12 @@ fn is_path(text: &str) -> bool {
     text.contains(['/', '\\'])
 }
 
-/// Cuts what stands between quotes where it is longer than any name.
+/// Cuts quoted text that is longer than any name.
 fn cut_quotes(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut rest = message;
     while let Some(at) = rest.find(['\'', '"', '`']) {
-        // The quote of "engine's" opens nothing.
+        // The quote of "engine's" does not open a quotation.
         let opens = !rest[..at].ends_with(char::is_alphanumeric);
         let (before, behind) = rest.split_at(at + 1);
         out.push_str(before);

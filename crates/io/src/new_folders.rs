@@ -1,18 +1,18 @@
-//! Folders that are made for something that may come to nothing.
+//! Folders that are made for results that may not come.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Folders that this process has made, the lowest first: they may go again when nothing came of it.
+/// Folders made by this process, the lowest first. They can be removed if there was no result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewFolders(Vec<PathBuf>);
 
 impl NewFolders {
-    /// Makes a folder and those above it, as far as they are not there.
+    /// Makes a folder and those above it, as far as they do not exist.
     ///
     /// # Errors
-    /// [`Error::Io`]; none of them is then there.
+    /// [`Error::Io`]; none of them then exists.
     pub fn make(path: &Path) -> Result<Self> {
         let new = Self::missing(path);
         std::fs::create_dir_all(path).map_err(|e| {
@@ -22,27 +22,27 @@ impl NewFolders {
         Ok(new)
     }
 
-    /// A path and those above it that are not there yet.
+    /// Returns a path and those above it that do not exist yet.
     pub(crate) fn missing(path: &Path) -> Self {
         let named = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         Self(path.ancestors().take_while(named).map(Path::to_path_buf).collect())
     }
 
-    /// The same with a folder in the lowest of them.
+    /// Returns the same with a folder in the lowest of them.
     pub(crate) fn with(mut self, path: &Path) -> Self {
         self.0.insert(0, path.to_path_buf());
         self
     }
 
-    /// Whether all of them were there.
+    /// Returns true if all of them existed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes them away again, as far as nothing is in them.
+    /// Removes them again if they are empty.
     pub fn remove_empty(&self) {
         for path in &self.0 {
-            // A folder that is not empty stays, which is what is wanted.
+            // A folder that is not empty stays, as intended.
             let _ = std::fs::remove_dir(path);
         }
     }
@@ -61,7 +61,7 @@ mod tests {
         std::fs::write(there.join("a/file"), "").unwrap();
         new.remove_empty();
         assert!(there.join("a").is_dir() && !there.join("a/b").exists());
-        // A file is in the way of the last.
+        // A file blocks the last one.
         std::fs::write(there.join("way"), "").unwrap();
         assert!(NewFolders::make(&there.join("way/d")).is_err());
         assert!(NewFolders::make(&there).unwrap().is_empty());

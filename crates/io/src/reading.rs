@@ -1,4 +1,4 @@
-//! Reading files whole, up to a limit.
+//! Reads whole files, up to a limit.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Take};
@@ -6,30 +6,26 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// Most bytes of files that people or engines write: settings, parameters, lists, schemas, exports.
+/// Maximum size of files written by people or engines, bytes: settings, parameters, lists, schemas, exports.
 pub const SETTINGS_BYTES: u64 = 1 << 28;
-/// Most bytes of files that grow with a run: journals, metrics, checkpoints.
+/// Maximum size of files that grow with a run, bytes: journals, metrics, checkpoints.
 pub const RECORD_BYTES: u64 = 1 << 36;
 
-/// Reads a file of at most `limit` bytes; a device or pipe, which may have no end, of at most
-/// [`SETTINGS_BYTES`].
+/// Reads a file of at most `limit` bytes; a device or pipe, which may be endless, of at most [`SETTINGS_BYTES`].
 ///
 /// # Errors
-/// What reading may fail with; [`FileTooLarge`](std::io::ErrorKind::FileTooLarge) beyond the limit.
+/// Errors of reading; [`FileTooLarge`](std::io::ErrorKind::FileTooLarge) beyond the limit.
 pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
     let (file, limit) = open_limited(path, limit)?;
     read_limited(file, limit)
 }
 
-/// Opens a file to be read piece by piece, within the limits of [`read_whole`]; no more is there to be read.
-///
-/// # Errors
-/// Those of [`read_whole`].
+/// Opens a file to be read piece by piece, within the limits of [`read_whole`].
 pub fn open_whole(path: &Path, limit: u64) -> std::io::Result<Take<File>> {
     open_limited(path, limit).map(|(file, limit)| file.take(limit))
 }
 
-/// The file, and the limit that holds for it.
+/// Returns the file and its limit.
 fn open_limited(path: &Path, limit: u64) -> std::io::Result<(File, u64)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -40,10 +36,10 @@ fn open_limited(path: &Path, limit: u64) -> std::io::Result<(File, u64)> {
     Ok((file, limit))
 }
 
-/// The first byte, from 0, from which two files are not the same; `None` where they are.
+/// Returns the offset of the first byte that differs between two files; `None` if they are equal.
 ///
 /// # Errors
-/// [`Error::Io`] of the one that cannot be read.
+/// [`Error::Io`] for the one that cannot be read.
 pub fn first_difference(one: &Path, other: &Path) -> Result<Option<u64>> {
     let open = |path: &Path| File::open(path).map(BufReader::new).map_err(|error| Error::io(path, error));
     let (mut left, mut right) = (open(one)?, open(other)?);
@@ -64,19 +60,16 @@ pub fn first_difference(one: &Path, other: &Path) -> Result<Option<u64>> {
     }
 }
 
-/// As [`read_whole`], text in UTF-8.
+/// Reads as [`read_whole`], for text in UTF-8.
 ///
 /// # Errors
-/// Those of [`read_whole`]; [`InvalidData`](std::io::ErrorKind::InvalidData) for what is no such text.
+/// As [`read_whole`]; [`InvalidData`](std::io::ErrorKind::InvalidData) for anything but UTF-8.
 pub fn read_whole_text(path: &Path, limit: u64) -> std::io::Result<String> {
     String::from_utf8(read_whole(path, limit)?)
         .map_err(|_| std::io::Error::new(std::io::ErrorKind::InvalidData, "is not text in UTF-8"))
 }
 
-/// Reads at most `limit` bytes to the end of something.
-///
-/// # Errors
-/// Those of [`read_whole`].
+/// Reads at most `limit` bytes, to the end of the reader.
 pub fn read_limited(reader: impl Read, limit: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(limit + 1).read_to_end(&mut bytes)?;

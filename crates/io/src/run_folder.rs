@@ -1,4 +1,4 @@
-//! The folder of a run: what is in it, how it comes into being, and whose it is.
+//! The folder of a run: its contents, creation and ownership.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ use crate::new_folders::NewFolders;
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
 
-/// The positions that a run extracts for itself.
+/// The positions that a run extracts itself.
 pub const DATASET: &str = "dataset.bin";
 
 /// Kind of a folder.
@@ -34,7 +34,7 @@ pub enum Kind {
     Spsa,
     /// `selfplay`.
     SelfPlay,
-    /// `rescore`, until it is done.
+    /// `rescore`, until it is finished.
     Rescore,
     /// Parameters and tables only.
     Parameters,
@@ -44,7 +44,7 @@ impl Kind {
     const RECORDED: [Self; 6] =
         [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay, Self::Rescore];
 
-    /// The file without which there is nothing to resume.
+    /// Returns the file that is required for resuming.
     pub const fn record(self) -> Option<&'static str> {
         match self {
             Self::Run => Some("run.json"),
@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// For people.
+    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -71,34 +71,35 @@ impl Kind {
     }
 }
 
-/// The tuned parameters in the folder of a run; where commands read parameters, the folder stands for this file.
+/// The tuned parameters in the folder of a run; commands that read parameters accept the folder instead of this file.
 pub const PARAMETERS: &str = "params.json";
 
-/// The best parameters of a run that was interrupted, and the same as source code in the order of the run's tables.
+/// The best parameters of an interrupted run. Their tables as source code are [`SO_FAR_TABLES`], in the order of those
+/// of the run.
 pub const SO_FAR: &str = "so-far.json";
 /// See [`SO_FAR`].
 pub const SO_FAR_TABLES: [&str; 3] = ["so-far.h", "so-far.hpp", "so-far.rs"];
 
-/// The folder of those that are named by their date.
+/// The parent of folders named by date.
 const RUNS: &str = "runs";
 
-/// The epochs of a run in its folder, one JSON object per line.
+/// The epochs of a run, one JSON object per line.
 pub const METRICS: &str = "metrics.jsonl";
 
 /// Worth of each group of features, in the folder of a run.
 pub const ABLATION: &str = "ablation.json";
 
-/// The page about a run in its folder.
+/// The HTML report of a run.
 pub const REPORT: &str = "report.html";
 
-/// The file that a path stands for where parameters are read, whether or not it is there: the folder of a run
-/// stands for its parameters.
+/// Returns the file of parameters that a path stands for, whether or not it exists: the folder of a run stands for its
+/// parameters.
 pub fn parameters_at(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() }
 }
 
-/// Files that an earlier run left and that must not be taken for this one's. Without its record there is nothing to
-/// go on with: it goes first.
+/// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be
+/// resumed, so that is removed first.
 const RESULTS: [&str; 13] = [
     "checkpoint.safetensors",
     SO_FAR,
@@ -115,25 +116,25 @@ const RESULTS: [&str; 13] = [
     "log.csv",
 ];
 
-/// The same of what somebody might paste; a folder of such a name is none of them.
+/// The same for tables as source code; a folder of such a name is not one of them.
 const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 
-/// A run's folder.
+/// The folder of a run.
 pub struct RunFolder {
     path: PathBuf,
-    /// Folders that this process made for it: they may go again when nothing came of the run.
+    /// Folders that this process made for it: they can be removed if there was no result.
     fresh: NewFolders,
-    /// Held by those who write to the folder as its run.
+    /// Held by writers that belong to the run.
     lock: Option<FolderLock>,
 }
 
 impl RunFolder {
-    /// Makes the folder, or with `None` a dated one under `runs`, and locks it. What a process left there
-    /// that was killed before it had a record of its run is no reason not to begin.
+    /// Makes the folder, or with `None` a dated one under `runs`, and locks it. Remains of a process that was killed
+    /// before it had a record of its run are ignored.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it exists and holds something, unless `overwrite` is set, and when it holds a run
-    /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Usage`] when it exists and is not empty, unless `overwrite` is set, and when it holds a run of another
+    /// kind; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
         let (path, fresh) = match path {
             Some(path) => (path.to_path_buf(), NewFolders::missing(path)),
@@ -143,7 +144,7 @@ impl RunFolder {
                 (path.clone(), above.with(&path))
             }
         };
-        // Whatever fails, the lock is let go first.
+        // On failure, the lock is released first.
         Self::begin(path, fresh.clone(), kind, overwrite).inspect_err(|_| fresh.remove_empty())
     }
 
@@ -154,7 +155,7 @@ impl RunFolder {
             std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
         }
         let folder = Self { lock: Some(FolderLock::acquire(&path)?), path, fresh };
-        // Another process may have been here before the lock was taken.
+        // Another process may have written before the lock was acquired.
         check_contents(&folder.path, kind, overwrite)?;
         let made = folder.lock.as_ref().filter(|_| holds_leftovers_only(&folder.path).unwrap_or(false));
         let stale = made.map(FolderLock::made).unwrap_or_default();
@@ -167,10 +168,10 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The folder of something that has begun, locked.
+    /// Returns the locked folder of a run that has begun.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is none; [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Input`] when there is none; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
         if let Some(record) = kind.record()
             && !path.join(record).exists()
@@ -184,12 +185,12 @@ impl RunFolder {
         })
     }
 
-    /// A folder to read from, which another process may be writing to.
+    /// Returns a folder for reading; another process may be writing to it.
     pub fn view(path: &Path) -> Self {
         Self { path: path.to_path_buf(), fresh: NewFolders::default(), lock: None }
     }
 
-    /// The record of the run in the folder.
+    /// Returns the record of the run in the folder.
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::Input`] when it has no such record.
@@ -204,12 +205,12 @@ impl RunFolder {
             .map_err(|error| Error::json(&record, &format!("a valid record of a {what}"), &error))
     }
 
-    /// The warning where the folder could not be locked.
+    /// Returns the warning about a folder that could not be locked.
     pub fn warning(&self) -> Option<String> {
         self.lock.as_ref().and_then(FolderLock::warning)
     }
 
-    /// The lock, by which others write to the folder as its run.
+    /// Returns the lock, with which others write to the folder as part of the run.
     ///
     /// # Errors
     /// [`Error::Usage`] for a folder from [`view`](Self::view).
@@ -218,7 +219,7 @@ impl RunFolder {
         self.lock.as_ref().ok_or_else(|| Error::Usage(format!("{path}: was opened to be read only")))
     }
 
-    /// Sees to it that the folder is still there, and still ours.
+    /// Checks that the folder still exists and belongs to this process.
     ///
     /// # Errors
     /// [`Error::Input`] when it was removed, moved or replaced.
@@ -226,8 +227,8 @@ impl RunFolder {
         self.lock.as_ref().map_or(Ok(()), FolderLock::check)
     }
 
-    /// Writes a file if the folder is still there; when that fails because it went meanwhile, says so. What
-    /// went into another folder, which took its place just then, is taken away again.
+    /// Writes a file if the folder still exists, and reports if it was removed in the meantime. A file that was written
+    /// to another folder of the same name is removed again.
     ///
     /// # Errors
     /// As [`check`](Self::check) and `write`.
@@ -236,12 +237,12 @@ impl RunFolder {
         let written = write();
         if let Err(gone) = self.check() {
             if written.is_ok() {
-                // What matters is the error that is told.
+                // Only the following error matters.
                 let _ = std::fs::remove_file(path);
             }
             return Err(gone);
         }
-        // What was just made beside the file is gone: the folder is being removed.
+        // The new file next to it is gone: the folder is being removed.
         match (written, &self.lock) {
             (Err(Error::Io { source, .. }), Some(lock)) if source.kind() == ErrorKind::NotFound => {
                 Err(lock.gone())
@@ -250,7 +251,7 @@ impl RunFolder {
         }
     }
 
-    /// Notes what is made before there is a record, see [`FolderLock::making`].
+    /// Records files made before the record, see [`FolderLock::making`].
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -258,7 +259,7 @@ impl RunFolder {
         self.lock.as_ref().map_or(Ok(()), |lock| lock.making(names))
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file if it exists.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -269,31 +270,31 @@ impl RunFolder {
         }
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file of the folder.
+    /// Returns the path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Where the state of the run is kept.
+    /// Returns the path of the state of the run.
     pub fn checkpoint(&self) -> PathBuf {
         self.file("checkpoint.safetensors")
     }
 
-    /// Writes a file whole or not at all.
+    /// Writes a file completely or not at all.
     ///
     /// # Errors
-    /// [`Error::Io`]; those of [`check`](Self::check).
+    /// [`Error::Io`]; errors of [`check`](Self::check).
     pub fn write(&self, name: &str, contents: &str) -> Result<()> {
         let path = self.file(name);
         self.guarded(&path, || write_atomically(&path, contents.as_bytes()))
     }
 
-    /// Writes the record of a run, which has then begun.
+    /// Writes the record of a run, which marks its beginning.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -308,8 +309,8 @@ impl RunFolder {
         self.making(&[])
     }
 
-    /// Opens the metrics file behind its first `keep` lines; later ones belong to steps that the
-    /// checkpoint does not know and that are done again.
+    /// Opens the metrics file after its first `keep` lines; later ones belong to steps after the checkpoint, which are
+    /// repeated.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] for a line without an end.
@@ -319,7 +320,7 @@ impl RunFolder {
         match Lines::open(&path) {
             Ok(mut lines) => {
                 for _ in 0..keep {
-                    // The last one may have been torn by a crash.
+                    // The last one may be incomplete after a crash.
                     let Some(line) = lines.next_line()?.filter(|line| line.ended) else { break };
                     kept = line.offset + line.bytes.len() as u64 + 1;
                 }
@@ -335,11 +336,11 @@ impl RunFolder {
         open().map_err(|e| Error::io(&path, e))
     }
 
-    /// Takes the folder away again if this process made it and it is empty, with the folders above it that it
-    /// made, and what was made in it for a run that did not begin.
+    /// Removes the folder if this process made it and it is empty, with the folders above it that it made, and the
+    /// files made in it for a run that did not begin.
     pub fn discard(&self) {
         let Some(lock) = &self.lock else { return };
-        // What is there now may be another's.
+        // Its contents may now be those of another process.
         if lock.check().is_err() {
             return;
         }
@@ -353,7 +354,7 @@ impl RunFolder {
     }
 }
 
-/// Refuses a folder that holds something, or with `overwrite` something else than is to be written.
+/// Rejects a folder that is not empty, or with `overwrite` one whose contents are of another kind.
 ///
 /// # Errors
 /// [`Error::Usage`], with advice; [`Error::Io`] when it cannot be read.
@@ -384,7 +385,7 @@ pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
     }
 }
 
-/// Refuses to overwrite a folder whose earlier results are what the new run works with.
+/// Rejects overwriting a folder whose earlier results are inputs of the new run.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -413,7 +414,7 @@ pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()>
     file.append_line((line + "\n").as_bytes())
 }
 
-/// Makes a folder under `runs` with the time as its name, and a number behind it where that exists.
+/// Makes a folder under `runs` named by the time, with a number appended if that exists.
 fn dated_folder() -> Result<PathBuf> {
     let runs = Path::new(RUNS);
     let stamp = jiff::Timestamp::now().strftime("%Y-%m-%d-%H%M%S").to_string();

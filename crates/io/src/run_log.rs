@@ -1,8 +1,8 @@
-//! Logs of runs: a header in the first line and then a line for every event, in JSON, so that an interrupted run can be
+//! Logs of runs: a header in the first line, then one line per event, in JSON, so that an interrupted run can be
 //! resumed.
 //!
-//! The first line is written as a whole or not at all, a last line that was cut off is ignored, and only the
-//! process that holds the lock of the folder writes. The meaning of the lines is up to the callers.
+//! The first line is written completely or not at all, an incomplete last line is ignored, and only the process that
+//! holds the lock of the folder writes. The meaning of the lines is up to the callers.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::folder_lock::{FolderLock, no_record};
 use crate::lines::{Lines, check_length};
 
-/// The file of a log, and what it is called in messages.
+/// File of a log, and its name in messages.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFile {
     /// Its name in the folder of the run.
@@ -27,17 +27,17 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// The path of the file in a folder.
+    /// Returns the path of the file in a folder.
     pub fn path(self, folder: &Path) -> PathBuf {
         folder.join(self.name)
     }
 
-    /// Reads a log, which may be in use and larger than the memory: `check` sees the header before anything else is read,
-    /// then `each` sees one entry at a time. Returns the header.
+    /// Reads a log, which may be in use and larger than the memory: calls `check` with the header before anything else
+    /// is read, then `each` with one entry at a time. Returns the header.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Input`] when it is none, or is damaged elsewhere than in a last line
-    /// that was cut off; errors of `check` and `each`.
+    /// [`Error::Io`], or [`Error::Input`] when it is not a log, or is damaged other than by an incomplete last line;
+    /// errors of `check` and `each`.
     pub fn read<H: DeserializeOwned, E: DeserializeOwned>(
         self,
         folder: &Path,
@@ -47,7 +47,7 @@ impl LogFile {
         self.scan(folder, check, each).map(|(header, _)| header)
     }
 
-    /// As [`read`](Self::read), with the bytes of whole lines.
+    /// Reads as [`read`](Self::read), with the bytes of whole lines.
     fn scan<H: DeserializeOwned, E: DeserializeOwned>(
         self,
         folder: &Path,
@@ -83,7 +83,7 @@ impl LogFile {
         }
     }
 
-    /// The error that the log cannot be opened.
+    /// Returns the error for a log that cannot be opened.
     fn missing(self, folder: &Path, error: std::io::Error) -> Error {
         match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
@@ -94,18 +94,18 @@ impl LogFile {
     }
 }
 
-/// The place of an entry in its log.
+/// Position of an entry in its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// Its number, from 2.
     pub number: u64,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub offset: u64,
     /// Its bytes, without the line feed.
     pub bytes: usize,
 }
 
-/// Reads the entry at a place that [`LogFile::read`] has named.
+/// Reads the entry at a position from [`LogFile::read`].
 ///
 /// # Errors
 /// [`Error::Io`], or [`Error::Input`] when it is damaged.
@@ -126,7 +126,7 @@ pub struct RunLog<E> {
 }
 
 impl<E: Serialize> RunLog<E> {
-    /// Begins a log in a locked folder, replacing one that is there.
+    /// Creates a log in a locked folder, replacing an existing one.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] for a header that is too long to be read again.
@@ -135,12 +135,12 @@ impl<E: Serialize> RunLog<E> {
         let mut line = serde_json::to_vec(header).map_err(|e| Error::io(&path, e.into()))?;
         line.push(b'\n');
         check_length(&path, &line)?;
-        // Nothing can be resumed without it.
+        // Without it, nothing can be resumed.
         crate::write_atomically(&path, &line)?;
         Ok(Self { file: AppendFile::open(&path)?, lock: lock.clone(), entries: PhantomData })
     }
 
-    /// Opens a log to continue it, and reads it as [`LogFile::read`] does. A last line that was cut off is removed.
+    /// Opens a log to continue it, and reads it as [`LogFile::read`]. Removes an incomplete last line.
     ///
     /// # Errors
     /// As [`LogFile::read`]; [`Error::Io`] when it cannot be written.
@@ -165,7 +165,7 @@ impl<E: Serialize> RunLog<E> {
         Ok((Self { file, lock: lock.clone(), entries: PhantomData }, header))
     }
 
-    /// Adds an event; once this returns, it survives the end of the process.
+    /// Appends an event; once this returns, it survives the end of the process.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] for a line that is too long to be read again; errors of [`check`](Self::check).
@@ -179,7 +179,7 @@ impl<E: Serialize> RunLog<E> {
 }
 
 impl<E> RunLog<E> {
-    /// Checks that what was added is still there.
+    /// Checks that the log still exists.
     ///
     /// # Errors
     /// [`Error::Input`] when the folder or the log was removed, moved or replaced.

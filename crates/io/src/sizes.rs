@@ -1,8 +1,8 @@
-//! Numbers of bytes as people write them.
+//! Parses human-readable byte sizes.
 
 use crate::error::{Error, Result};
 
-/// A number of bytes above 0, with K, M or G for powers of 1,024: `512M`.
+/// Parses a number of bytes above 0, with K, M or G for powers of 1,024: `512M`.
 ///
 /// # Errors
 /// [`Error::Usage`] for anything else.

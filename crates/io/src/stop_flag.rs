@@ -1,14 +1,14 @@
-//! The wish to stop, shared by everything that takes its time.
+//! Stop flag, shared by everything that takes time.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that ends runs, sweeps and matches once it is set, and with them games, searches and all waiting for
-/// engines; what is finished is kept.
+/// A flag that ends runs, sweeps and matches once it is set, including games, searches and waiting for engines;
+/// finished results are kept.
 ///
-/// Clones share one flag. It is an [`AtomicBool`] by reference: `flag.store(true, Ordering::Relaxed)`
-/// sets it. Programs that set a static from a signal handler make one of `&'static AtomicBool`.
+/// Clones share one flag. It dereferences to an [`AtomicBool`]: `flag.store(true, Ordering::Relaxed)` sets it. Programs
+/// that set a static from a signal handler create one from a `&'static AtomicBool`.
 #[derive(Clone, Debug)]
 pub struct StopFlag(Owner);
 
@@ -19,7 +19,7 @@ enum Owner {
 }
 
 impl StopFlag {
-    /// A flag of its own, not set.
+    /// Creates a flag of its own, not set.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! Compressed data of one or several streams, and what follows them: parallel compressors and `cat` write many
+//! Compressed data in one or several streams, and the data after them: parallel compressors and `cat` write many
 //! streams (gzip calls them members); disks and archives pad files with other bytes.
 
 use std::io::{BufRead, BufReader, Read};
@@ -9,20 +9,20 @@ use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
 
-/// Most memory for the dictionary of an xz stream, KiB: the largest that `xz` itself writes, and what the
-/// decoder needs besides.
+/// Maximum memory for decoding an xz stream, KiB: the largest dictionary that `xz` itself writes, and the decoder's
+/// overhead.
 const XZ_MEMORY_KIB: u32 = (3 << 19) + (1 << 14);
 
-/// The compressed bytes: counts those taken, and can show two of them beforehand.
+/// The compressed bytes: counts those read, and can peek at the next two.
 pub(super) struct Source<R> {
     inner: BufReader<R>,
     taken: u64,
-    /// A byte that was taken from `inner` to see the next.
+    /// A byte read from `inner` to see the next.
     held: Option<[u8; 1]>,
 }
 
 impl<R: Read> Source<R> {
-    /// The next two bytes, fewer at the end.
+    /// Returns the next two bytes, fewer at the end.
     fn peek(&mut self) -> std::io::Result<(Option<u8>, Option<u8>)> {
         let (first, second) = match (self.held, self.inner.fill_buf()?) {
             (Some([first]), next) => (first, next.first().copied()),
@@ -64,13 +64,13 @@ impl<R: Read> BufRead for Source<R> {
     }
 }
 
-/// A decoder of one stream, which takes no byte beyond the stream's end.
+/// A decoder of one stream that reads no byte beyond the end of the stream.
 pub(super) trait Decoder<R>: Read {
-    /// The format's name.
+    /// Name of the format.
     const NAME: &'static str;
-    /// How a stream begins.
+    /// First bytes of a stream.
     const MAGIC: [u8; 2];
-    /// Whether zeros may follow a stream, a multiple of four of them.
+    /// True if zeros may follow a stream, a multiple of four of them.
     const PADDED: bool = false;
 
     fn new(source: Source<R>) -> Self;
@@ -118,20 +118,20 @@ impl<R: Read> Decoder<R> for XzReader<Source<R>> {
     }
 }
 
-/// What was left out behind the last stream.
+/// Data after the last stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Garbage {
     /// The format of the streams.
     pub format: &'static str,
-    /// Where the streams end, bytes from their beginning.
+    /// End of the streams, bytes from their beginning.
     pub at: u64,
 }
 
-/// Where a [`Garbage`] is noted.
+/// Shared place for a [`Garbage`].
 pub(super) type Noted = Arc<Mutex<Option<Garbage>>>;
 
-/// Decompresses streams one after another. Ends where the next bytes begin no stream, and notes
-/// their offset; a stream that is cut short is an error.
+/// Decompresses streams one after another. Ends when the next bytes do not begin a stream, and notes their offset; a
+/// truncated stream is an error.
 pub(super) struct Streams<R, D> {
     /// `None` after the end and after an error.
     decoder: Option<D>,
@@ -145,7 +145,7 @@ impl<R: Read, D: Decoder<R>> Streams<R, D> {
         Self { decoder, garbage, source: PhantomData }
     }
 
-    /// The decoder of the stream that follows, if one does.
+    /// Returns the decoder of the next stream, if there is one.
     fn next(&self, mut source: Source<R>) -> std::io::Result<Option<D>> {
         let end = source.taken;
         let mut next = source.peek()?;
@@ -157,7 +157,7 @@ impl<R: Read, D: Decoder<R>> Streams<R, D> {
         let [first, second] = D::MAGIC;
         match next {
             (None, _) if aligned => Ok(None),
-            // A lone first byte is a stream that is cut short, which the decoder says.
+            // A single first byte is a truncated stream, which the decoder reports.
             (Some(a), None) if a == first && aligned => Ok(Some(D::new(source))),
             (Some(a), Some(b)) if (a, b) == (first, second) && aligned => Ok(Some(D::new(source))),
             _ => {
@@ -172,7 +172,7 @@ impl<R: Read, D: Decoder<R>> Streams<R, D> {
 impl<R: Read, D: Decoder<R>> Read for Streams<R, D> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         while let Some(mut decoder) = self.decoder.take() {
-            // After an error the decoder is not asked again: none of them promises what would follow.
+            // After an error the decoder is not called again, since its behavior is unspecified.
             let count = decoder.read(buffer)?;
             if count > 0 || buffer.is_empty() {
                 self.decoder = Some(decoder);

@@ -1,7 +1,7 @@
-//! Tar archives, read from their beginning to their end, so that pipes and compressed archives do.
+//! Tar archives, read sequentially, so that pipes and compressed archives work.
 //!
-//! The headers of each member are parsed by the crate `tar`. A member is a reader of its own that need not borrow the
-//! archive, which is why the archive's bytes are shared.
+//! The headers of each member are parsed by the crate `tar`. A member is an independent reader that does not borrow the
+//! archive, so the archive's bytes are shared.
 
 use std::io::{Error, ErrorKind, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,31 +10,31 @@ use ::tar::{EntryType, Header};
 
 use super::archive::{Archive, Choice, Fault, Member};
 
-/// Bytes of a header, and what contents are padded to.
+/// Size of a header, and unit to which contents are padded, bytes.
 pub(super) const BLOCK: usize = 512;
 
-/// Most bytes of the headers of one member, with its long name and extended header.
+/// Maximum size of the headers of one member, with its long name and extended header, bytes.
 const MAX_HEADERS: u64 = 1 << 21;
 
-/// Returns whether a block is the header of a member: its checksum holds.
+/// Returns true if a block is the header of a member with a valid checksum.
 pub(super) fn is_header(block: &[u8; BLOCK]) -> bool {
-    // The sum is taken with blanks for itself.
+    // The sum counts its own field as blanks.
     let others = block[..148].iter().chain(&block[156..]);
     let sum = others.map(|byte| u32::from(*byte)).sum::<u32>() + 8 * u32::from(b' ');
     block[0] != 0 && Header::from_byte_slice(block).cksum().is_ok_and(|stated| stated == sum)
 }
 
-/// The archive's bytes and the place in them.
+/// The archive's bytes and the position in them.
 struct Stream {
     inner: Box<dyn Read + Send>,
     offset: u64,
-    /// Bytes of the current member that were not read.
+    /// Unread bytes of the current member.
     left: u64,
     /// Bytes between the member and the next header.
     padding: u64,
 }
 
-/// Headers.
+/// Reads headers.
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
@@ -65,7 +65,7 @@ impl Stream {
         Ok(count)
     }
 
-    /// Passes over the rest of the member and its padding.
+    /// Skips the rest of the member and its padding.
     fn skip(&mut self) -> std::io::Result<()> {
         self.left = self.left.saturating_add(self.padding);
         self.padding = 0;
@@ -114,7 +114,7 @@ impl Tar {
         Self { stream: Arc::new(Mutex::new(stream)), choice: Choice::default(), ending: None }
     }
 
-    /// The next headers, behind blocks of zeros if there are some.
+    /// Returns the next headers, after blocks of zeros if there are some.
     fn headers(&mut self) -> std::io::Result<Option<Headers>> {
         let mut stream = lock(&self.stream);
         stream.skip()?;
@@ -145,14 +145,14 @@ impl Tar {
         }
     }
 
-    /// The next regular file with its name.
+    /// Returns the next regular file with its name.
     fn file(&mut self) -> Result<Option<String>, Fault> {
         while let Some(Headers { name, kind, size, sparse }) = self.headers()? {
             if sparse {
                 let reason = "is an archive with sparse files, which cannot be read; unpack it";
                 return Err(Fault::Refused(reason.to_string()));
             }
-            // Links, folders and devices have no content, whatever size is stated.
+            // Links, folders and devices have no content, whatever size is declared.
             let size = if (b'1'..=b'6').contains(&kind.as_byte()) { 0 } else { size };
             let mut stream = lock(&self.stream);
             stream.left = size;

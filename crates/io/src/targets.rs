@@ -1,4 +1,4 @@
-//! Files that are to be read or written: what has to be there, and what may be replaced.
+//! Checks of files to be read or written: existing inputs, and outputs that may be replaced.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::paths::{folder_of, without_links};
 use crate::run_folder::parameters_at;
 
-/// Refuses inputs that are not there.
+/// Rejects inputs that do not exist.
 ///
 /// # Errors
 /// [`Error::Io`] for the first of them.
@@ -19,8 +19,7 @@ pub fn check_present<P: AsRef<Path>>(inputs: &[P]) -> Result<()> {
     })
 }
 
-/// Refuses to write where something is, unless `may_exist`, and where nothing can be written. Nothing is said of
-/// a file that is not to be written at all.
+/// Rejects an existing target, unless `may_exist`, and one that cannot be written. `None` is always accepted.
 ///
 /// # Errors
 /// [`Error::Exists`]; [`Error::Usage`] for a folder, or a file in a folder that does not exist.
@@ -30,14 +29,14 @@ pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     match (folder_of(path).is_dir(), path.is_dir()) {
         (false, _) => refuse("its folder does not exist"),
         (_, true) => refuse("it is a folder"),
-        // A link to nowhere is there, too.
+        // A dangling link exists, too.
         _ if !may_exist && path.symlink_metadata().is_ok() => Err(Error::Exists(path.to_path_buf())),
         _ => Ok(()),
     }
 }
 
-/// Refuses outputs that are inputs or one file, which no permission to overwrite makes worth losing. The folder of a
-/// run stands for the parameters in it.
+/// Rejects outputs that are also inputs or equal to each other, which are protected even if overwriting is allowed. The
+/// folder of a run stands for the parameters in it.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -58,8 +57,8 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses outputs that cannot be written or may not be replaced, then those that are inputs or one file: all
-/// that can be said before anything is read.
+/// Rejects outputs that cannot be written or may not be replaced, then those that are inputs or equal: all checks that
+/// are possible before anything is read.
 ///
 /// # Errors
 /// As [`check_target`] and [`check_apart`].
@@ -73,8 +72,8 @@ pub fn check_outputs<P: AsRef<Path>>(
     check_apart(outputs, &inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
 }
 
-/// Refuses to replace a file that the record of a run names and that holds something else by now: one that is neither
-/// empty nor known by its first 4096 bytes to `is_ours`.
+/// Rejects replacing a file that the record of a run names and that now has other contents: it is neither empty nor
+/// recognized by its first 4096 bytes by `is_ours`.
 ///
 /// # Errors
 /// [`Error::Input`]; [`Error::Io`] for a file that cannot be read.

@@ -1,6 +1,6 @@
 //! Zip archives in files, stored or deflated.
 //!
-//! The directory at the end of the file says what there is; each file's checksum and size are verified.
+//! The directory at the end of the file lists the contents; each file's checksum and size are verified.
 
 use std::fs::File;
 use std::io::{BufReader, Error, ErrorKind, Read, Seek as _, SeekFrom};
@@ -28,7 +28,7 @@ fn damaged(reason: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidData, reason.into())
 }
 
-/// The error of an archive as a whole, or of `what` in it.
+/// Returns the error for an archive as a whole, or for `what` in it.
 fn unreadable(what: &str, error: ZipError) -> Fault {
     match error {
         ZipError::Io(error) => error.into(),
@@ -48,7 +48,7 @@ impl<C> Zip<C> {
             let reason = "is a zip archive with several files of one name, which cannot be read";
             return Err(Fault::Refused(reason.to_string()));
         }
-        // Folders are entries of their own.
+        // Folders have their own entries.
         let alone = archive.file_names_raw().filter(|name| !name.ends_with(b"/")).count() == 1;
         Ok(Self { archive, file, counted, next: 0, alone, choice: Choice::default() })
     }
@@ -68,7 +68,7 @@ impl<C> Zip<C> {
         let start = self.archive.by_index_raw(index).map_err(failed)?.data_start();
         let start = start.ok_or_else(|| damaged(format!("no header of {name}")))?;
         self.file.seek(SeekFrom::Start(start))?;
-        // Clones share the place in the file, but only one is read at a time.
+        // Clones share the position in the file, but only one is read at a time.
         let bytes = (self.counted)(self.file.try_clone()?).take(compressed);
         let inner: Box<dyn Read + Send> = match method {
             CompressionMethod::Stored => Box::new(bytes),

@@ -1,4 +1,4 @@
-//! Arrays beyond the limit: they hold what was written, and little of them is resident.
+//! Arrays beyond the limit keep their contents, and little of them is resident.
 #![cfg(target_os = "linux")]
 
 use gputexel_io::paging::{LARGE, LimitError, PagingAllocator, keep_limit, limit, portions, usage};
@@ -12,7 +12,7 @@ fn resident_most() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// A folder on a disk, as a build's own is.
+/// Returns a folder on a disk, as a build folder is.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -76,7 +76,7 @@ fn arrays_beyond_the_limit_are_right_and_mostly_on_disk() {
         }
     });
     assert!(early[..LARGE].iter().all(|&byte| byte == 7) && early[LARGE..].iter().all(|&byte| byte == 9));
-    // Shrunk below what is large, it moves to the system's.
+    // Shrunk below `LARGE`, it moves to the system's allocator.
     let mut last = arrays.pop().unwrap();
     last.truncate(1000);
     last.shrink_to_fit();
@@ -85,7 +85,7 @@ fn arrays_beyond_the_limit_are_right_and_mostly_on_disk() {
     drop(early);
     assert_eq!(usage().in_files, 0, "all given back");
     assert!(usage().most_in_files > LIMIT && usage().refused == 0, "{:?}", usage());
-    // Each thread may have brought in a portion since it looked, and blocks that move are copied as wholes.
+    // Each thread may have loaded a portion since the last check, and blocks that move are copied as wholes.
     assert!(resident_most() < LIMIT * 2, "{} MB", resident_most() >> 20);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "files have no names");
 }

@@ -1,4 +1,4 @@
-//! Percentile bands over time, one panel a run: for distributions that change.
+//! Percentile bands over time, one panel per run, for distributions that change.
 
 use plotters::prelude::*;
 
@@ -10,16 +10,16 @@ use gputexel_io::Result;
 /// Percentiles of a distribution over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPanel {
-    /// What it shows.
+    /// Title of the panel.
     pub title: String,
-    /// Places on the horizontal axis, ascending, with the values at 5, 25, 50, 75 and 95 %.
+    /// Horizontal positions, ascending, with the values at 5, 25, 50, 75 and 95 %.
     pub points: Vec<(f64, [f64; 5])>,
 }
 
 /// Panels side by side, on the same scales.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
-    /// What they show.
+    /// Title of the picture.
     pub title: String,
     /// Name of the horizontal axes.
     pub x_name: String,
@@ -30,7 +30,7 @@ pub struct Bands {
 }
 
 impl Bands {
-    /// The bands as an SVG document: 5 to 95 % light, the quartiles dark, the median a line.
+    /// Returns the bands as an SVG document: 5 to 95 % light, the quartiles dark, the median a line.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when there is nothing to draw.

@@ -6,10 +6,11 @@ use gputexel_model::{Arrangement, FeatureSet, FeatureTables};
 /// Columns between two boards.
 const GAP: usize = 4;
 
-/// Middlegame and endgame tables of a group, eighth rank first; `None` for a group that is not a table of squares. They
+/// Returns the middlegame and endgame tables of a group, eighth rank first; `None` if the group is not a table of
+/// squares. They stand side by side if `columns` characters have room for both, else one below the other.
 /// stand side by side where `columns` characters have room for both, and below each other elsewhere.
 ///
-/// Squares are those of the features' names, as everywhere; where names say none, those that the schema has declared.
+/// The names of features give the squares, as everywhere. If they give none, the schema does.
 pub fn board(set: &FeatureSet, theta: &[f64], group: &str, columns: usize) -> Option<String> {
     let named = || {
         let table = FeatureTables::new(&set.features).0.into_iter().find(|table| table.name == group)?;
@@ -27,7 +28,8 @@ pub fn board(set: &FeatureSet, theta: &[f64], group: &str, columns: usize) -> Op
     }))
 }
 
-/// Changes of all tables of squares against their reference, middlegame and endgame as [`board`] arranges them,
+/// Returns the changes of all tables of squares against their reference, middlegame and endgame arranged as by
+/// [`board`], in whole centipawns; of one table if it is named. Tables without a change are left out.
 /// whole centipawns; of one table where it is named. Tables without a change are left out.
 pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usize) -> String {
     let mut text = String::new();
@@ -51,12 +53,12 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
     text
 }
 
-/// The squares of both phases.
+/// Returns the squares of both phases.
 fn every_square() -> impl Iterator<Item = (usize, usize)> {
     (0..2).flat_map(|phase| (0..64).map(move |square| (phase, square)))
 }
 
-/// Both boards of a table with what stands in their squares.
+/// Draws both boards of a table with the texts of `cell` in their squares.
 fn drawn(name: &str, columns: usize, cell: impl Fn(usize, usize) -> String) -> String {
     let width = every_square().map(|(phase, square)| cell(phase, square).len()).max().unwrap_or(1).max(3);
     let files: String = ('a'..='h').map(|file| format!(" {file:>width$}")).collect();

@@ -8,23 +8,23 @@ use super::span::Span;
 use super::svg::{Size, draw};
 use gputexel_io::Result;
 
-/// How numbers are laid out on the horizontal axis of a [`Curve`].
+/// Layout of numbers on the horizontal axis of a [`Curve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
     /// By their value.
     Linear,
     /// By their logarithm; all are positive.
     Logarithmic,
-    /// The points one after the other, equally far apart, each with its number.
+    /// At equal distances, each labeled with its number.
     Equal,
 }
 
-/// Ratio of the largest to the smallest number from which logarithms are drawn.
+/// Ratio of the largest to the smallest number from which the axis is logarithmic.
 const WIDE: f64 = 20.0;
 
 impl Spacing {
-    /// The spacing that keeps numbers apart, given in ascending order: logarithmic where they are
-    /// positive over several magnitudes, linear where that is even enough, else equal.
+    /// Returns the spacing that keeps numbers apart, given in ascending order: logarithmic if they are positive over
+    /// several magnitudes, linear if they are spread evenly enough, else equal.
     pub fn fitting(numbers: &[f64]) -> Self {
         let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else { return Self::Linear };
         let logarithmic = low > 0.0 && high / low >= WIDE;
@@ -39,7 +39,7 @@ impl Spacing {
     }
 }
 
-/// A curve to be shown.
+/// A curve with a marked point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// Title.
@@ -50,16 +50,16 @@ pub struct Curve {
     pub y_name: String,
     /// Points, x ascending.
     pub points: Vec<(f64, f64)>,
-    /// Half the height of each point's error bar; empty where there is none.
+    /// Half the height of each point's error bar; empty if there is none.
     pub errors: Vec<f64>,
-    /// The point that matters, told under the title; with [`Spacing::Equal`] one of the points.
+    /// The marked point, printed under the title; with [`Spacing::Equal`] one of the points.
     pub mark: (f64, f64),
-    /// How x is laid out.
+    /// Layout of x.
     pub spacing: Spacing,
 }
 
 impl Curve {
-    /// Position of a number on the horizontal axis.
+    /// Returns the position of a number on the horizontal axis.
     fn x(&self, value: f64) -> f64 {
         match self.spacing {
             Spacing::Linear => value,
@@ -68,19 +68,19 @@ impl Curve {
         }
     }
 
-    /// The horizontal axis over a range.
+    /// Returns the horizontal axis over a range.
     fn horizontal(&self, span: Span) -> Horizontal {
         let numbers = self.points.iter().map(|point| point.0).collect();
         Horizontal { span, spacing: self.spacing, numbers }
     }
 
-    /// Points whose value is a number, on the axis.
+    /// Returns the points whose value is a number, on the axis.
     fn drawn(&self) -> Vec<(f64, f64)> {
         let finite = self.points.iter().filter(|(_, y)| y.is_finite());
         finite.map(|&(x, y)| (self.x(x), y)).collect()
     }
 
-    /// From the smallest to the largest x and y.
+    /// Returns the ranges of x and y.
     fn spans(&self) -> (Span, Span) {
         let drawn = self.drawn();
         let mark = (self.x(self.mark.0), self.mark.1);
@@ -89,7 +89,7 @@ impl Curve {
         (Span::over(all.clone().map(|p| p.0), 0.0), Span::over(all.map(|p| p.1).chain(with_errors), 0.0))
     }
 
-    /// The curve as an SVG document.
+    /// Returns the curve as an SVG document.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when there is nothing to draw.
@@ -100,7 +100,7 @@ impl Curve {
             _ => across.with_room(0.03, 0.05),
         };
         let line = self.drawn();
-        // Under the title, where nothing that is drawn can cross it.
+        // Under the title, where no line can cross it.
         let told = format!("{} at {} = {}", precise(self.mark.1), self.x_name, short(self.mark.0));
         draw(Size { width: 960, height: 600 }, |root| {
             let sheet = root.margin(16, 16, 16, 16).titled(&self.title, ("sans-serif", 22))?;
@@ -134,8 +134,8 @@ impl Curve {
     }
 }
 
-/// The horizontal axis, whose texts stand at round numbers also where logarithms are drawn, and at
-/// the points where these are equally far apart.
+/// The horizontal axis, labeled at round numbers, also if it is logarithmic, and at the points if these are equally far
+/// apart.
 #[derive(Clone)]
 struct Horizontal {
     span: Span,
@@ -144,7 +144,7 @@ struct Horizontal {
     numbers: Vec<f64>,
 }
 
-/// Texts that an axis has room for.
+/// Maximum number of labels of an axis.
 const TEXTS: usize = 16;
 
 impl Ranged for Horizontal {

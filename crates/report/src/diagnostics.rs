@@ -91,7 +91,7 @@ pub struct Residual {
 /// Effects of a program under the prior and under the result. Pairs have the prior's first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProgramDiagnostics {
-    /// Number of positions that were looked at, for everything but [`worth`](Self::worth).
+    /// Number of positions examined, for everything but [`worth`](Self::worth).
     pub positions: u64,
     /// The sums that terms are functions of.
     pub sums: Vec<SumDiagnostics>,
@@ -105,7 +105,7 @@ pub struct ProgramDiagnostics {
     pub worth: Worth,
 }
 
-/// How a value of an accumulator is distributed.
+/// Distribution of a value of an accumulator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SumDiagnostics {
     /// Accumulator and value, such as `danger.mg`.
@@ -125,7 +125,7 @@ pub struct TermDiagnostics {
     pub formula: String,
     /// Index of its sum among the [sums](ProgramDiagnostics::sums).
     pub sum: usize,
-    /// How often it does anything.
+    /// Activity of the term.
     pub activity: [TermActivity; 2],
     /// Its value for White at the edges of its sum's histogram, centipawns. The two differ only if it is a
     /// product, whose other factor is at its mean.
@@ -141,20 +141,20 @@ pub struct AdjustmentDiagnostics {
     pub formula: String,
     /// Share of positions that have its sum.
     pub present: f64,
-    /// Of those, the share in which it makes a value 0 that was another.
+    /// Of those, the share in which it cuts a nonzero value to 0.
     pub cut: [f64; 2],
     /// Distribution of the amount by which it changes the size of the value, centipawns, before it is cut.
     pub histogram: Histogram,
 }
 
-/// Numbers in intervals of equal width. Numbers beyond the ends count in the first or last interval.
+/// Histogram with intervals of equal width. Numbers beyond the ends count in the first or last interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Histogram {
     /// Limits of the intervals, ascending, one more than there are intervals.
     pub edges: Vec<f64>,
     /// Share of the numbers in each interval, under the prior and under the result.
     pub shares: [Vec<f64>; 2],
-    /// Number of numbers.
+    /// Number of values.
     pub count: u64,
     /// Their means; NaN if there are none.
     pub means: [f64; 2],
@@ -181,12 +181,12 @@ pub struct FactorDiagnostics {
     pub parameters: Vec<FactorGroup>,
 }
 
-/// Share of positions above which a factor at its largest value is worth a warning.
+/// Share of positions above which a factor at its largest value causes a warning.
 const MUCH: f64 = 1.0 / 3.0;
 
 impl FactorDiagnostics {
-    /// Returns whether the result has the factor at its largest value in more than a third of the positions that have it:
-    /// they say nothing of its parameters.
+    /// Returns true if the result has the factor at its largest value in more than a third of the positions that have
+    /// it. These give no information about its parameters.
     pub fn is_often_at_max(&self) -> bool {
         self.at_max[1] > MUCH
     }
@@ -222,9 +222,9 @@ pub struct Worth {
 pub struct PartWorth {
     /// Name of the parts that are left out.
     pub name: String,
-    /// How many parts that are.
+    /// Number of those parts.
     pub parts: usize,
-    /// By how much the loss rises without them. The rest is not tuned again, which would win back some of it.
+    /// Increase of the loss without them. The rest is not tuned again, which would recover some of it.
     pub cost: f64,
     /// Standard error of `cost`, treating games as independent.
     pub error: f64,

@@ -7,42 +7,42 @@ use super::number_text::fixed;
 use super::svg::{Size, draw};
 use gputexel_io::Result;
 
-/// A table of values to be shown in colors, low ones dark.
+/// A table of values shown as colors, low ones dark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// What it shows.
+    /// Title.
     pub title: String,
     /// Name of the horizontal axis.
     pub x_name: String,
     /// Name of the vertical axis.
     pub y_name: String,
-    /// Texts of the columns.
+    /// Labels of the columns.
     pub columns: Vec<String>,
-    /// Texts of the rows, the lowest first.
+    /// Labels of the rows, the lowest first.
     pub rows: Vec<String>,
-    /// Values by row and column; NaN where there is none.
+    /// Values by row and column; NaN if there is none.
     pub values: Vec<f64>,
 }
 
-/// Cells up to which each shows its value.
+/// Number of cells up to which each shows its value.
 const LABELLED: usize = 240;
-/// Texts an axis has room for.
+/// Maximum number of labels of an axis.
 const TEXTS: usize = 24;
 
 impl HeatMap {
-    /// 0 for the lowest value, ½ for the median, toward 1 for the highest: outliers do not take
-    /// the colors from the rest.
+    /// Returns 0 for the lowest value, ½ for the median, and toward 1 for the highest, so that outliers do not use up
+    /// the colors.
     fn shares(&self) -> Vec<f64> {
         let mut finite: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
         finite.sort_by(f64::total_cmp);
         let low = finite.first().copied().unwrap_or(0.0);
-        // A quarter of a difference, since the sum of two may be too large for a number.
+        // A quarter of the difference, since it may overflow.
         let above = |value: f64| value / 4.0 - low / 4.0;
         let middle = finite.get(finite.len() / 2).map_or(1.0, |median| above(*median).max(1e-300));
         self.values.iter().map(|value| above(*value) / (above(*value) + middle)).collect()
     }
 
-    /// The map as an SVG document; the lowest value is framed.
+    /// Returns the map as an SVG document; the lowest value is framed.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
@@ -91,7 +91,7 @@ impl HeatMap {
     }
 }
 
-/// An axis of cells: the i-th is centered at i and has the i-th text.
+/// An axis of cells: the i-th is centered at i and has the i-th label.
 #[derive(Clone)]
 struct Texts(Vec<String>);
 
@@ -120,7 +120,7 @@ impl ValueFormatter<f64> for Texts {
     }
 }
 
-/// From dark blue by green to light yellow.
+/// Returns a color from dark blue over green to light yellow.
 fn color(share: f64) -> RGBColor {
     const STOPS: [[f64; 3]; 4] =
         [[28.0, 36.0, 104.0], [32.0, 122.0, 140.0], [122.0, 198.0, 110.0], [250.0, 240.0, 170.0]];

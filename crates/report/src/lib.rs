@@ -1,6 +1,6 @@
-//! Results of runs for people: boards for the terminal, pictures (SVG) and pages (HTML).
+//! Renders results of runs: boards for the terminal, pictures (SVG) and pages (HTML).
 //!
-//! Renders data and decides nothing.
+//! Only renders data; all decisions are made elsewhere.
 
 mod bands;
 mod board;

@@ -1,11 +1,11 @@
-//! Numbers as pictures show them.
+//! Formats numbers for pictures.
 
-/// A number with so many decimals, or in few digits where it has very many.
+/// Formats a number with the given decimals, or in few digits if it has very many.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.abs() < 1e12 { format!("{value:.decimals$}") } else { short(value) }
 }
 
-/// A number in few digits, for labels of axes.
+/// Formats a number in few digits, for labels of axes.
 pub(super) fn short(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {
@@ -20,13 +20,13 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// A number in seven digits, without the zeros at its end.
+/// Formats a number in seven digits, without trailing zeros.
 pub(super) fn precise(value: f64) -> String {
     let digits = (6 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
     trimmed(&fixed(value, digits))
 }
 
-/// A decimal without the zeros at its end, and 0 without a sign.
+/// Returns a decimal without trailing zeros, and 0 without a sign.
 pub(super) fn trimmed(text: &str) -> String {
     let is_decimal = text.contains('.') && !text.contains('e');
     let text = if is_decimal { text.trim_end_matches('0').trim_end_matches('.') } else { text };

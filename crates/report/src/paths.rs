@@ -1,4 +1,4 @@
-//! Paths of parameters over a run by games, scaled to be comparable.
+//! Paths of parameters over an SPSA run, scaled to be comparable.
 
 use plotters::prelude::*;
 
@@ -7,11 +7,10 @@ use super::span::Span;
 use super::svg::{Size, draw};
 use gputexel_io::Result;
 
-/// Parameters that get a color and a line of the legend: those that went farthest. The others are
-/// gray.
+/// Number of parameters that get a color and a line of the legend: those that moved farthest. The others are gray.
 const NAMED: usize = 24;
 
-/// Colors that stand out from white for everyone; once all are used, lines are dashed, then dotted.
+/// Colors that everyone can see on white; once all are used, lines are dashed, then dotted.
 const COLORS: [RGBColor; 8] = [
     RGBColor(0x0b, 0x62, 0xc4),
     RGBColor(0xb3, 0x47, 0x00),
@@ -23,15 +22,15 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(0x7f, 0x6a, 0x5c),
 ];
 
-/// Lengths of dashes and of the gaps between them, pixels, by how often the colors are used up.
+/// Lengths of dashes and of the gaps between them, pixels, by the number of times the colors are used up.
 const DASHES: [[i32; 2]; 3] = [[1, 0], [9, 5], [2, 4]];
 
-/// A parameter on its way.
+/// Path of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// Its name.
     pub name: String,
-    /// What one unit of the vertical axis is: the perturbation c at the end.
+    /// Unit of the vertical axis: the perturbation c at the end.
     pub unit: f64,
     /// Pairs played, ascending from 0, and the values then.
     pub points: Vec<(f64, f64)>,
@@ -48,22 +47,22 @@ impl Path {
     }
 }
 
-/// Parameters on their way, each by its change from the start in units of its perturbation, so that
-/// all have room in one picture and what is large is large against what was tried.
+/// Paths of parameters, each as its change from the start in units of its perturbation. All fit into one picture, and
+/// changes are large relative to the perturbations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paths {
-    /// What is shown.
+    /// Title.
     pub title: String,
     /// Name of the horizontal axis.
     pub x_name: String,
-    /// Where the axis ends, though the paths may not have come there yet.
+    /// End of the axis, though the paths may not have reached it yet.
     pub x_end: f64,
     /// The parameters.
     pub paths: Vec<Path>,
 }
 
 impl Paths {
-    /// The picture as an SVG document.
+    /// Returns the picture as an SVG document.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
@@ -72,7 +71,7 @@ impl Paths {
         let up = Span::over(all().chain([0.0]), 0.005).with_room(0.05, 0.05);
         let x_end = self.x_end.max(1.0);
         let mut order: Vec<&Path> = self.paths.iter().collect();
-        // Those that stayed are drawn first, and so lie below the others.
+        // Those that moved least are drawn first, below the others.
         order.sort_by(|a, b| a.moved().total_cmp(&b.moved()));
         let gray = order.len().saturating_sub(NAMED);
         let legend = (order.len() - gray) as u32;
@@ -91,7 +90,7 @@ impl Paths {
                 .x_desc(&self.x_name)
                 .y_desc("change from the start, in units of c")
                 .x_label_formatter(&|x| short(*x))
-                // What is left of sums of steps is no number to show.
+                // Rounding errors of sums of steps are not shown.
                 .y_label_formatter(&|y| {
                     if y.abs() < 1e-9 * (up.high() / 2.0 - up.low() / 2.0) { "0".into() } else { short(*y) }
                 })
@@ -102,7 +101,7 @@ impl Paths {
             for path in &order[..gray] {
                 chart.draw_series(LineSeries::new(path.scaled(), BLACK.mix(0.15).stroke_width(1)))?;
             }
-            // The legend goes from the top down in the order of what is seen at the right end.
+            // The legend follows the order of the paths at the right end, from the top down.
             let mut named: Vec<&&Path> = order[gray..].iter().collect();
             let end = |path: &Path| path.scaled().last().map_or(0.0, |point| point.1);
             named.sort_by(|a, b| end(b).total_cmp(&end(a)));
@@ -168,7 +167,7 @@ mod tests {
         assert_eq!(scaled, [0.0, 1.0, -2.0]);
     }
 
-    /// The contrast of WCAG 2: at least 3 for what is not text.
+    /// Contrast of WCAG 2: at least 3 for everything but text.
     #[test]
     fn lines_stand_out_from_white() {
         let linear = |part: u8| {

@@ -1,12 +1,12 @@
-//! Records of runs for people.
+//! Formats records of runs for reading.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Longer lists of numbers than this are told by their length.
+/// Length above which only the length of a list of numbers is shown.
 const LONG: usize = 24;
 
-/// A record as indented JSON, with long lists of numbers told by their length.
+/// Returns a record as indented JSON, with long lists of numbers replaced by their length.
 pub fn readable<T: Serialize>(record: &T) -> String {
     fn shorten(value: &mut Value) {
         match value {

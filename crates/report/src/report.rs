@@ -1,4 +1,4 @@
-//! A report of any kind.
+//! Report of any kind of run.
 
 use gputexel_io::Result;
 
@@ -11,12 +11,12 @@ pub enum Report {
     Run(Box<RunReport>),
     /// Of a match.
     Match(Box<MatchReport>),
-    /// Of a run by games.
+    /// Of an SPSA run.
     Spsa(Box<SpsaReport>),
 }
 
 impl Report {
-    /// Says whether somebody works on it at this moment.
+    /// Sets whether a process works on it at this moment.
     pub fn set_running(&mut self, running: bool) {
         match self {
             Self::Run(report) => report.running = running,
@@ -25,7 +25,7 @@ impl Report {
         }
     }
 
-    /// How far it has come.
+    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         match self {
             Self::Run(report) => report.stage(),
@@ -34,7 +34,7 @@ impl Report {
         }
     }
 
-    /// How far it has come, in figures.
+    /// Returns the progress in figures.
     pub fn status(&self) -> &str {
         match self {
             Self::Run(report) => &report.status,
@@ -43,7 +43,7 @@ impl Report {
         }
     }
 
-    /// Headline figures: name and value.
+    /// Returns the headline figures: name and value.
     pub fn facts(&self) -> &[(String, String)] {
         match self {
             Self::Run(report) => &report.facts,
@@ -52,7 +52,7 @@ impl Report {
         }
     }
 
-    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
+    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.

@@ -1,5 +1,5 @@
-//! Ranges of axes. Numbers come from files that anybody may have written: whatever they are, a range has two finite ends
-//! that are apart, so many round places at most, and a pixel for each number.
+//! Ranges of axes. Numbers may come from arbitrary files. Whatever they are, a range has two different finite ends, a
+//! bounded number of ticks, and a pixel for each number.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use super::number_text::short;
 
-/// Least width of a range as a share of its larger end. Below, neighboring places would be one number.
+/// Minimum width of a range as a share of its larger end. Below, neighboring ticks would be the same number.
 const RESOLUTION: f64 = 1e-9;
-/// Least width of a range around 0.
+/// Minimum width of a range around 0.
 const LEAST: f64 = 1e-18;
-/// How many times its own width a line may leave the picture.
+/// Maximum distance by which a line may leave the picture, in widths of it.
 const BEYOND: f64 = 100.0;
 
-/// The numbers along an axis. Its width may be beyond what an `f64` holds, half of it never is.
+/// Range of numbers along an axis. Its width may overflow an `f64`; half of it never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     low: f64,
@@ -22,8 +22,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// Over numbers, of which those that are not finite do not count; at least `least` wide to both sides of numbers
-    /// that are closer to each other; from 0 to 1 over none.
+    /// Returns the range over the finite numbers of `values`. If they are closer to each other than `least`, it extends
+    /// by `least` to both sides; over no numbers it is 0 to 1.
     pub fn over(values: impl IntoIterator<Item = f64>, least: f64) -> Self {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -32,12 +32,12 @@ impl Span {
         if high - low >= least { Self { low, high } } else { Self::bounded(low - least, high + least) }
     }
 
-    /// Over what lies between two numbers.
+    /// Returns the range between two numbers.
     pub fn between(one: f64, other: f64) -> Self {
         Self::over([one, other], LEAST)
     }
 
-    /// With room below and above, in shares of the width.
+    /// Adds room below and above, in shares of the width.
     #[must_use]
     pub fn with_room(self, below: f64, above: f64) -> Self {
         let half = self.half();
@@ -48,12 +48,12 @@ impl Span {
         Self { low: low.max(f64::MIN), high: high.min(f64::MAX) }
     }
 
-    /// The lower end.
+    /// Returns the lower end.
     pub fn low(&self) -> f64 {
         self.low
     }
 
-    /// The upper end.
+    /// Returns the upper end.
     pub fn high(&self) -> f64 {
         self.high
     }
@@ -62,24 +62,23 @@ impl Span {
         0.5 * self.high - 0.5 * self.low
     }
 
-    /// The place of a number from 0 at the lower end to 1 at the upper one; 0 for what is no number.
+    /// Returns the position of a number from 0 at the lower end to 1 at the upper one; 0 for NaN.
     pub fn share(&self, value: f64) -> f64 {
         let share = (0.5 * value - 0.5 * self.low) / self.half();
         if share.is_nan() { 0.0 } else { share.clamp(-BEYOND, BEYOND) }
     }
 
-    /// The number at such a place.
+    /// Returns the number at such a position.
     pub fn at(&self, share: f64) -> f64 {
         self.low * (1.0 - share) + self.high * share
     }
 
-    /// Digits after the decimal point that tell four places apart.
+    /// Returns the digits after the decimal point that distinguish four ticks.
     pub fn digits(&self) -> usize {
         (1.0 - (0.5 * self.half()).log10()).floor().clamp(0.0, 9.0) as usize
     }
 
-    /// Round places, as many as there are up to `most`, in steps of 1, 2 or 5 times a power of ten that are not below
-    /// `least`.
+    /// Returns round numbers, at most `most`, in steps of 1, 2 or 5 times a power of ten of at least `least`.
     pub fn ticks(&self, most: usize, least: f64) -> Vec<f64> {
         let finest = (self.half() / most.max(1) as f64).max(0.5 * least).log10() + 2f64.log10();
         let finest = finest.floor() as i32;
@@ -100,7 +99,7 @@ impl Span {
         Vec::new()
     }
 
-    /// Places of round numbers, where the range is one of decadic logarithms.
+    /// Returns the positions of round numbers if the range is one of decadic logarithms.
     pub fn logarithmic_ticks(&self, most: usize) -> Vec<f64> {
         let decades = self.low.floor() as i32..=self.high.ceil() as i32;
         let count = decades.clone().count();
@@ -117,7 +116,7 @@ impl Ranged for Span {
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         let place = self.share(*value) * f64::from(limit.1 - limit.0);
-        // What a sum misses of a whole pixel by rounding is no pixel.
+        // Rounding errors do not cost a pixel.
         limit.0 + if place < 0.0 { (place - 1e-3).ceil() } else { (place + 1e-3).floor() } as i32
     }
 
@@ -142,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// Any bits, and more often those that break things.
+    /// Any bits, with more of the values that tend to break things.
     fn number() -> impl Strategy<Value = f64> {
         let nasty = [
             0.0,

@@ -1,4 +1,4 @@
-//! SVG documents: a white sheet that `plotters` draws on.
+//! SVG documents: a white sheet for `plotters` to draw on.
 
 use plotters::coord::Shift;
 use plotters::drawing::DrawingAreaErrorKind;
@@ -13,12 +13,12 @@ pub(super) struct Size {
     pub height: u32,
 }
 
-/// What is drawn on.
+/// Drawing area.
 pub(super) type Sheet<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// Why drawing failed.
+/// Error of drawing.
 pub(super) type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// A document with what `paint` draws on white.
+/// Returns a document with what `paint` draws on white.
 pub(super) fn draw<F>(size: Size, paint: F) -> Result<String>
 where
     F: for<'a> FnOnce(&Sheet<'a>) -> std::result::Result<(), DrawingError<'a>>,
@@ -29,7 +29,7 @@ where
     })
 }
 
-/// A document with what `paint` draws on nothing, for pages that have a color of their own.
+/// Returns a document with what `paint` draws on a transparent background, for pages with a color of their own.
 pub(super) fn draw_clear<F>(size: Size, paint: F) -> Result<String>
 where
     F: for<'a> FnOnce(&Sheet<'a>) -> std::result::Result<(), DrawingError<'a>>,

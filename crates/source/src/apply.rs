@@ -1,8 +1,8 @@
-//! `apply`: the values of the `.params` file in the sources.
+//! `apply`: writes the values of the `.params` file into the sources.
 //!
-//! Sources may be as they were before `tune`, where numbers take the place of numbers, or as it left
-//! them (not with `compat`: the original does not know them again). Then numbers take the place of
-//! names, and declarations, options and `#add`s go.
+//! Sources may be as they were before `tune`; then numbers replace numbers. Or they are as `tune` left them (not with
+//! `compat`: the original does not recognize them); then numbers replace names, and declarations, options and `#add`s
+//! are removed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,27 +25,27 @@ use super::tune::whole_text;
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// What `tune` declares: the name, and the number.
+/// Declaration written by `tune`: the name, and the number.
 static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:int|float)\s+(\w+)\s*=\s*([-+.\deE]+)\s*;\s*(?://.*)?$").expect("fixed")
 });
 
-/// What `tune` writes for an option: the name.
+/// Option written by `tune`: the name.
 static OPTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*(\w+)\s*,\s*SetDefaultRange\s*\)\s*;\s*$")
         .expect("fixed")
 });
 
-/// What `apply FILE.tune SOURCE_DIR` would do.
+/// Plans `apply FILE.tune SOURCE_DIR`.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used: a context without a
-/// match, a parameter that the `.params` file lacks.
+/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable: a context without a match, a parameter that
+/// the `.params` file lacks.
 pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
     plan_apply_from(&params_path(tune)?, tune, folder, options)
 }
 
-/// As [`plan_apply`], with the values of another `.params` file, such as a run of SPSA leaves.
+/// Plans as [`plan_apply`], with the values of another `.params` file, such as the result of an SPSA run.
 ///
 /// # Errors
 /// As [`plan_apply`].
@@ -94,7 +94,7 @@ pub fn plan_apply_from(
 
     let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
     let work = |p| BlockApply { tune: &tune, p, params: &params, options };
-    // What was put in last lies on top, and may have split what a plain patch before it has put in.
+    // Later insertions lie on top, and may have split those of a plain patch before them.
     for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
         let source = &mut sources.files[p.file];
         let done = if p.block.name.is_empty() && !options.compat {
@@ -128,7 +128,7 @@ pub fn plan_apply_from(
     Ok(plan)
 }
 
-/// The work on one block.
+/// State of the work on one block.
 struct BlockApply<'a> {
     tune: &'a TuneFile,
     p: &'a Placed<'a>,
@@ -156,7 +156,7 @@ impl BlockApply<'_> {
         Error::line(&self.tune.path, line, format!("{}: {reason}", self.p.block.title()))
     }
 
-    /// The one place of the context in the text as it is by now.
+    /// Returns the one position of the context in the current text.
     fn find(&self, source: &Source, state: &State) -> Result<Found> {
         let mut found = self.p.pattern.find_all(&source.text, &source.frequencies);
         match found.len() {
@@ -232,7 +232,7 @@ impl BlockApply<'_> {
         Ok(planned)
     }
 
-    /// Takes back what `tune` put in, with the values of now.
+    /// Removes the insertions of `tune`, using the current values.
     fn restore(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let p = self.p;
         let plain = p.block.name.is_empty();
@@ -290,7 +290,7 @@ impl BlockApply<'_> {
         Ok(planned)
     }
 
-    /// Removes the line that declares a parameter or offers it; returns its number.
+    /// Removes the line that declares or offers a parameter; returns its number.
     fn take_line(
         &self,
         source: &mut Source,
@@ -319,7 +319,7 @@ impl BlockApply<'_> {
     }
 }
 
-/// The lines that declare a parameter or offer it: their beginnings, and their numbers.
+/// Returns the lines that declare or offer a parameter: their beginnings, and their numbers.
 fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for at in memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()) {
@@ -339,7 +339,7 @@ fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String
 }
 
 impl Placed<'_> {
-    /// Removes the lines that `tune` has put under markers for a block, as far as they are there.
+    /// Removes the lines that `tune` has inserted under markers for a block, as far as they are present.
     pub fn take_lines_off(&self, source: &mut Source) {
         let settings =
             [(&self.block.settings.options, &OPTION), (&self.block.settings.declaration, &DECLARATION)];
@@ -356,8 +356,8 @@ impl Placed<'_> {
         }
     }
 
-    /// Removes what `tune` and `apply` have put in for a block, as far as it is there: lines under
-    /// markers, and the body of a patch, for which its context comes back.
+    /// Removes the insertions of `tune` and `apply` for a block, as far as they are present: lines under markers, and
+    /// the body of a patch, which is replaced by its context.
     pub fn take_off(&self, source: &mut Source) {
         self.take_lines_off(source);
         if let (true, Some(tuned)) = (self.block.name.is_empty(), &self.tuned)
@@ -369,7 +369,7 @@ impl Placed<'_> {
     }
 }
 
-/// Which lines that `tune` wrote for a tuned block are gone or changed.
+/// Returns the lines written by `tune` for a tuned block that are missing or changed.
 pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
     let settings = &p.block.settings;
     let written =
@@ -389,7 +389,7 @@ pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
     lost
 }
 
-/// Refuses to leave names that are declared no longer.
+/// Rejects sources that would still use names without a declaration.
 fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<()> {
     let names: Vec<&str> = p.context.names().collect();
     let text = &source.text;
@@ -407,8 +407,8 @@ fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<
     Err(Error::line(&tune.path, p.block.line, reason))
 }
 
-/// The text of a value: integers are rounded half away from zero. What stands in the source stays if it
-/// has that value, and remains a fraction if it was one.
+/// Returns the text of a value: integers are rounded half away from zero. The text of the source stays if it has that
+/// value, and remains a fraction if it was one.
 fn value_text(entry: &ParamEntry, source_text: Option<&str>, options: &Options) -> String {
     if options.compat {
         return match entry.kind {

@@ -1,15 +1,15 @@
-//! Where a pattern can begin, in time that no source can stretch.
+//! Finds where a pattern can begin, in time bounded for any source.
 //!
-//! Comparing at one place after the other is fast, but for sources that repeat themselves: they nearly
-//! match everywhere, and a context of thousands of characters would be read anew at each place. This
-//! reads the source once, from its end to its beginning, and keeps for every element of the pattern in
-//! one bit whether all from there on matches what lies behind.
+//! Comparing at one position after the other is fast except for repetitive sources: they nearly match everywhere, and a
+//! context of thousands of characters would be compared again at each position. The automaton reads the source once,
+//! from its end to its beginning. For every element of the pattern, one bit records whether the rest of the pattern
+//! matches the following text.
 
 use std::collections::HashMap;
 
 use super::characters::{ends_with_point, is_digit, is_space, is_word};
 
-/// What is looked for at one place.
+/// Element to find at one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     Char(char),
@@ -17,7 +17,7 @@ pub(super) enum Element {
     Number,
 }
 
-/// What must be between an element and the one before it.
+/// Required text between an element and the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
     /// Blanks or nothing.
@@ -27,24 +27,24 @@ pub(super) enum Gap {
     None,
 }
 
-/// One bit for each element.
+/// One bit per element.
 type Set = Box<[u64]>;
 
-/// A pattern, ready to be looked for.
+/// A compiled pattern.
 pub(super) struct Automaton {
     count: usize,
-    /// Whether words and numbers are whole.
+    /// True if words and numbers must be whole.
     whole: bool,
     chars: HashMap<char, Set>,
     numbers: Set,
-    /// Elements that ask for blanks before them, and those that ask for none.
+    /// Elements that require blanks before them, and those that require none.
     blanks: Set,
     joined: Set,
     begins_with_word: bool,
 }
 
-/// What matches from one character on: elements at their first character, and numbers of which the
-/// rest has been read up to the digits at their end, the point, the digits before it.
+/// Matches from one character on: elements at their first character, and numbers of which the rest has been read up to
+/// their last digits, the point, or the digits before it.
 struct Sets {
     begun: Set,
     end: Set,
@@ -81,7 +81,7 @@ impl Automaton {
         }
     }
 
-    /// The places where the pattern matches, in order.
+    /// Returns the places where the pattern matches, in order.
     #[allow(clippy::needless_range_loop, reason = "nine sets are read and written at one place")]
     pub fn starts(&self, text: &str) -> Vec<usize> {
         let width = self.numbers.len();
@@ -101,7 +101,7 @@ impl Automaton {
             let before = &text[..at];
             let word_before = before.chars().next_back().is_some_and(is_word);
             let digit = is_digit(c);
-            // Whether a number may end here, and begin here without a sign.
+            // True if a number may end here, and begin here without a sign.
             let ends = digit
                 && (!self.whole
                     || match second {
@@ -114,8 +114,8 @@ impl Automaton {
             let chars = self.chars.get(&c).unwrap_or(&none);
             let barred = if blank { &self.joined } else { &self.blanks };
             let inner = |set: u64, wanted: bool| if wanted && !blank { set } else { 0 };
-            // The word of the next elements is read before it is overwritten: they are in the same word
-            // or in the one behind.
+            // The word of the next elements is read before it is overwritten: they are in the same word or in the
+            // following one.
             for i in 0..width {
                 let behind = now.begun.get(i + 1).map_or(0, |set| (set & !barred[i + 1]) << 63);
                 let follows = ((now.begun[i] & !barred[i]) >> 1) | behind;

@@ -1,8 +1,8 @@
-//! Reading `.tune` files into blocks.
+//! Parses `.tune` files into blocks.
 //!
-//! A line that begins with `#` opens a block; the lines up to the next one are its body. Owns the
-//! syntax; `names` decides what the numbers in bodies are called, where they stand in the
-//! sources that of `pattern`. The facts of the format are those of YaneuraOu's `tune.py`.
+//! A line that begins with `#` opens a block; the lines up to the next one are its body. This module owns the syntax.
+//! `names` decides the names of numbers in bodies, `pattern` their positions in the sources. The facts of the format
+//! are those of YaneuraOu's `tune.py`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::read_text;
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// Bytes of a body at most: what is looked for costs its length times that of the source, at worst.
+/// Maximum size of a body, bytes: the worst-case cost of a search is its length times that of the source.
 const LONGEST: usize = 65_536;
 
 /// A value given by `#set`.
@@ -22,7 +22,7 @@ pub(super) struct Setting {
     pub line: u64,
 }
 
-/// What `#set` said until a block was closed.
+/// Settings made by `#set` before a block was closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings {
     pub file: Option<Setting>,
@@ -30,7 +30,7 @@ pub(super) struct Settings {
     pub options: Option<Setting>,
 }
 
-/// Lines of text, and where they come from.
+/// Lines of text, and their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Body {
     /// The lines with their ends, which are all `\n`.
@@ -43,7 +43,7 @@ pub(super) struct Body {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Add {
     pub line: u64,
-    /// The text of the line under which the body goes; without one it replaces the context.
+    /// The text of the line under which the body is inserted; `None` if it replaces the context.
     pub marker: Option<String>,
     pub body: Body,
 }
@@ -60,12 +60,12 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The `#add` that takes the place of the context.
+    /// Returns the `#add` that replaces the context.
     pub fn replacement(&self) -> Option<&Add> {
         self.adds.iter().find(|add| add.marker.is_none())
     }
 
-    /// How messages call it.
+    /// Returns its name in messages.
     pub fn title(&self) -> String {
         if self.name.is_empty() {
             "unnamed context".to_string()
@@ -75,7 +75,7 @@ impl Block {
     }
 }
 
-/// A `#param`: an option that the engine has already.
+/// A `#param`: an existing option of the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Declared {
     pub line: u64,
@@ -83,7 +83,7 @@ pub(super) struct Declared {
     pub kind: ParamKind,
     /// v, min, max, step, delta.
     pub numbers: [Number; 5],
-    /// What follows `//` on the line.
+    /// Text after `//` on the line.
     pub note: Option<String>,
 }
 
@@ -106,8 +106,8 @@ struct Section {
 }
 
 impl TuneFile {
-    /// Reads a file. With `compat`, odd lines mean what `tune.py` makes of them; without, they are
-    /// errors. `declared` says whether `#param` lines matter.
+    /// Reads a file. With `compat`, odd lines are interpreted as by `tune.py`; otherwise they are errors. `declared`
+    /// tells whether `#param` lines matter.
     pub fn read(path: &Path, compat: bool, declared: bool) -> Result<Self> {
         let text = read_text(path)?;
         Self::parse(&text, path, compat, declared)
@@ -164,7 +164,7 @@ impl TuneFile {
         }
     }
 
-    /// What no file should hold, though `tune.py` would go on.
+    /// Rejects contents that no file should have, although `tune.py` accepts them.
     fn check(&self) -> Result<()> {
         if self.blocks.is_empty() && self.declared.is_empty() {
             return Err(Error::input(&self.path, "contains neither #context nor #param"));
@@ -196,7 +196,7 @@ impl TuneFile {
     }
 }
 
-/// Whether parameters may begin with it; "" is a plain patch.
+/// Returns true if parameters may begin with the name; "" is a plain patch.
 pub(super) fn is_name(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -206,10 +206,10 @@ fn words(header: &str) -> Vec<String> {
     header.split(is_space).filter(|word| !word.is_empty()).map(str::to_string).collect()
 }
 
-/// Headers by the letter; anything that belongs to no block is an error.
+/// Parses headers strictly; anything outside of a block is an error.
 fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
     let mut sections: Vec<Section> = Vec::new();
-    // Whether a remark has ended the body of the last section.
+    // True if a remark has ended the body of the last section.
     let mut ended = true;
     for (line, content) in (1u64..).zip(text.split_inclusive('\n')) {
         let Some(header) = content.strip_prefix('#') else {
@@ -230,7 +230,7 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
         };
         let mut words = words(header);
         if header.is_empty() || header.starts_with(is_space) {
-            // `# include` is the preprocessor's, `# remark` is ours.
+            // `# include` belongs to the preprocessor, `# remark` to this format.
             if words.first().is_some_and(|word| is_preprocessor(word)) {
                 return Err(preprocessor(path, line, content));
             }
@@ -287,8 +287,8 @@ fn preprocessor(path: &Path, line: u64, content: &str) -> Error {
     )
 }
 
-/// Headers as `tune.py` takes them: those without a word end a block, and what follows them opens the
-/// body of the next; their words stay for a header that has none.
+/// Parses headers as `tune.py`: those without a word end a block, and the text after them opens the body of the next.
+/// Their words are kept for a header that has none.
 fn sections_as_original(text: &str) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut current = Section::default();
@@ -322,7 +322,7 @@ fn sections_as_original(text: &str) -> Vec<Section> {
 }
 
 fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat: bool) -> Result<()> {
-    // Without a value a marker holds no longer.
+    // Without a value, a marker is no longer set.
     match words {
         [key] if key == "declaration" && !compat => {
             settings.declaration = None;

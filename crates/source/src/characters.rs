@@ -1,14 +1,13 @@
-//! What counts as a blank, a digit, a word and a line.
+//! Definitions of blanks, digits, words and lines.
 //!
-//! Blanks and digits are those of Python's `\s` and `\d`, which are wider than ASCII: sources with
-//! comments in Japanese hold ideographic spaces, and contexts that were written against `tune.py`
-//! match them.
+//! Blanks and digits are those of Python's `\s` and `\d`, which are wider than ASCII: sources with comments in Japanese
+//! contain ideographic spaces, and contexts written against `tune.py` match them.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Digits outside ASCII; the class needs Unicode's tables.
+/// Digits outside ASCII; the class needs Unicode tables.
 static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\d$").expect("a fixed pattern"));
 
 /// Python's `str.isspace`: Unicode's White_Space and the four separators of ASCII.
@@ -16,18 +15,18 @@ pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
-/// What identifiers and numbers are made of.
+/// Returns true for characters of identifiers and numbers.
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Unicode's decimal digits (Nd).
+/// Returns true for Unicode's decimal digits (Nd).
 pub(super) fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || (!c.is_ascii() && c.is_numeric() && DIGIT.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// The value of a decimal digit. Unicode keeps every run of ten in order; runs begin at a multiple of
-/// 16 or 6 beyond one, but for the five of mathematics, which follow each other.
+/// Returns the value of a decimal digit. Unicode keeps every run of ten in order; runs begin at a multiple of 16 or 6
+/// beyond one, except for the five mathematical ones, which follow each other.
 fn digit_value(c: char) -> u32 {
     let code = c as u32;
     if let Some(value) = c.to_digit(10) {
@@ -41,45 +40,45 @@ fn digit_value(c: char) -> u32 {
     if from_zero { low } else { low.saturating_sub(6) }
 }
 
-/// The number with ASCII digits.
+/// Returns the number with ASCII digits.
 pub(super) fn ascii_number(text: &str) -> String {
     let ascii = |c: char| if is_digit(c) { char::from_digit(digit_value(c), 10).unwrap_or(c) } else { c };
     text.chars().map(ascii).collect()
 }
 
-/// The value of `-?\d+(\.\d+)?`. Digits beyond what f64 holds are rounded; there is no overflow below
-/// 309 digits, and infinity above.
+/// Returns the value of `-?\d+(\.\d+)?`. Digits beyond the precision of f64 are rounded; numbers of 309 or more digits
+/// may be infinite.
 pub(super) fn number_value(text: &str) -> f64 {
     ascii_number(text).parse().unwrap_or(f64::NAN)
 }
 
-/// Whether what follows a text would be the fraction of a number, or a member: not in `0..64`.
+/// Returns true if the text after it would be the fraction of a number or a member: not in `0..64`.
 pub(super) fn ends_with_point(text: &str) -> bool {
     text.ends_with('.') && (!text.ends_with("..") || text.ends_with("..."))
 }
 
-/// The 1-based line of a place.
+/// Returns the 1-based line of a position.
 pub(super) fn line_of(text: &str, offset: usize) -> u64 {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..offset]).count() as u64
 }
 
-/// Where the line of a place begins.
+/// Returns the beginning of the line of a position.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Where the line of a place ends, before its line end.
+/// Returns the end of the line of a position, before its line end.
 pub(super) fn line_end(text: &str, offset: usize) -> usize {
     let end = memchr::memchr(b'\n', &text.as_bytes()[offset..]).map_or(text.len(), |at| offset + at);
     if end > offset && text.as_bytes()[end - 1] == b'\r' && end < text.len() { end - 1 } else { end }
 }
 
-/// Where the line after that of a place begins, or the end of the text.
+/// Returns the beginning of the line after that of a position, or the end of the text.
 pub(super) fn next_line(text: &str, offset: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[offset..]).map_or(text.len(), |at| offset + at + 1)
 }
 
-/// The blanks with which the line of a place begins, up to that place.
+/// Returns the blanks at the beginning of the line of a position, up to that position.
 pub(super) fn indentation(text: &str, offset: usize) -> &str {
     let line = &text[line_start(text, offset)..offset];
     // A byte order mark stands before the first column, not in it.
@@ -87,19 +86,19 @@ pub(super) fn indentation(text: &str, offset: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The text with every kind of line end as `\n`.
+/// Returns the text with every kind of line end as `\n`.
 pub(super) fn with_newlines(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_string() }
 }
 
-/// The line end that most lines of a text have.
+/// Returns the most frequent line end of a text.
 pub(super) fn newline_of(text: &str) -> &'static str {
     let all = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let windows = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").count();
     if windows * 2 > all { "\r\n" } else { "\n" }
 }
 
-/// The body without blank lines before and after; what is left ends without a line end.
+/// Returns the body without blank lines before and after it, and without a final line end.
 pub(super) fn without_blank_edges(body: &str) -> &str {
     let body = body.trim_end_matches(is_space);
     let first = body.len() - body.trim_start_matches(is_space).len();

@@ -1,4 +1,4 @@
-//! How every block of a `.tune` file stands in the sources, without changing anything.
+//! Checks the state of every block of a `.tune` file in the sources, without changing anything.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ use super::tune::{BlockEdit, add_parameters, marker_line};
 use super::warnings::{encodings, of_block, undeclared};
 use gputexel_io::{Advice, Error, Result};
 
-/// How a block stands in its source.
+/// State of a block in its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockState {
-    /// It matches in one place, as it was written.
+    /// It matches in one place, as written.
     Ready,
-    /// `tune` has been there, or for a plain patch also `apply`.
+    /// Processed by `tune`, or for a plain patch by `apply`.
     Done,
     /// It matches nowhere.
     Missing,
@@ -34,56 +34,56 @@ pub enum BlockState {
     Unreadable,
 }
 
-/// A block as it was found.
+/// Result of checking a block.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct BlockCheck {
     /// The name of its context; empty for a plain patch.
     pub name: String,
     /// The line of its `#context`.
     pub line: u64,
-    /// Its source; empty if there is no `#set file`.
+    /// Its source; empty without `#set file`.
     pub file: PathBuf,
-    /// How it stands there.
+    /// Its state in the source.
     pub state: BlockState,
     /// The lines of the source where it matches, at most 20.
     pub source_lines: Vec<u64>,
-    /// The parameters, with the number or name that stands in the source.
+    /// The parameters, with their numbers or names in the source.
     pub values: Vec<(String, String)>,
-    /// The place that is most like the context, if it is missing.
+    /// The place most similar to the context, if that is missing.
     pub near: Option<Near>,
-    /// What else is wrong: markers that are missing or in several lines, files.
+    /// Other problems: markers that are missing or in several lines, files.
     pub problems: Vec<String>,
-    /// What would mend the last problem, where asking differently would.
+    /// Remedy of the last problem, if another request would avoid it.
     #[serde(skip)]
     pub advice: Option<Advice>,
 }
 
 impl BlockCheck {
-    /// Returns whether `tune` or `apply` can use the block.
+    /// Returns true if `tune` or `apply` can use the block.
     pub fn is_fine(&self) -> bool {
         matches!(self.state, BlockState::Ready | BlockState::Done) && self.problems.is_empty()
     }
 }
 
-/// A `.tune` file as it was found.
+/// Result of checking a `.tune` file.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CheckReport {
     /// Its blocks, in order.
     pub blocks: Vec<BlockCheck>,
     /// The `.params` file.
     pub params: PathBuf,
-    /// How many parameters it has; none if there is no such file.
+    /// Number of its parameters; `None` if there is no such file.
     pub params_count: Option<usize>,
     /// Parameters of contexts that the `.params` file lacks, if there is one.
     pub params_missing: Vec<String>,
-    /// Why the `.params` file cannot be read.
+    /// Reason why the `.params` file cannot be read.
     pub params_problem: Option<String>,
-    /// Likely mistakes: ranges without the value, parameters that nothing declares.
+    /// Likely mistakes: ranges without the value, parameters without a declaration.
     pub warnings: Vec<String>,
 }
 
 impl CheckReport {
-    /// How many blocks cannot be used, and 1 for a `.params` file that cannot.
+    /// Returns the number of unusable blocks, plus 1 for an unusable `.params` file.
     pub fn failures(&self) -> usize {
         let blocks = self.blocks.iter().filter(|block| !block.is_fine()).count();
         blocks + usize::from(self.params_problem.is_some())
@@ -93,8 +93,8 @@ impl CheckReport {
 /// Looks for every block in its source.
 ///
 /// # Errors
-/// A `.tune` file that cannot be read, a folder that is none or that an interrupted command has left half
-/// written. What is wrong with single blocks is in the report.
+/// A `.tune` file that cannot be read, an invalid folder, or one left half written by an interrupted command. Faults of
+/// single blocks are in the report.
 pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckReport> {
     check_complete(folder)?;
     let params = params_path(tune)?;
@@ -129,8 +129,8 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
     })
 }
 
-/// Patches in memory, in order, as `tune` would, but for blocks of which it has been done; what stands
-/// in the way of one block is reported for it, and the next block is tried.
+/// Patches in memory, in order, as `tune` would, except for blocks that are already done. An obstacle for one block is
+/// reported for it, and the next block is tried.
 fn check_blocks(
     tune: &TuneFile,
     sources: &mut Sources,
@@ -167,13 +167,13 @@ fn check_blocks(
     for (p, state) in placed.iter().zip(&states) {
         warnings.extend(of_block(p, state, &sources.files[p.file], tune, &codes[p.file]));
     }
-    // What tune has put into some blocks does not stand in the way of others.
+    // Insertions of `tune` into some blocks must not affect others.
     for (p, _) in placed.iter().zip(&states).rev().filter(|(_, state)| matches!(state, State::Done(_))) {
         if !options.compat {
             p.take_lines_off(&mut sources.files[p.file]);
         }
     }
-    // Declarations have the ranges of parameters in them; which, does not matter here.
+    // Declarations contain the ranges of parameters; their values do not matter here.
     let mut params = ParamsFile::default();
     let mut histories: Vec<History> = sources.files.iter().map(|_| History::default()).collect();
     let mut trials = Vec::new();
@@ -227,7 +227,7 @@ fn check_blocks(
     checks
 }
 
-/// Where a block is, and what is closest to it if it is nowhere.
+/// Returns the positions of a block, and the closest match if it is missing.
 fn describe<'s>(
     check: &mut BlockCheck,
     p: &Placed<'_>,
@@ -254,7 +254,7 @@ fn describe<'s>(
             check.state = BlockState::Several;
         }
         State::Missing => {
-            // What tune has left is like the context with names for numbers.
+            // The output of `tune` is similar to the context, with names for numbers.
             let index = near.get_or_insert_with(|| NearIndex::of(&source.before));
             let near = [&p.context, &p.context.named()].map(|template| index.nearest(template));
             check.near =
@@ -264,7 +264,7 @@ fn describe<'s>(
     }
 }
 
-/// Says which markers are missing or in several lines, one line each.
+/// Reports markers that are missing or in several lines, one line each.
 fn check_markers(
     block: &Block,
     source: &Source,

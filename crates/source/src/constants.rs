@@ -1,17 +1,16 @@
-//! Which numbers of a source cannot become variables: sizes and indices of arrays, and what must be
-//! known when compiling.
+//! Numbers of a source that cannot become variables: sizes and indices of arrays, and compile-time constants.
 //!
-//! Reads tokens, not grammar: brackets, and the words that begin something constant, up to where that
-//! ends. A number too many that is left out costs an `@` by hand; one too few, an error of a compiler.
+//! Reads tokens, not grammar: brackets, and the words that begin a constant, up to its end. A number left out by
+//! mistake costs an `@` by hand; one kept by mistake, a compiler error.
 
 use std::ops::Range;
 
 use super::lexer::{Kind, Language, Token, lex};
 
-/// Why a number must stay one.
+/// Reason why a number must stay one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// It must be known when compiling, in this.
+    /// It must be known at compile time, in this.
     Constant(&'static str),
     /// The size of an array or bit-field, or an index.
     Size,
@@ -26,14 +25,14 @@ impl std::fmt::Display for Bound {
     }
 }
 
-/// A source as tokens, and which of its numbers are bound.
+/// A source as tokens, with the numbers that cannot be replaced.
 pub(super) struct Code {
     tokens: Vec<Token>,
     /// Beginnings of tokens, in order.
     bound: Vec<(usize, Bound)>,
 }
 
-/// Words before `[` that are no arrays.
+/// Words before `[` that are not arrays.
 const NO_ARRAYS: [&str; 17] = [
     "return",
     "in",
@@ -58,7 +57,7 @@ impl Code {
     pub fn of(text: &str, language: Language) -> Self {
         let tokens = lex(text, language);
         let mut bound = vec![None; tokens.len()];
-        // A directive is apart from what stands around it.
+        // A directive is separate from its surroundings.
         let (mut main, mut directives): (Vec<usize>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
         let has_directives = matches!(language, Language::C | Language::CSharp);
         let (mut directive_end, mut comment_end, mut line_end) = (0, 0, 0);
@@ -71,7 +70,7 @@ impl Code {
                 if language == Language::C && text[token.start..].starts_with("//") {
                     comment_end = logical_line_end(text, token.start, true);
                 }
-                // Comments may go over lines; what follows them on the last does not begin it.
+                // Comments may span lines; the text after them on the last line does not begin it.
                 line_end = line_end.max(logical_line_end(text, token.end.max(token.start), false));
                 continue;
             }
@@ -101,34 +100,34 @@ impl Code {
         Self { tokens, bound }
     }
 
-    /// The numbers that begin within a part of the text.
+    /// Returns the numbers that begin within a part of the text.
     pub fn numbers(&self, part: Range<usize>) -> impl Iterator<Item = &Token> {
         let first = self.tokens.partition_point(|token| token.start < part.start);
         let tokens = self.tokens[first..].iter().take_while(move |token| token.start < part.end);
         tokens.filter(|token| token.kind == Kind::Number)
     }
 
-    /// The comments and strings that reach into a part of the text.
+    /// Returns the comments and strings that overlap a part of the text.
     pub fn prose(&self, part: Range<usize>) -> impl Iterator<Item = &Token> {
         let is_prose = |token: &&Token| matches!(token.kind, Kind::Comment | Kind::Text);
         let end = self.tokens.partition_point(|token| token.start < part.end);
         self.tokens[..end].iter().filter(is_prose).filter(move |token| token.end > part.start)
     }
 
-    /// The token that holds a part of the text.
+    /// Returns the token that contains a part of the text.
     pub fn around(&self, part: &Range<usize>) -> Option<&Token> {
         let behind = self.tokens.partition_point(|token| token.start <= part.start);
         self.tokens[..behind].last().filter(|token| token.end >= part.end)
     }
 
-    /// Why the number that begins at a place must stay one.
+    /// Returns the reason why the number at a position must stay one.
     pub fn bound(&self, start: usize) -> Option<Bound> {
         let at = self.bound.binary_search_by_key(&start, |(at, _)| *at).ok()?;
         Some(self.bound[at].1)
     }
 }
 
-/// The end of the line of a place; with `continued`, of those behind backslashes, too.
+/// Returns the end of the line of a position; with `continued`, including lines continued by backslashes.
 fn logical_line_end(text: &str, mut at: usize, continued: bool) -> usize {
     loop {
         let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
@@ -140,7 +139,7 @@ fn logical_line_end(text: &str, mut at: usize, continued: bool) -> usize {
     }
 }
 
-/// Reads one run of tokens.
+/// Reader of one run of tokens.
 struct Reader<'a> {
     text: &'a str,
     tokens: &'a [Token],
@@ -148,7 +147,7 @@ struct Reader<'a> {
     bound: &'a mut [Option<Bound>],
 }
 
-/// Tokens without comments, and where brackets end and begin.
+/// Tokens without comments, and the ends and beginnings of brackets.
 struct Stream<'a> {
     reader: &'a Reader<'a>,
     indices: &'a [usize],
@@ -179,18 +178,18 @@ impl Stream<'_> {
         i > 0 && self.is(i - 1, mark)
     }
 
-    /// Whether no blank is between a token and the one before it.
+    /// Returns true if there is no blank between a token and the one before it.
     fn adjoins(&self, i: usize) -> bool {
         i > 0 && self.token(i - 1).map(|token| token.end) == self.token(i).map(|token| token.start)
     }
 
-    /// The end of the group that an opening bracket begins; the last token, if it is not closed.
+    /// Returns the end of the group that an opening bracket begins; the last token, if it is not closed.
     fn close(&self, i: usize) -> usize {
         self.pairs[i].unwrap_or(self.indices.len().saturating_sub(1)).max(i)
     }
 
-    /// From `i` on, the first token for which something holds, outside of brackets that open behind `i`;
-    /// or the one that closes what is around, or the last.
+    /// Returns the first token from `i` on for which `stop` holds, outside of brackets that open after `i`; else the
+    /// one that closes the surrounding bracket, or the last.
     fn until(&self, mut i: usize, stop: impl Fn(usize) -> bool) -> usize {
         while i < self.indices.len() {
             if stop(i) || [b')', b']', b'}'].iter().any(|mark| self.is(i, *mark)) {
@@ -202,7 +201,7 @@ impl Stream<'_> {
         self.indices.len().saturating_sub(1)
     }
 
-    /// The end of a declaration that is constant: `;`, or the body of a function.
+    /// Returns the end of a constant declaration: `;`, or the body of a function.
     fn declaration_end(&self, i: usize) -> usize {
         let mut at = i + 1;
         loop {
@@ -211,7 +210,7 @@ impl Stream<'_> {
                 return end;
             }
             let close = self.close(end);
-            // Behind the braces of a value, the declaration goes on.
+            // After the braces of a value, the declaration continues.
             if close + 1 >= self.indices.len() || !b";,){".iter().any(|mark| self.is(close + 1, *mark)) {
                 return close;
             }
@@ -219,7 +218,7 @@ impl Stream<'_> {
         }
     }
 
-    /// The `>` that ends the list of template arguments which `<` at `i` begins.
+    /// Returns the `>` that ends the list of template arguments opened by `<` at `i`.
     fn angle_close(&self, i: usize) -> Option<usize> {
         let mut depth = 0;
         let mut at = i;
@@ -243,7 +242,7 @@ impl Stream<'_> {
         None
     }
 
-    /// Where the pattern of an arm begins whose `=>` is at `arrow`, and where it ends: there or at `if`.
+    /// Returns the range of the pattern of an arm whose `=>` is at `arrow`: it ends there or at `if`.
     fn pattern(&self, arrow: usize, opens: &[Option<usize>]) -> Range<usize> {
         let (mut start, mut end) = (arrow, arrow);
         while start > 0 {
@@ -266,7 +265,7 @@ impl Stream<'_> {
         start..end
     }
 
-    /// Whether `:` at `i` begins the width of a bit-field.
+    /// Returns true if `:` at `i` begins the width of a bit-field.
     fn is_bit_field(&self, i: usize) -> bool {
         let ends = [b';', b',', b'='].iter().any(|mark| self.is(i + 2, *mark));
         if self.kind(i + 1) != Some(Kind::Number) || !ends {
@@ -321,7 +320,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is bound by a token: the range of tokens, and why.
+/// Returns the tokens that a token makes constant, and why.
 fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<usize>, Bound)> {
     use Language::{C, CSharp, Go, Python, Rust};
     let language = s.reader.language;
@@ -397,12 +396,12 @@ fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<
     }
 }
 
-/// How far an end is looked for that may be missing.
+/// Returns the limit of the search for an end that may be missing.
 fn indices_end(s: &Stream<'_>, i: usize) -> usize {
     s.indices.len().min(i + 1000)
 }
 
-/// Sizes and indices within `[` at `i`; what else is in brackets are values.
+/// Returns sizes and indices within `[` at `i`; other contents of brackets are values.
 fn brackets(s: &Stream<'_>, i: usize, language: Language) -> Option<(Range<usize>, Bound)> {
     let close = s.close(i);
     let all = Some((i..close + 1, Bound::Size));
@@ -481,7 +480,7 @@ mod tests {
                     for c in parts {
                         let text = format!("{a} 1 {b} 2 {c} 3");
                         let code = Code::of(&text, language);
-                        // What follows '#' is a comment in Python.
+                        // Text after '#' is a comment in Python.
                         let shown = if language == Language::Python { text.split('#').next() } else { None };
                         let shown = shown.unwrap_or(&text).matches(|c: char| c.is_ascii_digit()).count();
                         assert_eq!(code.numbers(0..text.len()).count(), shown, "{text}");

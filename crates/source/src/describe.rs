@@ -1,4 +1,4 @@
-//! Plans and reports as lines of text.
+//! Formats plans and reports as lines of text.
 
 use std::fmt::{Display, Formatter, Result};
 

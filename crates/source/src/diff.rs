@@ -1,14 +1,14 @@
-//! Differences of two texts.
+//! Differences between two texts.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
-/// Lines around a change that are shown with it.
+/// Number of lines shown around a change.
 const CONTEXT: u32 = 3;
 
-/// A unified diff of two texts that are called `old` and `new`; empty where they are equal.
+/// Returns a unified diff of two texts named `old` and `new`; empty if they are equal.
 pub(super) fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
     let (a, b) = (lines(before), lines(after));
@@ -39,7 +39,7 @@ pub(super) fn unified(before: &str, after: &str, old: &str, new: &str) -> String
     text
 }
 
-/// Lines as the head of a hunk calls them: the first, from 1, and their count if it is not one.
+/// Formats lines for the head of a hunk: the first, from 1, and their number if it is not one.
 fn place(lines: &Range<u32>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -58,7 +58,7 @@ fn put(text: &mut String, sign: char, lines: &[&str], range: Range<u32>) {
     }
 }
 
-/// The share of characters that two texts have in common, in order, from 0 to 1.
+/// Returns the share of characters common to two texts, in order, from 0 to 1.
 pub(super) fn likeness(one: &str, other: &str) -> f32 {
     let mut input = InternedInput::default();
     input.update_before(one.chars());

@@ -1,4 +1,4 @@
-//! `tune` and `apply` as one call each: what was interrupted is put right, the plan is made and written.
+//! `tune` and `apply` in one call each: recovers from an interruption, makes the plan and writes it.
 
 use std::path::{Path, PathBuf};
 
@@ -17,13 +17,13 @@ pub enum EditCommand {
     Tune,
     /// Replace numbers or names by values.
     Apply {
-        /// The file with the values; the `.params` file beside the `.tune` file by default.
+        /// The file with the values; the `.params` file next to the `.tune` file by default.
         params: Option<PathBuf>,
     },
 }
 
 impl EditCommand {
-    /// The name in backup folders and messages.
+    /// Returns the name in backup folders and messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Tune => "tune",
@@ -43,9 +43,9 @@ pub struct EditRequest {
     pub sources: PathBuf,
     /// The interpretation of files.
     pub options: Options,
-    /// Where the old files go.
+    /// Destination of the old files.
     pub backup: Backup,
-    /// Only plan; no file is changed.
+    /// True to plan only, without changing a file.
     pub dry_run: bool,
 }
 
@@ -54,31 +54,31 @@ pub struct EditRequest {
 pub struct EditReport {
     /// The plan.
     pub plan: PatchPlan,
-    /// The files written; `None` of a dry run.
+    /// The files written; `None` for a dry run.
     pub written: Option<Written>,
-    /// The command that had been interrupted and was rolled back or finished first, in words.
+    /// Description of an interrupted command that was rolled back or finished first.
     pub recovered: Option<String>,
 }
 
-/// [`EditReport`] for machines; its JSON is what `patch tune --json` and `patch apply --json` print.
+/// [`EditReport`] for machines; its JSON is the output of `patch tune --json` and `patch apply --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EditSummary<'a> {
     /// `tune` or `apply`.
     pub command: &'static str,
-    /// The blocks and what is done with them, in order.
+    /// The blocks and their changes, in order.
     pub blocks: &'a [PlannedBlock],
     /// The files that differ.
     pub files: Vec<FileSummary<'a>>,
     /// The parameters, if the command writes them.
     pub params: Option<&'a ParamsSummary>,
-    /// Likely mistakes, and what files have lost by being replaced, one line each.
+    /// Likely mistakes, and losses of files by being replaced, one line each.
     pub warnings: Vec<&'a str>,
     /// True if nothing was written.
     pub dry_run: bool,
-    /// A unified diff of all files, of a dry run.
+    /// A unified diff of all files, for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The files written; `None` of a dry run.
+    /// The files written; `None` for a dry run.
     #[serde(flatten)]
     pub written: Option<WrittenSummary<'a>>,
 }
@@ -88,7 +88,7 @@ pub struct EditSummary<'a> {
 pub struct FileSummary<'a> {
     /// The file.
     pub path: &'a Path,
-    /// True if it was not there before.
+    /// True if it did not exist before.
     pub new: bool,
     /// True for the `.params` file.
     pub params: bool,
@@ -97,14 +97,14 @@ pub struct FileSummary<'a> {
 /// The written part of [`EditSummary`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrittenSummary<'a> {
-    /// The folder with the old files; none if there is no backup, or nothing was to be written.
+    /// The folder with the old files; `None` if there is no backup, or nothing to write.
     pub backup: Option<&'a Path>,
-    /// The command that had been interrupted and was rolled back or finished first, in words.
+    /// Description of an interrupted command that was rolled back or finished first.
     pub recovered: Option<&'a str>,
 }
 
 impl<'a> EditSummary<'a> {
-    /// Sums up what a command has done.
+    /// Summarizes the result of a command.
     pub fn new(command: &EditCommand, report: &'a EditReport) -> Self {
         let EditReport { plan, written, recovered } = report;
         let file = |change: &'a Change| FileSummary {
@@ -129,15 +129,15 @@ impl<'a> EditSummary<'a> {
     }
 }
 
-/// Makes the plan of `tune` or `apply` and, unless it is a dry run, writes it. `warn` is told of likely mistakes
-/// and of what files lose, one line each, as soon as it is known, even where the call fails later.
+/// Makes the plan of `tune` or `apply` and, unless it is a dry run, writes it. Calls `warn` for likely mistakes and
+/// losses of files, one line each, as soon as they are known, even if the call fails later.
 ///
 /// # Errors
 /// Errors of [`recover`](crate::recover()), [`plan_tune`] or [`plan_apply`], and [`write`](crate::write()); for a
 /// dry run, [`Error::Input`](gputexel_io::Error::Input) where a command was interrupted.
 pub fn edit(request: &EditRequest, warn: &mut dyn FnMut(&str)) -> Result<EditReport> {
     let EditRequest { command, tune, sources, options, backup, .. } = request;
-    // What is half written is no source to read.
+    // Half-written sources must not be read.
     let recovered = if request.dry_run {
         check_complete(sources)?;
         None

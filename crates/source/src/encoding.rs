@@ -1,9 +1,8 @@
-//! Sources as text, and back to the very same bytes.
+//! Decodes sources to text, and encodes them back to the same bytes.
 //!
-//! UTF-8 is the rule. Older engines have comments in Shift-JIS or in the code page of Western Windows,
-//! whose files do not say so: what they are read as is a guess, but one that cannot do harm, for every
-//! byte of them is one letter or a part of one, and is written back as it was. Nothing but the match of
-//! comments rests on the guess.
+//! UTF-8 is the rule. Older engines have comments in Shift-JIS or in the code page of Western Windows, and their files
+//! do not declare it. The encoding is a guess, but a harmless one: every byte is a letter or a part of one, and is
+//! written back unchanged. Only the matching of comments depends on the guess.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,19 +12,19 @@ use encoding_rs::{SHIFT_JIS, WINDOWS_1252};
 use super::utf8;
 use gputexel_io::{Error, Result};
 
-/// How the letters of a source are written.
+/// Encoding of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8, with or without a byte order mark.
     Utf8,
-    /// With its byte order mark, which is the first letter of the text.
+    /// UTF-16 with its byte order mark, which is the first letter of the text.
     Utf16 {
-        /// Whether the high byte of a unit comes first.
+        /// True if the high byte of a unit comes first.
         big_endian: bool,
     },
-    /// The encoding of older Japanese engines.
+    /// Encoding of older Japanese engines.
     ShiftJis,
-    /// Latin-1 and what Windows has where Latin-1 has control codes.
+    /// Latin-1, with the letters of Windows in place of control codes.
     Windows1252,
 }
 
@@ -40,13 +39,13 @@ impl std::fmt::Display for Encoding {
     }
 }
 
-/// Stands for a pair of Shift-JIS whose letter has another pair, too: a plane that Unicode leaves free.
+/// Stands for a pair of Shift-JIS whose letter also has another pair: a plane that Unicode leaves free.
 const PAIRS: u32 = 0x10_0000;
 
-/// The text of a source, and what it is written in.
+/// Returns the text of a source, and its encoding.
 ///
 /// # Errors
-/// [`Error::Input`] for what begins as UTF-16 and is none.
+/// [`Error::Input`] for invalid UTF-16.
 pub fn decode<'a>(bytes: &'a [u8], path: &Path) -> Result<(Cow<'a, str>, Encoding)> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Ok((Cow::Borrowed(text), Encoding::Utf8));
@@ -61,7 +60,7 @@ pub fn decode<'a>(bytes: &'a [u8], path: &Path) -> Result<(Cow<'a, str>, Encodin
     })
 }
 
-/// As [`decode`], of UTF-8 alone where the script is followed.
+/// Decodes as [`decode`], with only UTF-8 if `tune.py` is followed.
 pub(super) fn decode_source<'a>(
     bytes: &'a [u8],
     path: &Path,
@@ -70,10 +69,10 @@ pub(super) fn decode_source<'a>(
     if compat { Ok((Cow::Borrowed(utf8(bytes, path)?), Encoding::Utf8)) } else { decode(bytes, path) }
 }
 
-/// The bytes of a text; those of [`decode`] for its text.
+/// Returns the bytes of a text; for a text of [`decode`], the original ones.
 ///
 /// # Errors
-/// [`Error::Input`] naming a letter that the encoding lacks.
+/// [`Error::Input`] with a letter that the encoding lacks.
 pub fn encode(text: String, encoding: Encoding, path: &Path) -> Result<Vec<u8>> {
     let lacks = |c: char| Error::input(path, format!("is in {encoding}, which has no '{c}'"));
     match encoding {
@@ -131,8 +130,8 @@ fn from_utf16(bytes: &[u8], big_endian: bool, path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The text, if it is one of Japanese. Most bytes of Latin-1 begin a pair in Shift-JIS, too, but one of
-/// them stands among letters of ASCII, and those of Japanese stand together.
+/// Returns the text if it is Japanese. Most bytes of Latin-1 also begin a pair in Shift-JIS, but one of them stands
+/// among ASCII letters, while those of Japanese stand together.
 fn from_shift_jis(bytes: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(bytes.len() * 3 / 2);
     let (mut together, mut pairs) = (0usize, 0usize);
@@ -151,7 +150,7 @@ fn from_shift_jis(bytes: &[u8]) -> Option<String> {
         let decoded = SHIFT_JIS.decode_without_bom_handling_and_without_replacement(letter)?;
         let mut chars = decoded.chars();
         let c = chars.next().filter(|_| chars.next().is_none())?;
-        // What users may define for themselves has no meaning in a source.
+        // User-defined characters have no meaning in a source.
         if ('\u{e000}'..='\u{f8ff}').contains(&c) {
             return None;
         }
@@ -184,7 +183,7 @@ mod tests {
         Some(encoding)
     }
 
-    /// Parts of sources, among them what means one thing here and another there.
+    /// Parts of sources, some of them ambiguous between encodings.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             proptest::collection::vec(any::<u8>(), 1..4),

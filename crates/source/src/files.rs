@@ -1,4 +1,4 @@
-//! Regular files of a sane size, read whole, and new files beside them.
+//! Reads regular files of a sane size as a whole, and writes new files next to them.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 
 use gputexel_io::{Error, Result};
 
-/// The largest file that is read, in bytes: sources with networks in them have some megabytes.
+/// Maximum size of a file that is read, bytes: sources with embedded networks have some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A file as it was found.
+/// Contents and attributes of a file.
 #[derive(Debug)]
 pub(super) struct Found {
     pub bytes: Vec<u8>,
-    /// Passed on to a file that replaces it: mode, owner and group.
+    /// Mode, owner and group, passed on to a file that replaces it.
     pub metadata: Metadata,
-    /// Nobody may write to it.
+    /// True if nobody may write to it.
     pub read_only: bool,
     /// Number of other names: hard links.
     pub other_names: u64,
 }
 
-/// The bytes of a file; links are followed.
+/// Returns the bytes of a file; follows links.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and for giants.
+/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and for huge files.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
-    // Opening a pipe would wait for its other end. Reading a folder fails with the system's own words.
+    // Opening a pipe would wait for its other end. Reading a folder fails with the system's message.
     if !metadata.is_file() && !metadata.is_dir() {
         return Err(Error::input(path, "is not a regular file"));
     }
@@ -42,7 +42,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file with what it passes on to one that replaces it; `None` where nothing has that name.
+/// Returns a file with the attributes to pass on to its replacement; `None` if it does not exist.
 pub(super) fn find(path: &Path) -> Result<Option<Found>> {
     let metadata = match std::fs::metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -56,7 +56,7 @@ pub(super) fn find(path: &Path) -> Result<Option<Found>> {
     }))
 }
 
-/// Does the same as [`find`] for a path whose links were resolved; a link on it, which has come since, is refused.
+/// Does the same as [`find`] for a path whose links were resolved; rejects a link created there since.
 pub(super) fn find_unlinked(path: &Path) -> Result<Option<Found>> {
     match path.ancestors().filter(|path| path.is_symlink()).last() {
         Some(link) => Err(Error::input(link, "is a link, and links are not followed here")),
@@ -69,18 +69,18 @@ fn other_names(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata).saturating_sub(1)
 }
 
-/// Elsewhere, the standard library does not tell.
+/// On other systems, the standard library does not provide it.
 #[cfg(not(unix))]
 fn other_names(_metadata: &Metadata) -> u64 {
     0
 }
 
-/// The name of a new file until it takes the place of the old one.
+/// Returns the name of a new file until it replaces the old one.
 pub(super) fn staged(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}.gputexel-new", path.file_name().unwrap_or_default().to_string_lossy()))
 }
 
-/// Writes and syncs a file, in place of any of that name, with mode, owner and group of another file or, by default,
+/// Writes and syncs a file, replacing any of that name, with mode, owner and group of another file or, by default,
 /// those of any new file. Returns false if owner or group could not be set.
 pub(super) fn write_new(path: &Path, bytes: &[u8], like: Option<&Metadata>) -> Result<bool> {
     remove(path)?;
@@ -115,12 +115,12 @@ fn pass_on(from: &Metadata, to: &File) -> std::io::Result<bool> {
     Ok(kept)
 }
 
-/// Renames a file, in place of any of that name.
+/// Renames a file, replacing any of that name.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(|e| Error::io(to, e))
 }
 
-/// Removes a file or a link, if it is there.
+/// Removes a file or a link if it exists.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
@@ -128,7 +128,7 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder with all that is in it, if it is there.
+/// Removes a folder and its contents if it exists.
 pub(super) fn remove_folder(path: &Path) -> Result<()> {
     match std::fs::remove_dir_all(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
@@ -136,7 +136,7 @@ pub(super) fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Lets the names in a folder survive a power cut; only Unix can sync folders.
+/// Makes the names in a folder durable; only Unix can sync folders.
 pub(super) fn sync_folder(folder: &Path) -> Result<()> {
     if cfg!(unix) {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| Error::io(folder, e))?;

@@ -1,8 +1,8 @@
-//! A first `.tune` block from lines of a source, with its numbers marked.
+//! Drafts a `.tune` block from lines of a source, with its numbers marked.
 //!
-//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables;
-//! where nothing else is there, it is said why. Those that the format cannot mark (hexadecimal, with exponents or
-//! suffixes) are listed. Lines are added below until the block matches in one place only.
+//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables; if nothing
+//! else is left, the reason is reported. Numbers that the format cannot mark (hexadecimal, with exponents or suffixes)
+//! are listed. Lines are added below until the block matches in one place only.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -18,21 +18,21 @@ use super::remedy::Remedy;
 use gputexel_io::{Error, Result, counted, shown};
 use serde::Serialize;
 
-/// Lines that are added to make a block match in one place.
+/// Maximum number of lines added to make a block match in one place.
 const MAX_ADDED: u64 = 20;
 
-/// What a block is made with.
+/// Options of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DraftOptions {
-    /// The folder that `tune` and `apply` will be given; the source's own by default.
+    /// The folder that `tune` and `apply` will be given; by default that of the source.
     pub folder: Option<PathBuf>,
-    /// The name of the context; one from the source by default.
+    /// The name of the context; by default one from the source.
     pub name: Option<String>,
     /// The marker for declarations.
     pub declaration: Option<String>,
     /// The marker for options.
     pub options: Option<String>,
-    /// Names that are taken.
+    /// Names already in use.
     pub taken: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl FromStr for SourceLines {
     }
 }
 
-/// A block.
+/// A drafted block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Draft {
     /// Its text.
@@ -75,39 +75,39 @@ pub struct Draft {
     pub last: u64,
     /// Numbers that could not be marked.
     pub left: Vec<String>,
-    /// Markers that are not in exactly one line of the source yet.
+    /// Markers that are not yet in exactly one line of the source.
     pub markers_missing: Vec<String>,
 }
 
-/// What [`init`] is asked to do.
+/// Request to [`init`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitRequest {
     /// The source.
     pub source: PathBuf,
-    /// Its first and last line that the block is made of, from 1.
+    /// First and last line of the source for the block, from 1.
     pub lines: (u64, u64),
-    /// What the block is made with. Names that are taken in the file that it is added to need not be given.
+    /// Options of the block. Names used in the file that it is added to need not be given.
     pub options: DraftOptions,
-    /// Where it goes.
+    /// Destination.
     pub output: DraftOutput,
 }
 
-/// Where a block goes.
+/// Destination of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DraftOutput {
-    /// It is only returned.
+    /// Return it only.
     #[default]
     None,
-    /// Into a file that is not there yet.
+    /// A file that must not exist yet.
     Create(PathBuf),
-    /// To the end of a file.
+    /// The end of a file.
     Append(PathBuf),
-    /// Into a file, whatever is there.
+    /// A file, replacing its contents.
     Replace(PathBuf),
 }
 
 impl DraftOutput {
-    /// The file, if there is one.
+    /// Returns the file, if any.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::None => None,
@@ -116,21 +116,20 @@ impl DraftOutput {
     }
 }
 
-/// What [`init`] has done.
+/// Result of [`init`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitReport {
     /// The block.
     pub draft: Draft,
-    /// Whether a marker says where parameters are declared, and one where they are offered as options; of the
-    /// block itself, or of an earlier one in the file.
+    /// True if one marker tells where parameters are declared, and one where they are offered as options, in the block
+    /// itself or in an earlier one of the file.
     pub has_markers: bool,
 }
 
-/// Makes a block as [`draft`] does and writes it to a file.
+/// Makes a block as [`draft`] and writes it to a file.
 ///
 /// # Errors
-/// Those of [`draft`]; [`Error::Usage`] for a file that is there already or that is the source file itself;
-/// [`Error::Io`].
+/// Errors of [`draft`]; [`Error::Usage`] for a file that already exists or is the source file itself; [`Error::Io`].
 pub fn init(request: &InitRequest) -> Result<InitReport> {
     let InitRequest { source, lines: (first, last), options, output } = request;
     let existing = match output {
@@ -164,7 +163,7 @@ pub fn init(request: &InitRequest) -> Result<InitReport> {
         };
         gputexel_io::write_atomically(path, format!("{existing}{gap}{}", draft.text).as_bytes())?;
     }
-    // What an earlier block has set still holds.
+    // Settings of earlier blocks still apply.
     let set = |key: &str| existing.lines().any(|line| line.starts_with(key));
     let declared = options.declaration.is_some() || set("#set declaration");
     let offered = options.options.is_some() || set("#set options");
@@ -174,8 +173,8 @@ pub fn init(request: &InitRequest) -> Result<InitReport> {
 /// Makes a block of lines `first` to `last` (from 1) of a source.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for lines that are not there, hold no number that can be marked, or
-/// occur more than once with all that follows.
+/// [`Error::Io`]; [`Error::Input`] for lines that do not exist, contain no number that can be marked, or are not unique
+/// even with the following lines.
 pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
     let bytes = super::files::read_file(source)?;
     let (text, _) = decode(&bytes, source)?;
@@ -254,7 +253,7 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     Ok(Draft { text, values: values.collect(), name, first, last: end, left, markers_missing })
 }
 
-/// Appends a line; one of the preprocessor gets a blank, so that it opens no block.
+/// Appends a line; one of the preprocessor gets a blank, so that it does not open a block.
 fn push_line(body: &mut String, line: &str) {
     if line.starts_with('#') {
         body.push(' ');
@@ -263,7 +262,7 @@ fn push_line(body: &mut String, line: &str) {
     body.push('\n');
 }
 
-/// The source's path below the folder, with slashes.
+/// Returns the source's path below the folder, with slashes.
 fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
     let path = source.canonicalize().map_err(|e| Error::io(source, e))?;
     let folder =
@@ -279,12 +278,12 @@ fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
     Ok(name)
 }
 
-/// The variable that is assigned to, the name of a `#define`, or the file's name and the line.
+/// Returns the assigned variable, the name of a `#define`, or the file's name and the line.
 fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> String {
     let line = lines.join(" ");
     let last_word = |text: &str| {
         let text = text.trim_end().trim_end_matches(|c: char| "+-*/|&^".contains(c)).trim_end();
-        // The type of Rust's `MARGIN: i32` and the indices of `margins[2][3]` come behind the name.
+        // The type of Rust's `MARGIN: i32` and the indices of `margins[2][3]` follow the name.
         let typed = text.replace("::", "__").find(':');
         let mut text = typed.map_or(text, |at| &text[..at]).trim_end();
         while text.ends_with(']') {
@@ -310,7 +309,7 @@ fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> Str
     std::iter::once(word.clone()).chain(numbered).find(free).expect("numbers do not end")
 }
 
-/// A line of a text with its numbers marked, and the numbers that the format cannot mark.
+/// Returns a line of a text with its numbers marked, and the numbers that the format cannot mark.
 fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
     let start = line.as_ptr() as usize - text.as_ptr() as usize;
     let (mut body, mut left) = (String::new(), Vec::new());
@@ -335,7 +334,7 @@ fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
     (body, left)
 }
 
-/// Why none of the numbers in lines of a text can be marked, as the end of a message.
+/// Returns why no number in some lines can be marked, as the end of a message.
 fn why_none(text: &str, lines: &[&str], code: &Code, left: &[String]) -> String {
     let Some((first, last)) = lines.first().zip(lines.last()) else { return String::new() };
     let offset = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
@@ -375,7 +374,7 @@ fn why_none(text: &str, lines: &[&str], code: &Code, left: &[String]) -> String 
     why
 }
 
-/// Whether what follows is the member of a tuple: `t.0`, and not the end of a range.
+/// Returns true if a member of a tuple follows: `t.0`, and not the end of a range.
 fn is_member(before: &str) -> bool {
     before.strip_suffix('.').is_some_and(|rest| rest.ends_with(|c| is_word(c) || c == ')' || c == ']'))
 }
@@ -421,7 +420,7 @@ mod tests {
             ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }"),
             ("let t: [i32; 2] = [5, 6];", "let t: [i32; 2] = [5@, 6@];"),
             ("let t: [i32; 1] = [5];", "let t: [i32; 1] = [5@];"),
-            // A constant cannot be computed from what is read at run time.
+            // A constant cannot be computed from values that are read at run time.
             ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5, 6];"),
             ("t.0 + f(x).1 + 2.max(3)", "t.0 + f(x).1 + 2@.max(3@)"),
         ] {

@@ -1,4 +1,4 @@
-//! How text is put into a source without disturbing what stands around it.
+//! Inserts text into a source without disturbing its surroundings.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::characters::{
     indentation, is_space, is_word, line_end, line_start, next_line, without_blank_edges,
 };
 
-/// A replacement in a text: where, and how many bytes went and came.
+/// A replacement in a text: its position, and the number of bytes removed and inserted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edit {
     pub at: usize,
@@ -14,7 +14,7 @@ pub(super) struct Edit {
     pub added: usize,
 }
 
-/// A body with the indentation of the place where it goes, the first line without: the source has it.
+/// Returns a body with the indentation of its destination, except for the first line, which the source indents.
 pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
     let body = without_blank_edges(body);
     let base = &body[..body.len() - body.trim_start_matches([' ', '\t']).len()];
@@ -38,7 +38,7 @@ pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
     text
 }
 
-/// Replaces a part of a text by a body; with an empty body, lines that held nothing else go.
+/// Replaces a part of a text by a body. With an empty body, lines that contain nothing else are removed.
 pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, newline: &str) -> Edit {
     let new = indented(body, indentation(text, range.start), newline);
     if new.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, n
     }
     let rest = text[range.end..line_end(text, range.end)].trim_matches(is_space);
     let last = new.rsplit('\n').next().unwrap_or("");
-    // What follows on the line must not become a part of a comment.
+    // The rest of the line must not become part of a comment.
     let behind_comment = !rest.is_empty() && last.contains("//");
     let indent =
         if behind_comment { format!("{newline}{}", indentation(text, range.start)) } else { String::new() };
@@ -58,14 +58,14 @@ pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, n
     edit
 }
 
-/// The lines of a part with their ends, if they hold nothing else.
+/// Returns the lines of a part with their ends, if they contain nothing else.
 pub(super) fn whole_lines(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
     let lines = line_start(text, range.start)..next_line(text, range.end);
     let around = [&text[lines.start..range.start], &text[range.end..lines.end]];
     around.iter().all(|part| part.trim_matches(is_space).is_empty()).then_some(lines)
 }
 
-/// Removes whole lines; if they were the last and without an end, so is then the line before.
+/// Removes whole lines. If they were the last and without an end, the line before has none either.
 pub(super) fn remove_lines(text: &mut String, lines: Range<usize>) {
     let mut start = lines.start;
     if lines.end == text.len() && !text.ends_with('\n') {
@@ -76,8 +76,8 @@ pub(super) fn remove_lines(text: &mut String, lines: Range<usize>) {
     text.replace_range(start..lines.end, "");
 }
 
-/// What to write for a number or name so that it does not grow together with what stands
-/// around it: `return-3` with a name, `d-x` with -3.
+/// Returns the text for a number or name, separated from its surroundings if they would join: `return-3` with a name,
+/// `d-x` with -3.
 pub(super) fn apart(text: &str, range: &Range<usize>, new: &str) -> String {
     let before = text[..range.start].chars().next_back();
     let after = text[range.end..].chars().next();

@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-/// How literals and comments are written.
+/// Syntax of literals and comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// C, C++, and every language like them.
+    /// C, C++, and similar languages.
     C,
     /// C#.
     CSharp,
@@ -21,7 +21,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language by a file's extension; C where that is unknown.
+    /// Returns the language of a file's extension; C if it is unknown.
     pub fn of(path: &Path) -> Self {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("rs") => Self::Rust,
@@ -32,13 +32,13 @@ impl Language {
         }
     }
 
-    /// Whether a newline ends a statement, unless brackets are open.
+    /// Returns true if a newline ends a statement, unless brackets are open.
     pub fn ends_with_line(self) -> bool {
         matches!(self, Self::Go | Self::Python)
     }
 }
 
-/// What a [`Token`] is.
+/// Kind of a [`Token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A comment, with its delimiters.
@@ -56,25 +56,25 @@ pub enum Kind {
 /// Bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What they are.
+    /// Their kind.
     pub kind: Kind,
     /// The first byte.
     pub start: usize,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: usize,
 }
 
 impl Token {
-    /// Whether the token is this byte of punctuation.
+    /// Returns true if the token is this byte of punctuation.
     pub fn is(&self, mark: u8) -> bool {
         self.kind == Kind::Mark(mark)
     }
 }
 
-/// The tokens of a source, in order; only whitespace and a byte order mark are left out.
+/// Returns the tokens of a source, in order; only whitespace and a byte order mark are left out.
 pub fn lex(source: &str, language: Language) -> Vec<Token> {
     let bytes = source.as_bytes();
-    // A byte order mark is no part of a word.
+    // A byte order mark is not part of a word.
     let mut at = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut tokens = Vec::new();
     while at < bytes.len() {
@@ -134,7 +134,7 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
     if end > at && bytes[end - 1] == b'\r' { end - 1 } else { end }
 }
 
-/// The end of the first `wanted` from `at` on.
+/// Returns the end of the first `wanted` from `at` on.
 fn find(bytes: &[u8], at: usize, wanted: &[u8]) -> usize {
     let from = at.min(bytes.len());
     memchr::memmem::find(&bytes[from..], wanted).map_or(bytes.len(), |n| from + n + wanted.len())
@@ -160,8 +160,8 @@ fn block_comment(bytes: &[u8], at: usize, language: Language) -> usize {
     bytes.len()
 }
 
-/// What is quoted with backslashes; where it may not go over lines, it ends with its line at the
-/// latest, as in `#error Can't`.
+/// Reads a literal with backslash escapes. If it may not span lines, it ends with its line at the latest, as in `#error
+/// Can't`.
 fn quoted(bytes: &[u8], at: usize, quote: u8, lines: bool) -> usize {
     let mut i = at + 1;
     while i < bytes.len() {
@@ -176,7 +176,7 @@ fn quoted(bytes: &[u8], at: usize, quote: u8, lines: bool) -> usize {
     bytes.len()
 }
 
-/// `'x'`, or the mark that begins a lifetime.
+/// Reads `'x'`, or the mark that begins a lifetime.
 fn rust_character(bytes: &[u8], at: usize) -> (Kind, usize) {
     if bytes.get(at + 1) == Some(&b'\\') {
         return (Kind::Text, quoted(bytes, at, b'\'', false));
@@ -193,7 +193,7 @@ fn rust_character(bytes: &[u8], at: usize) -> (Kind, usize) {
     }
 }
 
-/// `@"..."`, `$"..."`, `$@"..."`, or an `@` of a name.
+/// Reads `@"..."`, `$"..."`, `$@"..."`, or an `@` of a name.
 fn csharp_prefixed(bytes: &[u8], at: usize) -> (Kind, usize) {
     let prefix = bytes[at..].iter().take_while(|b| matches!(b, b'@' | b'$')).count();
     let open = at + prefix;
@@ -210,7 +210,7 @@ fn csharp_prefixed(bytes: &[u8], at: usize) -> (Kind, usize) {
     let mut i = open + 1;
     while i < bytes.len() {
         if bytes[i] == b'"' {
-            // Two quotes are one within.
+            // Two quotes stand for one.
             if bytes.get(i + 1) != Some(&b'"') {
                 return (Kind::Text, i + 1);
             }
@@ -255,7 +255,7 @@ fn number(bytes: &[u8], at: usize, language: Language) -> usize {
         if separator || (exponent && matches!(next, b'+' | b'-')) {
             i += 2;
         } else if byte == b'.' {
-            // Elsewhere than in C, what follows may be a method or a range.
+            // Except in C, a method or a range may follow.
             let fits = match language {
                 Language::C => next != b'.',
                 _ => next.is_ascii_digit() || (next != b'.' && !is_word(next)),

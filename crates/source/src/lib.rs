@@ -1,11 +1,11 @@
 //! Patching engine sources: numbers become tunable options, and tuned values numbers again.
 //!
-//! The formats are those of YaneuraOu's `tune.py`: a `.tune` file shows parts of sources with numbers
-//! marked by `@`, a `.params` file beside it holds the parameters. [`init()`] drafts a first block,
-//! [`check()`] says where blocks match, [`edit()`] tunes and applies, and [`undo()`] brings the old files back.
-//! [`plan_tune`] and [`plan_apply`] read everything and compute all texts in memory; [`write()`] replaces the
-//! files, all or none. `docs/patch.md` tells where this differs from the
-//! original, and why. Tuned tables are put into marked arrays by the crate `gputexel-tables`.
+//! The formats are those of YaneuraOu's `tune.py`: a `.tune` file shows parts of sources with numbers marked by `@`, a
+//! `.params` file next to it holds the parameters. [`init()`] drafts a first block, [`check()`] reports where blocks
+//! match, [`edit()`] tunes and applies, and [`undo()`] restores the old files. [`plan_tune`] and [`plan_apply`] read
+//! everything and compute all texts in memory; [`write()`] replaces the files, all or none. `docs/patch.md` describes
+//! the differences from the original and the reasons. Tuned tables are put into marked arrays by the crate
+//! `gputexel-tables`.
 
 mod apply;
 mod automaton;
@@ -57,21 +57,21 @@ use gputexel_io::{Error, Result};
 /// Interpretation of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Everything as `tune.py` does it, what is odd included.
+    /// True to follow `tune.py` exactly, including its quirks.
     pub compat: bool,
-    /// Marked numbers must be those of the source.
+    /// True to require that marked numbers are those of the source.
     pub strict_numbers: bool,
-    /// Sources may be hidden files, or in hidden folders.
+    /// True to allow hidden sources, or those in hidden folders.
     pub hidden: bool,
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 fn read_text(path: &Path) -> Result<String> {
     let bytes = files::read_file(path)?;
     Ok(utf8(&bytes, path)?.to_string())
 }
 
-/// Bytes as UTF-8 text.
+/// Returns bytes as UTF-8 text.
 ///
 /// # Errors
 /// [`Error::Input`] with line and column of the first byte that is not UTF-8; `path` is for the message.
@@ -95,7 +95,7 @@ mod tests {
     use super::pattern::{Frequencies, Pattern, Rule};
     use super::*;
 
-    /// Texts with much of what means something.
+    /// Texts with many of the meaningful characters.
     fn odd_text() -> impl Strategy<Value = String> {
         let part = prop_oneof![
             Just("#"),

@@ -1,8 +1,8 @@
-//! What `@` means: numbers that are looked for, and the names that take their place.
+//! Meaning of `@`: numbers to find, and the names that replace them.
 //!
-//! In the body of a context, `100@` is a number that becomes the parameter PREFIX_1, PREFIX_2, … and
-//! `100@mul` is PREFIX_mul. In the body of an `#add`, `@` stands for the name alone; counting begins
-//! anew, so that the same names come out in the same order.
+//! In the body of a context, `100@` is a number that becomes the parameter PREFIX_1, PREFIX_2, … and `100@mul` is
+//! PREFIX_mul. In the body of an `#add`, `@` stands for the name alone. The count restarts there, so that the same
+//! names follow in the same order.
 
 use super::blocks::{Block, Body};
 use super::characters::{ends_with_point, is_digit, is_space, is_word};
@@ -12,7 +12,7 @@ use gputexel_io::{Error, Result};
 /// A part of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
     /// A marked number: its text and its parameter.
     Number { text: String, name: String },
@@ -20,13 +20,13 @@ pub(super) enum Segment {
     Name(String),
 }
 
-/// A body, taken apart.
+/// A parsed body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Template {
     pub segments: Vec<Segment>,
 }
 
-/// What stands before a number that begins with a minus.
+/// Meaning of a minus before a number.
 enum Minus {
     /// It belongs to the number.
     Sign,
@@ -37,12 +37,12 @@ enum Minus {
 }
 
 impl Template {
-    /// Takes a body apart. With `compat`, a minus before a number always belongs to it, any digits
-    /// are a number, and names behind marks hold no underscores; without, `d-25@` subtracts 25.
+    /// Parses a body. With `compat`, a minus before a number always belongs to it, any digits are a number, and names
+    /// after marks contain no underscores; otherwise, `d-25@` subtracts 25.
     ///
     /// # Errors
-    /// Without `compat`: what is marked is no number, or a minus whose part is unclear. The reason
-    /// comes with the place in the body.
+    /// Without `compat`: something other than a number is marked, or a minus is ambiguous. The reason comes with the
+    /// position in the body.
     pub fn parse(body: &str, prefix: &str, compat: bool) -> std::result::Result<Self, (usize, String)> {
         let mut template = Self::default();
         let mut unnamed = 0;
@@ -82,7 +82,7 @@ impl Template {
         Ok(template)
     }
 
-    /// As [`parse`](Self::parse), with the line for messages.
+    /// Parses as [`parse`](Self::parse), with the line for messages.
     pub fn of(body: &Body, block: &Block, path: &std::path::Path, compat: bool) -> Result<Self> {
         Self::parse(&body.text, &block.name, compat).map_err(|(at, reason)| {
             let line = body.line + super::characters::line_of(&body.text, at) - 1;
@@ -96,7 +96,7 @@ impl Template {
         }
     }
 
-    /// The parameters, in order.
+    /// Returns the parameters, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(|segment| match segment {
             Segment::Number { name, .. } | Segment::Name(name) => Some(name.as_str()),
@@ -104,12 +104,12 @@ impl Template {
         })
     }
 
-    /// Whether some mark has no number.
+    /// Returns true if some mark has no number.
     pub fn has_bare_names(&self) -> bool {
         self.segments.iter().any(|segment| matches!(segment, Segment::Name(_)))
     }
 
-    /// The text with every parameter replaced.
+    /// Returns the text with every parameter replaced.
     pub fn filled(&self, mut fill: impl FnMut(&str) -> String) -> String {
         let mut text = String::new();
         for segment in &self.segments {
@@ -121,7 +121,7 @@ impl Template {
         text
     }
 
-    /// The same with names where numbers are: what it looks like once tuned.
+    /// Returns the same with names in place of numbers, as it looks once tuned.
     pub fn named(&self) -> Self {
         let mut segments: Vec<Segment> = Vec::with_capacity(self.segments.len());
         for segment in &self.segments {
@@ -142,7 +142,7 @@ impl Template {
     }
 }
 
-/// Where `-?\d+(\.\d+)?` begins that ends at `end`, looking no further back than `from`.
+/// Returns the beginning of a `-?\d+(\.\d+)?` that ends at `end`, looking no further back than `from`.
 fn number_before(text: &str, from: usize, end: usize) -> Option<usize> {
     let digits = |end: usize| {
         let part = &text[from..end];
@@ -161,7 +161,7 @@ fn number_before(text: &str, from: usize, end: usize) -> Option<usize> {
     Some(start)
 }
 
-/// Checks that a marked number is one of the source, and leaves it a minus that is its own.
+/// Checks that a marked number is one of the source, and keeps a minus that belongs to it.
 fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usize, (usize, String)> {
     let number = &body[start..at];
     let before = body[..start].chars().next_back();
@@ -196,8 +196,8 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
     Ok(start)
 }
 
-/// The length of what makes a number that is followed by it another one: `.5`, `.f`, a point alone. Not
-/// `..64` and `.max(2)`.
+/// Returns the length of text that would change the number before it: `.5`, `.f`, a point alone. Not `..64` and
+/// `.max(2)`.
 fn fraction_behind(text: &str) -> Option<usize> {
     let rest = text.strip_prefix('.')?;
     let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
@@ -236,7 +236,7 @@ fn minus(before: &str) -> Minus {
     match text.chars().next_back() {
         Some(')') => {
             let gap = text.len() < before.len();
-            // `(Value)-1` or `(a)-1`: nothing else that is one word in parentheses can be told.
+            // `(Value)-1` or `(a)-1`: a single word in parentheses is ambiguous.
             let inside = text[..text.len() - 1].rsplit('(').next().unwrap_or("");
             let outside = text[..text.len() - 1 - inside.len()].trim_end_matches('(').chars().next_back();
             let one_word = inside.trim().chars().all(is_word) && !inside.trim().is_empty();
@@ -261,7 +261,7 @@ fn minus(before: &str) -> Minus {
     }
 }
 
-/// Whether the word is the name in `#define NAME -1`.
+/// Returns true if the word is the name in `#define NAME -1`.
 fn preprocessed(text: &str, word: &str) -> bool {
     let before = text[..text.len() - word.len()].trim_end();
     before.strip_suffix("define").is_some_and(|hash| hash.trim_end().ends_with('#'))

@@ -1,7 +1,7 @@
-//! The place in a source that is most like a context which is found no longer.
+//! Finds the place in a source that is most similar to a missing context.
 //!
-//! Words that are rare in the source vote for the line where the context would begin; the places with
-//! the most votes are compared character by character.
+//! Words that are rare in the source vote for the line where the context would begin; the places with the most votes
+//! are compared character by character.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,31 +11,31 @@ use super::diff::likeness;
 use super::names::{Segment, Template};
 use gputexel_io::shown;
 
-/// Places that are compared.
+/// Number of places that are compared.
 const CANDIDATES: usize = 12;
 
-/// Characters of two texts that are compared; a diff costs their product at worst.
+/// Maximum number of characters compared of two texts; a diff costs their product at worst.
 const COMPARED: usize = 4000;
 
-/// The same, once many contexts of a source have been compared.
+/// The same, after many contexts of a source have been compared.
 const GLANCE: usize = 200;
 
-/// The cost of all diffs of a source, at worst: some seconds.
+/// Maximum cost of all diffs of a source: some seconds.
 const BUDGET: usize = 400_000_000;
 
-/// Words of a context that vote, and places for which each does.
+/// Number of words of a context that vote, and of places for which each does.
 const VOTERS: usize = 64;
 const VOTES: usize = 2000;
 
-/// Below this likeness, nothing is said: anything is a little like anything.
+/// Minimum similarity that is reported: unrelated texts are a little similar, too.
 const LEAST: f32 = 0.5;
 
 /// A near miss.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Near {
-    /// The line of the source that differs first, from 1.
+    /// The first line of the source that differs, from 1.
     pub line: u64,
-    /// The line where the place begins.
+    /// First line of the place.
     pub begins: u64,
     /// That line, without blanks around it.
     pub source: String,
@@ -50,7 +50,7 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The line with every run of blanks as one, and numbers alike.
+/// Returns the line with every run of blanks as one, and all numbers alike.
 fn squeezed(line: &str) -> String {
     let mut text = String::new();
     for c in line.trim_matches(is_space).chars() {
@@ -63,13 +63,13 @@ fn squeezed(line: &str) -> String {
     text
 }
 
-/// A source, read once for all the contexts that are looked for in it.
+/// A source, indexed once for all contexts searched in it.
 pub(super) struct NearIndex<'s> {
     /// Lines that are not blank, with their numbers.
     lines: Vec<(u64, &'s str)>,
-    /// Where words are, as indices of `lines`.
+    /// Positions of words, as indices of `lines`.
     places: HashMap<&'s str, Vec<u32>>,
-    /// Work that is left, in characters times characters.
+    /// Remaining work, in characters times characters.
     budget: Cell<usize>,
 }
 
@@ -90,7 +90,7 @@ impl<'s> NearIndex<'s> {
         Self { lines, places, budget: Cell::new(BUDGET) }
     }
 
-    /// The place that is most like a context.
+    /// Returns the place most similar to a context.
     pub fn nearest(&self, context: &Template) -> Option<Near> {
         let body: String = context
             .segments
@@ -100,13 +100,13 @@ impl<'s> NearIndex<'s> {
                 Segment::Name(name) => name.clone(),
             })
             .collect();
-        // Blank lines do not count, here as there.
+        // Blank lines do not count on either side.
         let wanted: Vec<String> = body.lines().map(squeezed).filter(|line| !line.is_empty()).collect();
         let mut best: Option<(f32, usize)> = None;
         for (i, start) in self.candidates(&wanted).into_iter().enumerate() {
             let there = self.lines[start..].iter().take(wanted.len()).map(|(_, line)| squeezed(line));
             let there: Vec<String> = there.collect();
-            // Once the budget is spent, the candidate with the most votes must do, seen at a glance.
+            // Once the budget is spent, the candidate with the most votes is compared briefly.
             let left = self.budget.get();
             let compared = if left > 0 { COMPARED } else { GLANCE };
             if left == 0 && i > 0 {
@@ -136,7 +136,7 @@ impl<'s> NearIndex<'s> {
         })
     }
 
-    /// The lines where the context may begin, by the votes of its words, the rarest of them.
+    /// Returns the lines where the context may begin, by the votes of its rarest words.
     fn candidates(&self, wanted: &[String]) -> Vec<usize> {
         let lines = wanted.iter().enumerate();
         let mut voters: Vec<(usize, &[u32])> = lines
@@ -191,7 +191,7 @@ mod tests {
         while index.budget.get() > 0 {
             index.nearest(&template).unwrap();
         }
-        // What is left is one glance, which still answers.
+        // After the budget, the last brief comparison still gives a result.
         let last = index.nearest(&template).unwrap();
         assert_eq!((first.line, first.context), (last.line, last.context));
     }

@@ -1,9 +1,8 @@
-//! Blocks one after the other: where each has been in a source, and which of them meet.
+//! Blocks in sequence: their positions in a source, and which of them overlap.
 //!
-//! `apply` finds a tuned context by the text that `tune` has left there. So no block may change what
-//! belongs to the context of another, and contexts may share lines only if nobody changes those. Patches
-//! without a name may build on each other, for all of them stay; where one covers another, the upper is
-//! taken off, in a copy, to see the lower.
+//! `apply` finds a tuned context by the text that `tune` has left. So no block may change text in the context of
+//! another, and contexts may share lines only if no block changes those. Patches without a name may build on each
+//! other, since all of them stay. If one covers another, the upper is removed in a copy to see the lower.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,7 +17,7 @@ use super::state::{Placed, State};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// Where a block has been.
+/// Position of a visited block.
 #[derive(Debug)]
 struct Visit {
     line: u64,
@@ -26,13 +25,13 @@ struct Visit {
     named: bool,
     /// The context, in the text with the changes so far.
     range: Range<usize>,
-    /// What was changed or put in, in the same text.
+    /// Changed or inserted text, in the same text.
     changed: Vec<Range<usize>>,
-    /// The places of these changes in the text as it was; empty ranges where lines were put in.
+    /// Positions of these changes in the original text; empty ranges if lines were inserted.
     were: Vec<Range<usize>>,
 }
 
-/// What was done to a source, in order.
+/// Changes to a source, in order.
 #[derive(Debug, Default)]
 pub(super) struct History {
     edits: Vec<Edit>,
@@ -44,7 +43,7 @@ fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
 }
 
 impl History {
-    /// The place in the text as it was; that of a whole replacement for what lies within one.
+    /// Returns the position in the original text; within a replacement, that of the whole replacement.
     fn origin(&self, mut at: usize) -> usize {
         for edit in self.edits.iter().rev() {
             if at >= edit.at + edit.added {
@@ -56,7 +55,7 @@ impl History {
         at
     }
 
-    /// Takes note of a replacement, which the last visitor made.
+    /// Records a replacement made by the last visitor.
     pub fn record(&mut self, edit: Edit) {
         let Edit { at, removed, added } = edit;
         let were = self.origin(at)..self.origin(at + removed);
@@ -78,7 +77,7 @@ impl History {
         }
     }
 
-    /// Lets a block in, whose context was found.
+    /// Adds a block whose context was found.
     pub fn visit(&mut self, block: &Block, range: Range<usize>) {
         self.visits.push(Visit {
             line: block.line,
@@ -95,7 +94,7 @@ impl History {
         Error::line(tune, block.line, format!("{}: overlaps {title} in line {line}: {reason}", block.title()))
     }
 
-    /// Refuses a block that was found, and of which parts are to be changed, where an earlier one is.
+    /// Rejects a block that changes the context of an earlier one, or whose context an earlier one has changed.
     pub fn check_visit(
         &self,
         block: &Block,
@@ -122,7 +121,7 @@ impl History {
         Ok(())
     }
 
-    /// Why a context that was in the text as it was is there no longer, if an earlier block is to blame.
+    /// Returns an error if a context of the original text is missing because of an earlier block.
     pub fn blame(&self, block: &Block, before: &Range<usize>, source: &Source, tune: &Path) -> Option<Error> {
         let inside = |were: &Range<usize>| {
             meet(were, before) || (were.is_empty() && before.start < were.start && were.start < before.end)
@@ -133,13 +132,13 @@ impl History {
             .find_map(|visit| Some((visit, visit.were.iter().find(|were| inside(were))?)))?;
         let (line, shown) = (line_of(&source.before, were.start), source.shown.display());
         let done = if were.is_empty() { "is parted below" } else { "is changed" };
-        // Lines are put in behind a line end.
+        // Lines are inserted after a line end.
         let line = if were.is_empty() { line - 1 } else { line };
         let reason = format!("line {line} of {shown} {done} by that context");
         Some(Self::refusal(block, visit, tune, &reason))
     }
 
-    /// Refuses lines within a context that must be found again, the block's own or another.
+    /// Rejects lines within a context that must be found again, that of the block or of another.
     pub fn check_insertion(&self, block: &Block, at: usize, marker: &str, tune: &Path) -> Result<()> {
         let parted = |visit: &&Visit| visit.named && visit.range.start < at && at < visit.range.end;
         let Some(visit) = self.visits.iter().find(parted) else { return Ok(()) };
@@ -155,7 +154,7 @@ impl History {
     }
 }
 
-/// What differs between two texts, as one replacement.
+/// Returns the difference between two texts, as one replacement.
 fn difference(before: &str, after: &str) -> Edit {
     let (a, b) = (before.as_bytes(), after.as_bytes());
     let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
@@ -163,10 +162,10 @@ fn difference(before: &str, after: &str) -> Edit {
     Edit { at, removed: a.len() - at - end, added: b.len() - at - end }
 }
 
-/// Sees patches that others cover: takes off, from the last to the first, what `tune` and `apply` have
-/// put in, in copies of the sources, and corrects the states of the patches that come to light.
+/// Reveals patches covered by others: removes the insertions of `tune` and `apply`, from the last to the first, in
+/// copies of the sources, and corrects the states of the revealed patches.
 pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sources, options: &Options) {
-    // A patch whose body holds its context is ready to be made a second time, when another covers it.
+    // A patch whose body contains its context could be applied a second time if another covers it.
     let covered = |p: &Placed<'_>, state: &State| {
         p.block.name.is_empty() && p.replacement().is_some() && !matches!(state, State::Done(_))
     };
@@ -197,7 +196,7 @@ pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sou
     }
 }
 
-/// Refuses a tuned source in which a context would not be found again.
+/// Rejects a tuned source in which a context would not be found again.
 pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
     let (State::Ready(_), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
     let pattern = p.tuned.as_ref().unwrap_or(&p.pattern);
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     fn places_are_followed_through_replacements() {
         let mut history = History::default();
-        // "abcdef": "b" becomes "BBB", "ef" goes, "--" comes to the front.
+        // "abcdef": "b" becomes "BBB", "ef" is removed, "--" is inserted at the front.
         for (at, removed, added) in [(1, 1, 3), (6, 2, 0), (0, 0, 2)] {
             history.record(Edit { at, removed, added });
         }

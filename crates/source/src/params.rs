@@ -1,8 +1,8 @@
 //! The `.params` files of YaneuraOu's `tune.py`.
 //!
-//! Lines are `name, type, v, min, max, step, delta`, then ` //comment`, and `[[NOT USED]]` where no
-//! context has the parameter any longer. Owns reading and writing them without losing anything;
-//! tuners decide what the numbers do (step is SPSA's c_end, delta its r_end).
+//! Lines are `name, type, v, min, max, step, delta`, then ` //comment`, and `[[NOT USED]]` if no context has the
+//! parameter any longer. Owns lossless reading and writing; tuners decide the meaning of the numbers (step is SPSA's
+//! c_end, delta its r_end).
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::read_text;
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// Marks parameters that nothing uses, anywhere in a line.
+/// Mark of unused parameters, anywhere in a line.
 pub const NOT_USED: &str = "[[NOT USED]]";
 
 /// The columns that every line has.
@@ -21,9 +21,9 @@ pub const COLUMNS: [&str; 7] = ["name", "type", "v", "min", "max", "step", "delt
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParamKind {
-    /// The source is given whole numbers.
+    /// Written to the source as whole numbers.
     Int,
-    /// The source is given fractions.
+    /// Written to the source as fractions.
     Float,
 }
 
@@ -48,7 +48,7 @@ impl std::str::FromStr for ParamKind {
     }
 }
 
-/// A number and how it is written.
+/// A number and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
     /// Its value, finite.
@@ -60,30 +60,30 @@ impl Number {
     /// Zero, written `0.0`.
     pub const ZERO: Self = Self { value: 0.0, text: None };
 
-    /// A number that is written as Python's `repr` of a float does.
+    /// Creates a number written like a float by Python's `repr`.
     pub fn new(value: f64) -> Self {
         Self { value, text: None }
     }
 
-    /// A whole number that is written without a fraction, as Python's `repr` of an int.
+    /// Returns a whole number written without a fraction, like an int by Python's `repr`.
     pub fn whole(value: i32) -> Self {
         Self { value: f64::from(value), text: Some(value.to_string()) }
     }
 
-    /// Reads a finite number; it is written back as it was read.
+    /// Parses a finite number, which is written back with the same text.
     pub fn parse(text: &str) -> Option<Self> {
-        // Python's float() takes digits in groups; Rust takes names for infinity that are excluded.
+        // Python's float() accepts digits in groups; Rust accepts names for infinity that are excluded.
         let plain = text.trim().replace('_', "");
         let value: f64 = plain.parse().ok()?;
         value.is_finite().then(|| Self { value, text: Some(text.trim().to_string()) })
     }
 
-    /// How messages show it.
+    /// Returns its text in messages.
     fn shown(&self) -> String {
         shown(&self.to_string())
     }
 
-    /// Forgets how it was written.
+    /// Forgets its text.
     fn forget(&mut self) {
         self.text = None;
     }
@@ -98,7 +98,7 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// A number as Python's `repr` writes a float: `100.0`, `1e-05`, `1e+16`.
+/// Formats a number like a float by Python's `repr`: `100.0`, `1e-05`, `1e+16`.
 pub fn python(value: f64) -> String {
     let text = format!("{value:?}");
     let Some((digits, exponent)) = text.split_once('e') else { return text };
@@ -109,8 +109,7 @@ pub fn python(value: f64) -> String {
     }
 }
 
-/// A number as sources have it: never with an exponent, which could not be found again, and always
-/// with a point.
+/// Formats a number for sources: always with a point, and never with an exponent, which could not be found again.
 pub(super) fn plain(value: f64) -> String {
     let text = format!("{value}");
     if text.contains('.') { text } else { text + ".0" }
@@ -119,11 +118,11 @@ pub(super) fn plain(value: f64) -> String {
 /// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamEntry {
-    /// Its name in the source, and the option's.
+    /// Its name in the source and as an option.
     pub name: String,
-    /// Whether it is whole.
+    /// Type of its value.
     pub kind: ParamKind,
-    /// Its value, which tuning moves.
+    /// Its value, changed by tuning.
     pub v: Number,
     /// Smallest value.
     pub min: Number,
@@ -135,15 +134,15 @@ pub struct ParamEntry {
     pub delta: Number,
     /// Columns past the seventh.
     pub more: Vec<String>,
-    /// What follows `//`, with its blanks.
+    /// Text after `//`, with its blanks.
     pub comment: Option<String>,
-    /// Whether no context uses it any longer.
+    /// True if no context uses it any longer.
     pub not_used: bool,
 }
 
 impl ParamEntry {
-    /// A parameter with the range that `tune.py` gives a number of the source: up to its double, or
-    /// down to it; 0 to 1 for 0. The step is a twentieth of it and at least 1, the delta 0.002.
+    /// Returns a parameter with the range that `tune.py` gives a number of the source: between 0 and its double; 0 to 1
+    /// for 0. The step is a twentieth of it and at least 1, the delta 0.002.
     pub fn from_source(name: impl Into<String>, kind: ParamKind, value: f64) -> Self {
         let (min, max) = match value {
             v if v > 0.0 => (Number::ZERO, Number::new(2.0 * v)),
@@ -166,7 +165,7 @@ impl ParamEntry {
         }
     }
 
-    /// What is odd about the range, or the value in it: `f_1 = 60 is outside of its range, 0.0 to 50.0`.
+    /// Describes a problem of the range or the value: `f_1 = 60 is outside of its range, 0.0 to 50.0`.
     pub fn range_problem(&self) -> Option<String> {
         let Self { v, min, max, .. } = self;
         let name = shown(&self.name);
@@ -182,7 +181,7 @@ impl ParamEntry {
         [&self.v, &self.min, &self.max, &self.step, &self.delta]
     }
 
-    /// The line, without its end.
+    /// Returns the line, without its end.
     fn line(&self) -> String {
         let mut line = format!("{}, {}", self.name, self.kind);
         for number in self.numbers() {
@@ -204,7 +203,7 @@ impl ParamEntry {
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq)]
 enum Line {
-    /// Blank, or nothing but a comment; kept as it is.
+    /// Blank or only a comment; kept unchanged.
     Other(String),
     Entry(Box<ParamEntry>),
 }
@@ -221,15 +220,15 @@ impl ParamsFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] naming line and column.
+    /// [`Error::Io`]; [`Error::Input`] with line and column.
     pub fn read(path: &Path) -> Result<Self> {
         Self::parse(&read_text(path)?, path)
     }
 
-    /// As [`read`](Self::read), from memory; `path` is for messages.
+    /// Reads as [`read`](Self::read), from memory; `path` is for messages.
     ///
     /// # Errors
-    /// [`Error::Input`] naming line and column.
+    /// [`Error::Input`] with line and column.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let mut file = Self { windows: text.contains("\r\n"), ..Self::default() };
         let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -252,7 +251,7 @@ impl ParamsFile {
         Ok(file)
     }
 
-    /// The text of the file, line ends and byte order mark as they were read.
+    /// Returns the text of the file, with its original line ends and byte order mark.
     pub fn text(&self) -> String {
         let newline = if self.windows { "\r\n" } else { "\n" };
         let mut text = if self.mark { "\u{feff}".to_string() } else { String::new() };
@@ -274,7 +273,7 @@ impl ParamsFile {
         gputexel_io::write_atomically(path, self.text().as_bytes())
     }
 
-    /// Its parameters, in order.
+    /// Returns its parameters, in order.
     pub fn entries(&self) -> impl Iterator<Item = &ParamEntry> {
         self.lines.iter().filter_map(|line| match line {
             Line::Entry(entry) => Some(&**entry),
@@ -282,7 +281,7 @@ impl ParamsFile {
         })
     }
 
-    /// Its parameters with the numbers of their lines, from 1.
+    /// Returns its parameters with their line numbers, from 1.
     pub fn numbered(&self) -> impl Iterator<Item = (u64, &ParamEntry)> {
         (1..).zip(&self.lines).filter_map(|(number, line)| match line {
             Line::Entry(entry) => Some((number, &**entry)),
@@ -290,7 +289,7 @@ impl ParamsFile {
         })
     }
 
-    /// Its parameters, in order, to be changed.
+    /// Returns its parameters, in order, for changes.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut ParamEntry> {
         self.lines.iter_mut().filter_map(|line| match line {
             Line::Entry(entry) => Some(&mut **entry),
@@ -298,12 +297,12 @@ impl ParamsFile {
         })
     }
 
-    /// A parameter by name.
+    /// Returns a parameter by name.
     pub fn get(&self, name: &str) -> Option<&ParamEntry> {
         self.entries().find(|entry| entry.name == name)
     }
 
-    /// A parameter by name, to be changed.
+    /// Returns a parameter by name, for changes.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut ParamEntry> {
         self.entries_mut().find(|entry| entry.name == name)
     }
@@ -313,8 +312,7 @@ impl ParamsFile {
         self.lines.push(Line::Entry(Box::new(entry)));
     }
 
-    /// Drops what `tune.py` drops on reading: blank lines, columns past the seventh, the style of
-    /// numbers, line ends.
+    /// Drops the same as `tune.py` on reading: blank lines, columns past the seventh, the style of numbers, line ends.
     pub(super) fn forget_style(&mut self) {
         self.lines.retain(|line| matches!(line, Line::Entry(_)));
         (self.windows, self.mark) = (false, false);

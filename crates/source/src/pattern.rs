@@ -1,13 +1,13 @@
 //! Finding a body in a source, regardless of whitespace.
 //!
-//! `tune.py` turns a body into a regular expression with `\s*` between all its characters, so that
-//! `int m` also finds `intm`, and `a = 1` the end of `alpha = 1`. [`Rule::Loose`] finds the same.
-//! [`Rule::Words`] keeps words whole: blanks between two words must be there, none may be within one,
-//! and a match neither begins nor ends within a word or number.
+//! `tune.py` turns a body into a regular expression with `\s*` between all its characters, so that `int m` also finds
+//! `intm`, and `a = 1` the end of `alpha = 1`. [`Rule::Loose`] finds the same. [`Rule::Words`] keeps words whole:
+//! blanks between two words are required, none may be within one, and a match neither begins nor ends within a word or
+//! number.
 //!
-//! Instead of an automaton over megabytes, the character of the body that is rarest in the source
-//! leads to the few places that are looked at. Only where these are too many, and too much of the body
-//! fits each, as in tables of one number, an automaton is the faster.
+//! Instead of an automaton over megabytes, the rarest character of the body in the source gives the few positions to
+//! check. Only if these are too many and the body nearly fits each, as in tables of one number, the automaton is
+//! faster.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -17,10 +17,10 @@ use super::automaton::{Automaton, Element, Gap};
 use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
 use super::names::{Segment, Template};
 
-/// What may be between two characters.
+/// Allowed text between two characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Any blanks anywhere, as the original has it.
+    /// Any blanks anywhere, as in the original.
     Loose,
     /// Words stay words.
     Words,
@@ -29,20 +29,20 @@ pub(super) enum Rule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
     Char(char),
-    /// A number; with a text, this very one.
+    /// A number; with a text, exactly this one.
     Number(Option<String>),
     /// A parameter's name.
     Word(String),
 }
 
-/// What is looked for.
+/// A compiled body.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     items: Vec<(Gap, Item)>,
     rule: Rule,
 }
 
-/// What is looked for first.
+/// Item to search first.
 enum Anchor {
     /// The text that begins with an item.
     Text(usize, Vec<u8>),
@@ -50,7 +50,7 @@ enum Anchor {
     Byte(usize, u8),
 }
 
-/// Where something was found.
+/// Position of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub range: Range<usize>,
@@ -58,7 +58,7 @@ pub(super) struct Found {
     pub marks: Vec<Range<usize>>,
 }
 
-/// How often each byte occurs in a source.
+/// Number of occurrences of each byte in a source.
 #[derive(Clone, Debug)]
 pub(super) struct Frequencies(Box<[u32; 256]>);
 
@@ -73,11 +73,11 @@ impl Frequencies {
 }
 
 impl Pattern {
-    /// Numbers match any number, or with `strict` only the one that is written.
+    /// Creates a pattern. Numbers match any number, or with `strict` only the one in the template.
     pub fn new(template: &Template, rule: Rule, strict: bool) -> Self {
         let mut items: Vec<(Gap, Item)> = Vec::new();
         let mut spaced = false;
-        // Whether the last item ends with a letter, digit or underscore.
+        // True if the last item ends with a letter, digit or underscore.
         let mut word = false;
         let gap = |spaced: bool, word: bool, begins: bool| match rule {
             Rule::Words if word && begins => {
@@ -112,7 +112,7 @@ impl Pattern {
                 }
             }
         }
-        // What follows a number is kept apart by the number's own bounds.
+        // The bounds of a number separate it from the following text.
         for i in 1..items.len() {
             if matches!(items[i - 1].1, Item::Number(_)) || matches!(items[i].1, Item::Number(_)) {
                 items[i].0 = Gap::Any;
@@ -121,23 +121,23 @@ impl Pattern {
         Self { items, rule }
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns true if there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Whether both look for the same.
+    /// Returns true if both search for the same.
     pub fn looks_like(&self, other: &Self) -> bool {
         self.items == other.items
     }
 
-    /// All places, from left to right, that do not overlap.
+    /// Returns all matches, from left to right, that do not overlap.
     pub fn find_all(&self, text: &str, frequencies: &Frequencies) -> Vec<Found> {
         self.find_within(text, frequencies, 4 * text.len() + 100_000).0
     }
 
-    /// As [`find_all`](Self::find_all), with the comparisons that it took; the automaton, which takes
-    /// none but those at places that match, is called for where they would be more than `limit`.
+    /// Finds as [`find_all`](Self::find_all), and returns the number of comparisons. If there would be more than
+    /// `limit`, it uses the automaton, which only compares at positions that match.
     fn find_within(&self, text: &str, frequencies: &Frequencies, limit: usize) -> (Vec<Found>, usize) {
         let steps = Cell::new(0);
         let compared = if limit == 0 { None } else { self.find_comparing(text, frequencies, limit, &steps) };
@@ -153,7 +153,7 @@ impl Pattern {
         (found, steps.get())
     }
 
-    /// All elements in a row: names and numbers that are known by their characters.
+    /// Returns the automaton of all elements.
     fn automaton(&self) -> Automaton {
         let mut elements = Vec::with_capacity(self.items.len());
         for (gap, item) in &self.items {
@@ -169,7 +169,8 @@ impl Pattern {
         Automaton::new(&elements, self.rule == Rule::Words)
     }
 
-    /// All places, by comparing where something rare is; none if that takes more comparisons than `limit`.
+    /// Finds all matches by comparing at occurrences of something rare; `None` if that takes more comparisons than
+    /// `limit`.
     fn find_comparing(
         &self,
         text: &str,
@@ -206,7 +207,7 @@ impl Pattern {
                 }
             }
             Some(Anchor::Byte(index, byte)) => {
-                // Most places are told by the byte behind them.
+                // The next byte excludes most positions.
                 let next = match self.items.get(index + 1) {
                     Some((_, Item::Char(c))) if c.is_ascii() => Some(*c as u8),
                     _ => None,
@@ -237,9 +238,9 @@ impl Pattern {
         Some(found)
     }
 
-    /// What leads to candidates, among the items from which the way back to the start is plain: none but
-    /// characters and names before it, or one number and then those. The longest text without blanks if
-    /// that is known to be one, as in words that stay words; else the rarest byte.
+    /// Returns the item that leads to candidates, among those with a simple way back to the start: only characters and
+    /// names before it, or one number and then those. It is the longest text that is known to have no blanks, as in
+    /// words that stay words; else the rarest byte.
     fn anchor(&self, frequencies: &Frequencies) -> Option<Anchor> {
         let number = usize::from(matches!(self.items[0].1, Item::Number(_)));
         let run =
@@ -272,8 +273,7 @@ impl Pattern {
         rarest.map(|(index, byte)| Anchor::Byte(index, byte))
     }
 
-    /// Where a match would begin whose item `index` is at `at`, if it begins behind another that ends at
-    /// `free`.
+    /// Returns the beginning of a match whose item `index` is at `at`, if it begins after another that ends at `free`.
     fn start_before(
         &self,
         text: &str,
@@ -306,7 +306,7 @@ impl Pattern {
                     if text[..start].ends_with('-') {
                         start -= 1;
                     }
-                    // The match before may have taken the sign, or the first digits.
+                    // The previous match may have consumed the sign, or the first digits.
                     if start < free {
                         start = free + text.get(free..end)?.find(is_digit)?;
                     }
@@ -343,14 +343,14 @@ fn begins_with_word(text: &str) -> bool {
     text.chars().next().is_some_and(is_word)
 }
 
-/// An attempt at one place.
+/// An attempt at one position.
 struct Search<'a> {
     pattern: &'a Pattern,
     text: &'a str,
-    /// Comparisons so far, at all places.
+    /// Comparisons so far, at all positions.
     steps: &'a Cell<usize>,
     marks: Vec<Range<usize>>,
-    /// Numbers and places from which nothing was found; keeps the effort linear.
+    /// Numbers and positions from which nothing was found; keeps the cost linear.
     failed: HashSet<(usize, usize)>,
 }
 
@@ -394,7 +394,7 @@ impl Search<'_> {
         (!splits_word).then_some(at)
     }
 
-    /// Tries the numbers at a place, longest first, as the expression does.
+    /// Tries the numbers at a position, longest first, like the regular expression.
     fn number(&mut self, index: usize, at: usize, expected: Option<&str>) -> Option<usize> {
         if !self.failed.insert((index, at)) {
             return None;
@@ -416,7 +416,7 @@ impl Search<'_> {
         None
     }
 
-    /// Whether a number is no part of a word or of a longer number.
+    /// Returns true if a number is not part of a word or of a longer number.
     fn stands_alone(&self, start: usize, end: usize) -> bool {
         let before = self.text[..start].chars().next_back();
         let signed = self.text[start..].starts_with('-');
@@ -432,7 +432,7 @@ impl Search<'_> {
     }
 }
 
-/// The lengths of all beginnings of a text that are a number, longest first.
+/// Returns the lengths of all prefixes of a text that are a number, longest first.
 fn number_ends(text: &str) -> Vec<usize> {
     let sign = usize::from(text.starts_with('-'));
     let run = |from: usize| {
@@ -450,7 +450,7 @@ fn number_ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// The values of found numbers.
+/// Returns the values of found numbers.
 pub(super) fn values(text: &str, found: &Found) -> Vec<f64> {
     found.marks.iter().map(|mark| number_value(&text[mark.clone()])).collect()
 }

@@ -9,18 +9,18 @@ use super::params::ParamsFile;
 use super::sources::Sources;
 use gputexel_io::{Error, Result};
 
-/// A file that is to be written.
+/// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Where it is, links resolved.
+    /// Its path, links resolved.
     pub path: PathBuf,
     /// The path as the user gave it.
     pub shown: PathBuf,
-    /// Its bytes now; none if there is no such file.
+    /// Its bytes now; `None` if there is no such file.
     pub before: Option<Vec<u8>>,
-    /// Its bytes then.
+    /// Its new bytes.
     pub after: Vec<u8>,
-    /// True for the `.params` file, which tuning changes later on.
+    /// True for the `.params` file, which tuning changes later.
     pub params: bool,
 }
 
@@ -29,9 +29,9 @@ pub struct Change {
 pub struct PlannedValue {
     /// The parameter.
     pub name: String,
-    /// The number or name that stands in the source now; empty where an `#add` has it.
+    /// The number or name in the source now; empty if only an `#add` has it.
     pub before: String,
-    /// The new number, or, for `tune`, the value with which it is declared.
+    /// The new number, or for `tune` the value of its declaration.
     pub value: String,
 }
 
@@ -44,7 +44,7 @@ pub struct PlannedBlock {
     pub line: u64,
     /// Its source.
     pub file: PathBuf,
-    /// The line of the source where it stands now; none if an earlier block brings it.
+    /// The line of its position in the source now; `None` if an earlier block inserts it.
     pub source_line: Option<u64>,
     /// The action: `tuned`, `applied`, `restored` (from the tuned state), `patched` or `kept`.
     pub action: &'static str,
@@ -57,15 +57,15 @@ pub struct PlannedBlock {
 pub struct ParamsSummary {
     /// The file.
     pub path: PathBuf,
-    /// Those that are used.
+    /// Those in use.
     pub used: usize,
-    /// Those that were not there before.
+    /// Those that did not exist before.
     pub new: usize,
-    /// Those that nothing uses.
+    /// Unused ones.
     pub not_used: usize,
 }
 
-/// All that a command would do.
+/// Planned changes of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatchPlan {
     /// The files that differ.
@@ -79,7 +79,7 @@ pub struct PatchPlan {
 }
 
 impl PatchPlan {
-    /// A unified diff of all files, with the headers that `patch -p1` and `git apply` know.
+    /// Returns a unified diff of all files, with headers for `patch -p1` and `git apply`.
     pub fn diff(&self) -> String {
         let mut text = String::new();
         for change in &self.changes {
@@ -110,12 +110,12 @@ impl PatchPlan {
     }
 }
 
-/// The text of a file for a diff, which is UTF-8 whatever the file is in.
+/// Returns the text of a file for a diff, which is UTF-8 whatever the encoding of the file.
 fn shown_text(bytes: &[u8]) -> Cow<'_, str> {
     decode(bytes, Path::new("")).map_or_else(|_| String::from_utf8_lossy(bytes), |(text, _)| text)
 }
 
-/// The `.params` file beside a `.tune` file.
+/// Returns the `.params` file next to a `.tune` file.
 ///
 /// # Errors
 /// [`Error::Usage`] if the `.tune` file has that name itself.
@@ -128,7 +128,7 @@ pub fn params_path(tune: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A `.params` file and its bytes; empty if there is none.
+/// Returns a `.params` file and its bytes; empty if it does not exist.
 pub(super) fn read_params(path: &Path) -> Result<(ParamsFile, Option<Vec<u8>>)> {
     match super::files::read_file(path) {
         Ok(bytes) => Ok((ParamsFile::parse(super::utf8(&bytes, path)?, path)?, Some(bytes))),

@@ -1,8 +1,8 @@
-//! Records of what commands have replaced, in the user's folder for the state of programs.
+//! Records of the replacements made by commands, in the user's folder for program state.
 //!
-//! Each tree has a folder there, called by the tree's name and the hash of its path; each replacement has one
-//! in that, `NNNN-COMMAND`, with `record.json` and, unless they go to a backup folder, the copies of the old
-//! files. None of it lies in the tree, so that a tree from elsewhere brings no records.
+//! Each tree has a folder there, named by the tree's name and the hash of its path. Each replacement has one in that,
+//! `NNNN-COMMAND`, with `record.json` and, unless they go to a backup folder, the copies of the old files. Nothing of
+//! it lies in the tree, so that a downloaded tree brings no records.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -33,11 +33,11 @@ pub(super) enum Progress {
 /// A file of a replacement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct FileRecord {
-    /// Where it is, links resolved.
+    /// Its path, links resolved.
     pub path: PathBuf,
     /// The path as the user gave it.
     pub shown: PathBuf,
-    /// The name of the old file's copy; none if there was no file.
+    /// The name of the copy of the old file; `None` if there was no file.
     pub copy: Option<String>,
     /// The checksum of the old file.
     pub before: Option<String>,
@@ -64,13 +64,13 @@ pub(super) struct Replacement {
     pub record: Record,
 }
 
-/// The checksum by which files and trees are known again, in hexadecimal.
+/// Returns the checksum that identifies files and trees, in hexadecimal.
 pub(super) fn checksum(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
 
 impl Replacement {
-    /// The replacement in a folder; `None` if there is no record yet.
+    /// Returns the replacement in a folder; `None` if there is no record yet.
     fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(RECORD);
         let bytes = match std::fs::read(&path) {
@@ -82,7 +82,7 @@ impl Replacement {
         Ok(Some(Self { folder: folder.to_path_buf(), record }))
     }
 
-    /// Writes the record, with the replacement come further.
+    /// Writes the record with the new progress.
     pub fn save(&mut self, progress: Progress) -> Result<()> {
         let path = self.folder.join(RECORD);
         self.record.progress = progress;
@@ -92,12 +92,12 @@ impl Replacement {
         sync_folder(&self.folder)
     }
 
-    /// The folder with the copies of the old files.
+    /// Returns the folder with the copies of the old files.
     pub fn copies(&self) -> &Path {
         self.record.copies.as_deref().unwrap_or(&self.folder)
     }
 
-    /// Its number and command.
+    /// Returns its number and command.
     pub fn name(&self) -> String {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -113,12 +113,12 @@ impl Replacement {
     }
 }
 
-/// The records of a tree, held by one process at a time.
+/// The records of a tree, locked by one process at a time.
 #[derive(Debug)]
 pub(super) struct Records {
     /// The source folder, links resolved.
     pub sources: PathBuf,
-    /// The folder with those of replacements.
+    /// The folder with the folders of replacements.
     pub folder: PathBuf,
     lock: FolderLock,
 }
@@ -127,7 +127,7 @@ impl Records {
     /// Locks the records of a source folder.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] while another process is at work, or where no records can be kept.
+    /// [`Error::Io`]; [`Error::Input`] if another process holds the lock, or no records can be kept.
     pub fn open(sources: &Path) -> Result<Self> {
         let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
         let folder = tree_folder(&sources)?;
@@ -138,7 +138,7 @@ impl Records {
                 Error::input(&folder, reason)
             })?;
             match FolderLock::acquire(&folder) {
-                // Whoever was at work has just removed the folder.
+                // The previous process has just removed the folder.
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 Err(Error::Busy { .. }) => {
                     return Err(Error::input(sources, "another 'gputexel patch' is at work there"));
@@ -149,7 +149,7 @@ impl Records {
         Ok(Self { sources, folder, lock })
     }
 
-    /// All replacements, oldest first. What was killed before there was a record is removed.
+    /// Returns all replacements, oldest first. Removes those that were killed before their record was written.
     pub fn all(&self) -> Result<Vec<Replacement>> {
         let mut all = Vec::new();
         for (_, folder) in numbered(&self.folder)? {
@@ -163,14 +163,14 @@ impl Records {
 }
 
 impl Drop for Records {
-    /// Leaves no folder of a tree without records.
+    /// Removes the folder of a tree without records.
     fn drop(&mut self) {
         self.lock.remove_file();
         let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
-/// Makes a folder that is the user's alone: what is copied there may lie where nobody else gets.
+/// Makes a folder private to the user, since copies there may be of files that nobody else may read.
 fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -179,26 +179,26 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// The folder with those of all trees.
+/// Returns the folder with those of all trees.
 fn root() -> Result<PathBuf> {
     let state = dirs::state_dir().or_else(dirs::data_local_dir);
     let needed = || Error::input("gputexel/patch", "copies of old files need a home folder; set HOME");
     Ok(state.ok_or_else(needed)?.join("gputexel/patch"))
 }
 
-/// The name of a source folder, links resolved, among those of others.
+/// Returns the name of a source folder, links resolved, among those of others.
 pub(super) fn tree_name(sources: &Path) -> String {
     let name = sources.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().take(40).collect();
     format!("{name}-{}", &checksum(sources.as_os_str().as_encoded_bytes())[..16])
 }
 
-/// The folder with the records of a source folder, links resolved; it may not be there.
+/// Returns the folder with the records of a source folder, links resolved; it may not exist.
 pub(super) fn tree_folder(sources: &Path) -> Result<PathBuf> {
     Ok(root()?.join(tree_name(sources)))
 }
 
-/// The folders in a folder whose names begin with a number, by number; none if it is not there.
+/// Returns the folders in a folder whose names begin with a number, by number; none if it does not exist.
 pub(super) fn numbered(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let mut found = Vec::new();
     for path in entries(folder)? {
@@ -228,7 +228,7 @@ pub(super) fn is_interrupted(sources: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// The replacement of any tree whose record or copies are in a folder, links resolved.
+/// Returns the replacement of any tree whose record or copies are in a folder, links resolved.
 pub(super) fn find_by_folder(place: &Path) -> Result<Option<Replacement>> {
     for tree in entries(&root()?)? {
         for (_, folder) in numbered(&tree)? {

@@ -1,8 +1,8 @@
-//! Ways out of refusals.
+//! Remedies for errors, as advice.
 
 use gputexel_io::Advice;
 
-/// Way out of an error of this crate, see [`Error::advise`](gputexel_io::Error::advise).
+/// Remedy for an error of this crate, see [`Error::advise`](gputexel_io::Error::advise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// [`Options::hidden`](crate::Options): the source is hidden.

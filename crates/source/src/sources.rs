@@ -1,7 +1,7 @@
 //! The sources below a folder, as texts in memory.
 //!
-//! Owns which files may be touched (none outside the folder, none that is hidden or read-only) and what a
-//! text is before it is changed; nothing is written here.
+//! Owns the decision which files may be touched (none outside the folder, hidden or read-only) and the original text;
+//! writes nothing.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,10 +14,10 @@ use super::pattern::Frequencies;
 use super::remedy::Remedy;
 use gputexel_io::{Error, Result};
 
-/// A source and what becomes of it.
+/// A source and its changes.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// Where it is, links resolved.
+    /// Its path, links resolved.
     pub path: PathBuf,
     /// The path in messages: the folder as given, and the file below it.
     pub shown: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Source {
     pub encoding: Encoding,
     /// The file as it is.
     pub bytes: Vec<u8>,
-    /// Its text; with `compat`, every line end is `\n`.
+    /// Its text; with `compat`, with `\n` for every line end.
     pub before: String,
     /// The text with the changes so far.
     pub text: String,
@@ -34,12 +34,12 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// The line of a place in the text as it was, for messages.
+    /// Returns the line of a position in the original text, for messages.
     pub fn line(&self, offset: usize) -> u64 {
         line_of(&self.before, offset)
     }
 
-    /// Where lines hold a text: the beginnings of those lines, in the text with the changes so far.
+    /// Returns the beginnings of the lines that contain a text, in the text with the changes so far.
     pub fn lines_with(&self, marker: &str) -> Vec<usize> {
         let mut lines: Vec<usize> = memchr::memmem::find_iter(self.text.as_bytes(), marker.as_bytes())
             .map(|at| line_start(&self.text, at))
@@ -48,7 +48,7 @@ impl Source {
         lines
     }
 
-    /// Puts text, which ends with a line end, under the line that begins at `line`.
+    /// Inserts text, which ends with a line end, below the line that begins at `line`.
     pub fn insert_below(&mut self, line: usize, text: &str) {
         let at = next_line(&self.text, line);
         if at == self.text.len() && !self.text.ends_with('\n') {
@@ -82,10 +82,10 @@ impl Sources {
         Ok(Self { root, shown: folder.to_path_buf(), compat, hidden, files: Vec::new() })
     }
 
-    /// The file that a `#set file` names, read once: its index. `tune` is for messages.
+    /// Returns the index of the file that a `#set file` names; reads it once. `tune` is for messages.
     ///
     /// # Errors
-    /// A path that leads outside, a file that is missing, no file, or is not text.
+    /// A path that leads outside, or one that is missing, not a file, or not text.
     pub fn file(&mut self, setting: &Setting, tune: &Path) -> Result<usize> {
         let at = |reason: String| Error::line(tune, setting.line, reason);
         let name = setting.value.replace('\\', "/");
@@ -97,7 +97,7 @@ impl Sources {
             return Err(at(format!("{}: leads outside {}", setting.value, self.shown.display())));
         }
         let shown = self.shown.join(relative);
-        // Programs keep settings in hidden files that are commands.
+        // Programs keep settings with commands in hidden files.
         let check_hidden = |relative: &Path| match !self.hidden && is_hidden(relative) {
             true => Err(at(format!("{}: is hidden, or in a hidden folder", setting.value))
                 .advise(Remedy::AllowHidden)),
@@ -110,7 +110,7 @@ impl Sources {
             let reason = format!("{}: is a link that leads outside {}", setting.value, self.shown.display());
             return Err(at(reason));
         };
-        // A link may lead there, too.
+        // A link may lead to one, too.
         check_hidden(below)?;
         if let Some(known) = self.files.iter().position(|file| file.path == path) {
             return Ok(known);
@@ -135,7 +135,7 @@ fn is_hidden(relative: &Path) -> bool {
     names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-/// Reads the file at `path`, which errors call `shown`, as the user does.
+/// Reads the file at `path`, named `shown` in errors.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and above 64 MiB.
@@ -143,7 +143,7 @@ pub fn read_source(path: &Path, shown: &Path) -> Result<Vec<u8>> {
     read_file(path).map_err(|e| as_shown(e, shown))
 }
 
-/// An error about a file, which the user calls by another path.
+/// Returns an error about a file with the path given by the user.
 fn as_shown(error: Error, shown: &Path) -> Error {
     match error {
         Error::Io { source, .. } => Error::io(shown, source),

@@ -1,7 +1,7 @@
-//! Where the blocks of a `.tune` file stand in the sources as they are.
+//! Positions of the blocks of a `.tune` file in the current sources.
 //!
-//! A context is found as it was written, or as `tune` left it (names instead of numbers, or the
-//! body of its `#add`). Owns the finding and the wording of what is wrong; changes nothing.
+//! A context is found as written, or as left by `tune` (names instead of numbers, or the body of its `#add`). Owns the
+//! search and the messages about faults; changes nothing.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::sources::{Source, Sources};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// A block with what its bodies mean.
+/// A block with its parsed bodies.
 pub(super) struct Placed<'a> {
     pub block: &'a Block,
     /// Index of its source.
@@ -25,21 +25,21 @@ pub(super) struct Placed<'a> {
     /// In the order of the block's `#add`s.
     pub adds: Vec<Template>,
     pub pattern: Pattern,
-    /// What stands there once the block is tuned, where that differs.
+    /// Its text once the block is tuned, if that differs.
     pub tuned: Option<Pattern>,
     rule: Rule,
 }
 
-/// How a block stands in its source.
+/// State of a block in its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// As it was written.
+    /// As written.
     Ready(Found),
-    /// As `tune` leaves it, or, for a plain patch, as `apply` does.
+    /// As left by `tune`, or for a plain patch by `apply`.
     Done(Found),
     /// Nowhere.
     Missing,
-    /// In several places, which begin here.
+    /// In several places that begin here.
     Several(Vec<usize>),
 }
 
@@ -49,7 +49,7 @@ impl Options {
     }
 }
 
-/// Reads the sources of all blocks, and takes their bodies apart.
+/// Reads the sources of all blocks, and parses their bodies.
 pub(super) fn place<'a>(
     tune: &'a TuneFile,
     sources: &mut Sources,
@@ -61,7 +61,7 @@ pub(super) fn place<'a>(
     tune.blocks.iter().map(|block| place_block(block, tune, sources, options)).collect()
 }
 
-/// Reads the source of a block and takes its bodies apart.
+/// Reads the source of a block and parses its bodies.
 pub(super) fn place_block<'a>(
     block: &'a Block,
     tune: &TuneFile,
@@ -85,7 +85,7 @@ pub(super) fn place_block<'a>(
     Ok(Placed { block, file, context, adds, pattern, tuned, rule: options.rule() })
 }
 
-/// In a context, the original takes a mark without a number by the letter.
+/// In a context, the original takes a mark without a number literally.
 fn with_bare_marks(context: &Template) -> Template {
     let segments = context.segments.iter().map(|segment| match segment {
         Segment::Name(_) => Segment::Text("@".to_string()),
@@ -94,7 +94,7 @@ fn with_bare_marks(context: &Template) -> Template {
     Template { segments: segments.collect() }
 }
 
-/// Refuses parameters that would get one name, and names that stand for none.
+/// Rejects parameters that would share a name, and names without a number.
 pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
     let mut lines: HashMap<String, u64> = HashMap::new();
     let mut take = |name: &str, line: u64| match lines.insert(name.to_string(), line) {
@@ -137,9 +137,9 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
 }
 
 impl Placed<'_> {
-    /// Where the block stands in its source as it is on disk.
+    /// Returns the state of the block in its source on disk.
     pub fn state(&self, source: &Source) -> State {
-        // What a plain patch has put under a marker may lie within what it has put in place.
+        // Lines that a plain patch has inserted under a marker may lie within its replacement.
         if self.block.name.is_empty() && self.replacement().is_some() && self.under_markers().next().is_some()
         {
             let mut without = Source { text: source.before.clone(), ..source.clone() };
@@ -167,7 +167,7 @@ impl Placed<'_> {
         }
     }
 
-    /// Removes the lines that an `#add` has put under its marker; false if they are not there.
+    /// Removes the lines that an `#add` has inserted under its marker; returns false if they are not present.
     pub fn take_out(&self, source: &mut Source, marker: &str, body: &Template) -> bool {
         let pattern = Pattern::new(&body.named(), self.rule, false);
         if pattern.is_empty() {
@@ -185,19 +185,19 @@ impl Placed<'_> {
         lines.is_some()
     }
 
-    /// The `#add`s that go under markers, with their bodies.
+    /// Returns the `#add`s under markers, with their bodies.
     pub fn under_markers(&self) -> impl DoubleEndedIterator<Item = (&Add, &str, &Template)> {
         let adds = self.block.adds.iter().zip(&self.adds);
         adds.filter_map(|(add, template)| Some((add, add.marker.as_deref()?, template)))
     }
 
-    /// Whether the context makes way for an `#add`; its body.
+    /// Returns the body of the `#add` that replaces the context, if any.
     pub fn replacement(&self) -> Option<&Template> {
         let index = self.block.adds.iter().position(|add| add.marker.is_none())?;
         Some(&self.adds[index])
     }
 
-    /// Why the block cannot be used in its state.
+    /// Returns the error of a block that cannot be used in its state.
     pub fn refusal(&self, state: &State, source: &Source, tune: &Path) -> Error {
         let name = source.shown.display();
         let reason = match state {
@@ -231,7 +231,7 @@ impl Placed<'_> {
     }
 }
 
-/// Refuses all but blocks that are fine: the error of the first, saying how many more there are.
+/// Rejects blocks that are not fine: the error of the first, with the number of others.
 pub(super) fn refuse_others(
     placed: &[Placed<'_>],
     states: &[State],
@@ -241,7 +241,7 @@ pub(super) fn refuse_others(
 ) -> Result<()> {
     let mut others = placed.iter().zip(states).filter(|(p, state)| !fine(p, state));
     let Some((p, state)) = others.next() else { return Ok(()) };
-    // The closest place is looked for in one of them only; that takes its time.
+    // The closest place is only searched in one of them, since that takes time.
     let error = p.refusal(state, &sources.files[p.file], tune);
     match (error, others.count()) {
         (Error::Input { path, line, reason }, more @ 1..) => {

@@ -1,9 +1,9 @@
 //! Replacing many files, all or none.
 //!
-//! First the record says what will happen and the old files are copied; then every new file is written beside
-//! the old one, where a full disk or a folder without rights shows; only then are they renamed into place, one
-//! by one. An error on the way puts the old files back. After an interruption the record tells [`recover`] what
-//! to put back; every command does that first.
+//! First the record is written and the old files are copied. Then every new file is written next to the old one, which
+//! reveals a full disk or missing rights. Only then are they renamed into place, one by one. An error in between
+//! restores the old files. After an interruption, [`recover`] restores them from the record; every command does that
+//! first.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use super::records::{
 };
 use gputexel_io::{Error, NewFolders, Result};
 
-/// Where the old files are kept.
+/// Location of the old files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Backup {
-    /// In the user's folder for the state of programs.
+    /// In the user's folder for program state.
     #[default]
     State,
     /// In a folder of its own.
@@ -30,18 +30,18 @@ pub enum Backup {
 /// Step of a write; see [`write_observed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteStep<'a> {
-    /// The file is about to be written beside the old one.
+    /// The file is about to be written next to the old one.
     Stage(&'a Path),
     /// The file is about to be renamed into place.
     Replace(&'a Path),
-    /// All files are in place; the record does not say so yet.
+    /// All files are in place; the record is not updated yet.
     Finish,
 }
 
 /// Outcome of a write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The folder with the old files; none if there is no backup, or nothing was to be written.
+    /// The folder with the old files; `None` if there is no backup, or nothing to write.
     pub backup: Option<PathBuf>,
     /// Losses of the files by being replaced: other names, owners; one line each.
     pub warnings: Vec<String>,
@@ -50,13 +50,13 @@ pub struct Written {
 /// Writes the files of a plan, all or none.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read. All
-/// files are then as they were.
+/// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read. All files then
+/// stay as they were.
 pub fn write(plan: &PatchPlan, sources: &Path, command: &str, backup: &Backup) -> Result<Written> {
     write_observed(plan, sources, command, backup, &mut |_| Ok(()))
 }
 
-/// Does the same as [`write()`] and asks before each step: an error stops the work and puts back what was done.
+/// Does the same as [`write()`] and calls an observer before each step: its error stops the work and reverts it.
 ///
 /// # Errors
 /// Errors of [`write()`] and of the observer.
@@ -103,7 +103,7 @@ pub fn write_observed(
     Ok(Written { backup: Some(work.replacement.copies().to_path_buf()), warnings })
 }
 
-/// The replacement by a plan, of which nothing is on disk yet; copies go below `root` if one is given.
+/// Returns the replacement for a plan, not yet on disk; copies go below `root` if it is given.
 fn next_replacement(
     records: &Records,
     root: Option<&Path>,
@@ -119,7 +119,7 @@ fn next_replacement(
     let file = |(i, change): (usize, &Change)| FileRecord {
         path: change.path.clone(),
         shown: change.shown.clone(),
-        // No ending that a build could take for a source.
+        // Not an extension that a build could take for a source.
         copy: change.before.as_ref().map(|_| {
             format!("{i:04}-{}.before", change.path.file_name().unwrap_or_default().to_string_lossy())
         }),
@@ -137,7 +137,7 @@ fn next_replacement(
     Ok(Replacement { folder: records.folder.join(name), record })
 }
 
-/// A file that is to be replaced, as it is now; `None` if it is not there.
+/// Returns a file to be replaced, as it is now; `None` if it does not exist.
 fn find_unchanged(change: &Change) -> Result<Option<Found>> {
     let mut found = find_unlinked(&change.path)?;
     if found.as_ref().map(|found| &found.bytes) != change.before.as_ref() {
@@ -152,17 +152,17 @@ fn find_unchanged(change: &Change) -> Result<Option<Found>> {
     Ok(found)
 }
 
-/// The work on the files of a plan.
+/// Replacement of the files of a plan.
 struct Replacing<'a> {
     plan: &'a PatchPlan,
-    /// In the order of the plan's changes; without bytes, which are the plan's.
+    /// In the order of the plan's changes; without bytes, which the plan holds.
     old: Vec<Option<Found>>,
     replacement: Replacement,
     observe: &'a mut dyn FnMut(WriteStep<'_>) -> std::io::Result<()>,
 }
 
 impl Replacing<'_> {
-    /// Does all of it; returns what the files have lost.
+    /// Runs all steps; returns the losses of the files.
     fn run(&mut self) -> Result<Vec<String>> {
         self.keep_copies()?;
         let warnings = self.stage()?;
@@ -194,7 +194,7 @@ impl Replacing<'_> {
         sync_folders([replacement.folder.as_path(), copies].into_iter())
     }
 
-    /// Writes the new files beside the old ones; returns what these lose.
+    /// Writes the new files next to the old ones; returns the losses of these.
     fn stage(&mut self) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         for (change, old) in self.plan.changes.iter().zip(&self.old) {
@@ -205,8 +205,8 @@ impl Replacing<'_> {
                 let who = "its owner or group could not be kept; it is yours now";
                 warnings.push(format!("{shown}: {who}"));
             }
-            // Renaming parts a file from its other names. Writing to it instead would be no way to
-            // replace all files or none, and in a foreign tree the other name may be of any file.
+            // Renaming separates a file from its other names. Writing to it instead would not replace all files or
+            // none, and in a foreign tree the other name may be any file.
             match old.as_ref().map_or(0, |old| old.other_names) {
                 0 => {}
                 1 => {
@@ -223,7 +223,7 @@ impl Replacing<'_> {
     }
 }
 
-/// Lets the names of files survive a power cut.
+/// Makes the names of files durable.
 fn sync_folders<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<()> {
     let mut folders: Vec<&Path> = paths.filter_map(Path::parent).collect();
     folders.sort();
@@ -249,15 +249,15 @@ pub(super) fn file_state(file: &FileRecord) -> Result<FileState> {
     })
 }
 
-/// A file that is about to be as it was.
+/// A file about to be restored.
 pub(super) struct Restoration<'a> {
     path: &'a Path,
-    /// True if the old file was written beside it; else there was none.
+    /// True if the old file was written next to it; else there was none.
     staged: bool,
 }
 
 impl<'a> Restoration<'a> {
-    /// Writes the old file beside the new one.
+    /// Writes the old file next to the new one.
     fn stage(replacement: &Replacement, file: &'a FileRecord) -> Result<Self> {
         let path = file.path.as_path();
         let Some(copy) = &file.copy else { return Ok(Self { path, staged: false }) };
@@ -267,25 +267,25 @@ impl<'a> Restoration<'a> {
         if Some(checksum(&old.bytes)) != file.before {
             return Err(Error::input(copy, "is not what was put there; nothing is made of it"));
         }
-        // A folder of the tree that is gone comes back with its file.
+        // A folder of the tree that is missing is created again with its file.
         if let Some(folder) = path.parent().filter(|folder| folder.starts_with(&replacement.record.sources)) {
             std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
         }
         let like = find_unlinked(path)?.map_or(old.metadata, |now| now.metadata);
         if let Err(error) = write_new(&staged(path), &old.bytes, Some(&like)) {
-            // Half a file is in nobody's way, but a mess.
+            // Half a file is harmless but untidy.
             let _ = remove(&staged(path));
             return Err(error);
         }
         Ok(Self { path, staged: true })
     }
 
-    /// Puts the old file in its place, or removes one that was not there before.
+    /// Restores the old file, or removes one that did not exist before.
     fn replace(&self) -> Result<()> {
         if self.staged { rename(&staged(self.path), self.path) } else { remove(self.path) }
     }
 
-    /// Takes away what was written.
+    /// Removes the written file.
     fn give_up(&self) {
         if self.staged {
             let _ = remove(&staged(self.path));
@@ -293,8 +293,8 @@ impl<'a> Restoration<'a> {
     }
 }
 
-/// Writes the old files of a replacement that are not there beside the new ones, where a full disk or a folder without
-/// rights shows; after an error, no file has changed.
+/// Writes the missing old files of a replacement next to the new ones, which reveals a full disk or missing rights.
+/// After an error, no file has changed.
 pub(super) fn stage_old(replacement: &Replacement) -> Result<Vec<Restoration<'_>>> {
     let mut staged: Vec<Restoration<'_>> = Vec::new();
     for file in &replacement.record.files {
@@ -314,8 +314,7 @@ pub(super) fn stage_old(replacement: &Replacement) -> Result<Vec<Restoration<'_>
     Ok(staged)
 }
 
-/// Puts old files in their places. Where that fails, the others stay as they are; also returns how many were put
-/// back.
+/// Restores old files. If one fails, the others stay as they are; also returns the number restored.
 pub(super) fn replace_all(staged: &[Restoration<'_>]) -> (usize, Result<()>) {
     for (i, restoration) in staged.iter().enumerate() {
         if let Err(error) = restoration.replace() {
@@ -326,7 +325,7 @@ pub(super) fn replace_all(staged: &[Restoration<'_>]) -> (usize, Result<()>) {
     (staged.len(), sync_folders(staged.iter().map(|restoration| restoration.path)))
 }
 
-/// Puts back all that is new.
+/// Restores all new files.
 fn roll_back(replacement: &Replacement) -> Result<()> {
     let files = &replacement.record.files;
     files.iter().for_each(|file| drop(remove(&staged(&file.path))));
@@ -351,7 +350,7 @@ pub fn interrupted(sources: &Path) -> Result<bool> {
     is_interrupted(&sources.canonicalize().map_err(|e| Error::io(sources, e))?)
 }
 
-/// Refuses a source folder that an interrupted command has left half written, where nothing is to be written.
+/// Rejects a source folder that an interrupted command has left half written, for commands that write nothing.
 pub(super) fn check_complete(sources: &Path) -> Result<()> {
     if interrupted(sources)? {
         let reason = "a 'gputexel patch' command was interrupted here; run 'gputexel patch undo' first";
@@ -360,11 +359,11 @@ pub(super) fn check_complete(sources: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts back what an interrupted command has left in a source folder; says what that was.
+/// Reverts an interrupted command in a source folder; returns its description.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for records that cannot be read, and for a file that was changed since, which
-/// is left alone.
+/// [`Error::Io`]; [`Error::Input`] for records that cannot be read, and for a file that was changed since, which is
+/// left alone.
 pub fn recover(sources: &Path) -> Result<Option<String>> {
     let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
     if !tree_folder(&sources)?.is_dir() {

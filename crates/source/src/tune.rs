@@ -20,13 +20,13 @@ use super::warnings::{encodings, of_block, undeclared};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// What `tune FILE.tune SOURCE_DIR` would do.
+/// Plans `tune FILE.tune SOURCE_DIR`.
 ///
-/// Every context must match in one place, and every marker that is needed must be in one line; else
-/// there is no plan.
+/// Every context must match in one place, and every marker that is needed must be in one line; otherwise there is no
+/// plan.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] naming file and line of what cannot be used.
+/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable.
 pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune, options.compat, true)?;
@@ -80,8 +80,8 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchP
     Ok(plan)
 }
 
-/// Where the parameters are: beside the blocks, which may have come with a tree, so that a link is
-/// followed within that folder only.
+/// Returns the path of the parameters: next to the blocks, which may have come with a tree, so that a link is followed
+/// within that folder only.
 fn resolved(params: &Path) -> Result<PathBuf> {
     let io = |e| Error::io(params, e);
     let folder = match params.parent() {
@@ -105,7 +105,7 @@ fn resolved(params: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Enters the parameters that the numbers of a context become, unless they are there.
+/// Adds the parameters for the numbers of a context, unless they exist.
 pub(super) fn add_parameters(
     p: &Placed<'_>,
     state: &State,
@@ -132,12 +132,12 @@ pub(super) fn add_parameters(
         match params.get_mut(name) {
             Some(entry) => entry.not_used = false,
             None => {
-                // 12.0 is no integer in C: dividing by it would change.
+                // 12.0 is not an integer in C: division by it would change.
                 let whole = if options.compat { value.fract() == 0.0 } else { !text.contains('.') };
                 let kind = if whole { ParamKind::Int } else { ParamKind::Float };
                 let mut entry = ParamEntry::from_source(name, kind, value);
                 if kind == ParamKind::Float && !options.compat {
-                    // A step of 1 is for integers, which would not move by less.
+                    // A step of 1 is for integers, which cannot move by less.
                     entry.step = Number::new((entry.max.value - entry.min.value) / 20.0);
                 }
                 params.push(entry);
@@ -147,7 +147,7 @@ pub(super) fn add_parameters(
     Ok(())
 }
 
-/// Refuses names that stand in the source already: what is declared would be another's, or hidden by it.
+/// Rejects names that already occur in the source: a declaration would conflict or be shadowed.
 fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
     for name in p.context.names() {
         let text = &source.before;
@@ -165,8 +165,8 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses sources in which contexts are missing, or which are tuned. Plain patches may be in place
-/// (`apply` leaves them so), and may be in a place that an earlier block brings.
+/// Rejects sources in which contexts are missing, or which are tuned. Plain patches may be in place (`apply` leaves
+/// them so), and may be in text that an earlier block inserts.
 fn check_states(
     placed: &[Placed<'_>],
     states: &[State],
@@ -195,13 +195,13 @@ fn check_states(
     Ok(())
 }
 
-/// Whether the body of an `#add` is in a source.
+/// Returns true if the body of an `#add` is in a source.
 fn is_present(body: &Template, source: &Source, options: &Options) -> bool {
     let pattern = Pattern::new(&body.named(), options.rule(), false);
     pattern.is_empty() || !pattern.find_all(&source.text, &source.frequencies).is_empty()
 }
 
-/// Adds what a `#param` says, or sets everything but the value, which is brought into the range.
+/// Adds a `#param`, or sets everything but its value, which is clamped to the range.
 fn declare(declared: &Declared, params: &mut ParamsFile, options: &Options) {
     let [v, min, max, step, delta] = declared.numbers.clone();
     // The original drops notes and comments here.
@@ -237,7 +237,7 @@ fn declare(declared: &Declared, params: &mut ParamsFile, options: &Options) {
     }
 }
 
-/// The work on one block.
+/// State of the work on one block.
 pub(super) struct BlockEdit<'a> {
     pub tune: &'a TuneFile,
     pub p: &'a Placed<'a>,
@@ -247,7 +247,7 @@ pub(super) struct BlockEdit<'a> {
 }
 
 impl BlockEdit<'_> {
-    /// Changes the text of a source as `tune` does.
+    /// Changes the text of a source like `tune`.
     pub fn run(&mut self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let Self { p, params, options, .. } = *self;
         let done = matches!(state, State::Done(_));
@@ -328,7 +328,7 @@ impl BlockEdit<'_> {
         })
     }
 
-    /// Replaces the context by a body, or else only its numbers by names.
+    /// Replaces the context by a body, or without one only its numbers by names.
     fn replace(&mut self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
         let Self { tune, p, options, .. } = *self;
         let mut found = p.pattern.find_all(&source.text, &source.frequencies);
@@ -338,7 +338,7 @@ impl BlockEdit<'_> {
             {
                 return Err(error);
             }
-            // Plain patches are looked for in the text as it is by now.
+            // Plain patches are searched in the current text.
             let state = match (found.len(), state) {
                 (_, State::Ready(_)) => state.clone(),
                 (0, _) => State::Missing,
@@ -376,7 +376,7 @@ impl BlockEdit<'_> {
         Ok(())
     }
 
-    /// Puts text under the line of a marker. The text is made for the indentation and line end there.
+    /// Inserts text under the line of a marker. The text is made for the indentation and line end there.
     fn insert(
         &mut self,
         source: &mut Source,
@@ -387,7 +387,7 @@ impl BlockEdit<'_> {
         let line = marker_line(source, marker, what, self.tune, self.options)?;
         let (at, length) = (next_line(&source.text, line), source.text.len());
         if self.options.compat {
-            // At the end of the file the original does not begin a new line.
+            // At the end of the file, the original does not begin a new line.
             source.text.insert_str(at, &text("", "\n"));
         } else {
             let first = source.text[line..].trim_start_matches('\u{feff}');
@@ -404,7 +404,7 @@ impl BlockEdit<'_> {
     }
 }
 
-/// The beginning of the one line that holds a marker.
+/// Returns the beginning of the one line that contains a marker.
 pub(super) fn marker_line(
     source: &Source,
     marker: &Setting,
@@ -421,7 +421,7 @@ pub(super) fn marker_line(
         [line] => Ok(line),
         [line, ..] if options.compat => Ok(line),
         [one, two, ..] => {
-            // The lines as the user has them, without what was put in above.
+            // The user's lines, without those inserted above.
             let original = Source { text: source.before.clone(), ..source.clone() };
             let (one, two) = match original.lines_with(&marker.value)[..] {
                 [one, two, ..] => (one, two),
@@ -433,7 +433,7 @@ pub(super) fn marker_line(
     }
 }
 
-/// The lines of a body with the line end of the source, blank ones at the edges left out.
+/// Returns the lines of a body with the line end of the source, without blank ones at the edges.
 fn plain_lines(body: &str, newline: &str) -> String {
     let body = without_blank_edges(body);
     if body.trim_matches(is_space).is_empty() {
@@ -460,8 +460,8 @@ fn declaration(
     format!("{indent}{kind} {name} = {value};{comment}{newline}")
 }
 
-/// The value with which a parameter is declared. The source's own text is kept where it is the value,
-/// so that it can be brought back.
+/// Returns the value with which a parameter is declared. The source's own text is kept if it has that value, so that it
+/// can be restored.
 fn value_text(entry: &ParamEntry, source_text: Option<&String>, options: &Options) -> String {
     if options.compat {
         return match entry.kind {
@@ -488,7 +488,7 @@ fn value_text(entry: &ParamEntry, source_text: Option<&String>, options: &Option
     }
 }
 
-/// A whole number, zero without a sign.
+/// Formats a whole number, zero without a sign.
 pub(super) fn whole_text(value: f64) -> String {
     if value == 0.0 { "0".to_string() } else { format!("{value:.0}") }
 }

@@ -1,4 +1,4 @@
-//! `undo`: the files as they were before the last command.
+//! `undo`: restores the files as they were before the last command.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ use gputexel_io::{Error, Result};
 pub struct Undone {
     /// The command that was undone.
     pub command: String,
-    /// The files that were put back, as the user called them then.
+    /// The restored files, as named by the user then.
     pub files: Vec<PathBuf>,
-    /// Files that were not there before, and are gone again.
+    /// Files that did not exist before, and were removed.
     pub removed: Vec<PathBuf>,
-    /// Files that were changed since and were left so: `.params` files that tuning went on with.
+    /// Files that were changed since and were left alone: `.params` files that tuning has changed.
     pub kept: Vec<PathBuf>,
-    /// Files that were changed since and were put back all the same, as the user called them then, with
-    /// the copies of what they were.
+    /// Files that were changed since and restored anyway, as named by the user then, with copies of their last
+    /// contents.
     pub changed: Vec<(PathBuf, PathBuf)>,
     /// True if the command had been interrupted.
     pub interrupted: bool,
 }
 
-/// Puts the files back as they were before the last command that is not undone.
+/// Restores the files as they were before the last command that is not undone.
 ///
 /// `place` is the source folder, or the folder with the old files of one command; `backup` restricts the commands to
-/// those with old files in that backup folder. With `force`, sources that were changed since are put back, too; what
-/// they were is kept with the old files.
+/// those with old files in that backup folder. With `force`, sources that were changed since are restored, too; their
+/// contents are kept with the old files.
 ///
 /// # Errors
 /// [`Error::Input`] if there is nothing to undo, or a source was changed since.
@@ -47,7 +47,7 @@ pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> 
         if let Some(undone) = recovered(&records)? {
             return Ok(undone);
         }
-        // Its folder may be called in another way.
+        // Its folder may have another name.
         let mut all = records.all()?;
         let at = all.iter().position(|other| other.name() == asked.name()).ok_or_else(nothing)?;
         let later = all[at + 1..].iter().rev().find(|later| later.record.progress == Progress::Done);
@@ -69,7 +69,7 @@ pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> 
     undo_one(records.all()?.into_iter().rfind(is_asked).ok_or_else(nothing)?, force)
 }
 
-/// Puts back what an interrupted command has left, which counts as undoing it.
+/// Reverts an interrupted command, which counts as undoing it.
 fn recovered(records: &Records) -> Result<Option<Undone>> {
     let Some(replacement) = records.all()?.into_iter().find(Replacement::is_unfinished) else {
         return Ok(None);
@@ -81,7 +81,7 @@ fn recovered(records: &Records) -> Result<Option<Undone>> {
     Ok(Some(Undone { command, files, removed, kept, changed, interrupted: true }))
 }
 
-/// Files as the user called them: those that were there before, and those that were not.
+/// Splits files, as named by the user: those that existed before, and those that did not.
 fn split_by_existence(files: &[FileRecord]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (old, new): (Vec<&FileRecord>, Vec<&FileRecord>) =
         files.iter().partition(|file| file.before.is_some());
@@ -117,12 +117,12 @@ fn undo_one(mut replacement: Replacement, force: bool) -> Result<Undone> {
     }
     let mut copies = Vec::new();
     for file in changed {
-        // A file that was deleted leaves nothing to keep.
+        // A deleted file leaves nothing to keep.
         if let Some(found) = find_unlinked(&file.path)? {
             copies.push((file.shown.clone(), keep(&replacement, file, &found)?));
         }
     }
-    // What is left alone is no business of an interrupted undo, either.
+    // Files left alone are not part of an interrupted undo, either.
     let all = std::mem::replace(&mut replacement.record.files, remaining);
     let mut replaced = 0;
     let mut put_back = || {
@@ -132,8 +132,8 @@ fn undo_one(mut replacement: Replacement, force: bool) -> Result<Undone> {
         outcome
     };
     if let Err(error) = put_back() {
-        // Where no file has changed, all is as before. Where one has, or not even that can be said, the next
-        // command finishes it.
+        // If no file has changed, everything is as before. If one has, or that is unknown, the next command finishes
+        // it.
         if replaced == 0 {
             replacement.record.files = all;
             let _ = replacement.save(Progress::Done);
@@ -145,13 +145,13 @@ fn undo_one(mut replacement: Replacement, force: bool) -> Result<Undone> {
     Ok(Undone { command, files, removed, kept, changed: copies, interrupted: false })
 }
 
-/// Copies a changed file to where nothing is yet: below `changed`, in folders as in the tree.
+/// Copies a changed file to a new path below `changed`, in folders as in the tree.
 fn keep(replacement: &Replacement, file: &FileRecord, found: &Found) -> Result<PathBuf> {
     let below = file.path.parent().and_then(|folder| folder.strip_prefix(&replacement.record.sources).ok());
-    // Two names that are not the tree's may well be equal.
+    // Two names outside of the tree may be equal.
     let folder = replacement.copies().join("changed").join(below.unwrap_or(Path::new("outside")));
     std::fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
-    // No ending that a build could take for a source.
+    // Not an extension that a build could take for a source.
     let name = format!("{}.changed", file.path.file_name().unwrap_or_default().to_string_lossy());
     let numbered = (2..).map(|number| folder.join(format!("{name}.{number}")));
     let mut places = std::iter::once(folder.join(&name)).chain(numbered);

@@ -1,5 +1,5 @@
-//! Likely mistakes: numbers in comments, constants that must stay constant,
-//! parameters that nothing declares or that are declared too late.
+//! Likely mistakes: numbers in comments, constants that must stay constant, parameters that are not declared or
+//! declared too late.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use super::sources::{Source, Sources};
 use super::state::{Placed, State};
 use gputexel_io::shown;
 
-/// Says which contexts have parameters that nothing declares: no marker is set, and they have no
-/// `#add MARKER` that might.
+/// Reports contexts with undeclared parameters: no marker is set, and they have no `#add MARKER` that might declare
+/// them.
 pub(super) fn undeclared(tune: &TuneFile) -> Option<String> {
     let declares = |block: &&Block| {
         block.settings.declaration.is_some() || block.adds.iter().any(|add| add.marker.is_some())
@@ -32,7 +32,7 @@ pub(super) fn undeclared(tune: &TuneFile) -> Option<String> {
     ))
 }
 
-/// Says which sources are not UTF-8, and what they are taken for.
+/// Reports sources that are not UTF-8, and their assumed encodings.
 pub(super) fn encodings(placed: &[Placed<'_>], sources: &Sources, tune: &TuneFile) -> Vec<String> {
     let others = sources.files.iter().enumerate().filter(|(_, source)| source.encoding != Encoding::Utf8);
     let said = others.filter_map(|(i, Source { shown, encoding, .. })| {
@@ -43,7 +43,7 @@ pub(super) fn encodings(placed: &[Placed<'_>], sources: &Sources, tune: &TuneFil
     said.collect()
 }
 
-/// What is odd about a block that is to be tuned; `code` is filled with its source when needed.
+/// Returns likely mistakes in a block to be tuned; `code` is filled with its source when needed.
 pub(super) fn of_block(
     p: &Placed<'_>,
     state: &State,
@@ -94,7 +94,7 @@ pub(super) fn of_block(
     said.into_iter().map(|what| format!("{path}:{line}: {title}: {what}")).collect()
 }
 
-/// What becomes of fractions, whose literals are doubles in C, once they are parameters.
+/// Reports fractions, whose literals are doubles in C, and which change once they are parameters.
 fn fractions(p: &Placed<'_>, found: &Found, source: &Source) -> Vec<String> {
     let marks = p.context.names().zip(&found.marks);
     let fractions: Vec<(&str, &Range<usize>)> =

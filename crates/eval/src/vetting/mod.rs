@@ -1,8 +1,8 @@
-//! Devices on trial: correctness of a GPU, and the speed of it and of the CPU.
+//! Checks whether a GPU computes correctly, and measures the speed of it and of the CPU.
 //!
-//! [`Checker`] compares every kernel variant with f64; [`vet`] does so briefly when a device is first used, and
-//! remembers the result. Evaluators know nothing of this: whoever opens a backend hands them
-//! [`vet`], or opens it by [`open`]. [`mod@bench`] measures throughput.
+//! [`Checker`] compares every kernel variant with f64. [`vet`] does so briefly when a device is first used, and
+//! remembers the result. Evaluators do not depend on this: callers that open a backend pass [`vet`], or open it by
+//! [`open`]. [`mod@bench`] measures throughput.
 
 pub mod bench;
 pub mod check;

@@ -1,4 +1,4 @@
-//! Backends whose devices compute what they should.
+//! Backends whose devices compute correctly.
 
 use crate::Backend;
 use crate::divided::{DeviceList, ListedDevice};

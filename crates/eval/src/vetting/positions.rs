@@ -1,9 +1,9 @@
-//! The positions that devices are checked and measured on: 4,096 real ones, and what the other kinds of features make
-//! of them.
+//! The positions on which devices are checked and measured: 4,096 real ones, and their variants with other kinds of
+//! features.
 //!
-//! `data/positions.bin.zst` holds the first 4,096 positions of the repository's `data/sample.bin`, as a dataset of its
-//! own, compressed. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it anew; the same test
-//! compares it with the sample.
+//! `data/positions.bin.zst` holds the first 4,096 positions of the repository's `data/sample.bin`, as a compressed
+//! dataset of its own. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it again; the same test compares
+//! it with the sample.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub struct Sample {
     pub theta: Vec<f64>,
 }
 
-/// The embedded positions as they are: piece-square rows, games and search scores.
+/// Returns the embedded positions unchanged: piece-square rows, games and search scores.
 ///
 /// # Errors
 /// [`Error::Io`] when there is no room for temporary files.
@@ -41,10 +41,7 @@ pub fn piece_squares() -> Result<Sample> {
     Ok(Sample { data: file, theta })
 }
 
-/// The positions `repeats` times; each time they are other games.
-///
-/// # Errors
-/// Those of [`piece_squares`].
+/// Returns the positions `repeats` times, each time as other games.
 pub fn repeated(repeats: usize) -> Result<Sample> {
     let Sample { data, theta } = piece_squares()?;
     let games = 1 + (0..data.len()).map(|n| data.game(n)).max().unwrap_or(0);
@@ -66,10 +63,7 @@ pub fn repeated(repeats: usize) -> Result<Sample> {
     Ok(Sample { data, theta })
 }
 
-/// The positions with the features of another kind.
-///
-/// # Errors
-/// Those of [`piece_squares`].
+/// Returns the positions with the features of another kind.
 pub fn computed(source: &Sample, kind: FeatureKind) -> Result<Sample> {
     let set = FeatureSet::new(kind, source.data.metadata().feature_set.phase.clone());
     let theta = Prior::default().theta(&set)?;
@@ -85,10 +79,7 @@ pub fn computed(source: &Sample, kind: FeatureKind) -> Result<Sample> {
     Ok(Sample { data, theta })
 }
 
-/// The positions with coefficients that are not ±1, offsets and endgame scale factors.
-///
-/// # Errors
-/// Those of [`piece_squares`].
+/// Returns the positions with coefficients that are not ±1, offsets and endgame scale factors.
 pub fn with_coefficients(source: &Sample) -> Result<Sample> {
     let old = &source.data.metadata().feature_set;
     let parameters = vec![ImportedParameter::default(); old.features.len()];
@@ -122,7 +113,7 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
 /// Number of features of [`program`].
 const PROGRAM_FEATURES: usize = 12;
 
-/// A program with every operator, a product, an adjustment and a factor, over counts that are taken from boards.
+/// Returns a program with every operator, a product, an adjustment and a factor, over counts taken from boards.
 fn program() -> Program {
     let mut program = trial_program([&[5, 6, 7], &[8, 9], &[10], &[11, 5]]);
     let of_room = |phase, operator, divide| Term {
@@ -142,10 +133,7 @@ fn program() -> Program {
     program
 }
 
-/// The positions with a program whose rows have coefficients.
-///
-/// # Errors
-/// Those of [`piece_squares`].
+/// Returns the positions with a program whose rows have coefficients.
 pub fn with_program(source: &Sample) -> Result<Sample> {
     let compiled = CompiledProgram::try_new(program(), PROGRAM_FEATURES)?;
     let names = (0..PROGRAM_FEATURES).map(|i| Feature { name: format!("f{i}"), group: "all".to_string() });
@@ -191,9 +179,9 @@ pub fn with_program(source: &Sample) -> Result<Sample> {
     Ok(Sample { data, theta: mg.into_iter().chain(eg).collect() })
 }
 
-/// What the features of [`program`] count.
+/// Counts of the features of [`program`].
 struct Counts {
-    /// White's pieces less Black's: pawns to queens.
+    /// White's pieces minus Black's: pawns to queens.
     material: [i32; 5],
     /// By side and feature.
     of_side: [[i32; PROGRAM_FEATURES]; 2],
@@ -226,7 +214,8 @@ impl Counts {
     }
 }
 
-/// The pieces of a piece-square row: White's have coefficient 1 and their own square, Black's the square mirrored.
+/// Returns the pieces of a piece-square row: White's have coefficient 1 and their own square, Black's the square
+/// mirrored.
 fn board(data: &Dataset, n: usize) -> Board {
     let mut board = Board::empty();
     for (id, coefficient) in data.row(n).entries() {
@@ -246,7 +235,7 @@ fn labels(data: &Dataset, n: usize) -> PositionLabels {
     PositionLabels { result: row.result, score_cp: score, weight, game: Some(data.game(n)) }
 }
 
-/// A dataset that is written to a temporary file and read back.
+/// Returns a dataset after writing it to a temporary file.
 fn temporary(write: impl FnOnce(&Path) -> Result<()>) -> Result<Dataset> {
     let folder = tempfile::tempdir().map_err(|error| Error::io(std::env::temp_dir(), error))?;
     let path = folder.path().join("positions.bin");

@@ -1,9 +1,9 @@
-//! What checks found, kept from one run of a program to the next: a device is checked when it is first used, and again
-//! after its driver or gputexel has changed.
+//! Results of checks, kept between runs of gputexel: a device is checked when it is first used, and again after its
+//! driver or gputexel has changed.
 //!
-//! They are a list in the user's folder for the state of programs, with one record for each device. One that cannot be
-//! read counts as empty, and is written anew; [`damaged_list`] has it, for whoever can warn of it. Where the list cannot
-//! be written, nothing is remembered, and devices are checked each time.
+//! They form a list in the user's folder for program state, with one record per device. A list that cannot be read
+//! counts as empty, and is written again; [`damaged_list`] returns it for a warning. If the list cannot be written,
+//! nothing is remembered, and devices are checked each time.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::vetting::check::{CheckReport, Checker, Depth};
 
-/// A device and what drives it, as far as that decides how it computes.
+/// A device and its driver, as far as they determine its results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Device {
     adapter: String,
@@ -24,7 +24,7 @@ struct Device {
 }
 
 impl Device {
-    /// The device of an adapter under this version of gputexel.
+    /// Returns the device of an adapter under this version of gputexel.
     fn of(summary: &AdapterSummary) -> Self {
         Self {
             adapter: summary.name.clone(),
@@ -44,7 +44,7 @@ pub struct DamagedList {
     pub reason: String,
 }
 
-/// Devices remembered; the oldest are forgotten first.
+/// Maximum number of devices remembered; the oldest are forgotten first.
 const MAX_RECORDS: usize = 64;
 
 /// Result of a check.
@@ -56,7 +56,7 @@ struct Verdict {
     fault: Option<String>,
 }
 
-/// The file with verdicts; without one, nothing is remembered.
+/// The file with verdicts; `None` if nothing is remembered.
 struct Store(Option<PathBuf>);
 
 impl Store {
@@ -65,12 +65,12 @@ impl Store {
         Self(state.map(|state| state.join("gputexel").join("devices.json")))
     }
 
-    /// All verdicts; none where they cannot be read.
+    /// Returns all verdicts; none if they cannot be read.
     fn load(&self) -> Vec<Verdict> {
         self.read().unwrap_or_default()
     }
 
-    /// The file, and why it cannot be read, if there is one that cannot.
+    /// Returns the file and the reason if it cannot be read.
     fn damage(&self) -> Option<DamagedList> {
         let path = self.0.clone()?;
         self.read().err().map(|reason| DamagedList { path, reason })
@@ -89,15 +89,15 @@ impl Store {
         }
     }
 
-    /// The last verdict on a device.
+    /// Returns the last verdict on a device.
     fn find(&self, device: &Device) -> Option<Verdict> {
         self.load().into_iter().rfind(|verdict| verdict.device == *device)
     }
 
-    /// Puts a verdict in the place of its device's last one.
+    /// Replaces the last verdict on a device.
     ///
     /// # Errors
-    /// [`Error::Io`] where there is no place for the list, or it cannot be written.
+    /// [`Error::Io`] if there is no folder for the list, or it cannot be written.
     fn replace(&self, verdict: Verdict) -> Result<()> {
         let mut all = self.load();
         all.retain(|old| old.device != verdict.device);
@@ -128,7 +128,7 @@ impl Store {
         self.replace(verdict)
     }
 
-    /// Judges a device by what is known of it, or by a check.
+    /// Judges a device by its last verdict, or by a check.
     fn vet(&self, summary: &AdapterSummary, check: impl FnOnce() -> Result<CheckReport>) -> Result<()> {
         let fault = match self.find(&Device::of(summary)) {
             Some(verdict) => verdict.fault,
@@ -138,7 +138,7 @@ impl Store {
                 if let Some(reason) = report.broken {
                     return Err(Error::Gpu(format!("{}: {reason}", summary.name)));
                 }
-                // What cannot be kept is found out again the next time.
+                // A lost result is found again the next time.
                 let _ = self.remember(summary, &report);
                 report.fault()
             }
@@ -155,31 +155,31 @@ impl Store {
     }
 }
 
-/// Remembers a report on a device, unless the check could not be finished: what broke it off may have been a device
-/// that was busy. A brief report does not replace a thorough one with the same result.
+/// Remembers a report on a device, unless the check could not be finished, since the device may just have been busy. A
+/// brief report does not replace a thorough one with the same result.
 ///
 /// # Errors
-/// [`Error::Io`] where it cannot be kept.
+/// [`Error::Io`] if it cannot be saved.
 pub fn remember(summary: &AdapterSummary, report: &CheckReport) -> Result<()> {
     Store::of_user().remember(summary, report)
 }
 
-/// Verdict on a device: how much was checked, and what is wrong, if anything. `None` if it was not
-/// checked under this driver by this version of gputexel.
+/// Returns the verdict on a device: the depth of the check, and its fault, if any. `None` if it was not checked under
+/// this driver by this version of gputexel.
 pub fn verdict(summary: &AdapterSummary) -> Option<(Depth, Option<String>)> {
     let verdict = Store::of_user().find(&Device::of(summary))?;
     Some((verdict.depth, verdict.fault))
 }
 
-/// The user's list of verdicts, if it is there and cannot be read; it counts as empty until it is written anew.
+/// Returns the user's list of verdicts if it exists and cannot be read; it counts as empty until it is written again.
 pub fn damaged_list() -> Option<DamagedList> {
     Store::of_user().damage()
 }
 
-/// Refuses a device that computes wrongly. One that was not checked before, under this driver and by this version of
+/// Rejects a device that computes wrongly. One that was not checked before, under this driver and by this version of
 /// gputexel, is checked briefly, which takes less than a second on a GPU. Software adapters are slow, have been tested
-/// with this program, and are only used by those who ask for them: they are not checked of themselves, but refused like
-/// others once a check has found them wanting.
+/// with gputexel, and are only used on request: they are not checked automatically, but rejected like others once a
+/// check has failed.
 ///
 /// # Errors
 /// [`Error::Gpu`], with advice, for a device that computes wrongly; [`Error::Gpu`] for one that fails, and
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::vetting::check::{Finding, Group};
 
-    /// An adapter with a driver.
+    /// Returns an adapter with a driver.
     fn adapter(driver: &str) -> AdapterSummary {
         AdapterSummary {
             name: "a card".into(),
@@ -217,7 +217,7 @@ mod tests {
         CheckReport { adapter: "a card".into(), depth, findings: vec![finding], broken: None, seconds: 0.1 }
     }
 
-    /// What comes of using a device, and whether it was checked.
+    /// Returns the error of using a device, and true if it was checked.
     fn used(store: &Store, adapter: &AdapterSummary, report: CheckReport) -> (Option<Error>, bool) {
         let mut checked = false;
         let outcome = store.vet(adapter, || {
@@ -236,12 +236,12 @@ mod tests {
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
         assert!(matches!(used(&store, &adapter("2"), sound()), (None, true)));
-        // Software adapters are not checked, but what is known of them counts.
+        // Software adapters are not checked, but earlier verdicts count.
         let software = AdapterSummary { software: true, ..adapter("3") };
         assert!(matches!(used(&store, &software, sound()), (None, false)));
         store.remember(&software, &report(Depth::Thorough, Some("wrong"))).unwrap();
         assert!(matches!(used(&store, &software, sound()), (Some(Error::Advised { .. }), false)));
-        // A list that is none is written anew.
+        // An invalid list is written again.
         assert_eq!(store.damage(), None);
         std::fs::write(&path, "no list").unwrap();
         let damage = store.damage().unwrap();
@@ -271,7 +271,7 @@ mod tests {
         }
         store.remember(&adapter("1"), &report(Depth::Thorough, None)).unwrap();
         assert!(matches!(used(&store, &adapter("1"), wrong()), (None, false)));
-        // A brief report does not hide that it was a thorough one.
+        // A brief report does not replace a thorough one.
         store.remember(&adapter("1"), &report(Depth::Brief, None)).unwrap();
         assert_eq!(
             store.find(&Device::of(&adapter("1"))).map(|verdict| verdict.depth),

@@ -1,4 +1,4 @@
-//! The allocator: requests for large blocks are counted, and served from files where the count exceeds the limit.
+//! The allocator: counts requests for large blocks, and serves them from files if the count exceeds the limit.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::copy_nonoverlapping;
@@ -18,12 +18,12 @@ pub struct PagingAllocator;
 /// Bytes of large blocks in memory.
 static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
 
-/// Contribution of a block of `size` bytes to [`IN_MEMORY`].
+/// Returns the contribution of a block of `size` bytes to [`IN_MEMORY`].
 fn counted(size: usize) -> u64 {
     if size >= LARGE { size as u64 } else { 0 }
 }
 
-/// A block from a file, if there is no room for it in memory; from the system otherwise.
+/// Returns a block from a file, if there is no room for it in memory; from the system otherwise.
 #[inline]
 fn allocate(layout: Layout, system: impl FnOnce() -> *mut u8) -> *mut u8 {
     if layout.size() < LARGE {
@@ -39,7 +39,7 @@ fn allocate(layout: Layout, system: impl FnOnce() -> *mut u8) -> *mut u8 {
     pointer
 }
 
-/// Whether the system's allocator may resize a block: it is not in a file, and the new size has room in memory.
+/// Returns true if the system's allocator may resize a block: it is not in a file, and the new size has room in memory.
 fn stays_in_memory(pointer: *mut u8, from: usize, to: usize) -> bool {
     let others = IN_MEMORY.load(Ordering::Relaxed).saturating_sub(counted(from));
     let fits = to < LARGE || others.saturating_add(to as u64) <= files::room_in_memory();

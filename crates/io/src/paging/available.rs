@@ -1,9 +1,9 @@
-//! How much memory there is.
+//! Available memory.
 
 use sysinfo::System;
 
-/// Free memory in bytes, according to the system and the limits of a container; `None` if the system does not
-/// report it.
+/// Returns the free memory in bytes, according to the system and the limits of a container; `None` if the system does
+/// not report it.
 pub fn available() -> Option<u64> {
     let mut system = System::new().ok()?;
     system.refresh_memory();
@@ -11,7 +11,7 @@ pub fn available() -> Option<u64> {
     Some(system.available_memory().min(free)).filter(|&bytes| bytes > 0).map(|bytes| bytes.min(allowed()))
 }
 
-/// Bytes that this process may still allocate under its own limit (`ulimit -v`).
+/// Returns the bytes that this process may still allocate under its own limit (`ulimit -v`).
 #[cfg(target_os = "linux")]
 fn allowed() -> u64 {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
@@ -22,7 +22,7 @@ fn allowed() -> u64 {
     limit.saturating_sub(taken)
 }
 
-/// Other systems have no such limit, or no way to query what is left of it.
+/// Other systems have no such limit, or no way to query the rest of it.
 #[cfg(not(target_os = "linux"))]
 fn allowed() -> u64 {
     u64::MAX

@@ -1,4 +1,4 @@
-//! Blocks in files without names, and the thread that keeps what is resident below the limit.
+//! Blocks in files without names, and the thread that keeps resident memory below the limit.
 
 use std::alloc::Layout;
 use std::fs::File;
@@ -19,25 +19,25 @@ use crate::paging::{LimitError, Usage};
 /// Alignment of mappings on every system; blocks that need more are not mapped.
 const PAGE: usize = 4096;
 
-/// Time between two looks at what is resident.
+/// Time between two checks of resident memory.
 const EVERY: Duration = Duration::from_millis(1);
 
-/// Most of the limit that is kept free for what threads bring in between two looks, and as much for small blocks; of
-/// small limits, a quarter.
+/// Maximum part of the limit that is kept free for memory that threads use between two checks, and as much for small
+/// blocks; for small limits, a quarter.
 const SLACK: u64 = 1 << 30;
 
 /// Types of file systems whose files are in memory: tmpfs and ramfs, as in `linux/magic.h`.
 const MEMORY_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Share of the disk's free room that files may take; other programs need some, too.
+/// Share of the free disk space that files may use, since other programs need some, too.
 const SHARE: f64 = 0.9;
 
-/// A limit on memory, and the folder for what exceeds it.
+/// A memory limit, and the folder for blocks beyond it.
 struct Limit {
     scratch: Scratch,
     /// Bytes of large blocks in memory before further ones go to files.
     in_memory: u64,
-    /// Resident bytes from which on the pages of files are unmapped.
+    /// Resident bytes from which the pages of files are unmapped.
     full: u64,
     /// `/proc/self/statm`.
     statm: File,
@@ -65,7 +65,7 @@ pub(crate) fn usage() -> Usage {
     Usage { in_files: of(&NOW), most_in_files: of(&MOST), refused: of(&REFUSED) }
 }
 
-/// Begins to limit memory.
+/// Starts limiting memory.
 ///
 /// # Errors
 /// [`LimitError`].
@@ -83,12 +83,12 @@ pub(crate) fn begin(bytes: u64, folders: &[PathBuf]) -> Result<(), LimitError> {
     LIMIT.set(limit).map_err(|_| LimitError::Set)
 }
 
-/// Bytes that large blocks may have in memory before further ones go to files.
+/// Returns the bytes that large blocks may use in memory before further ones go to files.
 pub(crate) fn room_in_memory() -> u64 {
     LIMIT.get().map_or(u64::MAX, |limit| limit.in_memory)
 }
 
-/// A zeroed block in a file; `None` if there can be none.
+/// Returns a zeroed block in a file; `None` on failure.
 pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
     let limit = LIMIT.get().filter(|_| layout.align() <= PAGE)?;
     let length = layout.size() as u64;
@@ -106,12 +106,12 @@ pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
     Some(pointer)
 }
 
-/// Whether a block is in a file.
+/// Returns true if a block is in a file.
 pub(crate) fn contains(pointer: *mut u8) -> bool {
     any() && files().iter().any(|file| file.as_mut_ptr() == pointer)
 }
 
-/// Ends the mapping of a block and frees its file; false if it is in none.
+/// Ends the mapping of a block and frees its file; returns false if it is not in one.
 pub(crate) fn unmap(pointer: *mut u8) -> bool {
     if !any() {
         return false;
@@ -124,12 +124,12 @@ pub(crate) fn unmap(pointer: *mut u8) -> bool {
     true
 }
 
-/// Whether there are any files.
+/// Returns true if there are any files.
 fn any() -> bool {
     NOW.load(Ordering::Relaxed) > 0
 }
 
-/// Unmaps the pages of all files if too much of the process is resident. They come back when they are used.
+/// Unmaps the pages of all files if too much of the process is resident. They return when they are used.
 pub(crate) fn check() {
     if any()
         && let Some(limit) = LIMIT.get()
@@ -142,7 +142,7 @@ pub(crate) fn check() {
     }
 }
 
-/// Looks at what is resident for as long as the program runs, and there are files.
+/// Checks resident memory as long as the program runs and there are files.
 fn evict() {
     loop {
         match any() {
@@ -154,7 +154,7 @@ fn evict() {
 }
 
 impl Limit {
-    /// Bytes of the process that are in memory.
+    /// Returns the resident bytes of the process.
     fn resident(&self) -> Option<u64> {
         let mut text = [0; 128];
         let length = self.statm.read_at(&mut text, 0).ok()?;
@@ -167,12 +167,12 @@ impl Limit {
 /// A folder for files without names.
 struct Scratch {
     folder: OwnedFd,
-    /// Bytes that files may have together.
+    /// Maximum total size of the files, bytes.
     room: u64,
 }
 
 impl Scratch {
-    /// The first folder that can hold files.
+    /// Returns the first folder that can hold files.
     ///
     /// # Errors
     /// [`LimitError::Folder`] with the first folder if none can.
@@ -190,7 +190,7 @@ impl Scratch {
     fn open(folder: &Path) -> io::Result<Self> {
         let folder = open(folder, OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY, Mode::empty())?;
         let disk = fstatfs(&folder)?;
-        // The type is signed on some systems; only its 32 bits mean anything.
+        // The type is signed on some systems; only its 32 bits are meaningful.
         if MEMORY_SYSTEMS.contains(&(disk.f_type as u64 & 0xffff_ffff)) {
             return Err(io::Error::other("its files are in memory themselves"));
         }
@@ -200,9 +200,9 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Zeroed memory that is a file. Allocates nothing.
+    /// Returns zeroed memory backed by a file. Allocates nothing.
     ///
-    /// Its room on the disk is not reserved: the system then takes nine times as long to fill it.
+    /// Disk space is not reserved: the system would then take nine times as long to fill it.
     fn map(&self, length: usize) -> io::Result<MmapRaw> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = openat(&self.folder, c".", flags, Mode::RUSR | Mode::WUSR)?;

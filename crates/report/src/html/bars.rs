@@ -1,4 +1,4 @@
-//! Lists with bars: parameters that are on no square, material, and coordinates of a basis.
+//! Lists with bars: parameters without a square, material, and coordinates of a basis.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,10 @@ use super::groups::{Group, Shape, untapered};
 use super::number::{centipawns, grouped, signed};
 use gputexel_io::Result;
 
-/// Most rows of a page; of more, those that changed most are shown.
+/// Maximum number of rows of a page. Of more, those that changed most are shown.
 const ROWS: usize = 3000;
 
-/// A bar from zero, on a scale from `-full` to `full` or from 0 where nothing is below.
+/// Returns a bar from zero, on a scale from `-full` to `full`, or from 0 if no value is below.
 pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
     let share = if full > 0.0 { (value / full).clamp(-1.0, 1.0) } else { 0.0 };
     let (zero, scale) = if below { (50.0, 50.0) } else { (0.0, 100.0) };
@@ -20,7 +20,7 @@ pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
     html! { span.bar aria-hidden="true" { span class=(kind) style={ "left:" (format!("{left:.1}")) "%;width:" (format!("{width:.1}")) "%" } {} } }
 }
 
-/// A scale for bars: the largest size, and whether anything is below zero.
+/// Returns a scale for bars: the largest size, and true if anything is below zero.
 fn scale(values: impl Iterator<Item = f64>) -> (f64, bool) {
     values
         .filter(|value| value.is_finite())
@@ -35,7 +35,7 @@ fn plus_minus(error: Option<f64>) -> Markup {
     html! { @if let Some(error) = error { span.soft { " ±" (format!("{error:.1}")) } } }
 }
 
-/// Lists of the parameters that are on no board.
+/// Returns lists of the parameters that are on no board.
 pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
     let listed = |group: &Group<'_>| match &group.shape {
         Shape::List(ids) => ids.clone(),
@@ -47,7 +47,7 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
         let reference = reference.unwrap_or([0.0; 2]);
         (values[0] - reference[0]).abs().max((values[1] - reference[1]).abs())
     };
-    // The distance from which on parameters are shown.
+    // The smallest change from which parameters are shown.
     let least = (all > ROWS).then(|| {
         let mut distances: Vec<f64> = groups.iter().flat_map(listed).map(distance).collect();
         distances.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -89,12 +89,12 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     }
 }
 
-/// Values of pieces: means of their tables over the positions, or parameters called material.
+/// Returns the values of pieces: means of their tables over the positions, or parameters called material.
 fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<(String, [f64; 2], Option<[f64; 2]>)> {
     let mut rows = Vec::new();
     for group in groups {
         match &group.shape {
-            // A constant on all squares of the kings changes no score.
+            // A constant on all squares of the kings does not change any score.
             Shape::Board(_) if group.name.eq_ignore_ascii_case("king") => {}
             Shape::Board(places) => {
                 let ids: Vec<usize> = places.iter().flatten().copied().collect();
@@ -125,7 +125,7 @@ fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<(String, [
     rows
 }
 
-/// Material as bars; empty where there is none.
+/// Returns material as bars; empty if there is none.
 pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
     let rows = material_of(parameters, groups);
     let (full, below) = scale(rows.iter().flat_map(|row| row.1));
@@ -148,12 +148,12 @@ pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference
     }
 }
 
-/// The section of coordinates, where there are any.
+/// Returns the section of coordinates, if there are any.
 pub(super) fn coordinates_of_run(report: &RunReport) -> Result<Option<Markup>> {
     Ok((!report.coordinates.is_empty()).then(|| coordinates(&report.coordinates)))
 }
 
-/// Coordinates of a basis with their bounds.
+/// Returns the coordinates of a basis with their bounds.
 fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
     let shown = &coordinates[..coordinates.len().min(ROWS)];
     let (full, below) = scale(shown.iter().map(|c| c.value));

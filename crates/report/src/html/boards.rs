@@ -7,12 +7,12 @@ use super::groups::{Group, Shape, untapered};
 use super::number::{count, signed};
 use super::palette::level_class;
 
-/// Centipawns that are worth a color of their own where boards are compared.
+/// Centipawns that deserve a color of their own when boards are compared.
 const LEAST_SCALE: f64 = 1.0;
-/// The largest value that is written where boards are compared: more digits do not fit into a square.
+/// The largest value that is printed when boards are compared. More digits do not fit into a square.
 const WRITTEN: f64 = 9999.0;
 
-/// What boards can show.
+/// Views of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     Value,
@@ -23,7 +23,7 @@ pub(super) enum View {
 }
 
 impl View {
-    /// Its name in ids and classes.
+    /// Returns its name in ids and classes.
     fn key(self) -> &'static str {
         match self {
             Self::Value => "value",
@@ -35,7 +35,7 @@ impl View {
     }
 }
 
-/// Views that there is something to see in, with their names for people.
+/// Returns the views that have something to show, with their names on the page.
 pub(super) fn views(parameters: &[Parameter], value: &str, reference: &str) -> Vec<(View, String)> {
     let any = |has: fn(&Parameter) -> bool| parameters.iter().any(has);
     let mut views = vec![(View::Value, value.to_string())];
@@ -52,7 +52,7 @@ pub(super) fn views(parameters: &[Parameter], value: &str, reference: &str) -> V
     views
 }
 
-/// The switch between views; boards that follow it as siblings obey.
+/// Returns the switch between views. It applies to boards that follow it as siblings.
 pub(super) fn switch(views: &[(View, String)]) -> Markup {
     html! {
         @for (i, (view, _)) in views.iter().enumerate() {
@@ -64,7 +64,7 @@ pub(super) fn switch(views: &[(View, String)]) -> Markup {
     }
 }
 
-/// The value of `share` of the sorted numbers.
+/// Returns a quantile of the numbers.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.retain(|value| value.is_finite());
     values.sort_unstable_by(f64::total_cmp);
@@ -74,16 +74,16 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     }
 }
 
-/// One board's numbers, and how they are colored.
+/// Numbers of one board and their coloring.
 struct Shown<'a> {
     parameters: &'a [Parameter],
     places: &'a [Option<usize>; 64],
     view: View,
-    /// What is without color.
+    /// Value without color.
     middle: [f64; 2],
-    /// What has the strongest color.
+    /// Distance with the strongest color.
     full: f64,
-    /// Beyond this, only the limit is written.
+    /// Limit printed for values beyond it.
     limit: f64,
 }
 
@@ -109,11 +109,11 @@ impl<'a> Shown<'a> {
         shown
     }
 
-    /// Values and references in the same colors.
+    /// Returns values and references in the same colors.
     fn alike(parameters: &'a [Parameter], places: &'a [Option<usize>; 64]) -> [Self; 2] {
         let [mut values, mut references] =
             [View::Value, View::Reference].map(|view| Self::new(parameters, places, view));
-        // Values of which none differs from the others have no scale.
+        // Values that are all equal have no scale.
         if values.full < LEAST_SCALE {
             values.full = references.full.max(LEAST_SCALE);
         }
@@ -133,7 +133,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// What the color goes by.
+    /// Returns the value that the color is based on.
     fn size(&self, number: f64, phase: usize) -> f64 {
         match self.view {
             View::Support => (number + 1.0).log10(),
@@ -189,8 +189,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Boards of values beside boards of their references, which are called by two names, in the same colors: those
-/// of the values, because references may be anything. Each table can be folded away, and only the first is not.
+/// Returns boards of values next to boards of their references, headed by two names. Both use the colors of the values,
+/// because references may be anything. Each table can be folded; only the first is open.
 pub(super) fn side_by_side(parameters: &[Parameter], groups: &[Group<'_>], names: [&str; 2]) -> Markup {
     let boards = groups.iter().filter_map(|group| match &group.shape {
         Shape::Board(places) => Some((group.name, places)),
@@ -214,7 +214,7 @@ pub(super) fn side_by_side(parameters: &[Parameter], groups: &[Group<'_>], names
     }
 }
 
-/// All boards of a page; empty where no group is one.
+/// Returns all boards of a page; empty if no group is one.
 pub(super) fn boards(parameters: &[Parameter], groups: &[Group<'_>], views: &[(View, String)]) -> Markup {
     let boards = groups.iter().filter_map(|group| match &group.shape {
         Shape::Board(places) => Some((group.name, places)),
@@ -226,7 +226,7 @@ pub(super) fn boards(parameters: &[Parameter], groups: &[Group<'_>], views: &[(V
             @for (view, _) in views {
                 div class={ "pair v v-" (view.key()) } {
                     @let shown = Shown::new(parameters, places, *view);
-                    // Support is that of the feature, whatever the phase.
+                    // Support belongs to the feature, whatever the phase.
                     @if single || *view == View::Support { (shown.table(name, 0, "")) }
                     @else {
                         (shown.table(name, 0, "middlegame"))

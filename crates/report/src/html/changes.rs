@@ -7,16 +7,16 @@ use super::number::centipawns;
 use super::table;
 use gputexel_io::Result;
 
-/// Rows of the table.
+/// Number of rows of the table.
 const ROWS: usize = 20;
 
-/// The section, where parameters have changed.
+/// Returns the section if parameters have changed.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     let Some(largest) = largest(&report.parameters, &report.reference) else { return Ok(None) };
     Ok(Some(html! { (table(&largest)) @if let Some(pairs) = &report.correlations { (table(pairs)) } }))
 }
 
-/// The largest changes against the reference; `None` where nothing has one or nothing changed.
+/// Returns the largest changes against the reference; `None` if nothing has one or nothing changed.
 fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
     let mut changes: Vec<(f64, &Parameter, usize)> = Vec::new();
     for parameter in parameters {

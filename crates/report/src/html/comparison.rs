@@ -1,4 +1,4 @@
-//! The page of two sets of parameters side by side.
+//! Page of two sets of parameters side by side.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use super::groups::{Shape, groups};
 use super::{bars, document, facts, names, table};
 
 impl Comparison {
-    /// The page, one self-contained HTML document.
+    /// Returns the page, one self-contained HTML document.
     pub fn to_html(&self) -> String {
         let title = format!("{} and {}", self.names[0], self.names[1]);
         document(&title, &self.body(&title), None)
@@ -18,7 +18,7 @@ impl Comparison {
         let [first, second] = &self.names;
         let groups = groups(&self.parameters);
         let mut views = views(&self.parameters, second, first);
-        // Differences are what the page is for.
+        // Differences are the purpose of the page.
         views.sort_by_key(|(view, _)| *view != View::Change);
         for (view, name) in &mut views {
             if *view == View::Error {

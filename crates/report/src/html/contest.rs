@@ -1,4 +1,4 @@
-//! Many results side by side: a table that is sorted by what the reader chooses, and their curves over each other.
+//! Many results side by side: a table sorted by a column of the reader's choice, and their curves in one picture.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -9,13 +9,13 @@ use super::document;
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_io::Result;
 
-/// Curves that can be told apart.
+/// Number of curves that can be distinguished.
 const CURVES: usize = 4;
 
 /// A result among others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entrant {
-    /// What it is called.
+    /// Name.
     pub name: String,
     /// Its steps, if they are known.
     pub steps: Vec<Step>,
@@ -24,11 +24,11 @@ pub struct Entrant {
 /// A column of figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContestColumn {
-    /// What they are.
+    /// Name of the figure.
     pub name: String,
-    /// Numbers to sort by, by entrant.
+    /// Numbers to sort by, one per entrant.
     pub values: Vec<Option<f64>>,
-    /// The same as texts.
+    /// The same numbers as texts.
     pub texts: Vec<String>,
 }
 
@@ -37,18 +37,18 @@ pub struct ContestColumn {
 pub struct Contest {
     /// Title of the page.
     pub title: String,
-    /// On what losses were computed.
+    /// Data that the losses were computed on.
     pub about: String,
-    /// What is to be known first.
+    /// Note at the top of the page.
     pub note: String,
     /// The results.
     pub entrants: Vec<Entrant>,
-    /// What is known of them.
+    /// Figures of the entrants.
     pub columns: Vec<ContestColumn>,
 }
 
 impl Contest {
-    /// The page, one self-contained HTML document.
+    /// Returns the page, one self-contained HTML document.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
@@ -66,7 +66,7 @@ impl Contest {
         Ok(document(&self.title, &body, None))
     }
 
-    /// The places of the entrants by a column, the smallest number first.
+    /// Returns the ranks of the entrants by a column, the smallest number first.
     fn ranks(&self, column: &ContestColumn) -> Vec<usize> {
         let of = |i: usize| column.values.get(i).copied().flatten().unwrap_or(f64::INFINITY);
         let mut order: Vec<usize> = (0..self.entrants.len()).collect();
@@ -76,13 +76,13 @@ impl Contest {
         ranks
     }
 
-    /// The column that is sorted by at first.
+    /// Returns the column that the table is sorted by at first.
     fn first(&self) -> Option<usize> {
         let names = ["loss on the dataset", "held-out loss", "training loss"];
         names.into_iter().find_map(|name| self.columns.iter().position(|column| column.name == name))
     }
 
-    /// Rows whose places are chosen by buttons, without a script.
+    /// Returns the table whose order is chosen by buttons, without a script.
     fn table(&self) -> Markup {
         let ranks: Vec<Vec<usize>> = self.columns.iter().map(|column| self.ranks(column)).collect();
         let first = self.first().map_or(0, |column| column + 1);
@@ -122,7 +122,7 @@ impl Contest {
         }
     }
 
-    /// The curves of those that are best, over steps and over time; `None` without at least two.
+    /// Returns the curves of the best entrants, over steps and over time; `None` without at least two.
     fn curves(&self) -> Result<Option<Markup>> {
         let ranks = self.first().map(|column| self.ranks(&self.columns[column]));
         let mut order: Vec<usize> =

@@ -1,4 +1,4 @@
-//! The course of a run: losses over steps and time, and what swarms found.
+//! History of a run: losses over steps and time, and results of swarms.
 
 use maud::{Markup, html};
 
@@ -12,13 +12,13 @@ fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
 }
 
-/// Few points are marked, so that each is seen.
+/// Marks the points of a series that has only a few.
 fn with_points(series: Series) -> Series {
     let style = if series.points.len() <= 30 { Style::Both } else { Style::Line };
     Series { style, ..series }
 }
 
-/// The section of losses, which only a sweep without steps lacks.
+/// Returns the section of losses. Only a sweep without steps lacks it.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -30,7 +30,7 @@ pub(super) fn losses_of_run(report: &RunReport) -> Result<Option<Markup>> {
     Ok(Some(html! { (losses(report)?) @if let Some(exact) = exact { (exact) } }))
 }
 
-/// Losses over steps, over time, and on a logarithmic scale what is left to the lowest.
+/// Returns losses over steps, over time, and on a logarithmic scale the distance to the lowest.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -87,7 +87,7 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
         mark: None,
         guide: Vec::new(),
     };
-    // What is left: the lowest itself has no logarithm.
+    // The distance to the lowest. The lowest itself has no logarithm.
     let left = |y: &dyn Fn(&Step) -> Option<f64>| -> Vec<(f64, f64)> {
         let Some((_, low)) = lowest(y) else { return Vec::new() };
         at(number, y).into_iter().map(|(x, y)| (x, y / low - 1.0)).filter(|p| p.1 > 1e-15).collect()
@@ -125,7 +125,7 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
     })
 }
 
-/// Results of swarms; `None` where there are none.
+/// Returns results of swarms; `None` if there are none.
 ///
 /// # Errors
 /// When a picture cannot be drawn.

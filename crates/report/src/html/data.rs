@@ -1,24 +1,23 @@
-//! Contents of a page, as plain data: names, numbers and texts. Nothing here is decided, and nothing
-//! is escaped; the page does that.
+//! Contents of a page, as plain data: names, numbers and texts. Nothing here is computed or escaped; the page escapes.
 
 use crate::{Diagnostics, ProgramDiagnostics};
 
-/// Everything that a report shows. What is empty or `None` is left out, or its absence is told.
+/// Everything that a report shows. Anything empty or `None` is left out or reported as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReport {
     /// Title, such as `tune runs/first`.
     pub title: String,
-    /// How it stands: finished and why, or how far it has come.
+    /// Status: finished and why, or the progress so far.
     pub status: String,
-    /// True once the numbers do not change any more.
+    /// True once the numbers are final.
     pub final_: bool,
-    /// True while the run goes on; one that is neither final nor running was interrupted.
+    /// True while the run is in progress. One that is neither final nor running was interrupted.
     pub running: bool,
-    /// Seconds that a run under way will take yet at most, if that can be told.
+    /// Maximum remaining seconds of a run in progress, if known.
     pub remaining_seconds: Option<f64>,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
-    /// Remarks to be read before anything else.
+    /// Warnings, shown first.
     pub warnings: Vec<String>,
     /// The run step by step.
     pub steps: Vec<Step>,
@@ -30,31 +29,31 @@ pub struct RunReport {
     pub parameters: Vec<Parameter>,
     /// Name of [`Parameter::reference`]: the prior.
     pub reference: String,
-    /// Positions below which a feature is called rare.
+    /// Number of positions below which a feature is called rare.
     pub rare: u64,
-    /// Coordinates that were tuned, where they were not the parameters themselves.
+    /// Coordinates that were tuned, if they are not the parameters themselves.
     pub coordinates: Vec<CoordinateValue>,
-    /// Values whose errors go together most, if errors are known.
+    /// Values with the most correlated errors, if errors are known.
     pub correlations: Option<Table>,
     /// Regularization toward the prior.
     pub strength: Option<StrengthReport>,
-    /// Where standard errors come from; empty where there are none.
+    /// Source of the standard errors; empty if there are none.
     pub errors_note: String,
     /// Diagnostics of the result on the positions.
     pub diagnostics: Option<Diagnostics>,
     /// Diagnostics of the nonlinear parts of the evaluation, if there are any.
     pub program: Option<ProgramDiagnostics>,
-    /// Why there are no diagnostics.
+    /// Reason why there are no diagnostics.
     pub diagnostics_note: String,
-    /// The sweep, where this is one.
+    /// The sweep, if this is one.
     pub sweep: Option<SweepReport>,
-    /// Rounds of positions resolved anew.
+    /// Rounds of refreshed positions.
     pub rounds: Option<Table>,
     /// The configuration: name and value.
     pub configuration: Vec<(String, String)>,
     /// Inputs with checksums.
     pub inputs: Option<Table>,
-    /// The record of the run, to be read by people.
+    /// The record of the run, for reading.
     pub record: String,
 }
 
@@ -65,32 +64,32 @@ pub struct Step {
     pub number: u64,
     /// Training loss.
     pub loss: f64,
-    /// Held-out loss, where positions are held out.
+    /// Held-out loss, if positions are held out.
     pub held_out: Option<f64>,
     /// Largest component of the gradient.
     pub gradient: Option<f64>,
     /// Seconds since the start.
     pub seconds: f64,
-    /// Results of the swarms, where there are swarms.
+    /// Results of the swarms, if there are swarms.
     pub swarms: Option<Swarms>,
 }
 
 /// Swarms at a step, by their lowest losses so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Swarms {
-    /// Each swarm's best, where there are few.
+    /// Each swarm's best, if there are few.
     pub each: Vec<f64>,
-    /// The middle one of the swarms.
+    /// Median of the swarms.
     pub median: f64,
     /// The worst of the swarms.
     pub worst: f64,
     /// Particles that died so far.
     pub deaths: u64,
-    /// Swarms that started anew so far.
+    /// Swarms restarted so far.
     pub restarts: u64,
 }
 
-/// A feature and its two parameters, centipawns unless it is [summed](Self::summed) apart.
+/// A feature and its two parameters, in centipawns unless it is [summed](Self::summed) separately.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameter {
     /// Its name.
@@ -103,19 +102,19 @@ pub struct Parameter {
     pub reference: Option<[f64; 2]>,
     /// Standard errors.
     pub errors: [Option<f64>; 2],
-    /// Positions that have the feature.
+    /// Number of positions that have the feature.
     pub support: Option<u64>,
-    /// Of a parameter of accumulators, whose values are in units of their sums: which of both values are used.
+    /// For a parameter of accumulators, whose values are in units of their sums: which of its two values are used.
     pub summed: Option<[bool; 2]>,
 }
 
 impl Parameter {
-    /// Unit of its values.
+    /// Returns the unit of its values.
     pub fn unit(&self) -> &'static str {
         if self.summed.is_some() { "in units of their sum" } else { "centipawns" }
     }
 
-    /// Returns whether nothing is computed with a value.
+    /// Returns true if a value is not used in any computation.
     pub fn is_unread(&self, phase: usize) -> bool {
         let is_0 = self.values[phase] == 0.0 && self.reference.is_none_or(|values| values[phase] == 0.0);
         is_0 && self.summed.is_some_and(|used| !used[phase])
@@ -163,11 +162,11 @@ pub struct PenaltyRow {
     pub name: String,
     /// Effect as a sentence.
     pub meaning: String,
-    /// Their groups, where these do not go without saying.
+    /// Their groups, unless obvious.
     pub of: String,
     /// Their weight.
     pub weight: f64,
-    /// By how much the held-out loss would rise without them.
+    /// Increase of the held-out loss without them.
     pub worth: Option<f64>,
 }
 
@@ -185,7 +184,7 @@ pub struct Table {
 /// A sweep: settings ranked by their held-out loss.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepReport {
-    /// The loss by which settings are judged.
+    /// The loss by which settings are ranked.
     pub judge: String,
     /// Axes that are varied.
     pub axes: Vec<SweepAxis>,
@@ -200,20 +199,20 @@ pub struct SweepAxis {
     pub name: String,
     /// Its values as texts.
     pub labels: Vec<String>,
-    /// Its values, where they are numbers.
+    /// Its values, if they are numbers.
     pub numbers: Option<Vec<f64>>,
 }
 
 /// One combination of settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepSetting {
-    /// Which value of each axis.
+    /// Index of the value of each axis.
     pub indices: Vec<usize>,
     /// Mean held-out loss and its standard error.
     pub held_out: (f64, f64),
     /// Mean difference to the best and its standard error.
     pub over_best: (f64, f64),
-    /// True where it is statistically tied with the best.
+    /// True if it is statistically tied with the best.
     pub tied: bool,
     /// Mean training loss.
     pub training: f64,
@@ -233,7 +232,7 @@ pub struct Comparison {
     pub parameters: Vec<Parameter>,
     /// Largest changes.
     pub largest: Table,
-    /// Parameters that only one has.
+    /// Parameters that only one of them has.
     pub only: [Vec<String>; 2],
     /// Note about the errors.
     pub errors_note: String,

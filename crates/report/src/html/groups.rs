@@ -1,31 +1,31 @@
-//! Which features make a board, and which a list.
+//! Splits features into boards and lists.
 
 use std::collections::HashMap;
 
 use super::data::Parameter;
 
-/// Features of a group that are shown together.
+/// Layout of the features of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
-    /// One feature a square, a1 to h8; squares may be missing.
+    /// One feature per square, a1 to h8; squares may be missing.
     Board(Box<[Option<usize>; 64]>),
     /// Anything else, in order.
     List(Vec<usize>),
 }
 
-/// A group, or the part of it that has a shape.
+/// A group, or a part of it that has one layout.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it looks like.
+    /// Its layout.
     pub shape: Shape,
 }
 
-/// Fewest squares that are worth a board.
+/// Minimum number of squares for a board.
 const MIN_SQUARES: usize = 16;
 
-/// The square that a name ends with, as in `knight_f3` or `passed[f3]`: a1 is 0, h8 is 63.
+/// Returns the square that a name ends with, as in `knight_f3` or `passed[f3]`: a1 is 0, h8 is 63.
 fn square(name: &str) -> Option<usize> {
     let name = name.trim_end_matches([']', ')', '}']);
     let bytes = name.as_bytes();
@@ -38,8 +38,8 @@ fn square(name: &str) -> Option<usize> {
     inside.then(|| usize::from(8 * (rank - b'1') + (file - b'a')))
 }
 
-/// Groups in the order in which they first appear. Features whose names end with squares make a
-/// board where there are enough of them, each once; what is left of a group is a list.
+/// Returns the groups in the order in which they first appear. Features whose names end with squares make a board if
+/// there are enough of them, each once. The rest of a group is a list.
 pub(crate) fn groups(parameters: &[Parameter]) -> Vec<Group<'_>> {
     let mut order: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -73,7 +73,7 @@ pub(crate) fn groups(parameters: &[Parameter]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Whether the features have one value for all phases.
+/// Returns true if the features have one value for all phases.
 pub(super) fn untapered(parameters: &[Parameter], mut ids: impl Iterator<Item = usize>) -> bool {
     ids.all(|id| {
         let Parameter { values, reference, .. } = &parameters[id];

@@ -1,22 +1,22 @@
-//! The frame of a page: what it begins with, links to its sections, and the sections.
+//! Frame of a page: its heading, links to its sections, and the sections.
 
 use maud::{Markup, html};
 
 use super::facts;
 
-/// How far what a page is about has come.
+/// Progress of the subject of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It is at its end.
+    /// Finished.
     Finished,
-    /// It goes on at this moment.
+    /// Running at this moment.
     Running,
-    /// It has been interrupted, or nobody knows.
+    /// Interrupted or unknown.
     Open,
 }
 
 impl Stage {
-    /// The stage of what may be at its end, or else under way.
+    /// Returns the stage, given whether the results are final and whether a process is running.
     pub(super) fn of(is_final: bool, running: bool) -> Self {
         match (is_final, running) {
             (true, _) => Self::Finished,
@@ -25,7 +25,7 @@ impl Stage {
         }
     }
 
-    /// For people.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Finished => "finished",
@@ -34,14 +34,14 @@ impl Stage {
         }
     }
 
-    /// The word as the page shows it.
+    /// Returns the stage as shown on the page.
     pub(super) fn tag(self) -> Markup {
         let class = if self == Self::Finished { "tag done" } else { "tag open" };
         html! { span class=(class) { (self.name()) } }
     }
 }
 
-/// Seconds that the rest takes if it goes on as before; `None` before there is anything to judge by.
+/// Returns the estimated remaining seconds at the current speed; `None` before there is anything to estimate from.
 pub fn remaining_seconds(done: u64, planned: u64, seconds: f64) -> Option<f64> {
     (done > 0).then(|| seconds * planned.saturating_sub(done) as f64 / done as f64)
 }
@@ -51,21 +51,21 @@ pub fn remaining_seconds(done: u64, planned: u64, seconds: f64) -> Option<f64> {
 pub(super) struct Heading<'a> {
     /// Title of the page.
     pub title: &'a str,
-    /// How far it has come.
+    /// Stage.
     pub stage: Stage,
-    /// The same in figures.
+    /// Progress in figures.
     pub status: &'a str,
     /// Headline figures: name and value.
     pub facts: &'a [(String, String)],
-    /// Remarks to be read before anything is believed.
+    /// Warnings, shown first.
     pub warnings: &'a [String],
 }
 
-/// A part of a page: the name for links, the name for people, and what is in it.
+/// A section of a page: its id for links, its title, and its content.
 pub(super) type Section = (&'static str, &'static str, Markup);
 
 impl Heading<'_> {
-    /// The body of a page with these sections.
+    /// Returns the body of a page with these sections.
     pub(super) fn over(&self, sections: &[Section]) -> Markup {
         html! {
             header {
@@ -80,7 +80,7 @@ impl Heading<'_> {
     }
 }
 
-/// The configuration: name and value.
+/// Returns the configuration: name and value.
 pub(super) fn record(rows: &[(String, String)]) -> Markup {
     html! { dl.record { @for (name, value) in rows { dt { (name) } dd { (value) } } } }
 }

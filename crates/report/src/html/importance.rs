@@ -1,4 +1,4 @@
-//! How much each setting of a sweep matters.
+//! Importance of each setting of a sweep.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,8 @@ use super::data::{SweepReport, SweepSetting};
 use super::table;
 use crate::Table;
 
-/// Shares of the variance of the loss that means over one axis explain: first-order indices of Sobol (1993).
+/// Returns the shares of the variance of the loss that means over one axis explain: first-order indices of Sobol
+/// (1993).
 fn main_effects(sweep: &SweepReport, varied: &[usize], settings: &[&SweepSetting]) -> Option<Vec<f64>> {
     let losses: Vec<f64> = settings.iter().map(|setting| setting.held_out.0).collect();
     let count = losses.len() as f64;
@@ -27,7 +28,7 @@ fn main_effects(sweep: &SweepReport, varied: &[usize], settings: &[&SweepSetting
     Some(varied.iter().map(effect).collect())
 }
 
-/// How much each setting matters; empty where one thing was varied, or too few settings are known.
+/// Returns the importance of each setting; empty if only one is varied or too few settings are known.
 pub(super) fn importance(sweep: &SweepReport, varied: &[usize]) -> Markup {
     let all: Vec<&SweepSetting> = sweep.settings.iter().filter(|s| s.held_out.0.is_finite()).collect();
     let Some(of_all) = main_effects(sweep, varied, &all).filter(|_| varied.len() > 1) else {

@@ -8,19 +8,19 @@ use super::{Live, document, facts};
 /// A run in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedRun {
-    /// Where its page is, escaped for a link.
+    /// Path of its page, escaped for a link.
     pub link: String,
-    /// Its folder, as people know it.
+    /// Name of its folder.
     pub name: String,
-    /// What it is: `run`, `sweep`, `match`, `SPSA run`.
+    /// Its kind: `run`, `sweep`, `match`, `SPSA run`.
     pub kind: &'static str,
-    /// How far it has come; `None` where its folder is damaged.
+    /// Its stage; `None` if its folder is damaged.
     pub stage: Option<Stage>,
-    /// The same in figures, or what is wrong with the folder.
+    /// Progress in figures, or the fault of the folder.
     pub status: String,
-    /// Its headline figure, name and value.
+    /// Its headline figure: name and value.
     pub figure: Option<(String, String)>,
-    /// When something in it was written last, such as `3 min ago`.
+    /// Time of the last write to it, such as `3 min ago`.
     pub changed: String,
 }
 
@@ -29,14 +29,14 @@ pub struct ListedRun {
 pub struct RunList {
     /// Title of the page.
     pub title: String,
-    /// The runs, those that were written last first.
+    /// The runs, most recently written first.
     pub runs: Vec<ListedRun>,
-    /// What is left out, or why there is nothing.
+    /// Note on runs left out, or the reason why there are none.
     pub note: String,
 }
 
 impl RunList {
-    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
+    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     pub fn to_html(&self, live: Option<&Live>) -> String {
         document(&self.title, &self.body(), live)
     }
@@ -76,7 +76,7 @@ impl RunList {
     }
 }
 
-/// A page that says why there is nothing to show.
+/// Returns a page with the reason why there is nothing to show.
 pub fn notice(title: &str, text: &str, live: Option<&Live>) -> String {
     let body = html! { header { h1 { (title) } } section { p { (text) } } };
     document(title, &body, live)

@@ -1,4 +1,4 @@
-//! A match: Elo and the sequential test over its games, pairs by points, and openings that decide.
+//! A match: Elo and the sequential test over its games, pairs by points, and decisive openings.
 
 use maud::{Markup, html};
 
@@ -10,12 +10,12 @@ use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, document, table};
 use gputexel_io::Result;
 
-/// Where a match stood after some of its games.
+/// Score of a match after some of its games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
     /// Games that count.
     pub games: u64,
-    /// Elo difference from A's view.
+    /// Elo difference from the view of A.
     pub elo: f64,
     /// The ends of its 95 % interval.
     pub interval: [f64; 2],
@@ -23,46 +23,46 @@ pub struct Standing {
     pub llr: Option<f64>,
 }
 
-/// What the page about a match shows; all results are from A's view.
+/// Contents of the page of a match; all results are from the view of A.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchReport {
     /// Title of the page.
     pub title: String,
-    /// Whether all games are played or the test is decided.
+    /// True if all games are played or the test is decided.
     pub final_: bool,
-    /// Whether it goes on at this moment.
+    /// True if it is running at this moment.
     pub running: bool,
-    /// How far it has come, in words.
+    /// Progress as text.
     pub status: String,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
-    /// What is to be looked at.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// Where it stood, by games ascending.
+    /// History of the score, ascending by games.
     pub course: Vec<Standing>,
-    /// Log-likelihood ratios at which the test ends, and what they say.
+    /// Log-likelihood ratios at which the test ends.
     pub bounds: Option<[f64; 2]>,
     /// Pairs of games by A's half points, 0 to 4.
     pub pairs: [u64; 5],
-    /// What openings did, if there were any games.
+    /// Results of openings, if there were any games.
     pub openings: Option<Table>,
-    /// Pairs of which one engine won both games, to look at.
+    /// Pairs in which one engine won both games.
     pub one_sided: Option<Table>,
-    /// How games ended.
+    /// Endings of games.
     pub ends: Option<Table>,
-    /// What the engines did.
+    /// Statistics of the engines.
     pub engines: Option<Table>,
-    /// What was played: name and value.
+    /// Configuration: name and value.
     pub configuration: Vec<(String, String)>,
 }
 
 impl MatchReport {
-    /// How far the match has come.
+    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         Stage::of(self.final_, self.running)
     }
 
-    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
+    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
@@ -144,14 +144,14 @@ impl MatchReport {
     }
 }
 
-/// A figure of standings as far as it is known.
+/// Returns a figure of standings where it is known.
 fn series(course: &[Standing], name: &str, of: impl Fn(&Standing) -> Option<f64>) -> Series {
     let points = course.iter().filter_map(|at| Some((at.games as f64, of(at)?)));
     let points = points.filter(|point| point.1.is_finite()).collect();
     Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
 }
 
-/// Elo with its interval over games, of which there must be some.
+/// Returns Elo with its interval over games. There must be at least one standing.
 pub(super) fn elo_course(title: &str, description: &str, course: &[Standing]) -> Plot {
     let ends = [course.first(), course.last()].map(|at| at.map_or(0.0, |at| at.games as f64));
     Plot {

@@ -1,10 +1,9 @@
-//! The report of a run as one HTML document: no script, no request to anywhere, light and dark,
-//! legible on a phone and without color.
+//! Report of a run as one HTML document: no script, no external requests, light and dark, legible on a phone and
+//! without color.
 //!
-//! Owns the page, its pictures and its style; what is shown is a [`RunReport`], which others fill. [`SECTIONS`] lists
-//! the sections of the page of a run; each has a file that makes it.
-//! All texts are escaped by `maud`. The page that a live view serves has a small script besides,
-//! which fetches the page itself again.
+//! Owns the page, its pictures and its style. The content is a [`RunReport`] that callers fill. [`SECTIONS`] lists the
+//! sections of the page of a run; each has a file that makes it.
+//! All texts are escaped by `maud`. The page that a live view serves also has a small script that refetches it.
 
 mod bars;
 mod boards;
@@ -55,12 +54,12 @@ const LIVE: &str = include_str!("live.js");
 /// Content security policy of a page without scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// A page that is served while the run goes on.
+/// Settings of a page that is served while the run is in progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Live {
-    /// A word that the server made up for this page, without which no script runs.
+    /// Nonce of the server for this page, without which no script runs.
     pub nonce: String,
-    /// Seconds between two looks.
+    /// Seconds between refreshes.
     pub every: u32,
 }
 
@@ -68,16 +67,16 @@ impl Live {
     /// The policy of a page without a script.
     pub const PLAIN: &str = POLICY;
 
-    /// The policy that the server sends with the page: its own script, and requests to itself.
+    /// Returns the policy that the server sends with the page: its own script, and requests to itself.
     pub fn policy(&self) -> String {
         format!("{POLICY}; script-src 'nonce-{}'; connect-src 'self'", self.nonce)
     }
 }
 
-/// Makes a section of the page of a run; `None` where the run has nothing for it.
+/// Makes a section of the page of a run; `None` if the run has no data for it.
 type MakeSection = fn(&RunReport) -> Result<Option<Markup>>;
 
-/// The sections of the page of a run in their order: the name for links, the name for people, and the maker.
+/// Sections of the page of a run in their order: id for links, title, and maker.
 const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("sweep", "Settings", sweep::of_run),
     ("loss", "Loss", course::losses_of_run),
@@ -95,7 +94,7 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("configuration", "Configuration", |report| Ok(Some(report.record_of_the_run()))),
 ];
 
-/// The whole document around a body.
+/// Returns the whole document with a body.
 fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
     let page = html! {
         (DOCTYPE)
@@ -122,18 +121,18 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
     page.into_string()
 }
 
-/// Headline figures.
+/// Returns the headline figures.
 fn facts(facts: &[(String, String)]) -> Markup {
     html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
 }
 
-/// A list of names.
+/// Returns a list of names.
 fn names(names: &[String]) -> Markup {
     const SHOWN: usize = 500;
     html! { p.names { (names[..names.len().min(SHOWN)].join(", ")) @if names.len() > SHOWN { " and " (names.len() - SHOWN) " more" } } }
 }
 
-/// A table of texts.
+/// Returns a table of texts.
 fn table(table: &Table) -> Markup {
     html! {
         div.scroll { table {
@@ -147,7 +146,7 @@ fn table(table: &Table) -> Markup {
 }
 
 impl RunReport {
-    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
+    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
@@ -171,12 +170,12 @@ impl RunReport {
         Ok(heading.over(&sections))
     }
 
-    /// How far the run has come.
+    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         Stage::of(self.final_, self.running)
     }
 
-    /// Outlook of a run that is not at its end.
+    /// Returns the outlook of an unfinished run.
     fn prospect(&self) -> String {
         match (self.final_, self.running, self.remaining_seconds) {
             (true, ..) | (false, true, None) => String::new(),
@@ -198,7 +197,7 @@ impl RunReport {
 mod tests {
     use super::*;
 
-    /// A run of 500 features of an author's own, whose names are meant to break the page.
+    /// Returns a run of 500 features whose names are meant to break the page.
     fn report() -> RunReport {
         let evil = "</style><script>x</script>\"'&";
         let parameter = |i: usize| Parameter {

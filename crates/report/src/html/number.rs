@@ -1,14 +1,14 @@
-//! Numbers as texts of the page.
+//! Formats numbers for the page.
 
 use super::super::number_text::{fixed, trimmed};
 pub use gputexel_io::grouped;
 
-/// With its sign, without decimals; 0 has none.
+/// Formats with a sign and without decimals; 0 has no sign.
 pub(super) fn signed(value: f64) -> String {
     if value.round() == 0.0 { "0".to_string() } else { format!("{value:+.0}") }
 }
 
-/// A count in at most four characters.
+/// Formats a count in at most four characters.
 pub(super) fn count(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
@@ -20,12 +20,12 @@ pub(super) fn count(number: u64) -> String {
     }
 }
 
-/// Up to eight decimals; a dash for what is no number.
+/// Formats up to eight decimals; a dash for values that are not finite.
 pub(super) fn precise(value: f64) -> String {
     if value.is_finite() { trimmed(&fixed(value, 8)) } else { "–".to_string() }
 }
 
-/// The place of a number in a series: `second`, `third`, then `4th`, `21st`.
+/// Returns an ordinal: `second`, `third`, then `4th`, `21st`.
 pub(super) fn ordinal(number: usize) -> String {
     let ending = match (number % 100, number % 10) {
         (11..=13, _) => "th",
@@ -42,7 +42,7 @@ pub(super) fn ordinal(number: usize) -> String {
     }
 }
 
-/// Centipawns, with a decimal where the number is not whole.
+/// Formats centipawns, with a decimal if the number is not whole.
 pub(super) fn centipawns(value: f64) -> String {
     if (value - value.round()).abs() < 0.05 {
         format!("{:.0}", value.round() + 0.0)
@@ -51,7 +51,7 @@ pub(super) fn centipawns(value: f64) -> String {
     }
 }
 
-/// Bytes with a unit.
+/// Formats bytes with a unit.
 pub fn bytes(count: u64) -> String {
     match count {
         0..10_000 => format!("{} bytes", grouped(count)),
@@ -61,7 +61,7 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// A time in words: `12 s`, `3 min 5 s`, `2 h 10 min`.
+/// Formats a duration: `12 s`, `3 min 5 s`, `2 h 10 min`.
 pub(super) fn duration(seconds: f64) -> String {
     let whole = seconds.max(0.0).ceil() as u64;
     match whole {

@@ -1,33 +1,33 @@
-//! A page of pictures and tables that somebody else made, in the frame of all pages.
+//! A page of given pictures and tables, in the frame of all pages.
 
 use maud::{Markup, PreEscaped, html};
 
 use super::data::Table;
 use super::{document, facts, table};
 
-/// A picture that was drawn elsewhere, dark on white.
+/// A given picture, dark on white.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
-    /// An SVG document, which is put into the page as it is: never one of other people's.
+    /// An SVG document, inserted unescaped: never pass one from an untrusted source.
     pub svg: String,
-    /// What it shows.
+    /// Caption.
     pub caption: String,
 }
 
 /// A part of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// Its name in links: letters only.
+    /// Its id in links: letters only.
     pub id: &'static str,
-    /// Its name for people.
+    /// Its title.
     pub name: &'static str,
-    /// What is to be known first.
+    /// Note at its beginning.
     pub note: String,
     /// Its pictures.
     pub pictures: Vec<Picture>,
     /// Its tables.
     pub tables: Vec<Table>,
-    /// Text as a computer writes it, such as source code; or nothing.
+    /// Preformatted text such as source code; may be empty.
     pub code: String,
 }
 
@@ -36,7 +36,7 @@ pub struct Part {
 pub struct Page {
     /// Its title.
     pub title: String,
-    /// What it is about, a sentence or two.
+    /// Introduction, a sentence or two.
     pub about: String,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
@@ -45,7 +45,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The page, one self-contained HTML document.
+    /// Returns the page, one self-contained HTML document.
     pub fn to_html(&self) -> String {
         let body = html! {
             header { h1 { (self.title) } p.status { (self.about) } (facts(&self.facts)) }
@@ -74,7 +74,7 @@ impl Part {
     }
 }
 
-/// A picture without what only a file of its own may begin with.
+/// Returns a picture without the XML prolog.
 fn without_prolog(document: &str) -> &str {
     document.find("<svg").map_or(document, |at| &document[at..])
 }

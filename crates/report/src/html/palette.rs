@@ -1,5 +1,5 @@
-//! Colors, for light and dark. Cells of boards have one of a few levels as their class, so that
-//! both themes are one document; text is legible on every level, which a test computes.
+//! Colors, for light and dark. Cells of boards have one of a few levels as their class, so that one document serves
+//! both themes. Text is legible on every level, which a test checks.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -10,7 +10,7 @@ pub(super) const LEVELS: i32 = 7;
 
 /// Texts and axes of pictures.
 pub(super) const INK: RGBColor = RGBColor(0x1c, 0x20, 0x26);
-/// What is to stay in the background.
+/// Background elements.
 pub(super) const SOFT: RGBColor = RGBColor(0x57, 0x60, 0x6a);
 /// Grid lines.
 pub(super) const GRID: RGBColor = RGBColor(0xd4, 0xd9, 0xdf);
@@ -22,7 +22,7 @@ pub(super) const SERIES: [RGBColor; 4] = [
     RGBColor(0x0f, 0x76, 0x62),
 ];
 
-/// The same in the dark.
+/// Text and axes in the dark theme.
 const DARK_INK: RGBColor = RGBColor(0xe6, 0xe9, 0xed);
 const DARK_SOFT: RGBColor = RGBColor(0x9a, 0xa4, 0xb0);
 const DARK_GRID: RGBColor = RGBColor(0x36, 0x3d, 0x46);
@@ -35,7 +35,7 @@ const DARK_SERIES: [RGBColor; 4] = [
 
 const CARD: RGBColor = RGBColor(0xff, 0xff, 0xff);
 const DARK_CARD: RGBColor = RGBColor(0x1b, 0x1f, 0x25);
-/// Ends of the scale: above, below; blue and orange, which nearly everyone can tell apart.
+/// Ends of the scale, above and below: blue and orange, which nearly everyone can distinguish.
 const ENDS: [RGBColor; 2] = [RGBColor(0x6f, 0xac, 0xf5), RGBColor(0xf2, 0x9a, 0x52)];
 const DARK_ENDS: [RGBColor; 2] = [RGBColor(0x1c, 0x5c, 0xac), RGBColor(0x9c, 0x4a, 0x0a)];
 
@@ -48,14 +48,14 @@ fn mix(from: RGBColor, to: RGBColor, share: f64) -> RGBColor {
     RGBColor(part(from.0, to.0), part(from.1, to.1), part(from.2, to.2))
 }
 
-/// Background of a level.
+/// Returns the background of a level.
 fn level_color(level: i32, dark: bool) -> RGBColor {
     let (card, ends) = if dark { (DARK_CARD, DARK_ENDS) } else { (CARD, ENDS) };
     let end = ends[usize::from(level < 0)];
     mix(card, end, f64::from(level.abs()) / f64::from(LEVELS))
 }
 
-/// The class of a value, where `full` is what has the strongest color; its sign decides which.
+/// Returns the class of a value by its size, relative to `full` for the strongest color, and by its sign.
 pub(super) fn level_class(value: f64, full: f64) -> &'static str {
     const UP: [&str; 8] = ["z", "p1", "p2", "p3", "p4", "p5", "p6", "p7"];
     const DOWN: [&str; 8] = ["z", "n1", "n2", "n3", "n4", "n5", "n6", "n7"];
@@ -66,7 +66,7 @@ pub(super) fn level_class(value: f64, full: f64) -> &'static str {
     if value < 0.0 { DOWN[level] } else { UP[level] }
 }
 
-/// Rules for both themes: levels, and the colors of pictures, which are drawn for the light one.
+/// Returns the rules for both themes: levels, and the colors of pictures, which are drawn for the light one.
 pub(super) fn rules() -> String {
     let mut text = String::new();
     let theme = |text: &mut String, dark: bool| {
@@ -89,7 +89,7 @@ pub(super) fn rules() -> String {
     text += "}\n";
     let second = hex(SERIES[1]);
     let third = hex(SERIES[2]);
-    // Not by color alone.
+    // Color is not the only distinction.
     let _ = writeln!(text, ".plot polyline[stroke=\"{second}\"][stroke-width=\"2\"]{{stroke-dasharray:7 4}}");
     let _ = writeln!(text, ".plot polyline[stroke=\"{third}\"][stroke-width=\"2\"]{{stroke-dasharray:2 3}}");
     text
@@ -99,7 +99,7 @@ pub(super) fn rules() -> String {
 mod tests {
     use super::*;
 
-    /// Relative luminance and contrast of WCAG 2.
+    /// Returns the contrast ratio of WCAG 2.
     fn contrast(a: RGBColor, b: RGBColor) -> f64 {
         let linear = |c: u8| {
             let c = f64::from(c) / 255.0;

@@ -7,7 +7,7 @@ use super::groups::{Shape, groups};
 use super::{bars, boards};
 use gputexel_io::Result;
 
-/// The section, where there are parameters.
+/// Returns the section, if there are parameters.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     let RunReport { parameters, reference, errors_note, .. } = report;
     if parameters.is_empty() {

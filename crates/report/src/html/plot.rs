@@ -1,5 +1,5 @@
-//! Pictures of the page: lines and points on two axes, drawn by `plotters`, with a title and a
-//! description for screen readers. Small, so that their texts are legible on a phone.
+//! Pictures of the page: lines and points on two axes, drawn by `plotters`, with a title and a description for screen
+//! readers. They are small, so that their texts are legible on a phone.
 
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
@@ -12,7 +12,7 @@ use super::number::{ordinal, precise};
 use super::palette::{GRID, INK, SERIES, SOFT};
 use gputexel_io::Result;
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// A line.
@@ -23,29 +23,29 @@ pub(super) enum Style {
     Both,
 }
 
-/// Numbers that belong together.
+/// A series of points.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// What they are.
+    /// Name.
     pub name: String,
-    /// Points, x ascending where there is a line.
+    /// Points, x ascending if there is a line.
     pub points: Vec<(f64, f64)>,
-    /// Half the heights of error bars, or empty.
+    /// Half the heights of error bars; may be empty.
     pub errors: Vec<f64>,
-    /// How they are drawn.
+    /// Its style.
     pub style: Style,
 }
 
 /// An axis.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// What it measures.
+    /// Name of its quantity.
     pub name: String,
-    /// Whether logarithms are drawn.
+    /// True for a logarithmic axis.
     pub logarithmic: bool,
-    /// Whether only whole numbers mean anything.
+    /// True if only whole numbers are meaningful.
     pub whole: bool,
-    /// Texts of the places 0, 1, …, for what is no number or not spread evenly.
+    /// Labels of the positions 0, 1, …, for values that are not numbers or not spread evenly.
     pub texts: Vec<String>,
 }
 
@@ -66,11 +66,11 @@ impl Axis {
         Self { texts, ..Self::whole(name) }
     }
 
-    /// The text of a value.
+    /// Returns the label of a value.
     fn value_text(&self, value: f64) -> String {
         match self.texts.is_empty() {
             true => short(value),
-            // The first place is 0, and nothing is drawn but places.
+            // The first position is 0, and nothing else is labeled.
             false => self.texts.get(value as usize).filter(|_| value >= 0.0).cloned().unwrap_or_default(),
         }
     }
@@ -83,35 +83,35 @@ impl Axis {
 /// A picture.
 #[derive(Clone, Debug)]
 pub(super) struct Plot {
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What is to be seen in it, in words.
+    /// Description as text.
     pub description: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// At most four.
+    /// Series, at most four.
     pub series: Vec<Series>,
-    /// A vertical line, and what it stands for.
+    /// A vertical line and its label.
     pub mark: Option<(f64, String)>,
     /// A thin line for comparison, such as a diagonal.
     pub guide: Vec<(f64, f64)>,
 }
 
-/// Most points of a line; of more, the lowest and highest of each stretch are kept.
+/// Maximum number of points of a line. Of more, the lowest and highest of each stretch are kept.
 const POINTS: usize = 600;
-/// Points of a series that tell a pointer what they are.
+/// Number of points of a series that have a tooltip.
 const HINTS: usize = 40;
-/// Rows of the table of a picture.
+/// Maximum number of rows of the table of a picture.
 const ROWS: usize = 40;
 pub(super) const WIDTH: u32 = 420;
 pub(super) const HEIGHT: u32 = 270;
-/// Texts of an axis.
+/// Maximum number of labels of an axis.
 pub(super) const LABELS: usize = 6;
 const FONT: i32 = 15; // plotters draws texts a quarter smaller than it says
 
-/// Points that say the same as all.
+/// Thins points without changing the shape of the line.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= POINTS {
         return points;
@@ -129,7 +129,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     kept
 }
 
-/// An axis as it is drawn: texts at round numbers.
+/// An axis as drawn, labeled at round numbers.
 #[derive(Clone)]
 pub(super) struct Drawn {
     axis: Axis,
@@ -152,7 +152,7 @@ impl Drawn {
         if ticks.len() >= 2 { ticks } else { plain(0.0) }
     }
 
-    /// Characters of the longest text.
+    /// Returns the number of characters of the longest label.
     pub(super) fn text_width(&self, most: usize) -> usize {
         self.ticks(most).iter().map(|tick| self.text(*tick).len()).max().unwrap_or(1)
     }
@@ -192,29 +192,29 @@ impl ValueFormatter<f64> for Drawn {
     }
 }
 
-/// What a pointer over a place of a picture is told.
+/// Tooltip of a position in a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hint {
-    /// The place, pixels of the picture.
+    /// Position, pixels of the picture.
     at: (i32, i32),
     text: String,
 }
 
-/// How a chart is framed.
+/// Frame of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Characters of the texts to the left.
+    /// Width of the labels to the left, characters.
     pub texts: usize,
-    /// Most texts to the left.
+    /// Maximum number of labels to the left.
     pub labels: usize,
     /// The color of the first series.
     pub first: usize,
-    /// Whether the horizontal axis has its texts.
+    /// True if the horizontal axis has labels.
     pub below: bool,
 }
 
 impl Plot {
-    /// The picture with its legend and its numbers as a table, `id` being unique in the page.
+    /// Returns the picture with its legend and its numbers as a table, `id` being unique in the page.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
@@ -222,7 +222,7 @@ impl Plot {
         self.figure_from(id, 0)
     }
 
-    /// The same with the colors from the one with an index on.
+    /// Returns the same, with colors starting at index `first`.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
@@ -244,7 +244,7 @@ impl Plot {
         })
     }
 
-    /// The numbers as a table, under a name to click on.
+    /// Returns the numbers as a table, folded under a name.
     pub(super) fn numbers(&self, name: &str) -> Markup {
         let longest = self.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
         let stride = longest.div_ceil(ROWS).max(1);
@@ -284,14 +284,14 @@ impl Plot {
         }
     }
 
-    /// The horizontal axis over everything that is drawn.
+    /// Returns the horizontal axis over everything drawn.
     pub(super) fn across(&self) -> Drawn {
         let points = self.series.iter().flat_map(|series| &series.points);
         let mark = self.mark.iter().map(|mark| mark.0);
         Drawn::over(&self.x, points.map(|p| p.0).chain(self.guide.iter().map(|p| p.0)).chain(mark), true)
     }
 
-    /// The vertical axis over everything that is drawn.
+    /// Returns the vertical axis over everything drawn.
     pub(super) fn up(&self) -> Drawn {
         let points = self.series.iter().flat_map(|series| &series.points).map(|p| p.1);
         let errors = self.series.iter().flat_map(|series| {
@@ -309,7 +309,7 @@ impl Plot {
         Ok(named(&document, id, &self.title, &self.description, &hints))
     }
 
-    /// Draws on a sheet, or a part of one.
+    /// Draws on a sheet or a part of one.
     pub(super) fn draw<'a>(
         &self,
         root: &Sheet<'a>,
@@ -382,7 +382,7 @@ impl Plot {
     }
 }
 
-/// A document of `plotters` as part of the page, with a title and a description.
+/// Returns a document of `plotters` as part of the page, with a title and a description.
 pub(super) fn named(document: &str, id: &str, title: &str, description: &str, hints: &[Hint]) -> Markup {
     let (head, body) = document.split_once('>').unwrap_or((document, ""));
     let view = head.split("viewBox=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("0 0 1 1");
@@ -399,7 +399,7 @@ pub(super) fn named(document: &str, id: &str, title: &str, description: &str, hi
     }
 }
 
-/// A sample of a series for the legend.
+/// Returns a sample of a series for the legend.
 pub(super) fn swatch(i: usize, style: Style) -> Markup {
     let color = SERIES[i % SERIES.len()];
     let color = format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
@@ -440,7 +440,7 @@ mod tests {
         );
         assert!(text.contains("falls &amp; falls") && !text.contains("xmlns") && !text.contains("<of>"));
         assert!(text.len() < 44_000, "{}", text.len());
-        // A pointer over a point is told what it is, without a script.
+        // A point has a tooltip, without a script.
         assert!(text.contains("<title>a: 1 (epoch 1)</title>"), "{text}");
         assert!((HINTS..=HINTS + 1).contains(&text.matches("<circle").count()));
         assert_eq!(text.matches("<svg").count(), text.matches("</svg>").count());

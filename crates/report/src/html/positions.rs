@@ -8,10 +8,10 @@ use super::plot::{Axis, Plot, Series, Style};
 use crate::{Calibration, Diagnostics, Residual, SetDiagnostics};
 use gputexel_io::Result;
 
-/// A value, and its standard error.
+/// A value and its standard error.
 type Estimate = fn(&Residual) -> (f64, f64);
 
-/// Residuals of a set by one thing or another.
+/// Residuals of a set, grouped.
 type Grouped = fn(&SetDiagnostics) -> &Vec<Residual>;
 
 const BANDS: [(&str, &str); 4] =
@@ -21,7 +21,7 @@ fn set_name(set: &SetDiagnostics) -> &'static str {
     if set.held_out { "held out" } else { "training" }
 }
 
-/// The section of calibration; where there are no positions, a note says why.
+/// Returns the section of calibration; without positions, a note with the reason.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -36,7 +36,7 @@ pub(super) fn calibration_of_run(report: &RunReport) -> Result<Option<Markup>> {
     }
 }
 
-/// The section of residuals, where there are positions.
+/// Returns the section of residuals, if there are positions.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -48,7 +48,7 @@ pub(super) fn residuals_of_run(report: &RunReport) -> Result<Option<Markup>> {
     }))
 }
 
-/// The section of K, where there are positions.
+/// Returns the section of K, if there are positions.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -56,7 +56,7 @@ pub(super) fn scale_of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.diagnostics.as_ref().map(scale).transpose()
 }
 
-/// Predicted against actual scores.
+/// Returns predicted against actual scores.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -99,7 +99,7 @@ fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
     Ok(html! { div.figures { @for figure in figures { (figure) } } })
 }
 
-/// Residuals by phase and by number of pieces.
+/// Returns residuals by phase and by number of pieces.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -139,7 +139,7 @@ fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
             };
             figures.push(plot.figure(&format!("{what}-{key}"))?);
         }
-        // Held-out positions, where there are any: they are the honest ones.
+        // Held-out positions, if any, since they are unbiased.
         let Some(set) = diagnostics.sets.last() else { continue };
         let line = |name: &str, loss: fn(&Residual) -> f64| Series {
             name: name.to_string(),
@@ -165,7 +165,7 @@ fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
     })
 }
 
-/// The loss around K.
+/// Returns the loss around K.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -202,7 +202,7 @@ fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
     })
 }
 
-/// Losses of the sets as a table.
+/// Returns the losses of the sets as a table.
 pub(super) fn losses(diagnostics: &Diagnostics) -> Markup {
     html! {
         div.scroll { table {

@@ -1,5 +1,5 @@
-//! Nonlinear parts of an evaluation: the worth of each, response curves over the distributions of their
-//! sums, and the factor by what positions have.
+//! Nonlinear parts of an evaluation: the worth of each, response curves over the distributions of their sums, and the
+//! factor by the features of positions.
 
 use maud::{Markup, html};
 
@@ -14,10 +14,10 @@ use crate::{
 };
 use gputexel_io::Result;
 
-/// Groups of a factor's parameters that are shown without a click.
+/// Number of groups of a factor's parameters that are not folded.
 const OPEN: usize = 24;
 
-/// The section, where the evaluation is not linear.
+/// Returns the section if the evaluation is not linear.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -25,7 +25,7 @@ pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.program.as_ref().map(|program| section(program, &report.reference)).transpose()
 }
 
-/// The section; `reference` is what the result is compared with.
+/// Returns the section; `reference` names the values that the result is compared with.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -79,7 +79,7 @@ fn worth(worth: &Worth) -> Markup {
     }
 }
 
-/// A share in percent.
+/// Formats a share in percent.
 fn percent(share: f64) -> String {
     match share {
         share if !share.is_finite() => "–".to_string(),
@@ -88,7 +88,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Two numbers, of which the second is the result's.
+/// Formats two numbers, of which the second is that of the result.
 fn change(pair: [f64; 2], text: impl Fn(f64) -> String) -> Markup {
     let [before, after] = pair.map(text);
     html! { (before) @if before != after { " → " (after) } }
@@ -116,7 +116,7 @@ fn terms(terms: &[TermDiagnostics]) -> Markup {
     }
 }
 
-/// Shares of a histogram at the middles of its intervals, in percent.
+/// Returns the shares of a histogram at the middles of its intervals, in percent.
 fn distribution(histogram: &Histogram, reference: &str, axis: &str, of: &str) -> Plot {
     let middles = || histogram.edges.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
     let series = |name: &str, shares: &[f64]| Series {
@@ -141,7 +141,7 @@ fn responses(program: &ProgramDiagnostics, reference: &str) -> Result<Vec<Markup
     let mut figures = Vec::new();
     for (index, sum) in program.sums.iter().enumerate() {
         let terms: Vec<&TermDiagnostics> = program.terms.iter().filter(|term| term.sum == index).collect();
-        // As many curves as there are colors; the lines of further ones could not be told apart.
+        // As many curves as there are colors; further lines could not be distinguished.
         for (part, terms) in terms.chunks(2).enumerate() {
             let upper = response(sum, terms, reference);
             let lower = distribution(&sum.histogram, reference, &sum.name, "sums");
@@ -271,7 +271,8 @@ fn factor_part(factor: &FactorDiagnostics, reference: &str) -> Result<Markup> {
     })
 }
 
-/// Bytes of what all names begin with, up to and with an underscore or another mark between words.
+/// Returns the length in bytes of the common prefix of all names, up to and including a separator such as an
+/// underscore.
 fn common_prefix(groups: &[FactorGroup]) -> usize {
     let names: Vec<&str> = groups.iter().flat_map(|group| &group.names).map(String::as_str).collect();
     let (Some(first), true) = (names.first(), names.len() > 1) else { return 0 };

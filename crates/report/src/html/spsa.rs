@@ -1,4 +1,4 @@
-//! A run by games: the way of every parameter in its own unit, between its start and its bounds.
+//! An SPSA run: the path of every parameter in its own unit, between its start and its bounds.
 
 use maud::{Markup, html};
 
@@ -9,45 +9,45 @@ use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, Standing, document, table};
 use gputexel_io::Result;
 
-/// A parameter on its way.
+/// Path of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValuePath {
     /// Its name.
     pub name: String,
-    /// Smallest and largest value that may be played.
+    /// Smallest and largest value allowed.
     pub bounds: [f64; 2],
-    /// What the method says of the value's error now (one standard deviation), if anything.
+    /// Estimated error of the value now (one standard deviation), if the method has one.
     pub error: Option<f64>,
     /// Pairs played, ascending from 0, and the values then.
     pub points: Vec<(f64, f64)>,
 }
 
-/// What the page about a run by games shows.
+/// Contents of the page of an SPSA run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpsaReport {
     /// Title of the page.
     pub title: String,
-    /// Whether all pairs are played.
+    /// True if all pairs are played.
     pub final_: bool,
-    /// Whether it goes on at this moment.
+    /// True if it is running at this moment.
     pub running: bool,
-    /// How far it has come, in words.
+    /// Progress as text.
     pub status: String,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
-    /// What is to be looked at.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// Pairs of games in all.
+    /// Total number of pairs of games.
     pub pairs: f64,
-    /// The parameters that are drawn.
+    /// Paths of the parameters that are drawn.
     pub paths: Vec<ValuePath>,
-    /// What the side with the added perturbation scored against the other, by games ascending.
+    /// Score of the side with the added perturbation against the other, ascending by games.
     pub sides: Vec<Standing>,
-    /// The values so far against the start, by games ascending, if that was played.
+    /// Score of the current values against the start, ascending by games, if it was played.
     pub gain: Vec<Standing>,
     /// All parameters.
     pub parameters: Option<Table>,
-    /// What was played: name and value.
+    /// Configuration: name and value.
     pub configuration: Vec<(String, String)>,
 }
 
@@ -63,7 +63,7 @@ impl ValuePath {
         let (low, high) = self.points.iter().fold((start, start), |(l, h), p| (l.min(p.1), h.max(p.1)));
         let reach = (high - low).max(self.error.unwrap_or(0.0));
         let mut series = vec![value];
-        // Bounds far away would leave no room for the way.
+        // Distant bounds would leave no room for the path.
         for (name, bound, distance) in [
             ("upper bound", self.bounds[1], self.bounds[1] - high),
             ("lower bound", self.bounds[0], low - self.bounds[0]),
@@ -95,12 +95,12 @@ impl ValuePath {
 }
 
 impl SpsaReport {
-    /// How far the run has come.
+    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         Stage::of(self.final_, self.running)
     }
 
-    /// The page, one self-contained HTML document; with `live`, one that looks at itself again.
+    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
@@ -130,7 +130,7 @@ impl SpsaReport {
         Ok(document(&self.title, &heading.over(&sections), live))
     }
 
-    /// What games say of the run as a whole; `None` before there are enough of them.
+    /// Returns the results of games for the run as a whole; `None` before there are enough of them.
     fn progress(&self) -> Result<Option<Markup>> {
         let mut figures = Vec::new();
         if self.gain.len() > 1 {

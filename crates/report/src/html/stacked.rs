@@ -1,4 +1,4 @@
-//! Two charts over one horizontal axis: a curve, and below it, how often its arguments occur.
+//! Two charts over one horizontal axis: a curve, and below it the distribution of its arguments.
 
 use maud::{Markup, html};
 
@@ -8,12 +8,13 @@ use gputexel_io::Result;
 
 /// Height of the lower chart, pixels.
 const LOWER: u32 = 150;
-/// Texts of its vertical axis.
+/// Maximum number of labels of its vertical axis.
 const LOWER_LABELS: usize = 3;
-/// The color of a distribution's first series, so that those of the curves above are others.
+/// Color of a distribution's first series, so that the curves above have different ones.
 pub(super) const LOWER_COLOR: usize = 2;
 
-/// The figure, `id` being unique in the page. The upper chart gives title, description and the horizontal axis.
+/// Returns the figure with an `id` that is unique in the page. The upper chart gives title, description and horizontal
+/// axis.
 ///
 /// # Errors
 /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.

@@ -1,4 +1,4 @@
-//! Regularization toward the prior: penalties, how their weights were chosen, and what they change.
+//! Regularization toward the prior: penalties, the choice of their weights, and their effect.
 
 use maud::{Markup, html};
 
@@ -8,10 +8,10 @@ use super::plot::{Axis, Plot, Series, Style};
 use super::{boards, table};
 use gputexel_io::Result;
 
-/// How far beyond the curve the prior's loss may be to be drawn, as a share of the curve's height.
+/// Maximum distance of the prior's loss from the curve to be drawn, as a share of the curve's height.
 const IN_RANGE: f64 = 1.0;
 
-/// The section, where the strength of the prior is known.
+/// Returns the section if the strength of the prior is known.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -19,7 +19,7 @@ pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.strength.as_ref().map(|strength| section(strength, &report.parameters)).transpose()
 }
 
-/// The section; `parameters` are the result, in the order of the values without penalties.
+/// Returns the section; `parameters` is the result, in the order of the values without penalties.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -62,7 +62,7 @@ fn penalties(strength: &StrengthReport) -> Markup {
     }
 }
 
-/// The held-out loss by factor on all weights; `None` without at least two points.
+/// Returns the held-out loss by factor on all weights; `None` without at least two points.
 fn curve(strength: &StrengthReport) -> Option<Plot> {
     let points: Vec<(f64, f64)> =
         strength.curve.iter().copied().filter(|(x, y)| *x > 0.0 && x.is_finite() && y.is_finite()).collect();
@@ -103,7 +103,7 @@ fn curve(strength: &StrengthReport) -> Option<Plot> {
     })
 }
 
-/// Boards with and without penalties.
+/// Returns boards with and without penalties.
 fn unpenalized(strength: &StrengthReport, parameters: &[Parameter]) -> Markup {
     let both = parameters.iter().zip(&strength.unpenalized);
     let compared: Vec<Parameter> =
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// 64 knights and two that are no board.
+    /// Returns 64 knights and two parameters that are not on a board.
     fn knights() -> Vec<Parameter> {
         let knight = |i: usize| Parameter {
             name: format!("{EVIL}_{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1),
@@ -215,10 +215,10 @@ mod tests {
         // The mean of the tuned values; of 128 distances from the means of both phases, the 119th.
         let colors = "mean 332; blue: more, orange: less, strongest from 28 on";
         assert_eq!(text.matches(colors).count(), 2, "{text}");
-        // A square that both have alike has one color.
+        // A square with equal values has one color.
         let cell = "<td class=\"p2\">340</td>";
         assert_eq!(text.matches(cell).count(), 2, "{text}");
-        // Of other parameters than the report's, nothing is shown.
+        // Parameters other than those of the report are not shown.
         assert!(!page(&with, &parameters[1..]).contains("class=\"board\""));
     }
 }

@@ -1,4 +1,4 @@
-//! Parameters by the number of positions that have them: what is rare is not to be trusted.
+//! Parameters by the number of positions that have them. Rare ones are unreliable.
 
 use maud::{Markup, html};
 
@@ -8,12 +8,12 @@ use super::plot::{Axis, Plot, Series, Style};
 use gputexel_io::{Result, median};
 use gputexel_model::ValueChange;
 
-/// Most points of the picture.
+/// Maximum number of points of the picture.
 const POINTS: usize = 800;
-/// Most names that are listed.
+/// Maximum number of names listed.
 const NAMES: usize = 300;
 
-/// Lowest and highest support of the rows: 0, then by decades.
+/// Returns lowest and highest support of the rows: 0, then by decades.
 fn decades(most: u64) -> Vec<(u64, u64)> {
     let mut rows = vec![(0, 0)];
     let mut low = 1;
@@ -28,14 +28,14 @@ fn decades(most: u64) -> Vec<(u64, u64)> {
     rows
 }
 
-/// A feature that never occurs, with what its values became if they changed all the same.
+/// Returns the text of a feature that never occurs, with its new values if they changed anyway.
 fn moved(parameter: &Parameter) -> String {
     let Parameter { name, values, reference, .. } = parameter;
     let change = ValueChange { name: name.clone(), from: reference.unwrap_or(*values), to: *values };
     if change.is_change() { change.to_string() } else { change.name }
 }
 
-/// The section, where it is known how many positions have a feature.
+/// Returns the section if the support of features is known.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -45,7 +45,7 @@ pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     is_known.then(|| section(parameters, *rare, reference)).transpose()
 }
 
-/// Errors where there are any, else changes, against support; and the rare by name.
+/// Returns errors against support, or changes if there are no errors, and the rare features by name.
 ///
 /// # Errors
 /// When a picture cannot be drawn.

@@ -1,4 +1,4 @@
-//! A sweep: what each setting does to the held-out loss, and the ranking.
+//! A sweep: effect of each setting on the held-out loss, and the ranking.
 
 use maud::{Markup, html};
 
@@ -9,12 +9,12 @@ use super::palette::level_class;
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_io::Result;
 
-/// Most rows of the ranking.
+/// Maximum number of rows of the ranking.
 const ROWS: usize = 200;
-/// Most columns or rows of the table of two settings.
+/// Maximum number of columns or rows of the table of two settings.
 const CELLS: usize = 40;
 
-/// The best setting for each value of an axis.
+/// Returns the best setting for each value of an axis.
 fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     let mut best: Vec<Option<&SweepSetting>> = vec![None; sweep.axes[axis].labels.len()];
     // Settings are ranked: the first is the best.
@@ -26,7 +26,7 @@ fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     best
 }
 
-/// The section, where the run is a sweep.
+/// Returns the section if the run is a sweep.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -34,7 +34,7 @@ pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.sweep.as_ref().map(section).transpose()
 }
 
-/// The pictures and tables of a sweep.
+/// Returns the pictures and tables of a sweep.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
@@ -107,7 +107,7 @@ fn section(sweep: &SweepReport) -> Result<Markup> {
     })
 }
 
-/// Two settings against each other.
+/// Returns the table of two settings.
 fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     let (columns, rows) = (&sweep.axes[x], &sweep.axes[y]);
     if columns.labels.len() > CELLS || rows.labels.len() > CELLS {
@@ -121,7 +121,7 @@ fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     finite.sort_by(f64::total_cmp);
     let Some(&low) = finite.first() else { return html! {} };
-    // Twice the median: outliers do not take the colors from the rest.
+    // Twice the median, so that outliers do not use up the colors.
     let full = 2.0 * (finite[finite.len() / 2] - low).max(1e-12);
     html! {
         div.scroll { table.grid {
@@ -140,7 +140,7 @@ fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     }
 }
 
-/// The ranking.
+/// Returns the ranking.
 fn ranking(sweep: &SweepReport) -> Markup {
     html! {
         @if !sweep.settings.is_empty() {

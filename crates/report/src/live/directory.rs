@@ -1,7 +1,7 @@
-//! The runs under a folder: found, listed and shown, as they are at the moment.
+//! The runs under a folder: finds, lists and shows them in their current state.
 //!
-//! Links are never followed, neither to folders nor to files of a run, so that nothing is shown that lies elsewhere, whatever a
-//! folder was filled with by others. Nor are pipes and devices opened, which might keep a visitor waiting.
+//! Links are never followed, neither to folders nor to files of a run, so that nothing from elsewhere is shown, even if
+//! others have filled the folder. Pipes and devices are not opened either, since they might block.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,30 +17,30 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 
 use crate::live::http::{self, Bound, Found, Server};
 
-/// How deep runs may lie.
+/// Maximum depth of runs.
 const DEPTH: usize = 8;
-/// Folders and files that are looked at for one list.
+/// Maximum number of folders and files examined for one list.
 const ENTRIES: usize = 100_000;
-/// Runs in the list.
+/// Maximum number of runs in the list.
 const RUNS: usize = 500;
-/// Bytes of a report that is shown from its file.
+/// Maximum size of a report that is shown from its file, bytes.
 const REPORT_BYTES: u64 = 64 << 20;
-/// Bytes of a file that is read as a whole.
+/// Maximum size of a file that is read as a whole, bytes.
 const WHOLE_BYTES: u64 = 1 << 30;
-/// Beginning of the path of a run.
+/// Prefix of the path of a run.
 const PREFIX: &str = "/run/";
 /// Characters that links do not escape.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// Kinds of folders that have reports.
 const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
 
-/// Makes the report of a folder from what is in it.
+/// Makes the report of a folder from its contents.
 pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
 
 /// List entry of a folder, valid as long as nothing in the folder changes.
 #[derive(Clone)]
 struct Known {
-    /// Lengths and times of what the folder holds, and whether somebody works in it.
+    /// Lengths and times of the contents of the folder, and true if a process works in it.
     stamp: (Vec<(OsString, u64, Option<SystemTime>)>, bool),
     stage: Option<Stage>,
     status: String,
@@ -60,10 +60,10 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Serves the list of runs under `root`, and their reports, on a port of 127.0.0.1; 0 for any that is free.
+    /// Serves the list of runs under `root`, and their reports, on a port of 127.0.0.1; 0 for any free one.
     ///
     /// # Errors
-    /// [`Error::Input`] when `root` is no folder or the port cannot be had; [`Error::Io`].
+    /// [`Error::Input`] if `root` is not a folder or the port is not available; [`Error::Io`].
     pub fn serve(root: &Path, port: u16, read: ReadReport) -> Result<Self> {
         let about = std::fs::metadata(root).map_err(|e| Error::io(root, e))?;
         if !about.is_dir() {
@@ -77,26 +77,27 @@ impl RunDirectory {
         Ok(Self { address, _server: server })
     }
 
-    /// The address for a browser.
+    /// Returns the address for a browser.
     pub fn address(&self) -> &str {
         &self.address
     }
 }
 
-/// Answer of a [`RunDirectory`] on a port to the bytes of a visitor, without a port: for fuzzing.
+/// Returns the response of a [`RunDirectory`] on a port to the bytes of a client, without opening the port: for
+/// fuzzing.
 #[doc(hidden)]
 pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Vec<u8> {
     let runs = Runs { root: root.to_path_buf(), read, known: Mutex::default() };
     http::answer_to(bytes, port, Box::new(move |path, live| runs.at(path, live)))
 }
 
-/// Kind of a folder that has a report.
+/// Returns the kind of a folder that has a report.
 fn kind(folder: &Path) -> Option<Kind> {
     let has = |name: &str| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_file());
     KINDS.into_iter().find(|kind| kind.record().is_some_and(has))
 }
 
-/// The name of a file from its bytes in a link, which hold all that a name may hold.
+/// Returns the name of a file from its bytes in a link, which allow all names.
 #[cfg(unix)]
 fn name_of(bytes: Vec<u8>) -> Option<OsString> {
     Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
@@ -107,8 +108,8 @@ fn name_of(bytes: Vec<u8>) -> Option<OsString> {
     String::from_utf8(bytes).ok().map(OsString::from)
 }
 
-/// Refuses a folder with files that would have to be read whole for its report and are too large for that: whoever looks at
-/// a list has not asked for any of them in particular.
+/// Rejects a folder with files that would have to be read whole for its report and are too large for that: a client
+/// that lists runs has not requested any of them in particular.
 fn check_sizes(folder: &Path) -> Result<()> {
     let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?.flatten().take(ENTRIES);
     let is_whole =
@@ -124,7 +125,7 @@ fn check_sizes(folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns whether a path leads to a folder itself, not to a link to one.
+/// Returns true if a path leads to a folder itself, not to a link to one.
 fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
@@ -142,7 +143,7 @@ impl Runs {
         }
         let mut report = self.read_own(&folder)?;
         report.set_running(FolderLock::is_held(&folder));
-        // What was written at the end has what takes positions to compute.
+        // The report written at the end contains parts that need the positions.
         if report.stage() == Stage::Finished
             && let Some(page) = report_file(&folder)
         {
@@ -151,18 +152,18 @@ impl Runs {
         report.to_html(Some(live)).map(Found::Page)
     }
 
-    /// The report of a folder whose files are not too large.
+    /// Returns the report of a folder if its files are not too large.
     fn read_own(&self, folder: &Path) -> Result<Report> {
         check_sizes(folder)?;
         (self.read)(folder)
     }
 
-    /// The folder that the rest of a path names; `None` where it leads out of the folder or through a link.
+    /// Returns the folder named by the rest of a path; `None` if it leads out of the root or through a link.
     fn folder(&self, rest: &str) -> Option<PathBuf> {
         let mut folder = self.root.clone();
         for part in rest.split('/').filter(|part| !part.is_empty()) {
             let name = name_of(percent_decode_str(part).collect())?;
-            // A single name, wherever it is: no way up, and on Windows no drive and no stream of a file.
+            // A single name: no parent folder, and on Windows no drive and no stream of a file.
             let mut parts = Path::new(&name).components();
             let plain =
                 matches!(parts.next(), Some(Component::Normal(one)) if one == name) && parts.next().is_none();
@@ -228,7 +229,7 @@ impl Runs {
         }
         if let Some(kind) = kind(folder) {
             found.push((changed, folder.to_path_buf(), kind));
-            // What lies below is a match that the page of the run shows.
+            // The match below is shown on the page of the run.
             if kind == Kind::Spsa {
                 return;
             }
@@ -258,7 +259,7 @@ impl Runs {
         }
     }
 
-    /// List entry of a folder, from before if nothing in it has changed.
+    /// Returns the list entry of a folder, a previous one if nothing in it has changed.
     fn known(&self, folder: &Path) -> Known {
         let running = FolderLock::is_held(folder);
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -293,7 +294,7 @@ impl Runs {
     }
 }
 
-/// The report that a run left, if it is a file of a size that can be shown.
+/// Returns the report written by a run, if it is a file small enough to show.
 fn report_file(folder: &Path) -> Option<Vec<u8>> {
     let path = folder.join(REPORT);
     let about = std::fs::symlink_metadata(&path).ok()?;
@@ -304,7 +305,7 @@ fn report_file(folder: &Path) -> Option<Vec<u8>> {
     gputexel_io::read_limited(&mut file, REPORT_BYTES).ok()
 }
 
-/// How long ago something was, in words.
+/// Formats the time since `at`.
 fn ago(at: Option<SystemTime>, now: SystemTime) -> String {
     let Some(seconds) = at.and_then(|at| now.duration_since(at).ok()).map(|passed| passed.as_secs()) else {
         return "just now".to_string();

@@ -1,8 +1,8 @@
 //! Pages served to this machine alone, over HTTP.
 //!
-//! Listens on 127.0.0.1 and answers `GET` and `HEAD` with the page that a function makes of a path at that moment.
-//! Other methods and names of the host (which a page from elsewhere could point here, "DNS rebinding") are refused.
-//! Nothing that is sent to it has any effect. Each visitor has a thread of its own, asks once, and must be done in time.
+//! Listens on 127.0.0.1 and answers `GET` and `HEAD` with the page that a function makes for a path at that moment.
+//! Other methods and host names (a foreign page could resolve its own to this server, "DNS rebinding") are rejected.
+//! Requests have no side effects. Each client has its own thread, sends one request, and must finish in time.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -16,23 +16,23 @@ use std::time::{Duration, Instant};
 use crate::{Live, notice};
 use gputexel_io::{Error, Result};
 
-/// Longest head of a request, bytes.
+/// Maximum size of the head of a request, bytes.
 const HEAD: usize = 16 << 10;
-/// Headers of a request.
+/// Maximum number of headers of a request.
 const HEADERS: usize = 64;
-/// Time that a visitor has to send its request, and again to take the answer.
+/// Time that a client has to send its request, and again to receive the response.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Visitors at a time, few enough that a run finds its files open; of more, the oldest is sent away.
+/// Maximum number of clients, low enough that a run can open its files; of more, the oldest is disconnected.
 const VISITORS: usize = 64;
-/// Pages that are made at a time.
+/// Maximum number of pages made at the same time.
 const MAKERS: usize = 2;
-/// Time between two looks for a visitor, or for the end.
+/// Time between two polls for a client or for the end.
 const TURN: Duration = Duration::from_millis(20);
-/// Time that visitors have to leave at the end.
+/// Time that clients have to finish at the end.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Seconds between two looks of the page.
+/// Seconds between refreshes of the page.
 const EVERY: u32 = 3;
-/// A page that has looked since is still open somewhere.
+/// A page that has been requested within this time is still open somewhere.
 const RECENT: Duration = Duration::from_secs(3 * EVERY as u64);
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -43,15 +43,15 @@ const NO_SOURCES: &str = "default-src 'none'";
 /// Content of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Found {
-    /// A page, which runs the script whose word it was given.
+    /// A page with a script that uses the given nonce.
     Page(String),
-    /// A page that runs no script.
+    /// A page without a script.
     Plain(Vec<u8>),
-    /// Nothing.
+    /// Not found.
     Missing,
 }
 
-/// Makes the content of a path, which is as it was asked for, without the query.
+/// Makes the content of a path, given as requested but without the query.
 pub(crate) type Site = Box<dyn Fn(&str, &Live) -> Result<Found> + Send + Sync>;
 
 struct Shared {
@@ -59,20 +59,20 @@ struct Shared {
     port: u16,
     stopped: AtomicBool,
     visitors: AtomicUsize,
-    /// Number of pages that are being made.
+    /// Number of pages being made.
     making: Mutex<usize>,
     made: Condvar,
     /// Time of the last request for a page.
     looked: Mutex<Option<Instant>>,
 }
 
-/// A server at work; it ends when this is dropped.
+/// A running server; it ends when this is dropped.
 pub(crate) struct Server {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// An address that is taken, and nobody served yet.
+/// A bound address that is not served yet.
 pub(crate) struct Bound(TcpListener);
 
 fn fail(error: std::io::Error) -> Error {
@@ -80,10 +80,10 @@ fn fail(error: std::io::Error) -> Error {
 }
 
 impl Bound {
-    /// Takes a port of 127.0.0.1; 0 for any that is free.
+    /// Binds a port of 127.0.0.1; 0 for any free one.
     ///
     /// # Errors
-    /// [`Error::Input`] when it cannot be had.
+    /// [`Error::Input`] if it is not available.
     pub(crate) fn take(port: u16) -> Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         TcpListener::bind(address)
@@ -91,7 +91,7 @@ impl Bound {
             .map_err(|e| Error::input("live report", format!("cannot listen on {address}: {e}")))
     }
 
-    /// The address for a browser.
+    /// Returns the address for a browser.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -99,7 +99,7 @@ impl Bound {
         Ok(format!("http://{}/", self.0.local_addr().map_err(fail)?))
     }
 
-    /// Begins to serve.
+    /// Starts the server.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -121,7 +121,7 @@ impl Server {
         self.shared.looked.lock().ok().and_then(|looked| *looked)
     }
 
-    /// Waits until a page that is open somewhere has looked once more, but not longer than it takes.
+    /// Waits until a page that is open somewhere has refreshed once more, within a time limit.
     pub(crate) fn await_last_poll(&self) {
         let now = Instant::now();
         if self.last_look().is_none_or(|at| now.duration_since(at) > RECENT) {
@@ -131,7 +131,7 @@ impl Server {
         while Instant::now() < limit && self.last_look().is_none_or(|at| at <= now) {
             std::thread::sleep(TURN);
         }
-        // The answer is on its way.
+        // The response is being sent.
         while Instant::now() < limit && self.shared.visitors.load(Ordering::Acquire) > 0 {
             std::thread::sleep(TURN);
         }
@@ -147,13 +147,13 @@ impl Drop for Server {
     }
 }
 
-/// Returns the answer of a server of that port to a visitor who sends these bytes and no more; empty where there is none.
+/// Returns the response of a server on that port to a client that sends exactly these bytes; empty if there is none.
 pub(crate) fn answer_to(mut bytes: &[u8], port: u16, site: Site) -> Vec<u8> {
     let answer = Shared::new(site, port).respond(&mut bytes, &AtomicBool::new(false));
     answer.map(|answer| answer.bytes).unwrap_or_default()
 }
 
-/// A connection on which nothing may take longer than to a point in time.
+/// A connection with a deadline for all operations.
 struct Timed<'a> {
     stream: &'a TcpStream,
     limit: Instant,
@@ -184,7 +184,7 @@ impl Write for Timed<'_> {
     }
 }
 
-/// A connection that can be ended from elsewhere.
+/// A connection that can be closed from another thread.
 struct Visitor {
     stream: TcpStream,
     gone: AtomicBool,
@@ -193,12 +193,12 @@ struct Visitor {
 impl Visitor {
     fn send_away(&self) {
         self.gone.store(true, Ordering::Release);
-        // Whoever waits for it, waits no more.
+        // Unblocks threads that wait for it.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
-/// Counts a visitor as long as it is there, however it goes.
+/// Counts a client as long as it is connected.
 struct Visit {
     shared: Arc<Shared>,
     visitor: Arc<Visitor>,
@@ -210,9 +210,9 @@ impl Visit {
         Self { shared: Arc::clone(shared), visitor }
     }
 
-    /// Hears one request and answers it. A visitor that goes away or is too slow is no reason for anything.
+    /// Reads one request and answers it. A client that disconnects or is too slow is not an error.
     fn hold(&self) {
-        // On some systems, a connection is as its listener is.
+        // On some systems, a connection inherits the mode of its listener.
         if self.visitor.stream.set_nonblocking(false).is_err() {
             return;
         }
@@ -235,7 +235,7 @@ impl Drop for Visit {
     }
 }
 
-/// One of the places of those that make pages.
+/// One of the slots for making pages.
 struct Place<'a>(&'a Shared);
 
 impl<'a> Place<'a> {
@@ -256,7 +256,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Status and text of an answer other than a page.
+/// Status and text of a response other than a page.
 type Refusal = (&'static str, &'static str);
 
 const BAD: Refusal = ("400 Bad Request", "This is no request of HTTP/1.1.");
@@ -266,7 +266,7 @@ const READ_ONLY: Refusal = ("405 Method Not Allowed", "This page is read-only.")
 const NOT_FOUND: Refusal = ("404 Not Found", "There is no such page.");
 const FAILED: Refusal = ("500 Internal Server Error", "The page cannot be made.");
 
-/// Reads the head of a request, up to its empty line; `None` where it does not come.
+/// Reads the head of a request, up to its empty line; `None` if it does not arrive.
 fn hear(from: &mut impl Read) -> Option<std::result::Result<Vec<u8>, Refusal>> {
     let mut head = Vec::new();
     let mut part = [0; 4096];
@@ -277,7 +277,7 @@ fn hear(from: &mut impl Read) -> Option<std::result::Result<Vec<u8>, Refusal>> {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(_) => return None,
         };
-        // The end may be in two parts.
+        // The end may be split between two reads.
         let begin = head.len().saturating_sub(3);
         head.extend_from_slice(&part[..count]);
         if let Some(at) = head[begin..].windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -288,18 +288,18 @@ fn hear(from: &mut impl Read) -> Option<std::result::Result<Vec<u8>, Refusal>> {
     Some(Err(LARGE))
 }
 
-/// The parts of a request that an answer depends on.
+/// Parts of a request that determine the response.
 struct Request<'a> {
     method: &'a str,
-    /// The host that is named before the path.
+    /// Host in the request line.
     authority: Option<&'a str>,
-    /// Without the query.
+    /// Path without the query.
     path: &'a str,
     /// Values of all headers `Host`.
     hosts: Vec<&'a [u8]>,
 }
 
-/// A method or the name of a header.
+/// Returns true for a valid method or header name.
 fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty()
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
@@ -349,10 +349,10 @@ impl<'a> Request<'a> {
     }
 }
 
-/// An answer as it is sent.
+/// A response.
 struct Answer {
     bytes: Vec<u8>,
-    /// True for a page, which somebody looks at.
+    /// True for a page shown in a browser.
     is_page: bool,
 }
 
@@ -410,7 +410,7 @@ impl Shared {
             {
                 oldest.send_away();
             }
-            // Whoever was sent away may still have to notice it.
+            // A disconnected client may not have noticed yet.
             while self.visitors.load(Ordering::Acquire) >= 2 * VISITORS && !self.is_stopped() {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -423,14 +423,14 @@ impl Shared {
             }
         }
         order.iter().filter_map(Weak::upgrade).for_each(|visitor| visitor.send_away());
-        // A page that is being made is for nobody any more.
+        // Nobody waits any more for a page that is being made.
         let limit = Instant::now() + FAREWELL;
         while self.visitors.load(Ordering::Acquire) > 0 && Instant::now() < limit {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Hears a request and makes the answer, which is for nobody once the visitor is `gone`.
+    /// Reads a request and makes the response, which is discarded once the client is `gone`.
     fn respond(&self, from: &mut impl Read, gone: &AtomicBool) -> Option<Answer> {
         let head = match hear(from)? {
             Ok(head) => head,
@@ -453,7 +453,7 @@ impl Shared {
         Some(answer)
     }
 
-    /// Refuses requests for other hosts and those that want more than to read.
+    /// Rejects requests for other hosts and those that do more than read.
     fn check<'a>(&self, request: Request<'a>) -> std::result::Result<Request<'a>, Refusal> {
         let ours = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)];
         let is_ours = |name: &[u8]| ours.iter().any(|own| name.eq_ignore_ascii_case(own.as_bytes()));
@@ -465,7 +465,7 @@ impl Shared {
         if ["GET", "HEAD"].contains(&request.method) { Ok(request) } else { Err(READ_ONLY) }
     }
 
-    /// The answer to a request for a path.
+    /// Returns the response to a request for a path.
     fn answer(&self, path: &str) -> Answer {
         let live = Live { nonce: format!("{:032x}", rand::random::<u128>()), every: EVERY };
         let policy = live.policy();
@@ -477,7 +477,7 @@ impl Shared {
                 Answer { is_page: true, ..Answer::new("200 OK", HTML, Live::PLAIN, &page) }
             }
             Ok(Ok(Found::Missing)) => Answer::refusal(NOT_FOUND),
-            // The page looks again by itself.
+            // The page refreshes itself.
             Ok(Err(error)) => {
                 let page = notice("There is nothing to show yet", &error.to_string(), Some(&live));
                 Answer::new("503 Service Unavailable", HTML, &policy, page.as_bytes())
@@ -554,7 +554,7 @@ mod tests {
         }
         assert!(ask(port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 421"), "no host at all");
         let long = format!("GET / HTTP/1.1\r\nHost: {own}\r\nX: {}\r\n\r\n", "x".repeat(2 * HEAD));
-        // The refusal may be lost where the rest of the request is still under way.
+        // The response may be lost if the rest of the request is still being sent.
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let _ = stream.write_all(long.as_bytes());
         let mut answer = Vec::new();
@@ -581,7 +581,7 @@ mod tests {
         let port = server.shared.port;
         let mut slow = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let begun = Instant::now();
-        // Each byte in time, the whole never.
+        // Each byte in time, but never the whole request.
         while slow.write_all(b"x").is_ok() {
             assert!(begun.elapsed() < 3 * PATIENCE, "it is still heard");
             std::thread::sleep(Duration::from_millis(50));

@@ -1,8 +1,8 @@
-//! Reports of runs while they go on, served to browsers of this machine.
+//! Reports of runs in progress, served to browsers on this machine.
 //!
-//! [`LiveReport`] takes a port before a run begins, shows the run from the moment there is something to see, and waits at
-//! the end until an open page has shown how the run ended. [`RunDirectory`] shows all runs under a folder, whoever makes
-//! them. Nothing here has an effect on what is computed.
+//! [`LiveReport`] binds a port before a run begins, shows the run as soon as there is something to show, and waits at
+//! the end until an open page has shown the final state. [`RunDirectory`] shows all runs under a folder, whichever
+//! process runs them. Nothing here affects the computation.
 
 mod directory;
 mod http;
@@ -17,16 +17,16 @@ pub use directory::answer_to;
 pub use directory::{ReadReport, RunDirectory};
 use http::{Bound, Found, Server};
 
-/// Makes the report that is shown, as it is at the moment.
+/// Makes the current report.
 type MakeReport = Arc<dyn Fn() -> Result<Report> + Send + Sync>;
 
-/// A page on 127.0.0.1 that shows a run's report as it grows. It ends when this is dropped.
+/// A page on 127.0.0.1 that shows the growing report of a run. The server ends when this is dropped.
 ///
 /// ```
 /// use gputexel_report::live::LiveReport;
 ///
 /// let live = LiveReport::bind(0)?; // any free port
-/// // ... a run begins: `live.show(...)?` says where the page is ...
+/// // ... a run begins: `live.show(...)?` returns the address of the page ...
 /// live.end();
 /// # Ok::<(), gputexel_io::Error>(())
 /// ```
@@ -37,20 +37,19 @@ pub struct LiveReport {
 }
 
 impl LiveReport {
-    /// Takes a port of 127.0.0.1, so that a run whose port is taken does not begin; 0 for any that is free.
+    /// Binds a port of 127.0.0.1, so that a run does not begin if its port is in use; 0 for any free one.
     ///
     /// # Errors
-    /// [`Error::Setting`] when it cannot be had.
+    /// [`Error::Setting`] if it is not available.
     pub fn bind(port: u16) -> Result<Self> {
         let bound = Bound::take(port)?;
         Ok(Self { bound: Mutex::new(Some(bound)), server: Mutex::new(None), subject: Arc::default() })
     }
 
-    /// Shows what `report` makes from now on. The first time, the page is served from now on, too, and its address is
-    /// returned.
+    /// Shows the output of `report` from now on. The first call also starts the server and returns its address.
     ///
     /// # Errors
-    /// [`Error::Io`] when the server cannot start.
+    /// [`Error::Io`] if the server cannot start.
     pub fn show(
         &self,
         report: impl Fn() -> Result<Report> + Send + Sync + 'static,
@@ -74,7 +73,7 @@ impl LiveReport {
         Ok(Some(address))
     }
 
-    /// Lets a page that is open show how the run ended (for at most a few seconds), then ends the server.
+    /// Lets an open page show the end of the run (for at most a few seconds), then ends the server.
     pub fn end(&self) {
         let server = self.server.lock().ok().and_then(|mut server| server.take());
         if let Some(server) = server {
@@ -85,7 +84,7 @@ impl LiveReport {
 
 fn page(make: &MakeReport, live: &Live) -> Result<Found> {
     let mut report = make()?;
-    // It is the run itself that serves the page.
+    // The run itself serves the page.
     report.set_running(true);
     report.to_html(Some(live)).map(Found::Page)
 }

@@ -9,7 +9,7 @@ fn find(body: &str, text: &str, rule: Rule) -> Vec<Vec<String>> {
     found.iter().map(|f| f.marks.iter().map(|m| text[m.clone()].to_string()).collect()).collect()
 }
 
-/// The expression of `tune.py`, in the regex crate, whose classes are as wide.
+/// Matches with the expression of `tune.py` in the regex crate, whose classes are equally wide.
 fn reference(body: &str, text: &str) -> Vec<Vec<String>> {
     let template = Template::parse(body, "p", true).unwrap();
     let mut parts: Vec<String> = Vec::new();
@@ -105,7 +105,7 @@ proptest! {
             let Ok(template) = Template::parse(&body, "p", compat) else { continue };
             let text = format!("{more} {} {} {more}", body.replace('@', ""), body.replace("1@", "5.25"));
             for template in [template.named(), template] {
-                // By the letter, comparing takes a number only where its digits begin.
+                // Literally, comparing takes a number only where its digits begin.
                 let pattern = Pattern::new(&template, rule, strict && rule == Rule::Words);
                 let frequencies = Frequencies::of(&text);
                 let (compared, _) = pattern.find_within(&text, &frequencies, usize::MAX);
@@ -139,7 +139,7 @@ fn what_repeats_itself_is_read_once() {
 
 #[test]
 fn a_match_may_leave_the_digits_to_the_next() {
-    // The one before takes the sign, or half of the digits.
+    // The previous match takes the sign, or half of the digits.
     for (body, text, numbers) in [("1@-", "12 -1-", ["12", "1"]), ("1@ 1", "111 1 51", ["111", "5"])] {
         assert_eq!(find(body, text, Rule::Loose), numbers.map(|number| vec![number.to_string()]));
         assert_eq!(find(body, text, Rule::Loose), reference(body, text));

@@ -1,5 +1,5 @@
-//! Tuned tables outside of gputexel: [`exports`] writes them as code or lists and reads them back,
-//! [`sources`] fills marked arrays in the sources of engines.
+//! Tuned tables outside of gputexel: [`exports`] writes them as code or lists and reads them back, [`sources`] fills
+//! marked arrays in the source code of engines.
 
 pub mod exports;
 mod remedy;

@@ -1,21 +1,21 @@
-//! Ways out of refusals.
+//! Remedies for errors, as advice.
 
 use gputexel_io::Advice;
 
-/// Way out of an error of this crate, see [`Error::advise`](gputexel_io::Error::advise).
+/// Remedy for an error of this crate, see [`Error::advise`](gputexel_io::Error::advise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Trust in what the markers say: `trust` of [`TablesOptions`](crate::tables::sources::TablesOptions) and of
+    /// Trust in the markers: `trust` of [`TablesOptions`](crate::tables::sources::TablesOptions) and of
     /// [`ArrayCheck`](crate::tables::ArrayCheck).
     Trust,
-    /// Values that the sources hold now, given to [`KnownValues::find`](crate::tables::sources::KnownValues::find); or
+    /// Values that the sources hold now, passed to [`KnownValues::find`](crate::tables::sources::KnownValues::find), or
     /// trust in the markers.
     GiveStart,
-    /// A look at the names that markers may have: [`TableValues::names`](crate::tables::sources::TableValues::names).
+    /// The names that markers may have: [`TableValues::names`](crate::tables::sources::TableValues::names).
     ListNames,
-    /// [`Like::File`](crate::tables::Like), which lends what an export lacks.
+    /// [`Like::File`](crate::tables::Like), which supplies values that an export lacks.
     LendValues,
-    /// [`Like::File`](crate::tables::Like), which knows the names.
+    /// [`Like::File`](crate::tables::Like), which has the names.
     Like,
     /// Another [`Like`](crate::tables::Like), or none.
     OtherLike,

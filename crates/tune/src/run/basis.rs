@@ -1,28 +1,28 @@
-//! Which parameters of a run are tuned, and within which bounds.
+//! Selects the parameters of a run to tune, and their bounds.
 
 use gputexel_io::{Error, Result};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization};
 
-/// Which parameters are tuned.
+/// Parameters to tune.
 #[derive(Clone, Debug, Default)]
 pub struct BasisSettings {
-    /// The basis. `None` tunes every parameter by itself, except for imported features (the basis in their
-    /// schema) and swarms (MadChess's).
+    /// The basis. `None` tunes every parameter independently, except for imported features (the basis in their schema)
+    /// and swarms (MadChess's).
     pub basis: Option<Basis>,
-    /// What is not tuned: tables, features, one phase of them, or coordinates.
+    /// Parameters to keep: tables, features, one phase of them, or coordinates.
     pub freeze: Vec<String>,
-    /// What parameters are held to: signs, and lines of values that never fall or never rise.
+    /// Constraints on parameters: signs, and sequences of values that never fall or never rise.
     pub constraints: Vec<Constraint>,
-    /// Whether to drop the bounds of the basis. Constraints stay.
+    /// True to drop the bounds of the basis. Constraints stay.
     pub unbounded: bool,
-    /// Whether to restrict all coordinates to whole numbers.
+    /// True to restrict all coordinates to whole numbers.
     pub integers: bool,
-    /// Bounds for coordinates that have none: this many centipawns from the start.
+    /// Bounds for coordinates that have none: this many centipawns around the start.
     pub radius: Option<f64>,
 }
 
 impl BasisSettings {
-    /// The parameterization; `None` if every parameter is tuned by itself, unless it is to be `named`.
+    /// Returns the parameterization; `None` if every parameter is tuned independently, unless `named`.
     pub(crate) fn resolve(
         &self,
         default: &str,

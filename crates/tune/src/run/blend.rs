@@ -32,7 +32,7 @@ impl FromStr for BlendShare {
     }
 }
 
-/// What was asked about search scores in the targets.
+/// Settings of search scores in the targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct BlendSettings {
     pub share: Option<BlendShare>,
@@ -40,7 +40,7 @@ pub(crate) struct BlendSettings {
     pub k: Option<f64>,
 }
 
-/// Search scores whose share may still have to be chosen.
+/// Search scores whose share may not be chosen yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub blend: Blend,
@@ -49,7 +49,7 @@ pub(crate) struct Prepared {
 }
 
 impl BlendSettings {
-    /// Refuses what can be refused before anything is read.
+    /// Rejects invalid settings before anything is read.
     pub fn validate(self) -> Result<()> {
         let share = match self.share {
             None if self.k.is_some() => {
@@ -62,8 +62,7 @@ impl BlendSettings {
         Blend { share, k: self.k.unwrap_or(1.0) }.validate()
     }
 
-    /// Finds the scale constant of search scores on the training positions; with a given share, puts the targets
-    /// in place.
+    /// Fits the scale constant of search scores on the training positions; with a given share, sets the targets.
     pub fn prepare(self, data: &mut Dataset, split: &Split, loss: LossKind) -> Result<Option<Prepared>> {
         let Some(share) = self.share else { return Ok(None) };
         let scores = data.search_scores();
@@ -105,20 +104,20 @@ impl BlendSettings {
     }
 }
 
-/// A run whose targets are to be decided.
+/// A run without its final targets.
 pub(crate) struct Undecided<'a, 'o> {
     pub data: &'a mut Dataset,
     pub split: &'a Split,
     pub backend: &'a Backend,
     pub stop: &'a StopFlag,
-    /// Whether K of the tuned scores is fitted, and not given.
+    /// True if K of the tuned scores is fitted, not given.
     pub fits_k: bool,
     pub observe: &'a mut RunObserver<'o>,
 }
 
 impl Undecided<'_, '_> {
-    /// Chooses the share, if it is to be chosen, and puts its targets in place. Returns the loss of the prior at
-    /// the K that was fitted for them, if one was.
+    /// Chooses the share, unless it is given, and sets its targets. Returns the loss of the prior at the K fitted for
+    /// them, if one was.
     pub fn decide(self, prepared: &mut Prepared, config: &mut RunConfig) -> Result<Option<f64>> {
         let Undecided { data, split, backend, stop, fits_k, observe } = self;
         if !prepared.chooses {
@@ -134,7 +133,7 @@ impl Undecided<'_, '_> {
         let choice = match choose_blend(config, data, split, backend, scale, stop, &mut |tries| {
             deciding(observe, tries)
         }) {
-            // Matrices take more memory than the run may need.
+            // Matrices take more memory than the run itself may need.
             Err(Error::Gpu(reason)) => {
                 let text = format!("{reason}; the share of search scores is chosen on the CPU");
                 observe(RunEvent::Warning(&text))?;

@@ -15,9 +15,9 @@ pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
 pub enum RunEvent<'a> {
     /// A one-line warning; the run continues.
     Warning(&'a str),
-    /// A warning that even those are told who want to hear of errors only: a file is not written, or a folder not locked.
+    /// A warning shown even if only errors are printed: a file is not written, or a folder not locked.
     Alert(&'a str),
-    /// Games or positions are being extracted to a file first, and how far that is.
+    /// Games or positions are being extracted to a file first, with the progress.
     Extracting(Progress),
     /// Games or positions were extracted to a file first.
     Extracted {
@@ -26,11 +26,11 @@ pub enum RunEvent<'a> {
         /// The dataset that was written.
         output: &'a Path,
     },
-    /// Something is being decided before the run begins, which may take a while.
+    /// Something is being chosen before the run begins, which may take a while.
     Deciding {
-        /// What.
+        /// Kind of the choice.
         what: Deciding,
-        /// What, and how far it is, on one line.
+        /// Description and progress, on one line.
         progress: &'a str,
     },
     /// The optimizer is about to take its first step; reported again in each round.
@@ -75,14 +75,14 @@ pub enum RunEvent<'a> {
         rounds: u32,
         /// Number of positions.
         positions: u64,
-        /// How its positions differ from those of the previous round.
+        /// Differences of its positions from those of the previous round.
         changes: &'a LeafChanges,
     },
     /// A round has ended.
     RoundEnded(&'a RoundRecord),
 }
 
-/// What is decided before a run begins.
+/// Choice made before a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deciding {
     /// The share of search scores in the targets.
@@ -97,23 +97,23 @@ pub enum Deciding {
 
 /// A run in its initial state.
 pub struct Start<'a> {
-    /// Where it is recorded.
+    /// Folder where it is recorded.
     pub folder: Option<&'a RunFolder>,
     /// Its configuration.
     pub config: &'a RunConfig,
-    /// From how many points it was to begin, if not only from the prior.
+    /// Number of starting points, if not only the prior.
     pub starts: Option<&'a StartsRecord>,
-    /// How the weights of its penalties were chosen, if they were.
+    /// Choice of the weights of its penalties, if there was one.
     pub strength: Option<&'a Strength>,
-    /// How K was found, unless it was given.
+    /// Origin of K, unless it was given.
     pub scale: Option<ScaleRecord>,
     /// The positions.
     pub data: &'a Dataset,
-    /// Which of them are held out.
+    /// Training and held-out positions.
     pub split: &'a Split,
     /// The backend and why it was chosen, on one line.
     pub backend: &'a str,
-    /// What is known of search scores in the targets, if there are any.
+    /// Search scores in the targets, if there are any.
     pub blend: Option<&'a BlendRecord>,
     /// Loss of the prior at K, if K was fitted.
     pub fitted_loss: Option<f64>,

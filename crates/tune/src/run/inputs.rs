@@ -15,7 +15,7 @@ use gputexel_model::{FeatureKind, FeatureSet};
 
 use crate::run::event::{RunEvent, RunObserver};
 
-/// Whether a file begins like a dataset.
+/// Returns true if a file begins like a dataset.
 fn begins_as_dataset(path: &Path) -> Result<bool> {
     let mut head = Vec::with_capacity(CONTAINER_BYTES);
     let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
@@ -23,7 +23,7 @@ fn begins_as_dataset(path: &Path) -> Result<bool> {
     Ok(is_container(&head))
 }
 
-/// Whether the inputs are datasets.
+/// Returns true if the inputs are datasets.
 ///
 /// # Errors
 /// [`Error::Io`] for files that cannot be read, [`Error::Usage`] for a mixture of both.
@@ -32,7 +32,7 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
         true => Ok(false),
         // Games and positions are never in folders, datasets may be.
         false if path.is_dir() => Ok(true),
-        // A `.bin` that is no container is a damaged dataset, not a list of positions, unless it is training data.
+        // A `.bin` that is not a container is a damaged dataset, not a list of positions, unless it is training data.
         false => {
             let named = path.extension().is_some_and(|e| e == "bin");
             Ok(begins_as_dataset(path)? || (named && !extraction::is_training_data(path)?))
@@ -47,8 +47,8 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     Ok(first)
 }
 
-/// The datasets that the run in a folder was tuned on, or of which a file in it says so; none unless the folder has such a
-/// run, and all of them still exist, as files or folders.
+/// Returns the datasets of the run in a folder, or of the run that a file in it names; none unless the folder has such
+/// a run, and all of them still exist, as files or folders.
 pub fn datasets_of(params: &Path) -> Vec<PathBuf> {
     let file = parameters_at(params);
     let folder = RunFolder::view(file.parent().unwrap_or(Path::new("")));
@@ -57,12 +57,12 @@ pub fn datasets_of(params: &Path) -> Vec<PathBuf> {
     if datasets.iter().all(|path| path.is_file() || path.is_dir()) { datasets } else { Vec::new() }
 }
 
-/// The features used by [`extract`]: one value for each piece on each square.
+/// Returns the features used by [`extract`]: one value per piece and square.
 pub fn default_features() -> FeatureSet {
     FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
 }
 
-/// How inputs are read unless a run says otherwise.
+/// Returns the default settings for reading inputs.
 pub(crate) fn default_extraction() -> ExtractSettings {
     ExtractSettings::new(default_features())
 }
@@ -71,7 +71,7 @@ pub(crate) fn default_extraction() -> ExtractSettings {
 /// for other settings, and for datasets to keep.
 ///
 /// # Errors
-/// Those of [`extraction::extract`]; [`Error::Io`] when the temporary folder cannot be written.
+/// Errors of [`extraction::extract`]; [`Error::Io`] when the temporary folder cannot be written.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -89,7 +89,7 @@ pub fn extract<P: AsRef<Path>>(inputs: &[P]) -> Result<Dataset> {
     read(&path)
 }
 
-/// Extracts to a file; an error of the observer is that of the extraction.
+/// Extracts to a file; an error of the observer is returned.
 pub(crate) fn extract_to(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -108,7 +108,7 @@ pub(crate) fn extract_to(
     refused.map_or(Ok(report), Err)
 }
 
-/// A folder that is deleted when dropped.
+/// Returns a folder that is deleted when dropped.
 pub(crate) fn temporary_folder() -> Result<tempfile::TempDir> {
     tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))
 }

@@ -1,7 +1,7 @@
-//! The scale constant K that is fitted together with the parameters, so that tuned scores keep the scale of the prior's.
+//! The scale constant K fitted together with the parameters, so that tuned scores keep the scale of the prior's.
 //!
-//! The product of K and the scores is all that the loss sees, so the prior alone decides the scale. One that says
-//! little about the results decides it badly or not at all: whatever is found is compared with plain fits.
+//! The loss depends only on the product of K and the scores, so the prior alone decides the scale. A prior that
+//! predicts the results poorly decides it badly or not at all: the result is compared with plain fits.
 
 use std::sync::atomic::AtomicBool;
 
@@ -15,15 +15,15 @@ use gputexel_eval::Backend;
 use gputexel_eval::exact::{all_scores, loss_at};
 use gputexel_io::{Error, Result};
 
-/// K is found when the regression of tuned scores on the prior's has slope 1 to this precision.
+/// K is accepted when the regression of tuned scores on the prior's has slope 1 to this precision.
 const PRECISION: f64 = 1e-6;
-/// As good as it gets where the prior holds so much that fits end before they tell such slopes apart.
+/// Precision that is reachable if the prior is so strong that fits end before such slopes can be distinguished.
 const SETTLED: f64 = 1e-4;
-/// Relative improvement of the loss below which a fit ends: less than of a run, because slopes have to be precise.
+/// Relative improvement of the loss below which a fit ends; smaller than that of a run, because slopes must be precise.
 const IMPROVEMENT: f64 = 1e-10;
-/// Fits in the search for K.
+/// Maximum number of fits in the search for K.
 pub(crate) const FITS: usize = 12;
-/// By this share, the loss may exceed that of a fit with another K.
+/// Share by which the loss may exceed that of a fit with another K.
 const WORSE: f64 = 1e-3;
 
 /// A fit with one K.
@@ -36,7 +36,7 @@ struct Fit {
     ratio: Option<f64>,
 }
 
-/// The outcome of the search.
+/// Result of the search.
 pub(crate) enum JointScale {
     /// K, and z near the optimum there.
     Found { k: f64, z: Vec<f64> },
@@ -50,7 +50,7 @@ pub(crate) struct ScaleSearch<'a> {
     split: &'a Split,
     backend: &'a Backend,
     stop: &'a AtomicBool,
-    /// With K fitted on the prior, and the penalties that belong to it.
+    /// Configuration with K fitted on the prior, and the penalties for it.
     config: &'a RunConfig,
     method: OptimizerConfig,
     layout: Layout,
@@ -80,10 +80,11 @@ impl<'a> ScaleSearch<'a> {
         })
     }
 
-    /// Searches from z, near the optimum at the K of the configuration, telling the number of each fit before it.
+    /// Searches from z, near the optimum at the K of the configuration. Calls `observe` with the number of each fit
+    /// before it.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]; those of the evaluator, the optimizer and `observe`.
+    /// [`Error::Interrupted`]; errors of the evaluator, the optimizer and `observe`.
     pub fn run(
         mut self,
         start: Vec<f64>,
@@ -102,7 +103,7 @@ impl<'a> ScaleSearch<'a> {
         let plain = if unit.loss < on_prior.loss { &unit } else { &on_prior };
         let (plain_k, plain_loss) = (plain.k, plain.loss);
         let impossible = |reason: String| Ok(JointScale::Impossible { k: plain_k, reason });
-        // ln K and ln ratio of the fit before: the ratio falls where K grows, by less the more the prior holds.
+        // ln K and ln ratio of the previous fit: the ratio falls as K grows, by less the stronger the prior is.
         let mut before: Option<(f64, f64)> = None;
         let mut fit = on_prior;
         for _ in 2..FITS {
@@ -160,7 +161,8 @@ impl<'a> ScaleSearch<'a> {
 }
 
 impl Fit {
-    /// A point near the optimum at another K: where scores are proportional to z, their product with K stays.
+    /// Returns a point near the optimum at another K: if scores are proportional to z, their product with K is
+    /// unchanged.
     fn warm_start(&self, k: f64, search: &ScaleSearch<'_>) -> Vec<f64> {
         let basis = search.config.parameterization();
         let mut z = self.z.clone();
@@ -172,7 +174,7 @@ impl Fit {
     }
 }
 
-/// The configuration with another K. Weights of penalties follow, because they count centipawns.
+/// Returns the configuration with another K. Weights of penalties follow, because they count centipawns.
 pub(crate) fn at_scale(config: &RunConfig, k: f64) -> RunConfig {
     let factor = (k / config.k).powi(2);
     let mut scaled = RunConfig { k, ..config.clone() };

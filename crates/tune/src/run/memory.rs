@@ -8,7 +8,7 @@ use gputexel_report::{bytes, grouped};
 /// A population may take 1 / `SHARE` of the free memory; the rest is for the evaluator.
 const SHARE: u64 = 2;
 
-/// The number of free bytes, if it is less than needed.
+/// Returns the number of free bytes, if it is less than needed.
 pub(crate) fn shortage(needed: u64) -> Option<u64> {
     available().filter(|&free| free < needed)
 }
@@ -16,7 +16,7 @@ pub(crate) fn shortage(needed: u64) -> Option<u64> {
 /// Checks that a population of `members` members of this size fits in memory.
 ///
 /// # Errors
-/// [`Error::Usage`] saying how much memory would be needed and how many members fit.
+/// [`Error::Usage`] with the memory needed and the number of members that fit.
 fn check_population(members: usize, bytes_each: usize) -> Result<()> {
     let Some(available) = available() else { return Ok(()) };
     check(members, bytes_each, available)

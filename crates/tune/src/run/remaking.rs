@@ -1,5 +1,5 @@
-//! How the dataset of a run is made again with other values: from its sources, by an extraction or by the command that
-//! has traced its positions.
+//! Makes the dataset of a run again with other values: from its sources, by an extraction or by the command that traced
+//! its positions.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use gputexel_io::{Advice, Error, Result};
 use gputexel_model::TableEvaluation;
 use gputexel_report::grouped;
 
-/// What the records of a run call a command that traces.
+/// Name of a tracing command in the records of a run.
 const BY_COMMAND: &str = "the trace command";
 
 enum Way {
@@ -20,13 +20,13 @@ enum Way {
     Tracing(Box<TracingSettings>),
 }
 
-/// The sources of a dataset, and what was done with them.
+/// The sources of a dataset, and how it was made from them.
 pub(crate) struct Remaking {
     inputs: Vec<PathBuf>,
     way: Way,
 }
 
-/// What a user says about it.
+/// Settings given by the user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RemakingSettings {
     /// The search that resolves positions; `None` for the one used for the dataset, else quiescence.
@@ -55,8 +55,8 @@ impl RemakingSettings {
 }
 
 impl Remaking {
-    /// Makes the dataset at `path` again as it was, in a file that `again` names and that is removed, to see that its
-    /// sources are unchanged. From then on, positions are resolved as the settings say. Also returns the leaves of all
+    /// Makes the dataset at `path` again unchanged, in the temporary file `again`, to check that its sources are
+    /// unchanged. From then on, positions are resolved according to the settings. Also returns the leaves of all
     /// positions.
     pub fn try_new(
         settings: RemakingSettings,
@@ -94,7 +94,7 @@ impl Remaking {
         let leaves = remaking.make(again, cancel);
         let checksum =
             leaves.as_ref().ok().map(|_| dataset::read(again).map(|data| data.checksum().to_string()));
-        // Already gone if nothing was written.
+        // Missing if nothing was written.
         let _ = std::fs::remove_file(again);
         let leaves = leaves?;
         if checksum.transpose()?.is_none_or(|checksum| checksum != data.checksum()) {
@@ -110,7 +110,7 @@ impl Remaking {
         Ok((remaking, leaves))
     }
 
-    /// Why a dataset cannot be made again, of which there are now `positions`.
+    /// Returns why a dataset cannot be made again; `positions` is their number now.
     fn difference(&self, data: &Dataset, positions: usize) -> String {
         let names: Vec<&str> = data.metadata().sources.iter().map(|source| source.path.as_str()).collect();
         let (names, now, then) = (names.join(", "), grouped(positions as u64), grouped(data.len() as u64));
@@ -151,7 +151,7 @@ impl Remaking {
         Ok(())
     }
 
-    /// The name of what resolves positions.
+    /// Returns the name of the search or command that resolves positions.
     pub fn resolver(&self) -> &'static str {
         match &self.way {
             Way::Extraction(settings) => settings.selection.resolve.name(),

@@ -17,7 +17,7 @@ pub enum Reopened<'a> {
         /// The run.
         tuner: Box<Tuner<'a>>,
     },
-    /// The run has its result.
+    /// The run has a result.
     Finished(Box<Finished>),
 }
 
@@ -26,7 +26,7 @@ impl<'a> Tuner<'a> {
     /// still be changed, such as [`observe`](Self::observe).
     ///
     /// # Errors
-    /// Those of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
+    /// Errors of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         match Self::reopen(path)? {
             Reopened::Unfinished { tuner, .. } => Ok(*tuner),

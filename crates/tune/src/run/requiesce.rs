@@ -65,7 +65,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// For `run.json`.
+    /// Returns the record for `run.json`.
     pub fn record(&self) -> RequiesceRecord {
         RequiesceRecord {
             rounds: self.count,
@@ -78,7 +78,7 @@ impl Rounds {
     /// the results of the last completed one.
     pub fn run(mut self, means: Means<'_, '_>, first: First<'_>) -> Result<Tuned> {
         let Means { folder, backend, cancel, overwrite, checkpoint_every, observe } = means;
-        // Only what is not done in rounds can be resumed.
+        // Only runs without rounds can be resumed.
         let observe: &mut RunObserver<'_> = &mut |event| match event {
             RunEvent::Resumable { .. } => Ok(()),
             event => observe(event),
@@ -212,7 +212,7 @@ pub(crate) struct First<'r> {
     pub fitted_loss: Option<f64>,
 }
 
-/// The same parameterization, starting where a run ended. Integer coordinates start at whole numbers, because
+/// Returns the same parameterization, starting where a run ended. Integer coordinates start at whole numbers, because
 /// a run without rounding may have ended between them.
 fn restart_at(parameterization: Parameterization, z: &[f64]) -> Parameterization {
     let start: Vec<f64> = match parameterization.is_identity() {

@@ -1,5 +1,5 @@
-//! Resuming runs that were interrupted, or killed after their result was found but before everything that
-//! depends on it was written.
+//! Resumes runs that were interrupted, or killed after their result was found but before everything that depends on it
+//! was written.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +41,7 @@ pub struct Finished {
     pub folder: RunFolder,
     /// Its record.
     pub record: RunRecord,
-    /// Why it ended.
+    /// Reason of its end.
     pub reason: StopReason,
 }
 
@@ -49,7 +49,7 @@ impl Finished {
     /// Writes the missing tables, and returns their names.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the parameters are also missing; those of reading and writing files.
+    /// [`Error::Usage`] when the parameters are also missing; errors of reading and writing files.
     pub fn complete(&self) -> Result<Vec<&'static str>> {
         let parameters = self.folder.file(PARAMETERS);
         if !parameters.exists() {
@@ -80,7 +80,7 @@ impl Unfinished {
         let record: RunRecord = folder.record(Kind::Run)?;
         let config = &record.config;
         config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
-        // Values without them would be others than those that were asked for.
+        // Values without the rounds would differ from those requested.
         if let Some(rounds) = record.requiesce.as_ref().filter(|all| all.done.len() < all.rounds as usize) {
             let (round, all) = (rounds.done.len() + 1, rounds.rounds);
             let reason = format!(

@@ -1,4 +1,4 @@
-//! One run from its start or checkpoint to its result.
+//! Carries out one run from its start or checkpoint to its result.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(crate) struct Session<'r, 'o> {
     pub split: &'r Split,
     pub backend: &'r Backend,
     pub cancel: &'r AtomicBool,
-    /// How often the terms of a program are on under the prior, if that is known already.
+    /// Activity of the terms of a program under the prior, if it is already known.
     pub activity: Option<Vec<TermActivity>>,
     pub checkpoint_every: Duration,
     /// Replaces the method named in the configuration.
@@ -39,7 +39,7 @@ pub(crate) struct Session<'r, 'o> {
     pub observe: &'r mut RunObserver<'o>,
 }
 
-/// The outcome of a run's optimization.
+/// Result of a run's optimization.
 struct Driven {
     outcome: Outcome,
     /// The state at its end.
@@ -52,7 +52,7 @@ impl Session<'_, '_> {
     /// Runs to the end, and writes the results if there is a folder.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]; those of the run's parts; files that cannot be written.
+    /// [`Error::Interrupted`]; errors of the parts of the run; files that cannot be written.
     pub fn carry_out(
         mut self,
         checkpoint: Option<Checkpoint>,
@@ -82,7 +82,7 @@ impl Session<'_, '_> {
         result
     }
 
-    /// Leaves the scores of all positions in `scores` if there is a result.
+    /// Stores the scores of all positions in `scores` if there is a result.
     fn compute(
         &mut self,
         checkpoint: Option<Checkpoint>,
@@ -188,8 +188,7 @@ impl Session<'_, '_> {
         Ok(tuned)
     }
 
-    /// Runs the optimizer to its end, or until the user asks to stop, resuming from a checkpoint if there is
-    /// one.
+    /// Runs the optimizer to its end, or until the user stops it, resuming from a checkpoint if there is one.
     fn drive(
         &mut self,
         layout: &Layout,
@@ -278,7 +277,7 @@ impl Session<'_, '_> {
     }
 }
 
-/// Puts coordinates that neither positions nor penalties determine back to their start: swarms move everything.
+/// Resets coordinates that neither positions nor penalties determine to their start, since swarms move everything.
 fn hold_undetermined(config: &RunConfig, occurrences: &[u64], outcome: &mut Outcome) {
     let (basis, penalties) = (config.parameterization(), config.regularization());
     let count = occurrences.len();
@@ -296,11 +295,11 @@ fn hold_undetermined(config: &RunConfig, occurrences: &[u64], outcome: &mut Outc
     outcome.parameters = basis.theta(&outcome.z);
 }
 
-/// Mean values of squares that are no piece values.
+/// Mean over squares below which tables do not contain a piece value.
 const RELATIVE_CP: f64 = 50.0;
 
-/// A warning about a prior whose tables are relative to piece values that an engine adds elsewhere: tuned ones would
-/// contain them, and every piece count twice.
+/// Returns a warning about a prior whose tables are relative to piece values that an engine adds elsewhere: the tuned
+/// ones would contain them, and every piece would count twice.
 fn relative_tables(set: &FeatureSet, prior: &[f64]) -> Option<String> {
     let count = set.features.len();
     let mean = |piece: &str| {

@@ -1,4 +1,4 @@
-//! What regularizes a run, and the scale constant that it is fitted with.
+//! Regularization of a run, and the scale constant that it is fitted with.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -19,27 +19,27 @@ use gputexel_model::{FeatureSet, Penalty, parse_penalties};
 use crate::run::event::{Deciding, RunEvent, RunObserver};
 use crate::run::joint_scale::{FITS, JointScale, ScaleSearch, at_scale};
 
-/// What ties parameters to each other and to the prior.
+/// Regularization of parameters toward each other and the prior.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PriorStrength {
     /// Penalties whose weights are [chosen by held-out loss](crate::choose_strength).
     Auto {
-        /// Number of folds [default: 5, and 10 of fewer than 2,000 games if scores are linear].
+        /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
         folds: Option<usize>,
     },
-    /// Nothing but the L2 regularization of the optimizer.
+    /// Only the L2 regularization of the optimizer.
     None,
     /// Penalties with given weights, see [`parse_penalties`].
     Weights(String),
 }
 
-/// With more coordinates than this, details of the choice would take too long.
+/// Number of coordinates above which details of the choice would take too long.
 const DETAILED: usize = 2048;
-/// Tuned scores that are larger or smaller than the prior's by this factor are on another scale.
+/// Factor between tuned scores and the prior's from which they are on another scale.
 const OTHER_SCALE: f64 = 1.25;
 
 impl PriorStrength {
-    /// What a text says: `auto`, `none`, weights of penalties, or the folder of a run, whose weights they are.
+    /// Parses `auto`, `none`, weights of penalties, or the folder of a run, whose weights apply.
     ///
     /// # Errors
     /// [`Error::Input`] and [`Error::Io`] for a folder that is not that of a run with penalties.
@@ -52,7 +52,7 @@ impl PriorStrength {
         }
     }
 
-    /// The weights, if they are given.
+    /// Returns the weights, if they are given.
     ///
     /// # Errors
     /// [`Error::Setting`] if they are to be chosen.
@@ -68,8 +68,7 @@ impl PriorStrength {
         }
     }
 
-    /// What a run has whose settings say nothing: [`Self::Auto`], unless it has a weight λ of its own or is a
-    /// swarm.
+    /// Returns the default of a run: [`Self::Auto`], unless it has a weight λ of its own or is a swarm.
     pub(crate) fn default_for(optimizer: &OptimizerConfig, l2: Option<f64>) -> Self {
         let swarm = matches!(optimizer, OptimizerConfig::ParticleSwarm { .. });
         match swarm || l2.is_some() || optimizer.regularizes() {
@@ -78,7 +77,7 @@ impl PriorStrength {
         }
     }
 
-    /// Penalties with given weights; none of them if they are to be chosen.
+    /// Returns penalties with given weights; none if they are to be chosen.
     pub(crate) fn given(&self, set: &FeatureSet) -> Result<Vec<Penalty>> {
         match self {
             Self::Weights(text) => parse_penalties(set, text),
@@ -87,7 +86,7 @@ impl PriorStrength {
     }
 }
 
-/// The weights of a run's penalties as text.
+/// Returns the weights of a run's penalties as text.
 fn weights_of(folder: &Path) -> Result<String> {
     let record: RunRecord = RunFolder::view(folder).record(Kind::Run)?;
     let weights: Vec<String> = record
@@ -102,18 +101,18 @@ fn weights_of(folder: &Path) -> Result<String> {
     }
 }
 
-/// A run whose weights and scale constant are to be decided.
+/// A run without its final weights and scale constant.
 pub(crate) struct Decision<'a, 'o> {
     pub data: &'a Dataset,
     pub split: &'a Split,
     pub backend: &'a Backend,
-    /// How often the terms of a program are on under the prior.
+    /// Activity of the terms of a program under the prior.
     pub activity: &'a [TermActivity],
     pub stop: &'a AtomicBool,
     pub observe: &'a mut RunObserver<'o>,
 }
 
-/// What is being decided, and how far it is.
+/// Describes the choice and its progress.
 fn search_text(at: StrengthProgress) -> String {
     let StrengthProgress { round, rounds, evaluation, evaluations } = at;
     let part = match evaluation {
@@ -123,12 +122,12 @@ fn search_text(at: StrengthProgress) -> String {
     format!("the strength of the prior, by held-out loss: round {round} of at most {rounds}, {part}")
 }
 
-/// The error for K that cannot be fitted with the parameters.
+/// Returns the error for a K that cannot be fitted with the parameters.
 fn not_joint(reason: String) -> Error {
     Error::Setting { setting: "k", value: Some("joint".to_string()), reason }
 }
 
-/// What was decided beside the configuration.
+/// Choices outside of the configuration.
 #[derive(Default)]
 pub(crate) struct Decided {
     pub starts: Option<StartsRecord>,
@@ -137,7 +136,7 @@ pub(crate) struct Decided {
 }
 
 impl Decision<'_, '_> {
-    /// Chooses where the run begins, out of `starts` points.
+    /// Chooses the starting point of the run out of `starts` points.
     fn choose_start(
         &mut self,
         config: &mut RunConfig,
@@ -158,7 +157,7 @@ impl Decision<'_, '_> {
         Ok(Some(choice.record))
     }
 
-    /// Decides; `asked` tells whether the choice was asked for and not the default, `mode` is `None` if K was
+    /// Makes the choices; `asked` tells whether this was requested and not the default, `mode` is `None` if K was
     /// given.
     pub fn decide(
         mut self,
@@ -200,7 +199,7 @@ impl Decision<'_, '_> {
                         })
                     };
                     let choice = match choose(self.backend, self.observe) {
-                        // Matrices take more memory than the run may need.
+                        // Matrices take more memory than the run itself may need.
                         Err(Error::Gpu(reason)) => {
                             let text = format!("{reason}; the strength of the prior is chosen on the CPU");
                             (self.observe)(RunEvent::Warning(&text))?;
@@ -275,8 +274,8 @@ impl Decision<'_, '_> {
         })
     }
 
-    /// Held-out losses of a strength at another K than that it was chosen at, so that they are those of the run: `z` is
-    /// near its optimum, and K larger by `factor`.
+    /// Recomputes the held-out losses of a strength at another K than the one it was chosen at, so that they are those
+    /// of the run: `z` is near its optimum, and K is larger by `factor`.
     fn judge_again(&self, config: &RunConfig, strength: &mut Strength, z: &[f64], factor: f64) -> Result<()> {
         strength.kinds.iter_mut().for_each(|kind| kind.weight *= factor * factor);
         if strength.keeps_prior {
@@ -289,14 +288,14 @@ impl Decision<'_, '_> {
         };
         let (data, split, stop) = (self.data, self.split, self.stop);
         let judged = choose_strength(config, data, split, self.backend, request, stop, &mut |_| Ok(()))?;
-        // As they are, those without effect included.
+        // Unchanged, including those without effect.
         let kinds = std::mem::take(&mut strength.kinds).into_iter().zip(judged.strength.kinds);
         let kinds = kinds.map(|(own, judged)| KindStrength { weight: own.weight, ..judged }).collect();
         *strength = Strength { kinds, ..judged.strength };
         Ok(())
     }
 
-    /// Refuses to fit K with the parameters where the loss has no matrix.
+    /// Rejects fitting K with the parameters if the loss has no matrix.
     fn check_joint(config: &RunConfig) -> Result<()> {
         match strength_obstacle(config) {
             Some(reason) => Err(not_joint(format!("cannot be fitted with the parameters: {reason}"))),

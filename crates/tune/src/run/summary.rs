@@ -1,4 +1,4 @@
-//! Result of a run, for machines: the object that `--json` prints.
+//! Result of a run, for machines: the object printed by `--json`.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub struct BlendSummary<'a> {
     pub k: f64,
     /// Losses against results alone.
     pub against_results: Option<AgainstResults>,
-    /// Where share and scale constant come from.
+    /// Origin of share and scale constant.
     #[serde(flatten)]
     pub record: &'a BlendRecord,
 }
@@ -34,12 +34,12 @@ impl<'a> BlendSummary<'a> {
     }
 }
 
-/// A run in one object. Losses are exact, and without regularization unless their names say otherwise.
+/// Summary of a run. Losses are exact, and without regularization unless their names say otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunSummary<'a> {
     /// The folder of the run, if it has one.
     pub folder: Option<&'a Path>,
-    /// Positions, those held out included.
+    /// Number of positions, including those held out.
     pub positions: u64,
     /// Scale constant, base-10 form.
     pub k: f64,
@@ -50,7 +50,7 @@ pub struct RunSummary<'a> {
     pub loss_before: Option<f64>,
     /// Training loss of the result.
     pub loss: Option<f64>,
-    /// Training loss of the result with regularization, where there is any; that of the prior has none.
+    /// Training loss of the result with regularization, if there is any; that of the prior has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regularized_loss: Option<f64>,
     /// Held-out loss of the prior.
@@ -64,9 +64,9 @@ pub struct RunSummary<'a> {
     pub seconds: f64,
     /// Reason of its end.
     pub reason: StopReason,
-    /// Method and settings that led to the result.
+    /// Method and settings that produced the result.
     pub optimizer: &'a str,
-    /// The result in detail.
+    /// Details of the result.
     #[serde(flatten)]
     pub details: DetailsSummary<'a>,
 }
@@ -82,13 +82,13 @@ pub struct SwarmSummary {
     pub swarm: Option<f64>,
 }
 
-/// Steps of a run by the name that its method has for them.
+/// Steps of a run, named as by its method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum StepsSummary {
     /// A run of `tune`.
     Epochs {
-        /// By how much scores are larger than the prior's on the training positions.
+        /// Factor of the scores over the prior's on the training positions.
         score_ratio: Option<f64>,
         /// Whole epochs.
         epochs: u64,
@@ -100,7 +100,7 @@ pub enum StepsSummary {
     },
 }
 
-/// The result of a run in detail.
+/// Details of the result of a run.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum DetailsSummary<'a> {
@@ -110,20 +110,20 @@ pub enum DetailsSummary<'a> {
     Swarms(SwarmDetails),
 }
 
-/// The result of a run of `tune` in detail.
+/// Details of the result of a run of `tune`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TuneDetails<'a> {
-    /// The epoch that the result is of.
+    /// The epoch of the result.
     pub best_epoch: u64,
-    /// Everything that ran side by side.
+    /// All members of the population.
     pub members: Vec<MemberSummary<'a>>,
     /// Features that no position has.
     pub unsupported: Vec<&'a str>,
-    /// Changes of these, see [`Tuned::filled`].
+    /// Changes of their values, see [`Tuned::filled`].
     pub filled: Vec<ValueChange>,
     /// Features that [few](crate::run::WEAK_SUPPORT) positions have.
     pub weak: Vec<&'a str>,
-    /// Uncertainty of the parameters, where it was asked.
+    /// Uncertainty of the parameters, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<UncertaintySummary<'a>>,
     /// Rounding.
@@ -135,7 +135,7 @@ pub struct TuneDetails<'a> {
     /// Choice of the weights of penalties, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strength: Option<&'a Strength>,
-    /// Worth of each group of features, where it was asked.
+    /// Worth of each group of features, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ablation: Option<&'a Ablation>,
     /// The nonlinear parts of the evaluation, if there are any.
@@ -146,14 +146,14 @@ pub struct TuneDetails<'a> {
     pub rounds: &'a [RoundRecord],
 }
 
-/// The result of a run of `pso` in detail.
+/// Details of the result of a run of `pso`.
 #[derive(Clone, Debug, Serialize)]
 pub struct SwarmDetails {
-    /// The iteration that the result is of.
+    /// The iteration of the result.
     pub best_iteration: u64,
-    /// Polishing, where it was asked for.
+    /// Polishing, if requested.
     pub polish: Option<PolishSummary>,
-    /// The result: values of the basis by their names, in centipawns.
+    /// The result: values of the basis by name, in centipawns.
     #[serde(serialize_with = "as_map")]
     pub coordinates: Vec<(String, f64)>,
     /// Rounding.
@@ -166,7 +166,7 @@ pub struct SwarmDetails {
 pub struct MemberSummary<'a> {
     /// The method and its settings.
     pub optimizer: &'a str,
-    /// Its best held-out loss, or where nothing is held out, its best loss with regularization.
+    /// Its best held-out loss, or without held-out positions its best loss with regularization.
     pub best: f64,
 }
 
@@ -174,48 +174,48 @@ pub struct MemberSummary<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum UncertaintySummary<'a> {
-    /// Nothing is known.
+    /// Not estimated.
     LeftOut {
         /// The reason.
         left_out: &'a str,
     },
-    /// Something is.
+    /// Estimated.
     Found(FindingsSummary),
 }
 
 /// [`Findings`] in numbers. Errors are in centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindingsSummary {
-    /// Games, or positions, that are taken as independent.
+    /// Number of games, or positions, treated as independent.
     pub clusters: usize,
     /// Unit of these: `game` or `position`.
     pub clustered_by: &'static str,
-    /// The matrix that they come from.
+    /// The curvature matrix they are based on.
     pub curvature: Curvature,
-    /// Directions that do not affect any score.
+    /// Number of directions that do not affect any score.
     pub undetermined: usize,
-    /// Parameters that have errors.
+    /// Number of parameters that have errors.
     pub estimated: usize,
-    /// Coordinates of features that no position has.
+    /// Number of coordinates of features that no position has.
     pub unsupported: usize,
-    /// Coordinates of features that positions have, but that no score changes with.
+    /// Number of coordinates of features that positions have, but without effect on any score.
     pub ineffective: usize,
-    /// Coordinates that too few games depend on.
+    /// Number of coordinates that too few games depend on.
     pub rare: usize,
-    /// Coordinates that are held by a bound.
+    /// Number of coordinates at a bound.
     pub at_bound: usize,
-    /// Parameters whose errors say nothing.
+    /// Number of parameters with meaningless errors.
     pub not_determined: usize,
     /// Median of the errors.
     pub median_error: Option<f64>,
-    /// Parameters that differ from their prior by more than [`BEYOND`](crate::run::BEYOND) errors.
+    /// Number of parameters that differ from their prior by more than [`BEYOND`](crate::run::BEYOND) errors.
     pub beyond_two_errors: usize,
-    /// Coordinates that are more than [`OFF_OPTIMUM`](crate::run::OFF_OPTIMUM) errors from the optimum.
+    /// Number of coordinates that are more than [`OFF_OPTIMUM`](crate::run::OFF_OPTIMUM) errors from the optimum.
     pub off_optimum: usize,
     /// Median share of the information on a parameter that comes from the regularization, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prior_share: Option<f64>,
-    /// The bootstrap, where there was one.
+    /// The bootstrap, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BootstrapSummary>,
 }
@@ -223,22 +223,22 @@ pub struct FindingsSummary {
 /// Bootstrap over resamples of the games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BootstrapSummary {
-    /// Resamples that were asked for.
+    /// Number of resamples requested.
     pub members: usize,
-    /// Resamples with any position.
+    /// Number of resamples that have any position.
     pub used: usize,
-    /// Resamples of these that did not reach their optimum.
+    /// Number of these that did not reach their optimum.
     pub unfinished: usize,
-    /// Evaluations of populations.
+    /// Number of evaluations of populations.
     pub evaluations: usize,
     /// Seed of the resamples.
     pub seed: u64,
-    /// Median of bootstrap errors over standard errors.
+    /// Median ratio of bootstrap errors to standard errors.
     pub ratio: Option<f64>,
 }
 
 impl<'a> RunSummary<'a> {
-    /// Sums up a run.
+    /// Summarizes a run.
     pub fn new(tuned: &'a Tuned) -> Self {
         let outcome = &tuned.outcome;
         let is_swarm = matches!(tuned.config().optimizer, OptimizerConfig::ParticleSwarm { .. });
@@ -317,21 +317,21 @@ impl SwarmDetails {
 pub struct ProgramSummary<'a> {
     /// Worth of each part.
     pub worth: &'a Worth,
-    /// How often terms are on.
+    /// Activity of terms.
     pub terms: Vec<TermSummary<'a>>,
     /// The factor, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<FactorSummary>,
 }
 
-/// How often a term does anything.
+/// Activity of a term.
 #[derive(Clone, Debug, Serialize)]
 pub struct TermSummary<'a> {
-    /// Formula for people.
+    /// Readable formula.
     pub formula: &'a str,
-    /// Share of positions in which it is on for either side.
+    /// Share of positions in which it is active for either side.
     pub active: [f64; 2],
-    /// True where it is on so rarely that its parameters can hardly be tuned.
+    /// True if it is active so rarely that its parameters can hardly be tuned.
     pub dead: [bool; 2],
 }
 
@@ -347,7 +347,7 @@ pub struct FactorSummary {
 }
 
 impl<'a> ProgramSummary<'a> {
-    /// Sums up diagnostics.
+    /// Summarizes diagnostics.
     pub fn new(program: &'a ProgramDiagnostics) -> Self {
         let term = |term: &'a TermDiagnostics| TermSummary {
             formula: &term.formula,
@@ -367,7 +367,7 @@ impl<'a> ProgramSummary<'a> {
 }
 
 impl FindingsSummary {
-    /// Sums up the uncertainty of a run.
+    /// Summarizes the uncertainty of a run.
     pub fn new(findings: &Findings, tuned: &Tuned) -> Self {
         let sandwich = &findings.sandwich;
         let (estimated, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());
@@ -408,11 +408,11 @@ pub struct PolishSummary {
     pub optimum: Option<f64>,
     /// Loss of the result.
     pub loss: f64,
-    /// Share of the way to the optimum.
+    /// Share of the distance to the optimum that was covered.
     pub closed: Option<f64>,
-    /// True where held-out positions spoke against it.
+    /// True if held-out positions contradicted it.
     pub refused: bool,
-    /// Seconds that it took.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 

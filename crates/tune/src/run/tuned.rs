@@ -1,4 +1,4 @@
-//! The result of a run, and the files that it is written to.
+//! Result of a run, and the files that it is written to.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ use gputexel_source::tables::{Language, tables};
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::uncertainty::Answer;
 
-/// Positions below which a feature's values are called weakly supported.
+/// Number of positions below which a feature's values are called weakly supported.
 pub const WEAK_SUPPORT: u64 = 100;
-/// Centipawns away from its prior beyond which a parameter is called far.
+/// Distance from the prior above which a parameter is called far, centipawns.
 pub const FAR_CP: f64 = 1000.0;
 
 /// Result of a run. Losses are exact (in f64), without regularization.
@@ -42,48 +42,48 @@ pub const FAR_CP: f64 = 1000.0;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Tuned {
-    /// Record of the run; after rounds, of the last of them.
+    /// Record of the run; after rounds, that of the last one.
     pub record: RunRecord,
-    /// The features that the parameters are values of.
+    /// The features of the parameters.
     pub features: FeatureSet,
-    /// Number of positions, those held out included.
+    /// Number of positions, including those held out.
     pub positions: u64,
-    /// Positions that have each feature.
+    /// Number of positions that have each feature.
     pub occurrences: Vec<u64>,
     /// Training loss of the prior.
     pub loss_before: Option<f64>,
     /// Training loss of the result.
     pub loss: Option<f64>,
-    /// Held-out loss of the prior, where positions are held out.
+    /// Held-out loss of the prior, if positions are held out.
     pub held_out_before: Option<f64>,
-    /// Held-out loss of the result, where positions are held out.
+    /// Held-out loss of the result, if positions are held out.
     pub held_out: Option<f64>,
-    /// Addition of regularization to the training loss of the result; nothing to that of the prior. `None` where there
-    /// is none.
+    /// Amount that regularization adds to the training loss of the result; that of the prior has none. `None` without
+    /// regularization.
     pub penalty: Option<f64>,
-    /// Training loss of the prior at the K that was fitted on it, where K was then fitted with the parameters: the
-    /// other losses are at that.
+    /// Training loss of the prior at the K fitted on it, if K was then fitted with the parameters. The other losses are
+    /// at the latter.
     pub loss_at_prior_k: Option<f64>,
-    /// How the run ended, and the parameters.
+    /// End of the run, and the parameters.
     pub outcome: Outcome,
     /// Rounding to whole numbers.
     pub rounding: Option<RoundingOutcome>,
-    /// Losses against results alone, where targets are blended with search scores.
+    /// Losses against results alone, if targets are blended with search scores.
     pub against_results: Option<AgainstResults>,
     /// Polishing of the result of swarms.
     pub polish: Option<Polish>,
     /// Losses of swarms.
     pub swarm_losses: Option<SwarmLosses>,
-    /// How sure the parameters are, where that was asked.
+    /// Uncertainty of the parameters, if requested.
     pub uncertainty: Answer,
-    /// Worth of each group of features, where it was asked; `ablation.json`.
+    /// Worth of each group of features, if requested; `ablation.json`.
     pub ablation: Option<Ablation>,
     /// Diagnostics of the nonlinear parts of the evaluation.
     pub program: Option<ProgramDiagnostics>,
-    /// By how much scores are larger than the prior's on the training positions, see
+    /// Factor of the scores over the prior's on the training positions, see
     /// [`score_ratio`](crate::score_ratio).
     pub score_ratio: Option<f64>,
-    /// Why it is not known how sure they are, if that went wrong.
+    /// Error of the estimate of the uncertainty, if it failed.
     pub failure: Option<Error>,
     /// Rounds of resolving positions again.
     pub rounds: Vec<RoundRecord>,
@@ -95,7 +95,7 @@ pub struct Tuned {
     pub(crate) checkpoint: Option<Checkpoint>,
 }
 
-/// Returns whether there are fewer than ten positions for each coordinate, which makes results noise.
+/// Returns true if there are fewer than ten positions per coordinate, which makes results noise.
 pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
     positions < 10 * coordinates as u64
 }
@@ -103,20 +103,20 @@ pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
 /// Exact losses against the results of the games alone.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct AgainstResults {
-    /// True where they are on held-out positions, false where they are on training positions.
+    /// True for held-out positions, false for training positions.
     pub held_out: bool,
-    /// Of the prior.
+    /// Loss of the prior.
     pub before: f64,
-    /// Of the result.
+    /// Loss of the result.
     pub after: f64,
 }
 
 /// Exact training losses of a run of swarms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SwarmLosses {
-    /// Of the start.
+    /// Loss of the start.
     pub original: f64,
-    /// Of the best position of all swarms, before it is polished.
+    /// Loss of the best position of all swarms, before polishing.
     pub best: f64,
 }
 
@@ -132,34 +132,34 @@ impl SwarmLosses {
 }
 
 impl Tuned {
-    /// Configuration of the run.
+    /// Returns the configuration of the run.
     pub fn config(&self) -> &RunConfig {
         &self.record.config
     }
 
-    /// θ, the tuned values in centipawns: middlegame of every feature, then endgame of every feature.
+    /// Returns θ, the tuned values in centipawns: middlegame of every feature, then endgame of every feature.
     pub fn parameters(&self) -> &[f64] {
         &self.outcome.parameters
     }
 
-    /// The page about the run, if it has a folder.
+    /// Returns the page about the run, if it has a folder.
     pub fn report(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(REPORT))
     }
 
-    /// Training loss of the result with regularization, where there is any: what the run has minimized. That of the
-    /// prior is its loss.
+    /// Returns the training loss of the result with regularization, if there is any, which the run has minimized. That
+    /// of the prior is its loss.
     pub fn regularized_loss(&self) -> Option<f64> {
         Some(self.loss? + self.penalty?)
     }
 
-    /// Features that no position has.
+    /// Returns the features that no position has.
     pub fn unsupported(&self) -> Vec<&str> {
         self.seen_by(|positions| positions == 0)
     }
 
-    /// Features that no position has and whose values changed all the same: squares that their neighbors determine, and
-    /// what a basis ties to others.
+    /// Returns the features that no position has and whose values changed anyway: squares determined by their
+    /// neighbors, and values that a basis ties to others.
     pub fn filled(&self) -> Vec<ValueChange> {
         let unsupported = (0..self.features.features.len()).filter(|&id| self.occurrences[id] == 0);
         let prior = &self.config().prior_theta;
@@ -168,7 +168,7 @@ impl Tuned {
         all
     }
 
-    /// Features that fewer than [`WEAK_SUPPORT`] positions have, but any.
+    /// Returns the features that fewer than [`WEAK_SUPPORT`] positions have, but at least one.
     pub fn weak(&self) -> Vec<&str> {
         self.seen_by(|positions| positions > 0 && positions < WEAK_SUPPORT)
     }
@@ -178,8 +178,8 @@ impl Tuned {
         features.filter(|(_, count)| wanted(**count)).map(|(feature, _)| feature.name.as_str()).collect()
     }
 
-    /// Features with a value that is more than [`FAR_CP`] away from its prior. Parameters of accumulators are left
-    /// out, because their values are not centipawns.
+    /// Returns the features with a value that is more than [`FAR_CP`] away from its prior, without parameters of
+    /// accumulators, because their values are not centipawns.
     pub fn far(&self) -> Vec<&str> {
         let accumulators = self.features.program.iter().flat_map(|program| &program.accumulators);
         let other_units: HashSet<u16> =
@@ -192,7 +192,7 @@ impl Tuned {
         far.map(|id| features[id].name.as_str()).collect()
     }
 
-    /// Coordinates of a named basis that ended at one of their bounds.
+    /// Returns the coordinates of a named basis that ended at one of their bounds.
     pub fn at_bounds(&self) -> Vec<&str> {
         let Some(basis) = self.config().named_basis() else { return Vec::new() };
         let named = basis.coordinates.iter().zip(&self.outcome.z);
@@ -200,25 +200,25 @@ impl Tuned {
         held.map(|(c, _)| c.name.as_str()).collect()
     }
 
-    /// Coordinates that are to be whole numbers and are not yet.
+    /// Returns the number of coordinates that are not yet whole numbers as required.
     pub fn fractions(&self) -> usize {
         let Some(basis) = &self.config().basis else { return 0 };
         let named = basis.coordinates.iter().zip(&self.outcome.z);
         named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
     }
 
-    /// Returns whether there are fewer than ten positions for each coordinate.
+    /// Returns true if there are fewer than ten positions per coordinate.
     pub fn has_few_positions(&self) -> bool {
         are_few(self.positions, self.outcome.z.len())
     }
 
-    /// Returns whether nothing was better than the start.
+    /// Returns true if nothing was better than the start.
     pub fn is_start(&self) -> bool {
         let kept = self.record.strength.as_ref().is_some_and(|strength| strength.keeps_prior);
         kept || self.outcome.z == self.config().parameterization().start()
     }
 
-    /// The parameters with their names, where they come from, and their errors: `params.json`.
+    /// Returns the parameters with their names, origin and errors: `params.json`.
     pub fn parameter_file(&self) -> ParameterFile {
         let config = self.config();
         let theta = &self.outcome.parameters;
@@ -253,7 +253,7 @@ impl Tuned {
         file
     }
 
-    /// The values of the basis by name, where there is a named one: `z.json`.
+    /// Returns the values of a named basis, if there is one: `z.json`.
     pub fn coordinates(&self) -> Option<CoordinatesFile> {
         let basis = self.config().named_basis()?;
         let findings = self.uncertainty.findings();
@@ -261,9 +261,9 @@ impl Tuned {
         Some(CoordinatesFile::new(basis, &self.outcome.z, uncertainty))
     }
 
-    /// Writes a new folder with the record of the run, its epochs and its results: `run.json`,
-    /// `metrics.jsonl`, `params.json`, `z.json` if there is a basis, tables as source code, and the report, which
-    /// without the positions has neither calibration nor residuals.
+    /// Writes a new folder with the record of the run, its epochs and its results: `run.json`, `metrics.jsonl`,
+    /// `params.json`, `z.json` if there is a basis, tables as source code, and the report, which without the positions
+    /// has neither calibration nor residuals.
     ///
     /// # Errors
     /// [`Error::Usage`] when the folder exists and is not empty; [`Error::Io`].
@@ -293,9 +293,9 @@ impl Tuned {
         folder.write(REPORT, &run_report(&folder, &in_hand)?.to_html(None)?)
     }
 
-    /// Writes parameters, which are returned, and tables; the run may still go on from its state.
+    /// Writes and returns parameters, and writes tables; the run may still be continued from its state.
     pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
-        // Those of an interruption do not belong to the result, and a report would look as if all was done.
+        // Files of an interruption do not belong to the result, and a report would look finished.
         for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT]) {
             folder.remove(name)?;
         }
@@ -314,7 +314,7 @@ impl Tuned {
     }
 }
 
-/// Writes the best values of a run that was interrupted, under names that nobody takes for a result.
+/// Writes the best values of an interrupted run, under names that cannot be mistaken for a result.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -344,10 +344,7 @@ pub(crate) fn leave_so_far(
     folder.write(SO_FAR, &file.to_json())
 }
 
-/// Writes the report of a run as far as it is. If that fails, it is a warning: the result is there.
-///
-/// # Errors
-/// Those of the observer.
+/// Writes the report of a run so far. A failure is only a warning, since the result is there.
 pub(crate) fn leave_report(
     folder: &RunFolder,
     in_hand: &InHand<'_>,

@@ -1,4 +1,4 @@
-//! How sure tuned parameters are: standard errors, and resamples of the games.
+//! Uncertainty of tuned parameters: standard errors, and resamples of the games.
 
 use crate::{
     Bootstrap, BootstrapEvent, CoordinateUncertainty, Curvature, ErrorStatus, Fit, MAX_PARAMETERS,
@@ -15,15 +15,14 @@ use gputexel_report::{bytes, grouped};
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::memory;
 
-/// Distance from the optimum, in standard errors, from which on it is worth a warning.
+/// Distance from the optimum, in standard errors, above which there is a warning.
 pub const OFF_OPTIMUM: f64 = 0.5;
 /// Distance from the prior, in standard errors, that the summary counts.
 pub const BEYOND: f64 = 2.0;
-/// Correlations that are recorded.
+/// Number of correlations recorded.
 const CORRELATIONS: usize = 20;
 
-/// Why errors are left out, where their matrices are too large: of so many parameters, or for the
-/// memory that is free.
+/// Returns why errors are left out if their matrices are too large: too many parameters, or too little free memory.
 fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
     let parameters = 2 * data.feature_count();
     if !request.errors {
@@ -41,7 +40,7 @@ fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
     })
 }
 
-/// Refuses what could not be answered after the run; warns of what will be left out.
+/// Rejects requests that would fail after the run; warns of estimates that will be left out.
 ///
 /// # Errors
 /// [`Error::Usage`] for a loss without curvature, too few games or too many members.
@@ -84,19 +83,19 @@ pub(crate) fn check(
     }
 }
 
-/// What is known of the errors of a run.
+/// Result of a request for the uncertainty.
 #[derive(Debug)]
 pub enum Answer {
-    /// They were not asked for, or went wrong.
+    /// Not requested, or failed.
     None,
-    /// Why they were left out.
+    /// Left out, with the reason.
     LeftOut(String),
-    /// What was found out.
+    /// Estimated.
     Found(Box<Findings>),
 }
 
 impl Answer {
-    /// What was found out, if anything.
+    /// Returns the estimates, if there are any.
     pub fn findings(&self) -> Option<&Findings> {
         match self {
             Self::Found(findings) => Some(findings),
@@ -105,18 +104,18 @@ impl Answer {
     }
 }
 
-/// What was found out.
+/// Estimated uncertainty.
 #[derive(Debug)]
 pub struct Findings {
     /// Standard errors.
     pub sandwich: Sandwich,
-    /// Spread over resamples, where asked for.
+    /// Spread over resamples, if requested.
     pub bootstrap: Option<Bootstrap>,
     /// Seed of the resamples.
     pub seed: u64,
 }
 
-/// Median standard errors of a group of features, centipawns; none where none of them has an error.
+/// Median standard errors of a group of features, centipawns; `None` if none of them has an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupErrors<'s> {
     /// The group.
@@ -127,11 +126,10 @@ pub struct GroupErrors<'s> {
     pub endgame: Option<f64>,
 }
 
-/// Finds out what is asked for about the end of a run.
+/// Estimates the requested uncertainty at the end of a run.
 ///
 /// # Errors
-/// [`Error::Interrupted`] on Ctrl-C; [`Error::Numeric`] when sums are not finite; those of the
-/// evaluator.
+/// [`Error::Interrupted`] on Ctrl-C; [`Error::Numeric`] when sums are not finite; errors of the evaluator.
 pub(crate) fn find(
     parts: &RunParts<'_>,
     request: UncertaintyRequest,
@@ -188,14 +186,14 @@ fn interval(spread: &Spread) -> Interval {
     Interval { error: spread.error, low: spread.low, high: spread.high }
 }
 
-/// The two phases of a feature out of a list by θ.
+/// Returns the values of both phases of a feature from a list in the order of θ.
 fn both<T: Copy, U>(list: &[Option<T>], id: usize, of: impl Fn(&T) -> U) -> BothPhases<U> {
     let eg = list.len() / 2 + id;
     BothPhases { mg: list[id].as_ref().map(&of), eg: list[eg].as_ref().map(&of) }
 }
 
 impl Findings {
-    /// Writes errors into a parameter file; `coordinates` are the names of what was tuned.
+    /// Writes errors into a parameter file; `coordinates` are the names of the tuned coordinates.
     pub(crate) fn annotate(&self, file: &mut ParameterFile, coordinates: &[String]) {
         for (id, record) in file.parameters.iter_mut().enumerate() {
             record.errors = Some(both(&self.sandwich.theta, id, |&error| error));
@@ -224,7 +222,7 @@ impl Findings {
         self.sandwich.correlations(CORRELATIONS).into_iter().filter_map(named).collect()
     }
 
-    /// What is known of a coordinate of z, for `z.json`.
+    /// Returns the uncertainty of a coordinate of z, for `z.json`.
     pub(crate) fn coordinate(&self, i: usize) -> CoordinateUncertainty {
         CoordinateUncertainty {
             error: self.sandwich.z[i],
@@ -234,17 +232,17 @@ impl Findings {
         }
     }
 
-    /// Coordinates of a standing.
+    /// Returns the number of coordinates with a status.
     pub fn count(&self, standing: ErrorStatus) -> usize {
         self.sandwich.standing.iter().filter(|&&s| s == standing).count()
     }
 
-    /// Coordinates that are further from the optimum than their errors allow.
+    /// Returns the number of coordinates further from the optimum than their errors allow.
     pub fn off_optimum(&self) -> usize {
         self.sandwich.distance.iter().filter(|&&distance| distance > OFF_OPTIMUM).count()
     }
 
-    /// Parameters that have errors, and those of them that are far from their prior.
+    /// Returns the number of parameters that have errors, and of those that are far from their prior.
     pub fn beyond(&self, prior: &[f64], theta: &[f64]) -> (usize, usize) {
         let far = |i: usize, error: f64| (theta[i] - prior[i]).abs() > BEYOND * error;
         let errors = self.sandwich.theta.iter().enumerate();
@@ -256,13 +254,14 @@ impl Findings {
         (all, beyond)
     }
 
-    /// Median share of what is known of a coordinate that comes from the regularization; `None` without any.
+    /// Returns the median share of the information on a coordinate that comes from the regularization; `None` without
+    /// any.
     pub fn prior_share(&self) -> Option<f64> {
         let mut shares: Vec<f64> = self.sandwich.prior_share.iter().flatten().copied().collect();
         median(&mut shares).filter(|share| *share > 0.0)
     }
 
-    /// The parameters with the largest errors, by their places in θ, and the errors in centipawns.
+    /// Returns the parameters with the largest errors, as indices of θ, and the errors in centipawns.
     pub fn largest(&self, most: usize) -> Vec<(usize, f64)> {
         let errors = self.sandwich.theta.iter().enumerate();
         let mut errors: Vec<(usize, f64)> =
@@ -272,7 +271,7 @@ impl Findings {
         errors
     }
 
-    /// Median errors of the groups of features, in the order of their first features.
+    /// Returns median errors of the groups of features, in the order of their first features.
     pub fn medians<'s>(&self, set: &'s FeatureSet) -> Vec<GroupErrors<'s>> {
         let count = set.features.len();
         let middle = |group: &str, phase: usize| {
@@ -284,7 +283,7 @@ impl Findings {
         set.group_names().into_iter().map(of).collect()
     }
 
-    /// Bootstrap errors by sandwich errors, by θ.
+    /// Returns ratios of bootstrap errors to sandwich errors, in the order of θ.
     pub fn ratios(&self) -> Vec<f64> {
         let Some(bootstrap) = &self.bootstrap else { return Vec::new() };
         let both = self.sandwich.theta.iter().zip(&bootstrap.theta);

@@ -1,4 +1,4 @@
-//! One evaluation, repeated until its time is known.
+//! Repeats one evaluation until its time is known.
 
 use std::time::Instant;
 
@@ -9,16 +9,16 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_io::Result;
 use serde::{Deserialize, Serialize};
 
-/// Parts of a layout that is measured. The first ones together have 1/1024, 1/512, … of all positions, the last all
+/// Number of parts of a measured layout. The first ones together have 1/1024, 1/512, … of all positions, the last all
 /// of them.
 pub(super) const STEPS: usize = 11;
 
-/// The part of a position.
+/// Returns the part of position `n`.
 pub(super) fn part_of(n: usize) -> usize {
     STEPS - 1 - (n.trailing_zeros() as usize).min(STEPS - 1)
 }
 
-/// Evaluations of which the fastest counts, at least.
+/// Minimum number of evaluations, of which the fastest counts.
 const MIN_TIMES: usize = 3;
 
 /// Measurement of a number of members.
@@ -26,17 +26,17 @@ const MIN_TIMES: usize = 3;
 pub struct Cell {
     /// Number of members.
     pub members: usize,
-    /// Whether gradients were computed besides losses.
+    /// True if gradients were computed besides losses.
     pub gradients: bool,
-    /// Positions of each evaluation.
+    /// Number of positions per evaluation.
     pub positions: usize,
-    /// Evaluations that were timed.
+    /// Number of timed evaluations.
     pub evaluations: usize,
-    /// Seconds of an evaluation, from call to answer; of the fastest.
+    /// Seconds of the fastest evaluation, from call to return.
     pub seconds: f64,
-    /// Time that one evaluation in ten took at least, over the median; of few evaluations the longest.
+    /// 90th percentile of the time of an evaluation over the median; of few evaluations, the longest over the median.
     pub scatter: Option<f64>,
-    /// Seconds of them that kernels ran, by the device's own timestamps; `None` for a CPU, and for adapters without
+    /// Seconds of kernel time in them, by the timestamps of the device; `None` for a CPU, and for adapters without
     /// timestamps.
     pub device_seconds: Option<f64>,
     /// Positions times members, per second.
@@ -53,7 +53,7 @@ pub(super) struct Meter<'a, 'e> {
 }
 
 impl Meter<'_, '_> {
-    /// Members around the prior.
+    /// Returns members around the prior.
     fn population(&self, members: usize) -> Population {
         let moved = |m: usize| {
             self.theta.iter().enumerate().map(move |(i, value)| value + ((m * 31 + i * 7) % 13) as f64 - 6.0)
@@ -62,7 +62,7 @@ impl Meter<'_, '_> {
         Population::new(self.theta.len() / 2, theta, vec![0.8; members])
     }
 
-    /// Evaluates the first parts; (seconds, of which kernels ran).
+    /// Evaluates the first parts; returns the seconds, and those of kernels.
     fn time(&mut self, population: &Population, parts: usize, gradients: bool) -> Result<(f64, Option<f64>)> {
         if let Some(context) = self.context {
             context.take_kernel_seconds()?;
@@ -75,16 +75,16 @@ impl Meter<'_, '_> {
         Ok((seconds, kernels))
     }
 
-    /// Positions of the first parts.
+    /// Returns the number of positions in the first parts.
     fn positions(&self, parts: usize) -> usize {
         self.layout.parts()[parts - 1].positions.end
     }
 
-    /// The number of parts whose evaluation takes the time of a cell `times` times.
+    /// Returns the number of parts that can be evaluated `times` times in the time of a cell.
     fn parts(&mut self, population: &Population, gradients: bool, times: f64) -> Result<usize> {
         let mut parts = 1;
         loop {
-            // The first time includes what is done once: compiling, sorting, uploading.
+            // The first run includes one-time work: compiling, sorting, uploading.
             self.time(population, parts, gradients)?;
             let (took, _) = self.time(population, parts, gradients)?;
             // Each part but the first doubles the positions.

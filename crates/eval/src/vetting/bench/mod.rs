@@ -1,8 +1,8 @@
-//! How fast every device of a machine is: (position, member) pairs per second by the number of members, with and
-//! without gradient.
+//! Speed of every device of a machine: (position, member) pairs per second by the number of members, with and without
+//! gradient.
 //!
-//! Owns what is measured and how; records are plain data that others print. A cell is one evaluation, repeated: of as
-//! many positions as take half of its time, all of them where that is not reached.
+//! Owns the measurements; records are plain data that others print. A cell is one evaluation, repeated, of as many
+//! positions as take half of its time, or all of them if that is not reached.
 
 mod cells;
 
@@ -20,16 +20,16 @@ use crate::vetting::positions;
 
 pub use cells::Cell;
 
-/// Numbers of members that are measured.
+/// Numbers of members to measure.
 pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
 
-/// Positions where no dataset is given: the embedded ones, repeated.
+/// Number of positions without a dataset: the embedded ones, repeated.
 pub const POSITIONS: usize = 1 << 20;
 
-/// Evaluations that should take the same time, on a machine that does nothing else, scatter less than by this factor.
+/// Maximum scatter of evaluations that take the same time on an idle machine, as a factor.
 const MAX_SCATTER: f64 = 1.3;
 
-/// Load of a machine by other programs, in threads that would run, from which it counts as busy, if it has few cores.
+/// Load of a machine by other programs, in runnable threads, from which it counts as busy if it has few cores.
 const MIN_BUSY_LOAD: f64 = 0.5;
 
 /// Measurements of a machine.
@@ -39,28 +39,28 @@ pub struct BenchReport {
     pub version: String,
     /// Operating system and architecture.
     pub system: String,
-    /// The processor by its own name.
+    /// Name of the processor.
     pub processor: String,
-    /// Positions of the dataset.
+    /// Number of positions of the dataset.
     pub positions: usize,
-    /// Entries of a position, after those that cancel out are gone.
+    /// Entries per position, without those that cancel out.
     pub entries_per_position: f64,
     /// Number of features.
     pub features: usize,
     /// The CPU with one thread, with all of them, and each adapter.
     pub devices: Vec<DeviceReport>,
-    /// Threads that ran or wanted to, on average over the minute before anything was measured; `None` where the system
-    /// does not say.
+    /// Average number of runnable threads over the minute before the measurement; `None` if the system does not report
+    /// it.
     pub load: Option<f64>,
 }
 
 impl BenchReport {
-    /// Why the figures should not be trusted, one line for each reason.
+    /// Returns reasons not to trust the figures, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let scattered = self.devices.iter().filter_map(|device| {
             let wide = device.cells.iter().filter(|cell| cell.scatter.is_some_and(|scatter| scatter > MAX_SCATTER));
             let (wide, all) = (wide.count(), device.cells.len());
-            // A single one is chance.
+            // A single one may be chance.
             (wide > 1).then(|| {
                 format!(
                     "{}: times of {wide} of {all} cells scatter by more than {:.0} %: the machine is busy, or changes \
@@ -74,13 +74,13 @@ impl BenchReport {
     }
 }
 
-/// The load of this machine over the last minute, where the system tells it.
+/// Returns the load of this machine over the last minute, if the system reports it.
 fn load() -> Option<f64> {
     let load = sysinfo::System::load_average().ok()?.one;
     (load.is_finite() && load >= 0.0).then_some(load)
 }
 
-/// The warning about a machine that does something else.
+/// Returns the warning about a busy machine.
 fn busy(load: Option<f64>) -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let load = load.filter(|&load| load > MIN_BUSY_LOAD.max(0.1 * cores as f64))?;
@@ -101,20 +101,20 @@ pub struct DeviceReport {
     pub kind: String,
     /// Number of threads of a CPU; `None` for a GPU.
     pub threads: Option<usize>,
-    /// By number of members, without gradient and with it.
+    /// Cells by number of members, without gradient and with it.
     pub cells: Vec<Cell>,
-    /// Why it could not be measured.
+    /// Reason why it could not be measured.
     pub error: Option<String>,
 }
 
-/// Devices to measure, and how long.
+/// Devices to measure, and the duration.
 #[derive(Clone, Debug)]
 pub struct BenchSettings {
-    /// Seconds that a cell takes, about.
+    /// Approximate seconds per cell.
     pub seconds: f64,
-    /// Whether the CPU is measured.
+    /// True to measure the CPU.
     pub cpu: bool,
-    /// The adapters, by their index in [`list_adapters`](crate::device::list_adapters).
+    /// Adapters to measure, by index in [`list_adapters`](crate::device::list_adapters).
     pub adapters: Vec<usize>,
 }
 
@@ -126,7 +126,7 @@ pub struct BenchData {
 }
 
 impl BenchData {
-    /// The positions of a dataset.
+    /// Returns the positions of a dataset.
     ///
     /// # Errors
     /// [`Error::Usage`] for fewer than 1,024 positions, and for feature sets without a default prior.
@@ -143,7 +143,7 @@ impl BenchData {
         Ok(Self { layout: Layout::try_new(data, STEPS, cells::part_of)?, theta })
     }
 
-    /// The embedded positions, repeated to a million.
+    /// Returns the embedded positions, repeated to a million.
     ///
     /// # Errors
     /// [`Error::Io`] when there is no room for temporary files.
@@ -152,11 +152,11 @@ impl BenchData {
     }
 }
 
-/// Measures everything; `progress` is told what comes next.
+/// Measures everything; calls `progress` with the next step.
 ///
 /// # Errors
-/// [`Error::Interrupted`] when stopped; [`Error::Usage`] where the evaluator refuses the dataset. A GPU that fails is
-/// part of the report.
+/// [`Error::Interrupted`] when stopped; [`Error::Usage`] if the evaluator rejects the dataset. A GPU that fails is part
+/// of the report.
 pub fn run(
     data: &BenchData,
     settings: &BenchSettings,
@@ -217,7 +217,7 @@ pub fn run(
     })
 }
 
-/// A device in one phrase.
+/// Returns the name of a device.
 pub fn name_of(device: &DeviceReport) -> String {
     match device.threads {
         Some(1) => format!("{}, 1 thread", device.name),
@@ -263,7 +263,7 @@ fn measure(
     Ok(device)
 }
 
-/// The processor's own name.
+/// Returns the name of the processor.
 fn processor() -> String {
     let kind = sysinfo::CpuRefreshKind::nothing();
     let system = sysinfo::System::new_with_specifics(sysinfo::RefreshKind::nothing().with_cpu(kind)).ok();

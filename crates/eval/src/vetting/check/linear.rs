@@ -11,21 +11,21 @@ use gputexel_io::Result;
 use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::vetting::positions::{self, Sample};
 
-/// Bounds on relative errors. WGSL allows exponentials and logarithms errors of several units in the last place, which
-/// add up to some 1e-6 where they all point the same way; a wrong sum or product is off by far more.
+/// Bounds on relative errors. WGSL allows errors of several units in the last place for exponentials and logarithms,
+/// which add up to some 1e-6 if they all have the same sign. A wrong sum or product is off by far more.
 const LOSS_BOUND: f64 = 1e-5;
 const GRADIENT_BOUND: f64 = 5e-5;
 const MATRIX_BOUND: f64 = 5e-5;
 
-/// Parts of the layouts: folds, which factors on the weights of parts tell apart.
+/// Number of parts of the layouts: folds, distinguished by factors on the weights of parts.
 const PARTS: usize = 3;
 
-/// Tiles with a number of members that leaves some of the last tile empty.
+/// Tiles with a number of members that leaves part of the last tile empty.
 const TILES: [(usize, usize); 5] = [(1, 1), (4, 3), (8, 7), (16, 13), (32, 29)];
 
 const LOSSES: [LossKind; 3] = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
 
-/// Which lists a population has.
+/// Lists of a population.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Lists {
     pub blends: bool,
@@ -46,13 +46,13 @@ impl Lists {
     }
 }
 
-/// A layout in folds, with search scores.
+/// Returns a layout in folds, with search scores.
 pub(super) fn layout(sample: &Sample) -> Result<Layout> {
     let layout = Layout::try_new(&sample.data, PARTS, |n| sample.data.game(n) as usize % PARTS)?;
     layout.with_search_scores(&sample.data, 2.0)
 }
 
-/// Members around a θ that all differ, of numbers that an f32 holds. K is such that the reference, which forms 1 − p,
+/// Returns members around a θ that all differ and are exact in f32. K is such that the reference, which computes 1 − p,
 /// keeps its digits.
 pub(super) fn population(theta: &[f64], members: usize, lists: Lists) -> Population {
     let moved = |m: usize| {
@@ -87,7 +87,7 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
         let coefficients = positions::with_coefficients(sample)?;
         on_rows(context, &coefficients, &[Group::Coefficients], findings)?;
     } else {
-        // Few features: matrices of all squares take a second by themselves where GPUs are slow.
+        // Few features: matrices of all squares alone take a second on slow GPUs.
         let material = positions::computed(sample, gputexel_model::FeatureKind::Material)?;
         let layout = layout(&material)?;
         let mut evaluator = GpuEvaluator::try_new(context, &layout)?;
@@ -99,8 +99,8 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     Ok(())
 }
 
-/// Tables in workgroup memory, which evaluators only take for many positions in long segments: the positions several
-/// times, in as few segments as there are buckets.
+/// Checks tables in workgroup memory, which evaluators only use for many positions in long segments: the positions
+/// several times, in as few segments as there are buckets.
 fn with_staged_tables(context: &GpuContext, findings: &mut Findings) -> Result<()> {
     let sample = positions::repeated(4)?;
     let layout = layout(&sample)?;
@@ -121,14 +121,14 @@ fn with_staged_tables(context: &GpuContext, findings: &mut Findings) -> Result<(
     Ok(())
 }
 
-/// All cases on rows of one kind, which all belong to `groups`.
+/// Runs all cases on rows of one kind, which all belong to `groups`.
 fn on_rows(context: &GpuContext, sample: &Sample, groups: &[Group], findings: &mut Findings) -> Result<()> {
     let layout = layout(sample)?;
     let thorough = findings.is_thorough();
     for (tile, members) in TILES {
         let options = GpuOptions { tile: Some(tile), ..GpuOptions::new(context) };
         let mut evaluator = GpuEvaluator::with_options(context, &layout, options)?;
-        // One table for all takes two members, even in tiles of one.
+        // One table for all needs two members, even in tiles of one.
         let case = |shared: bool| {
             let members = if shared { members.max(2) } else { members };
             Case { sample, layout: &layout, groups, tile, members }
@@ -151,7 +151,7 @@ fn on_rows(context: &GpuContext, sample: &Sample, groups: &[Group], findings: &m
             for bits in 0..16u32 {
                 let bit = |n: u32| bits >> n & 1 == 1;
                 let lists = Lists { blends: bit(0), resamples: bit(1), weights: bit(2), shared: bit(3) };
-                // Kernels that walk positions know nothing of factors; those after them know no other list.
+                // Kernels that walk positions do not use factors; those after them use no other list.
                 if lists.weights && (lists.shared || loss != LossKind::Squared) {
                     continue;
                 }
@@ -165,7 +165,7 @@ fn on_rows(context: &GpuContext, sample: &Sample, groups: &[Group], findings: &m
     Ok(())
 }
 
-/// What cases have in common.
+/// Common parts of cases.
 struct Case<'a> {
     sample: &'a Sample,
     layout: &'a Layout,
@@ -183,7 +183,7 @@ impl Case<'_> {
         format!("{loss}, tiles of {}{rows}{lists}", self.tile)
     }
 
-    /// Losses alone, and losses with gradients.
+    /// Checks losses alone, and losses with gradients.
     fn run(
         &self,
         gpu: &mut GpuEvaluator<'_>,
@@ -219,7 +219,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The matrix of the first member.
+    /// Checks the matrix of the first member.
     fn matrices(
         &self,
         gpu: &mut GpuEvaluator<'_>,

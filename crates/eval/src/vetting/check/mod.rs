@@ -1,8 +1,8 @@
-//! Whether a device computes what it should: every kernel variant on 4,096 positions against f64, three times with
+//! Checks whether a device computes correctly: every kernel variant on 4,096 positions against f64, three times with
 //! the same bits.
 //!
-//! A driver may be wrong for one variant of one kernel and right for all others, so the thorough form goes through all
-//! of them; the brief one takes each kernel once. Owns what is compared and how closely.
+//! A driver may be wrong for one variant of one kernel and right for all others, so the thorough check covers all of
+//! them; the brief one runs each kernel once. Owns the comparisons and their tolerances.
 
 mod linear;
 mod programs;
@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::vetting::positions::{self, Sample};
 
-/// How often everything is computed, with the same bits each time.
+/// Number of repetitions, which must give the same bits.
 pub const REPEATS: usize = 3;
 
-/// How much is checked.
+/// Depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Depth {
@@ -74,7 +74,7 @@ impl Group {
         Self::Programs,
     ];
 
-    /// What is in it, in words.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Losses => "losses",
@@ -92,7 +92,7 @@ impl Group {
     }
 }
 
-/// What was found in a group.
+/// Result of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The group.
@@ -103,27 +103,27 @@ pub struct Finding {
     pub error: f64,
     /// The bound of that case.
     pub bound: f64,
-    /// What is wrong, in words; `None` if nothing is.
+    /// Description of the fault, if any.
     pub fault: Option<String>,
 }
 
-/// What was found on a device.
+/// Result of checking a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
     /// Name of the adapter.
     pub adapter: String,
-    /// How much was checked.
+    /// Depth of the check.
     pub depth: Depth,
-    /// By group, in order; of a brief check only what it covers.
+    /// Results by group, in order; a brief check has only the groups that it covers.
     pub findings: Vec<Finding>,
-    /// Why the device did not get to the end, where it gave up.
+    /// Reason why the check was not finished, if the device failed.
     pub broken: Option<String>,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
 impl CheckReport {
-    /// The first fault in words, with the group; `None` for a sound device.
+    /// Returns the description of the first fault, with its group; `None` for a sound device.
     pub fn fault(&self) -> Option<String> {
         let of = |finding: &Finding| {
             finding.fault.as_ref().map(|fault| format!("{}: {fault}", finding.group.name()))
@@ -141,24 +141,24 @@ pub struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// A check of some depth.
+    /// Creates a check of some depth.
     pub fn new(context: &'a GpuContext, depth: Depth) -> Self {
         Self { context, depth, expected: |_| 1.0, cancel: None }
     }
 
-    /// Gives up after the case under way once `cancel` is set.
+    /// Stops after the current case once `cancel` is set.
     #[must_use]
     pub fn cancel(self, cancel: &'a AtomicBool) -> Self {
         Self { cancel: Some(cancel), ..self }
     }
 
-    /// Multiplies what is expected of the cases of a group: how tests see a device fail that works.
+    /// Multiplies the expected values of the cases of a group, so that tests can see a working device fail.
     #[must_use]
     pub fn expecting(self, expected: fn(Group) -> f64) -> Self {
         Self { expected, ..self }
     }
 
-    /// Runs the check. What the device does wrong, including errors that it reports, is part of the report.
+    /// Runs the check. Faults of the device, including errors that it reports, are part of the report.
     ///
     /// # Errors
     /// [`Error::Io`] when there is no room for temporary files; [`Error::Interrupted`].
@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
         for stage in stages {
             match stage(self.context, &sample, &mut findings) {
                 Ok(()) => {}
-                // The device gave up: what comes after it would only say the same.
+                // The device failed: all later cases would give the same error.
                 Err(Error::Gpu(reason)) => {
                     broken = Some(format!("it failed: {reason}"));
                     break;
@@ -203,7 +203,7 @@ struct Findings<'a> {
     all: Vec<Finding>,
 }
 
-/// A number of a case: its error, and what it may be.
+/// A measured number of a case: its error and bound.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     error: f64,
@@ -215,7 +215,7 @@ impl Findings<'_> {
         self.depth == Depth::Thorough
     }
 
-    /// The product of the factors on what is expected of a case.
+    /// Returns the product of the factors on the expected values of a case.
     fn factor(&self, groups: &[Group]) -> f64 {
         groups.iter().map(|&group| (self.expected)(group)).product()
     }
@@ -228,16 +228,16 @@ impl Findings<'_> {
         &mut self.all[at]
     }
 
-    /// Adds a case to its groups: what it measured, and whether its repetitions had the same bits.
+    /// Adds a case to its groups: its measurement, and whether its repetitions had the same bits.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] where that was asked for.
+    /// [`Error::Interrupted`] if that was requested.
     fn add(&mut self, groups: &[Group], what: &str, measured: Measured, same: bool) -> Result<()> {
         if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Err(Error::Interrupted("in the check of a device".to_string()));
         }
         let Measured { error, bound } = measured;
-        // What is not a number is as wrong as can be.
+        // NaN counts as infinitely wrong.
         let error = if error.is_nan() { f64::INFINITY } else { error };
         for &group in groups {
             let finding = self.of(group);
@@ -256,7 +256,7 @@ impl Findings<'_> {
     }
 }
 
-/// Largest difference relative to the largest magnitude wanted, which is multiplied by `factor` first.
+/// Returns the largest difference relative to the largest expected magnitude, which is multiplied by `factor` first.
 fn relative_error(got: &[f64], wanted: &[f64], factor: f64) -> f64 {
     if got.len() != wanted.len() {
         return f64::INFINITY;
@@ -269,7 +269,7 @@ fn relative_error(got: &[f64], wanted: &[f64], factor: f64) -> f64 {
     )
 }
 
-/// The largest [`relative_error`] of a member, of whom there are `size` numbers each.
+/// Returns the largest [`relative_error`] of a member, for `size` numbers per member.
 fn largest_error(got: &[f64], wanted: &[f64], size: usize, factor: f64) -> f64 {
     if got.len() != wanted.len() {
         return f64::INFINITY;
@@ -278,7 +278,7 @@ fn largest_error(got: &[f64], wanted: &[f64], size: usize, factor: f64) -> f64 {
     members.map(|(got, wanted)| relative_error(got, wanted, factor)).fold(0.0, f64::max)
 }
 
-/// Runs something three times; the first answer, and whether all were equal.
+/// Runs something three times; returns the first result, and true if all were equal.
 fn repeated<T: PartialEq>(mut run: impl FnMut() -> Result<T>) -> Result<(T, bool)> {
     let first = run()?;
     let mut same = true;

@@ -13,7 +13,7 @@ use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::vetting::positions::{self, Sample};
 
 const LOSS_BOUND: f64 = 1e-5;
-/// A position whose sum is at a kink in f32 and beside it in f64 may differ.
+/// A position whose sum is at a kink in f32 but not in f64 may differ.
 const GRADIENT_BOUND: f64 = 1e-3;
 
 pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {

@@ -13,7 +13,7 @@ use crate::vetting::positions::Sample;
 
 const BOUND: f64 = 1e-4;
 
-/// Bound on the error of parameters relative to a step: they are sums of two floats, so nothing of it is lost.
+/// Bound on the error of parameters relative to a step: they are sums of two floats, so that no part of it is lost.
 const STEP_BOUND: f64 = 1e-5;
 
 pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {
@@ -59,7 +59,7 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
                 error = error
                     .max(relative_error(&step.first_moment[range.clone()], &first, factor))
                     .max(relative_error(&step.second_moment[range.clone()], &second, factor));
-                // From the device's own moments, so that gradients near 0 do not decide.
+                // From the device's own moments, so that gradients near 0 do not matter.
                 let (rate, correction) = batch.rates[number * members + member];
                 for (i, old) in range.zip(parameters) {
                     let root = (correction * step.second_moment[i]).sqrt() + epsilon;
@@ -77,7 +77,7 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     Ok(())
 }
 
-/// Three steps of members that differ in everything.
+/// Returns three steps of members that differ in everything.
 fn batch(sample: &Sample, parts: usize, members: usize) -> AdamBatch {
     let population = population(&sample.theta, members, Lists::default());
     let zeros = vec![0.0; population.parameters.len()];

@@ -11,31 +11,31 @@ use gputexel_model::{Colors, Feature, FeatureTable, FeatureTables, ParameterFile
 
 const PHASES: [&str; 2] = ["mg", "eg"];
 
-/// What becomes of values that an integer cannot hold.
+/// Handling of values that do not fit an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     Refuse,
-    /// They become the nearest that it can hold.
+    /// They become the nearest one that fits.
     Saturate,
 }
 
-/// Something to be declared once (pairs) or once a phase.
+/// Item to be declared once (pairs) or once per phase.
 struct Item<'a> {
     /// Its name in the source, without an ending.
     identifier: String,
-    /// What its marker says behind the phase, with a blank before each option.
+    /// Options of its marker, after the phase, each preceded by a space.
     options: String,
-    /// What its marker names, without the phase.
+    /// Name in its marker, without the phase.
     what: String,
-    /// Lengths from the outside to the inside.
+    /// Lengths from outermost to innermost.
     lengths: Vec<usize>,
-    /// Numbers of a line; one, where each has a comment.
+    /// Numbers per line; 1 if each has a comment.
     row: usize,
-    /// The texts of its numbers, by phase.
+    /// Texts of its numbers, by phase.
     numbers: [Vec<String>; 2],
-    /// The names of its numbers, where nothing else tells.
+    /// Names of its numbers, if nothing else gives them.
     notes: Option<Vec<&'a str>>,
-    /// Of which phases nothing is computed with any of its numbers.
+    /// True for phases in which none of its numbers is used in a computation.
     unread: [bool; 2],
 }
 
@@ -46,9 +46,9 @@ pub struct Writer<'a> {
     overflow: Overflow,
     features: Vec<Feature>,
     tables: FeatureTables,
-    /// Whether the features are not the program's own.
+    /// True if the features are not those of gputexel.
     imported: bool,
-    /// Names whose identifiers would collide, with the numbered identifiers that they got.
+    /// Names with colliding identifiers, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
         Self { file, options, rounding, overflow, features, tables, imported, told_apart: Vec::new() }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     ///
     /// # Errors
     /// Values that do not fit, and half tables that are not symmetric.
@@ -81,7 +81,7 @@ impl<'a> Writer<'a> {
         }
         let items = self.items()?;
         let mut text = String::new();
-        // Without a header, it would not be known that they are 0.
+        // Without a header, nothing would record that they are 0.
         let leaves_out = header.is_some() && *phases == PhaseValues::Separate;
         if let Some(header) = header {
             let left_out = if leaves_out { self.left_out() } else { Vec::new() };
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         Ok(text)
     }
 
-    /// What index means which square, for people.
+    /// Returns comments on which index means which square.
     fn about_squares(&self) -> Vec<String> {
         let CodeOptions { split, .. } = self.options;
         let mut lines = Vec::new();
@@ -150,7 +150,7 @@ impl<'a> Writer<'a> {
         lines
     }
 
-    /// The order of a table's squares: the one asked for, else the schema's of imported tables.
+    /// Returns the order of a table's squares: the requested one, else for imported tables that of the schema.
     fn order(&self, table: &FeatureTable) -> SquareOrder {
         let CodeOptions { order, oriented, .. } = self.options;
         let unasked = !oriented && order.first() == SquareOrder::default().first();
@@ -160,7 +160,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// All tables, with piece values before them if they are apart.
+    /// Returns all tables, with piece values before them if they are separate.
     fn items(&mut self) -> Result<Vec<Item<'a>>> {
         let CodeOptions { language, phases, split, .. } = self.options;
         let style = self.options.style;
@@ -210,7 +210,7 @@ impl<'a> Writer<'a> {
         Ok(items)
     }
 
-    /// Piece values of tables of squares: six as an array, else one.
+    /// Returns the piece values of tables of squares: six as an array, else one.
     fn piece_values(&self, what: &str, tables: &[usize], identifier: String) -> Result<Item<'a>> {
         let mut numbers = [Vec::new(), Vec::new()];
         for (phase, numbers) in numbers.iter_mut().enumerate() {
@@ -227,7 +227,7 @@ impl<'a> Writer<'a> {
             lengths: if several { vec![tables.len()] } else { Vec::new() },
             row: 1,
             numbers,
-            // All six are those of the pieces, in their order.
+            // Six are those of the pieces, in their order.
             notes: several.then(|| ROLE_NAMES.to_vec()),
             unread: [false; 2],
         })
@@ -257,7 +257,7 @@ impl<'a> Writer<'a> {
                     ))
                     .advise(Remedy::MirroredBasis));
                 }
-                // Rounded apart, so that the sum is the rounded value.
+                // Rounded separately, so that the sum is the rounded value.
                 let value = self.rounding.round(value - offset);
                 numbers.push(self.number(if cell.negative { 0.0 - value } else { value }, name)?);
             }
@@ -266,7 +266,7 @@ impl<'a> Writer<'a> {
         if let Some(prefix) = table.prefix.as_ref().filter(|prefix| **prefix != format!("{}_", table.name)) {
             options += &format!(" prefix {}", quote(prefix));
         }
-        // Without it, the schema's order would be meant.
+        // Without it, the order of the schema would apply.
         if self.imported || (order.ranks_down, order.files_down) != (false, false) {
             options += &format!(" orientation {}", order.first());
         }
@@ -317,13 +317,14 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Of which phases nothing is computed with any value of a table.
+    /// Returns true for phases in which no value of a table is used in a computation.
     fn unread(&self, at: usize) -> [bool; 2] {
         let all = self.tables.0[at].ids.iter().map(|&id| self.file.unread(id));
         all.fold([true; 2], |[mg, eg], own| [mg && own[0], eg && own[1]])
     }
 
-    /// The arrays that are left out because nothing is computed with them, as their markers would name them.
+    /// Returns the arrays that are left out because their values are not used in any computation, as their markers
+    /// would name them.
     fn left_out(&self) -> Vec<String> {
         let tables = self.tables.0.iter().enumerate();
         let of = |(at, table): (usize, &FeatureTable)| {
@@ -341,14 +342,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A value as it is written, in units of what is written.
+    /// Returns a value in output units.
     fn units(&self, id: usize, phase: usize) -> f64 {
         let record = &self.file.parameters[id];
         let value = if phase == 0 { record.mg } else { record.eg };
         self.rounding.round(value * self.rounding.scale())
     }
 
-    /// The rounded piece value of a table of squares, in units of what is written.
+    /// Returns the rounded piece value of a table of squares, in output units.
     fn mean(&self, table: usize, phase: usize) -> f64 {
         let ids = self.tables.0[table].piece_ids();
         let value = |&id: &usize| {
@@ -363,7 +364,7 @@ impl<'a> Writer<'a> {
         Ok(self.rounding.text(fit(units, self.rounding, self.overflow, name)?))
     }
 
-    /// A declaration a phase, or one of pairs, with its marker; phases that nothing reads can be left out.
+    /// Returns a declaration per phase, or one of pairs, with its marker; unused phases can be left out.
     fn declare(&self, item: &Item<'_>, leaves_out: bool) -> String {
         let CodeOptions { language, phases, style, .. } = self.options;
         let untapered = *phases == PhaseValues::Untapered;
@@ -378,7 +379,7 @@ impl<'a> Writer<'a> {
                 }
             };
             let pairs = phase.is_none() && !untapered;
-            // Of values that are the same in both phases, those of the first.
+            // Values that are equal in both phases are those of the first.
             let phase = phase.or(untapered.then_some(0));
             let name = format!("{}{ending}", item.identifier);
             let float = !self.rounding.is_whole();
@@ -407,8 +408,8 @@ impl<'a> Writer<'a> {
         text
     }
 
-    /// What would be warned about in Rust: other names than those of constants, numbers that are near
-    /// those of mathematics.
+    /// Returns attributes against Rust warnings: names not in the style of constants, numbers close to mathematical
+    /// constants.
     fn allowances(&self) -> String {
         let mut allowed = Vec::new();
         if self.options.style != super::NameStyle::Screaming
@@ -466,7 +467,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What index means which square.
+/// Describes which index means which square.
 pub fn describe_order(order: &SquareOrder) -> String {
     let last = match order.first() {
         "a1" => "h8",
@@ -497,7 +498,7 @@ pub fn describe_order(order: &SquareOrder) -> String {
     }
 }
 
-/// A number, if it can be written.
+/// Returns a number if it can be written.
 ///
 /// # Errors
 /// [`Error::Usage`] with its name when a whole number does not fit 32 bits.
@@ -517,7 +518,7 @@ pub fn fit(units: f64, rounding: Rounding, overflow: Overflow, name: impl Fn() -
     Ok(units)
 }
 
-/// A name as a comment: in quotes unless it is a plain word.
+/// Returns a name as a comment, in quotes unless it is a plain word.
 fn note(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain { name.to_string() } else { quote(name) }

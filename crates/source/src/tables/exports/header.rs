@@ -1,4 +1,4 @@
-//! The comment at the top of an export: where the values come from, for people and for `import-params`.
+//! The comment at the top of an export: the origin of the values, for readers and for `import-params`.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,17 +7,17 @@ use crate::tables::sources::{EXPORT_SIGN, escape_unseen};
 use gputexel_chess::PhaseSettings;
 use gputexel_model::{ParameterFile, Provenance};
 
-/// What the line for programs begins with.
+/// Prefix of the machine-readable line.
 const SIGN: &str = EXPORT_SIGN;
 
-/// What an export says of itself.
+/// Header of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The format by its name on the command line.
+    /// Name of the format on the command line.
     pub format: String,
     /// Name of the feature set.
     pub feature_set: String,
-    /// Number of features; 0 where it is not known.
+    /// Number of features; 0 if unknown.
     #[serde(default)]
     pub features: usize,
     /// Phase convention of the values.
@@ -28,13 +28,13 @@ pub struct Header {
     /// The factor between centipawns and lists of names with values.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub scale: f64,
-    /// How names of UCI options were made, where they are not the parameters' own.
+    /// Style of the names of UCI options, if they differ from those of the parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<NameStyle>,
-    /// What names of UCI options begin with.
+    /// Prefix of the names of UCI options.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prefix: String,
-    /// Arrays that are not there because nothing is computed with their values, which are 0.
+    /// Arrays left out because their values, which are 0, are not used in any computation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// Origin of the values.
@@ -51,7 +51,7 @@ fn is_one(scale: &f64) -> bool {
 }
 
 impl Header {
-    /// Of a parameter file.
+    /// Creates the header of a parameter file.
     pub fn new(file: &ParameterFile, format: &str) -> Self {
         Self {
             format: format.to_string(),
@@ -67,7 +67,7 @@ impl Header {
         }
     }
 
-    /// The lines for people, without marks of comments.
+    /// Returns the lines for readers, without comment marks.
     pub fn lines(&self, file: &ParameterFile, rounding: Rounding) -> Vec<String> {
         let units = match rounding {
             Rounding::Fixed(parts) => format!("1/{parts} centipawn"),
@@ -80,7 +80,7 @@ impl Header {
             "Evaluation parameters in {units}, written by gputexel {}.",
             env!("CARGO_PKG_VERSION")
         )];
-        // Python takes what the first two lines say of a coding for its own.
+        // Python takes an encoding from the first two lines.
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = &self.phase;
         let pawn = if *pawn > 0 { format!("pawn {pawn}, ") } else { String::new() };
         let counted = [knight, bishop, rook, queen].into_iter().any(|weight| *weight > 0);
@@ -117,13 +117,13 @@ impl Header {
         lines
     }
 
-    /// The line for programs, without marks of comments.
+    /// Returns the machine-readable line, without comment marks.
     pub fn machine(&self) -> String {
         let json = serde_json::to_string(self).expect("plain data serialises");
         format!("{SIGN} {}", escape_unseen(&json))
     }
 
-    /// Finds the line for programs in a text; its number from 1, with the reason where it is broken.
+    /// Finds the machine-readable line in a text; returns its number from 1, with the reason if it is malformed.
     pub fn find(text: &str) -> Option<(u64, Result<Self, String>)> {
         let (number, json) = (1..).zip(text.lines()).find_map(|(number, line)| {
             let line = line.trim_start_matches('\u{feff}').trim_start_matches(['/', '#', ' ']);

@@ -1,7 +1,7 @@
-//! The way back: parameter files from exports.
+//! Parameter files from exports.
 //!
-//! Recognizes the format, and finds out which parameters the values belong to where the text alone does not
-//! say. What an export has lost is listed in notes.
+//! Detects the format, and the parameters of the values if the text alone does not name them. Notes list what an export
+//! has lost.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,22 +20,22 @@ use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
 
-/// What [`import_files`] is asked to do.
+/// Request to [`import_files`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportRequest {
-    /// The export, or the sources that together have the values; several need [`like`](Self::like).
+    /// The export, or the sources that together have the values. Several need [`like`](Self::like).
     pub files: Vec<PathBuf>,
-    /// Whose parameters it has; what the file says by default.
+    /// Source of its parameters; by default, the header of the file.
     pub like: Option<LikeSource>,
-    /// Read arrays as their markers say even where known values say that these are wrong.
+    /// True to read arrays as marked even if known values contradict the markers.
     pub trust: bool,
 }
 
-/// Reads exports from files. The start of the run that a [`LikeSource::File`] is the result of is known
-/// to have been in its sources, too.
+/// Reads exports from files. The start of the run that produced a [`LikeSource::File`] also counts as known values of
+/// its sources.
 ///
 /// # Errors
-/// Those of [`import_as`] and of reading the files; values that two files have differently.
+/// Errors of [`import_as`] and of reading the files; files with different values for a parameter.
 pub fn import_files(request: &ImportRequest) -> Result<Imported> {
     let ImportRequest { files, like, trust } = request;
     let reference = like.as_ref().map(LikeSource::read).transpose()?;
@@ -56,18 +56,18 @@ pub fn import_files(request: &ImportRequest) -> Result<Imported> {
     import_all(&all, reference.as_ref(), &check)
 }
 
-/// An export that was read.
+/// Result of reading an export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// The parameters.
     pub file: ParameterFile,
-    /// What the text was.
+    /// Detected format.
     pub format: Format,
-    /// What the text does not say, one line each.
+    /// Notes on what the text lacks, one line each.
     pub notes: Vec<String>,
 }
 
-/// Values of some parameters; NaN where there is none.
+/// Values of some parameters; NaN if missing.
 #[derive(Default)]
 struct Values {
     features: Vec<Feature>,
@@ -76,33 +76,32 @@ struct Values {
     records: Option<Vec<ParameterRecord>>,
 }
 
-/// Reads an export of any format. Its parameters are those of `like`, else of its header, else those that it
-/// names.
+/// Reads an export of any format. Its parameters are those of `like`, else of its header, else those that it names.
 ///
 /// # Errors
-/// [`Error::Input`] with the line for what is no export, does not belong to `like`, or lacks a value.
+/// [`Error::Input`] with the line if it is not an export, does not match `like`, or lacks a value.
 pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
     import_as(bytes, path, like, &ArrayCheck::default())
 }
 
-/// How arrays are compared with known values.
+/// Comparison of arrays with known values.
 #[derive(Clone, Debug, Default)]
 pub struct ArrayCheck {
-    /// θ that the values of [`Like::File`] have come from, in the order of its parameters.
+    /// θ from which the values of [`Like::File`] were tuned, in the order of its parameters.
     pub start: Option<Vec<f64>>,
-    /// Read arrays as their markers say even where known values say that these are wrong.
+    /// True to read arrays as marked even if known values contradict the markers.
     pub trust: bool,
 }
 
-/// As [`import`]; arrays whose numbers are known values in another order than their markers say are refused.
+/// Reads as [`import`], but rejects arrays whose numbers are known values in another order than marked.
 ///
 /// # Errors
-/// As those of [`import`].
+/// As [`import`].
 pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
     import_all(&[(bytes, path)], like, check)
 }
 
-/// As [`import_as`], of several texts with parts of the values.
+/// Reads as [`import_as`], from several texts with parts of the values.
 fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
     let names: Vec<String> = texts.iter().map(|(_, path)| path.display().to_string()).collect();
     let whole = PathBuf::from(names.join(", "));
@@ -130,7 +129,7 @@ fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>, check: &ArrayCheck)
     assembled(&whole, like, header, format, values, notes)
 }
 
-/// What a text is.
+/// Parsed text.
 enum Text {
     /// A parameter file.
     Whole(Box<Imported>),
@@ -138,7 +137,7 @@ enum Text {
     Part(Box<Part>),
 }
 
-/// What is known of a text that has values.
+/// Contents of a text that has values.
 struct Part {
     header: Option<Header>,
     format: Format,
@@ -146,7 +145,7 @@ struct Part {
 }
 
 impl Part {
-    /// Takes in the values of another text, which has the same parameters.
+    /// Adds the values of another text, which has the same parameters.
     fn add(&mut self, other: Self, path: &Path) -> Result<()> {
         self.header = self.header.take().or(other.header);
         let count = self.values.features.len();
@@ -170,7 +169,7 @@ impl Part {
     }
 }
 
-/// Reads the values that a text has.
+/// Reads the values of a text.
 fn read_part(
     bytes: &[u8],
     path: &Path,
@@ -202,7 +201,7 @@ fn read_part(
                 }
                 _ => None,
             };
-            // Features that the program computes come in an order of its own.
+            // Features that gputexel computes have an order of their own.
             let own_order = like.is_some_and(|like| known_set(like.feature_set()).is_none());
             let untapered = like.map(Like::untapered).unwrap_or_default();
             let read_as = ReadAs { features: known, like: theta, start, own_order, untapered, trust };
@@ -215,7 +214,7 @@ fn read_part(
     Ok(Text::Part(Box::new(Part { header, format, values })))
 }
 
-/// The parameters that all values make up.
+/// Returns the parameters composed of all values.
 fn assembled(
     path: &Path,
     like: Option<&Like>,
@@ -262,7 +261,7 @@ fn assembled(
     notes.extend(about_precision(&theta, precision));
     let mut file = ParameterFile::of(&feature_set, phase, k, parameters);
     if let Some(Like::File(like)) = like {
-        // A program names parameters by their place.
+        // gputexel names parameters by their index.
         let names = |file: &ParameterFile| -> Vec<String> {
             file.parameters.iter().map(|record| record.name.clone()).collect()
         };
@@ -274,7 +273,7 @@ fn assembled(
     Ok(Imported { file, format, notes })
 }
 
-/// The format, by the file's ending, by what the text says of itself, or by what it looks like.
+/// Returns the format by the ending of the file, the header, or the look of the text.
 fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).and_then(Format::of_ending);
     if let Some(format) = ending {
@@ -314,7 +313,7 @@ fn features_of(kind: FeatureKind) -> Vec<Feature> {
     FeatureSet::new(kind, PhaseSettings::default()).features
 }
 
-/// A parameter file is one already; it is checked, and compared with what it should be like.
+/// Reads a text that already is a parameter file, checks it and compares it with `like`.
 fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Imported> {
     let file = ParameterFile::parse(text, path)?;
     file.phase.validate().map_err(|error| Error::input(path, error.to_string()))?;
@@ -435,7 +434,7 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
     Ok(Values { features: values.features, theta: values.theta, precision, records: None })
 }
 
-/// The values of a `.params` file; parameters may have a line for each phase, or one for both.
+/// Returns the values of a `.params` file. A parameter may have a line for each phase, or one for both.
 fn params_lines(
     text: &str,
     path: &Path,
@@ -474,18 +473,18 @@ fn params_lines(
     Ok(Values { features: values.features, theta: values.theta, precision, records: None })
 }
 
-/// Which values names stand for: a parameter, and its phases.
+/// Values by name: a parameter and its phases.
 #[derive(Default)]
 struct Places(HashMap<String, (usize, Range<usize>)>);
 
 impl Places {
-    /// Adds a name, unless it is another's.
+    /// Adds a name unless it is taken.
     fn add(&mut self, name: String, id: usize, phases: Range<usize>) {
         self.0.entry(name).or_insert((id, phases));
     }
 
-    /// Adds the names that markers and schemas use: `NAME.mg`, `NAME.eg`, and `NAME` for both; also behind that of the
-    /// group. `written` is how they are compared.
+    /// Adds the names that markers and schemas use: `NAME.mg`, `NAME.eg`, and `NAME` for both, also after that of the
+    /// group. `written` normalizes them for comparison.
     fn add_own(&mut self, features: &[Feature], written: impl Fn(&str) -> String) {
         for (id, Feature { name, group }) in features.iter().enumerate() {
             for name in [name.clone(), format!("{group}_{name}")] {
@@ -496,13 +495,13 @@ impl Places {
         }
     }
 
-    /// What a name stands for, or which name was perhaps meant, as the end of a message.
+    /// Returns the values of a name, or a message ending with a suggested name.
     fn find(&self, name: &str) -> std::result::Result<(usize, Range<usize>), String> {
         self.0.get(name).cloned().ok_or_else(|| did_you_mean(name, self.0.keys().cloned()))
     }
 }
 
-/// The features whose parameters options are called by.
+/// Returns the features whose parameters the options name.
 fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -560,7 +559,7 @@ impl<'a> Assignment<'a> {
     }
 }
 
-/// Name and phase convention of the feature set.
+/// Returns the name and phase convention of the feature set.
 fn whose(
     like: Option<&Like>,
     header: Option<&Header>,

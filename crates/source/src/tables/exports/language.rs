@@ -1,11 +1,11 @@
-//! What differs between languages: comments, declarations, brackets.
+//! Differences between languages: comments, declarations, brackets.
 
 use super::naming::NameStyle;
 
-/// A language that tables are written for.
+/// Output language of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// `static const` arrays, one a phase.
+    /// `static const` arrays, one per phase.
     C,
     /// `constexpr` pairs through an `S(mg, eg)` macro that the engine may define.
     Cpp,
@@ -19,24 +19,24 @@ pub enum Language {
     Python,
 }
 
-/// What is declared.
+/// A declaration.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Lengths from the outside to the inside, without that of pairs; empty for a single value.
+    /// Lengths from outermost to innermost, without that of pairs; empty for a single value.
     pub lengths: &'a [usize],
-    /// Whether values are pairs of the middlegame's and the endgame's.
+    /// True if values are pairs of middlegame and endgame.
     pub pairs: bool,
-    /// Whether values have digits behind the point.
+    /// True if values have decimals.
     pub float: bool,
 }
 
 impl Language {
-    /// Those of which a run's folder has files.
+    /// Languages that the folder of a run has files for.
     pub const RUN: [Self; 3] = [Self::C, Self::Cpp, Self::Rust];
 
-    /// Name of the file in a run's folder.
+    /// Returns the name of the file in the folder of a run.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::C => "tables.h",
@@ -48,7 +48,7 @@ impl Language {
         }
     }
 
-    /// What a comment begins with.
+    /// Returns the opening mark of a comment.
     pub fn comment(self) -> &'static str {
         match self {
             Self::Python => "#",
@@ -56,7 +56,7 @@ impl Language {
         }
     }
 
-    /// How names are usually written.
+    /// Returns the usual style of names.
     pub fn style(self) -> NameStyle {
         match self {
             Self::C | Self::Cpp => NameStyle::Snake,
@@ -65,12 +65,12 @@ impl Language {
         }
     }
 
-    /// Whether values are usually written as pairs.
+    /// Returns true if values are usually written as pairs.
     pub fn pairs(self) -> bool {
         matches!(self, Self::Cpp | Self::Rust)
     }
 
-    /// What names of pairs end in, if anything: in C and C++, other things go by simple names.
+    /// Returns the ending of names of pairs, if any: in C and C++, simple names are taken.
     pub fn pair_ending(self) -> Option<&'static str> {
         match self {
             Self::C | Self::Cpp => Some("score"),
@@ -78,7 +78,7 @@ impl Language {
         }
     }
 
-    /// The class or package, where there has to be one.
+    /// Returns the class or package, if one is required.
     pub fn module(self) -> Option<&'static str> {
         match self {
             Self::CSharp => Some("Tables"),
@@ -87,7 +87,7 @@ impl Language {
         }
     }
 
-    /// Blanks before declarations.
+    /// Returns the indentation of declarations.
     pub fn indent(self) -> &'static str {
         match self {
             Self::CSharp => "    ",
@@ -95,7 +95,7 @@ impl Language {
         }
     }
 
-    /// Brackets of arrays.
+    /// Returns the brackets of arrays.
     pub fn brackets(self) -> (char, char) {
         match self {
             Self::Rust | Self::Python => ('[', ']'),
@@ -103,7 +103,7 @@ impl Language {
         }
     }
 
-    /// What ends a declaration.
+    /// Returns the end of a declaration.
     pub fn end(self) -> &'static str {
         match self {
             Self::Go | Self::Python => "",
@@ -111,7 +111,7 @@ impl Language {
         }
     }
 
-    /// A pair, `width` characters a number.
+    /// Returns a pair with `width` characters per number.
     pub fn pair(self, mg: &str, eg: &str, width: usize) -> String {
         let (before, after) = match self {
             Self::C => ("{ ", " }"),
@@ -122,7 +122,7 @@ impl Language {
         format!("{before}{mg:>width$}, {eg:>width$}{after}")
     }
 
-    /// A pair that stands alone.
+    /// Returns a pair outside of arrays.
     pub fn single_pair(self, mg: &str, eg: &str) -> String {
         match self {
             Self::Go => {
@@ -132,7 +132,7 @@ impl Language {
         }
     }
 
-    /// What stands before the value.
+    /// Returns the text before the value.
     pub fn declare(self, declaration: &Declaration<'_>) -> String {
         let Declaration { name, lengths, pairs, float } = *declaration;
         let dimensions = |two: bool| -> String {

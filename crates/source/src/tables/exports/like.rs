@@ -1,4 +1,4 @@
-//! Whose parameters an export has, where it does not say so itself.
+//! Parameters of an export that does not name them itself.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use gputexel_chess::PhaseSettings;
 use gputexel_io::Result;
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases};
 
-/// Whose parameters an export has.
+/// Parameters of an export.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Like {
-    /// Those of a parameter file, which lends its values to what the export lacks.
+    /// Parameters of a parameter file, which supplies values that the export lacks.
     File(Box<ParameterFile>),
-    /// Those of a feature set; all must be there.
+    /// Parameters of a feature set; all must be present.
     Set(Box<FeatureSet>),
 }
 
@@ -29,8 +29,8 @@ impl Like {
         }
     }
 
-    /// For each parameter, whether one number is both of its values: as the schema declares it, or as they are equal in the
-    /// file.
+    /// Returns, for each parameter, true if one number is both of its values: declared so by the schema, or equal in
+    /// the file.
     pub(super) fn untapered(&self) -> Vec<bool> {
         match self {
             Self::File(file) => file.parameters.iter().map(|record| record.mg == record.eg).collect(),
@@ -41,7 +41,7 @@ impl Like {
         }
     }
 
-    /// A value that need not be there, as nothing tunes it: that of the phase which a parameter does not have.
+    /// Returns a value that may be missing because it is not tuned: that of the phase that a parameter does not have.
     pub(super) fn kept(&self, index: usize) -> Option<f64> {
         let Self::Set(set) = self else { return None };
         let parameters = &set.imported.as_ref()?.parameters;
@@ -65,7 +65,7 @@ impl Like {
     }
 }
 
-/// Where a [`Like`] comes from.
+/// Source of a [`Like`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum LikeSource {
     /// A parameter file, or the folder of a run.

@@ -1,4 +1,4 @@
-//! Names with values: CSV and UCI options, written and read.
+//! Reads and writes names with values: CSV and UCI options.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,10 +13,10 @@ use gputexel_model::{BothPhases, ParameterFile, ParameterRecord};
 
 pub const PHASES: [&str; 2] = ["mg", "eg"];
 
-/// A value with its name, as a list has it.
+/// A value with its name in a list.
 pub struct Listed {
     pub line: u64,
-    /// The feature's name and its phase; of UCI options, both in one.
+    /// Name of the feature and its phase; for UCI options, both in one.
     pub name: String,
     pub value: f64,
 }
@@ -27,7 +27,7 @@ fn units(record: &ParameterRecord, phase: usize, rounding: Rounding) -> Result<f
     fit(rounding.round(value * rounding.scale()), rounding, Overflow::Refuse, name)
 }
 
-/// Rows of name, group, values, and what else is known.
+/// Writes rows of name, group, values, and further known fields.
 pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let counted = file.parameters.iter().any(|record| record.occurrences.is_some());
@@ -55,7 +55,7 @@ pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) ->
     Ok(header.map_or(String::new(), |header| format!("# {}\n", header.machine())) + &text)
 }
 
-/// Lists are not compiled: whole numbers among others have no point.
+/// Formats a number; lists are not compiled, so whole numbers among others have no point.
 fn short(rounding: Rounding, units: f64) -> String {
     match rounding {
         Rounding::All => format!("{units}"),
@@ -63,7 +63,7 @@ fn short(rounding: Rounding, units: f64) -> String {
     }
 }
 
-/// Reads what [`csv()`] writes, columns in any order.
+/// Reads the output of [`csv()`], columns in any order.
 ///
 /// # Errors
 /// [`Error::Input`] with the line.
@@ -118,7 +118,7 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<ParameterRecord>> {
     Ok(records)
 }
 
-/// Without the position, which is told apart.
+/// Returns the message without the position, which is reported separately.
 fn reason(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
@@ -129,7 +129,7 @@ fn reason(error: &csv::Error) -> String {
     }
 }
 
-/// What is behind comments at the top, and how many lines they are.
+/// Returns the text after comments at the top, and the number of lines of these.
 fn body(text: &str) -> (u64, &str) {
     let mut rest = text.trim_start_matches('\u{feff}');
     let mut lines = 0;
@@ -140,10 +140,10 @@ fn body(text: &str) -> (u64, &str) {
     (lines, rest)
 }
 
-/// The option of each parameter.
+/// Returns the option name of each parameter.
 ///
 /// # Errors
-/// [`Error::Usage`] for names that UCI cannot hold, and two that are one to it.
+/// [`Error::Usage`] for names that UCI cannot hold, and for two that UCI does not distinguish.
 pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> Result<Vec<[String; 2]>> {
     let mut seen: HashMap<String, &str> = HashMap::new();
     let mut options = Vec::with_capacity(names.len());
@@ -162,7 +162,7 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
             {
                 "contains the word 'value' or 'name', which UCI reserves"
             } else {
-                // UCI does not tell small and capital letters apart.
+                // UCI does not distinguish upper and lower case.
                 match seen.insert(option.to_lowercase(), name) {
                     Some(other) => {
                         return Err(Error::Usage(format!(
@@ -183,7 +183,7 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
     Ok(options)
 }
 
-/// Lines `setoption name NAME value VALUE`.
+/// Writes lines `setoption name NAME value VALUE`.
 pub fn uci(
     file: &ParameterFile,
     rounding: Rounding,
@@ -203,7 +203,7 @@ pub fn uci(
     Ok(text)
 }
 
-/// Reads `setoption` lines; empty ones and comments are skipped.
+/// Reads `setoption` lines; skips empty ones and comments.
 ///
 /// # Errors
 /// [`Error::Input`] with the line.

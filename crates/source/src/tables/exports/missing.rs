@@ -1,5 +1,5 @@
-//! What the values of an export lack: those of arrays that were left out, those that a reference file lends, and the
-//! digits that rounding has taken.
+//! Values missing from an export: those of arrays that were left out, those supplied by a reference file, and digits
+//! lost by rounding.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::tables::sources::Precision;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Feature, FeatureTables};
 
-/// With 0 for the values of arrays that were left out because nothing is computed with them.
+/// Sets the values of arrays that were left out as unused to 0.
 pub(super) fn with_left_out(features: &[Feature], mut theta: Vec<f64>, header: Option<&Header>) -> Vec<f64> {
     let left_out = header.map_or(&[][..], |header| &header.left_out);
     if left_out.is_empty() {
@@ -32,8 +32,8 @@ pub(super) fn with_left_out(features: &[Feature], mut theta: Vec<f64>, header: O
     theta
 }
 
-/// All values, those that are missing lent by a parameter file; those of a phase that a parameter does not have, by its
-/// schema.
+/// Returns all values; missing ones are taken from a parameter file, and those of a phase that a parameter does not
+/// have from its schema.
 pub(super) fn complete(
     features: &[Feature],
     mut theta: Vec<f64>,
@@ -80,7 +80,7 @@ pub(super) fn complete(
     Ok(theta)
 }
 
-/// What rounding has taken.
+/// Describes the precision lost by rounding.
 pub(super) fn about_precision(theta: &[f64], precision: Option<Precision>) -> Option<String> {
     if theta.iter().all(|value| value.fract() == 0.0) {
         return Some("values are whole centipawns; decimals are lost".to_string());

@@ -1,8 +1,7 @@
 //! Tuned values as text for engines: source code of six languages, JSON, CSV, UCI options and `.params` files.
 //!
-//! Owns formats, orders of squares, rounding and names of exports, and what they say of themselves; the way
-//! back is in [`import()`]. Markers of arrays, and how arrays are read, are those of
-//! [`sources`](crate::tables::sources).
+//! Owns formats, orders of squares, rounding, names and headers of exports; [`import()`] reads exports. Markers of
+//! arrays and the reading of arrays are those of [`sources`](crate::tables::sources).
 
 mod code;
 mod header;
@@ -43,12 +42,12 @@ pub enum Format {
     Csv,
     /// `setoption` lines.
     Uci,
-    /// Lines of a `.params` file, as `patch apply` and tuning by games read them.
+    /// Lines of a `.params` file, as read by `patch apply` and SPSA tuning.
     Params,
 }
 
 impl Format {
-    /// All of them, by the names that the command line has for them.
+    /// All formats by their names on the command line.
     pub const ALL: [(&'static str, Self); 10] = [
         ("c", Self::Code(Language::C)),
         ("cpp", Self::Code(Language::Cpp)),
@@ -62,12 +61,12 @@ impl Format {
         ("params", Self::Params),
     ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// By the ending of a file's name, where that tells.
+    /// Returns the format of a file name's ending, if it determines one.
     pub fn of_ending(ending: &str) -> Option<Self> {
         Some(match ending.to_ascii_lowercase().as_str() {
             "c" | "h" => Self::Code(Language::C),
@@ -96,41 +95,41 @@ impl FromStr for Format {
     }
 }
 
-/// What becomes of the two values of a parameter, of the middlegame and the endgame.
+/// Output of the two values of a parameter, middlegame and endgame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseValues {
-    /// They stand side by side.
+    /// They form a pair.
     Pairs,
     /// Each has an array, or a name, of its own.
     Separate,
-    /// There is one, which both are equal to.
+    /// There is one number, which both are equal to.
     Untapered,
 }
 
-/// How source code is written.
+/// Options of source code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeOptions {
     /// The language.
     pub language: Language,
-    /// Which square an index means, and whose tables there are.
+    /// Square of each index, and colors of the tables.
     pub order: SquareOrder,
-    /// Whether the first square was asked for; imported tables have the schema's otherwise, if that is one of
-    /// the four.
+    /// True if the first square was requested. Otherwise imported tables have the order of the schema, if that is one
+    /// of the four.
     pub oriented: bool,
-    /// What becomes of middlegame and endgame values.
+    /// Output of middlegame and endgame values.
     pub phases: PhaseValues,
-    /// Piece values apart from tables of squares.
+    /// True for piece values separate from tables of squares.
     pub split: bool,
-    /// How names are written.
+    /// Style of names.
     pub style: NameStyle,
-    /// What names begin with.
+    /// Prefix of names.
     pub prefix: String,
     /// Name of the class (C#) or package (Go).
     pub module: Option<String>,
 }
 
 impl CodeOptions {
-    /// As is usual in a language.
+    /// Returns the usual options for a language.
     pub fn new(language: Language) -> Self {
         Self {
             language,
@@ -145,7 +144,7 @@ impl CodeOptions {
     }
 }
 
-/// What is written.
+/// Output format with its options.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// Source code.
@@ -156,32 +155,32 @@ pub enum Target {
     Csv,
     /// `setoption` lines.
     Uci {
-        /// How names are written; their own where there is none.
+        /// Style of names; `None` for those of the parameters.
         style: Option<NameStyle>,
-        /// What names begin with.
+        /// Prefix of names.
         prefix: String,
     },
     /// Lines of a `.params` file.
     Params {
-        /// How names are written.
+        /// Style of names.
         style: NameStyle,
-        /// What names begin with.
+        /// Prefix of names.
         prefix: String,
-        /// Whether there is one line for both phases, and not one for each.
+        /// True for one line for both phases, false for one each.
         untapered: bool,
     },
 }
 
-/// What is asked of an export.
+/// Options of an export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExportOptions {
-    /// The format with what belongs to it.
+    /// The format with its options.
     pub target: Target,
-    /// How finely values are written.
+    /// Rounding of values.
     pub rounding: Rounding,
-    /// What shall be worth how much, if anything.
+    /// Normalization of values, if any.
     pub normalization: Option<Normalization>,
-    /// Whether the text begins with where it comes from.
+    /// True to begin the text with a header.
     pub header: bool,
 }
 
@@ -190,23 +189,22 @@ pub struct ExportOptions {
 pub struct Exported {
     /// The text.
     pub text: String,
-    /// How many values there are: two for each parameter.
+    /// Number of values: two for each parameter.
     pub values: usize,
-    /// By what all values were multiplied.
+    /// Factor by which all values were multiplied.
     pub factor: Option<f64>,
-    /// K of the values as they were.
+    /// K of the original values.
     pub old_k: Option<f64>,
-    /// K of the values as they are written.
+    /// K of the written values.
     pub k: Option<f64>,
-    /// Names whose identifiers would collide, with the numbered identifiers that they got.
+    /// Names with colliding identifiers, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 
 /// Writes the values of a parameter file.
 ///
 /// # Errors
-/// [`Error::Usage`] for values that do not fit what is asked for, naming the parameter, and for names that
-/// are listed twice.
+/// [`Error::Usage`] with the parameter for values that do not fit the options, and for names that are listed twice.
 pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported> {
     let mut file = file.clone();
     check_names(&file).map_err(Error::Usage)?;
@@ -279,7 +277,7 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
     Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })
 }
 
-/// Refuses parameters that are listed twice.
+/// Rejects parameters that are listed twice.
 fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
     let mut names = std::collections::HashSet::new();
     match file.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
@@ -288,7 +286,7 @@ fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
     }
 }
 
-/// Refuses values of which one cannot stand for both phases.
+/// Rejects values of which one cannot stand for both phases.
 fn check_untapered(file: &ParameterFile) -> Result<()> {
     let Some(record) = file.parameters.iter().find(|record| record.mg != record.eg) else { return Ok(()) };
     Err(Error::Usage(format!(
@@ -298,13 +296,13 @@ fn check_untapered(file: &ParameterFile) -> Result<()> {
     .advise(Remedy::TiedBasis))
 }
 
-/// How values are rounded, if any of them changes by that.
+/// Describes the rounding of values, if it changes any of them.
 fn rounded(file: &ParameterFile, rounding: Rounding) -> Option<String> {
     let changes = |value: f64| rounding.round(value * rounding.scale()) / rounding.scale() != value;
     file.parameters.iter().any(|record| changes(record.mg) || changes(record.eg)).then(|| rounding.describe())
 }
 
-/// Whether a word can begin an identifier of any language, or be one.
+/// Checks that a word can be an identifier of any language, or its beginning.
 fn check_word(what: &str, word: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if word.chars().all(fits) && !word.starts_with(|c: char| c.is_ascii_digit()) {
@@ -315,16 +313,16 @@ fn check_word(what: &str, word: &str) -> Result<()> {
     )))
 }
 
-/// The tables of a run's folder: whole centipawns, half away from zero, as is usual in the language.
+/// Returns the tables in the folder of a run: whole centipawns, half away from zero, in the usual form of the language.
 ///
 /// Square a1 is index 0, h8 is 63, from White's side, unless a schema counts them otherwise; Black's squares are
 /// flipped (`square ^ 56`).
-/// Parameters that nothing holds back can run away; what does not fit 32 bits becomes the nearest that does.
+/// Unconstrained parameters can diverge; values that do not fit 32 bits become the nearest that do.
 pub fn tables(file: &ParameterFile, language: Language) -> String {
     let options = CodeOptions::new(language);
     let mut file = file.clone();
     for record in &mut file.parameters {
-        // As integers have neither.
+        // Integers cannot hold them.
         for value in [&mut record.mg, &mut record.eg].into_iter().filter(|value| !value.is_finite()) {
             *value = if value.is_nan() { 0.0 } else { f64::from(i32::MAX).copysign(*value) };
         }

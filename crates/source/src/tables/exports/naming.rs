@@ -1,11 +1,11 @@
-//! Identifiers from names of any kind.
+//! Makes identifiers from arbitrary names.
 
 use std::collections::HashSet;
 
 use deunicode::deunicode;
 use heck::{ToPascalCase, ToShoutySnakeCase, ToSnakeCase};
 
-/// How words become one identifier.
+/// Style that joins words to one identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NameStyle {
@@ -17,8 +17,8 @@ pub enum NameStyle {
     Screaming,
 }
 
-/// Words that are no identifiers, or no good ones, in one of the languages: keywords, types and functions
-/// that everything knows, macros of common headers.
+/// Words that are not usable as identifiers in one of the languages: keywords, common types and functions, macros of
+/// common headers.
 const RESERVED: &str = "\
     abstract alignas alignof and any append as asm assert async await auto base become bool boolean box break \
     byte cap case catch chan char checked class clear close compl complex complex128 complex64 const consteval \
@@ -37,7 +37,7 @@ const RESERVED: &str = "\
     i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 str usize isize Option Some Ok Err Result Vec";
 
 impl NameStyle {
-    /// By name: snake, pascal or screaming.
+    /// Parses a name: snake, pascal or screaming.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "snake" => Some(Self::Snake),
@@ -47,9 +47,9 @@ impl NameStyle {
         }
     }
 
-    /// An identifier of ASCII letters, digits and underscores for any name.
+    /// Returns an identifier of ASCII letters, digits and underscores for any name.
     pub fn identifier(self, prefix: &str, name: &str) -> String {
-        // What is no letter or digit parts words; what is no ASCII is spelled in it.
+        // Anything but letters and digits separates words; non-ASCII letters are transliterated.
         let spelled = deunicode(name);
         let words = match self {
             Self::Snake => spelled.to_snake_case(),
@@ -63,7 +63,7 @@ impl NameStyle {
         }
     }
 
-    /// Words, which are in lower case, as one.
+    /// Joins lower-case words.
     pub fn join(self, words: &[&str]) -> String {
         let words = words.join(" ");
         match self {
@@ -73,7 +73,7 @@ impl NameStyle {
         }
     }
 
-    /// An ending of an identifier: `_mg`, `Mg`, `_MG`.
+    /// Returns an ending of an identifier: `_mg`, `Mg`, `_MG`.
     pub fn ending(self, word: &str) -> String {
         match self {
             Self::Pascal => self.join(&[word]),
@@ -82,25 +82,25 @@ impl NameStyle {
     }
 }
 
-/// Hands out identifiers, each once.
+/// Generates unique identifiers.
 pub struct Identifiers<'a> {
     style: NameStyle,
     prefix: &'a str,
-    /// What comes behind every one.
+    /// Endings that can follow every one.
     endings: Vec<String>,
     reserved: HashSet<String>,
     taken: HashSet<String>,
 }
 
 impl<'a> Identifiers<'a> {
-    /// Identifiers to which any of the `endings` can be added; none is one of the `reserved`.
+    /// Creates a generator of identifiers to which any of the `endings` can be added; none is one of the `reserved`.
     pub fn new(style: NameStyle, prefix: &'a str, endings: &[String], reserved: &[&str]) -> Self {
         let words = RESERVED.split_whitespace().chain(reserved.iter().copied());
         let endings = if endings.is_empty() { vec![String::new()] } else { endings.to_vec() };
         Self { style, prefix, endings, reserved: words.map(str::to_string).collect(), taken: HashSet::new() }
     }
 
-    /// The identifier of a name, without an ending, and whether it got a number because others collide.
+    /// Returns the identifier of a name, without an ending, and true if it got a number because others collide.
     pub fn take(&mut self, name: &str) -> (String, bool) {
         let mut first = self.style.identifier(self.prefix, name);
         let with_endings = |own: &str| -> Vec<String> {
@@ -158,7 +158,7 @@ mod tests {
             ["while_", "a_b", "a_b_2", "a_b_2_2", "a_b_3", "tables_", "return_"].map(str::to_string);
         assert_eq!(got.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), expected);
         assert_eq!(got.iter().filter(|(_, told)| *told).count(), 3);
-        // With an ending, keywords are none.
+        // With an ending, keywords are valid.
         let endings = [NameStyle::Snake.ending("mg"), NameStyle::Snake.ending("eg")];
         let mut ended = Identifiers::new(NameStyle::Snake, "", &endings, &[]);
         assert_eq!(ended.take("while").0, "while");

@@ -1,22 +1,21 @@
-//! All values scaled, so that a chosen one has a chosen value.
+//! Scales all values so that a chosen one has a chosen value.
 
 use std::str::FromStr;
 
 use gputexel_io::{Error, Result};
 use gputexel_model::{Feature, FeatureTables, ParameterFile, ParameterRecord};
 
-/// What shall be worth how much.
+/// Normalization of values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Normalization {
-    /// A value that shall be another.
+    /// Sets a value to another.
     Value {
-        /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`): its value, or the mean of its table.
+        /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`) for its value or the mean of its table.
         name: String,
-        /// Its value, centipawns.
+        /// Its new value, centipawns.
         value: f64,
     },
-    /// A score that shall be 100, wherever it comes from: that which wins half of the games by a model of wins, draws
-    /// and losses.
+    /// Sets a given score to 100: the one that wins half of the games by a model of wins, draws and losses.
     Pawn {
         /// The score, in the units of the values.
         units: f64,
@@ -26,7 +25,7 @@ pub enum Normalization {
 impl FromStr for Normalization {
     type Err = Error;
 
-    /// `NAME.mg=VALUE` or `NAME.eg=VALUE`.
+    /// Parses `NAME.mg=VALUE` or `NAME.eg=VALUE`.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |why: &str| Error::Usage(format!("normalization '{text}': {why}"));
         let (name, value) =
@@ -40,12 +39,11 @@ impl FromStr for Normalization {
 }
 
 impl Normalization {
-    /// Scales all values and their errors; K changes the other way, so that the loss stays. Returns the
-    /// factor.
+    /// Scales all values and their errors, and K inversely, so that the loss stays the same. Returns the factor.
     ///
     /// # Errors
-    /// [`Error::Usage`] for names that are none, for a parameter that is 0 or of the other sign, and for
-    /// values, errors or a K that become too large.
+    /// [`Error::Usage`] for unknown names, for a parameter that is 0 or of the other sign, and for values, errors or a
+    /// K that become too large.
     pub fn apply(&self, file: &mut ParameterFile) -> Result<f64> {
         let factor = match self {
             Self::Value { name, value } => {
@@ -102,7 +100,7 @@ impl std::fmt::Display for Normalization {
     }
 }
 
-/// The value that a name stands for.
+/// Returns the value that a name stands for.
 fn find(whole_name: &str, file: &ParameterFile) -> Result<f64> {
     let unknown = |why: &str| Error::Usage(format!("normalization by '{whole_name}': {why}"));
     let (name, phase) = match whole_name.rsplit_once('.') {

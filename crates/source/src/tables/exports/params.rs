@@ -1,4 +1,4 @@
-//! Values as lines of a `.params` file, which `patch apply` writes into sources, and tuning by games starts from.
+//! Values as lines of a `.params` file, which `patch apply` writes into sources and SPSA tuning starts from.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use crate::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 
-/// How parameters are called.
+/// Names of parameters.
 pub struct Names<'a> {
-    /// None is as the parameters are called themselves.
+    /// Style; `None` for the names of the parameters.
     pub style: Option<NameStyle>,
     pub prefix: &'a str,
-    /// Whether there is one line for both phases.
+    /// True for one line for both phases.
     pub untapered: bool,
 }
 
 impl Names<'_> {
-    /// The names of a parameter: one for both phases, or one for each.
+    /// Returns the names of a parameter: one for both phases, or one for each.
     pub fn of(&self, name: &str) -> Vec<String> {
         let own = match self.style {
             Some(style) => style.identifier(self.prefix, name),
@@ -36,12 +36,12 @@ impl Names<'_> {
     }
 }
 
-/// A line for each value: name, type, value, and the range, step and delta that
+/// Returns a line for each value: name, type, value, and the range, step and delta that
 /// [`tune`](ParamEntry::from_source) gives to such a number of a source.
 ///
 /// # Errors
-/// [`Error::Usage`] for values that do not fit 32 bits, or whose range no number fits, names that are the same for two parameters, and values that
-/// differ where there shall be one for both phases.
+/// [`Error::Usage`] for values or ranges that do not fit 32 bits, for two parameters with one name, and for values that
+/// differ between the phases where one line stands for both.
 pub fn write(
     file: &ParameterFile,
     rounding: Rounding,
@@ -76,7 +76,7 @@ pub fn write(
     Ok(header + &params.text())
 }
 
-/// The values of a `.params` file.
+/// Returns the values of a `.params` file.
 ///
 /// # Errors
 /// [`Error::Input`] with the line.

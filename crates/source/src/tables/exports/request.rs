@@ -1,4 +1,4 @@
-//! Exports as they are asked for, setting by setting: what is left out is as usual in the format.
+//! Export requests, setting by setting. Missing settings default to those usual for the format.
 
 use std::path::Path;
 
@@ -9,41 +9,39 @@ use super::{
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::{Colors, ParameterFile, SquareOrder};
 
-/// What is asked of an export; [`options`](Self::options) completes it for a format.
+/// Request of an export; [`options`](Self::options) completes it for a format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExportRequest {
-    /// The first square of tables: a1, h1, a8 or h8; a1 by default, of imported datasets that of the schema.
+    /// The first square of tables: a1, h1, a8 or h8; by default a1, or that of the schema for imported datasets.
     pub orientation: Option<String>,
-    /// Whose tables are written: `one`, `both` or `negated`.
+    /// Colors of the tables: `one`, `both` or `negated`.
     pub colors: Option<String>,
-    /// Squares of a rank: `8`, or `4` for half tables of symmetric values.
+    /// Squares per rank: `8`, or `4` for half tables of symmetric values.
     pub files: Option<String>,
-    /// Piece values apart from tables of squares.
+    /// True for piece values separate from tables of squares.
     pub split_material: bool,
-    /// Digits behind the point: `0` to `12`, or `all`.
+    /// Number of decimals: `0` to `12`, or `all`.
     pub decimals: Option<String>,
-    /// Whole numbers in this part of a centipawn, instead of `decimals`.
+    /// Denominator of fixed-point numbers in centipawns, instead of `decimals`.
     pub fixed: Option<u32>,
-    /// What shall be worth how much: `NAME=VALUE`, or `wdl` for a score that wins half of the games, which is then
-    /// `pawn_units`.
+    /// Normalization: `NAME=VALUE`, or `wdl` for a score that wins half of the games, given by `pawn_units`.
     pub normalize: Option<String>,
     /// The score that wins half of the games, in units of the values.
     pub pawn_units: Option<f64>,
-    /// Pairs of middlegame and endgame values, a table for each, or one for both; as usual in the language by
-    /// default.
+    /// Pairs of middlegame and endgame values, a table for each, or one for both; by default as usual in the language.
     pub phases: Option<PhaseValues>,
-    /// How names are written: `snake`, `pascal` or `screaming`.
+    /// Style of names: `snake`, `pascal` or `screaming`.
     pub style: Option<String>,
-    /// What all names begin with.
+    /// Prefix of all names.
     pub prefix: Option<String>,
     /// The class (C#) or package (Go).
     pub module: Option<String>,
-    /// Whether the text begins with where it comes from.
+    /// True to begin the text with a header.
     pub header: bool,
 }
 
 impl Default for ExportRequest {
-    /// All as usual, with a header.
+    /// Returns the default settings, with a header.
     fn default() -> Self {
         Self {
             orientation: None,
@@ -64,7 +62,8 @@ impl Default for ExportRequest {
 }
 
 impl ExportRequest {
-    /// A setting that the format has no use for, in words, such as `split material`: asking for it is a mistake.
+    /// Returns the name of a setting that does not apply to the format, such as `split material`; requesting it is a
+    /// mistake.
     pub fn unused(&self, format: Format) -> Option<&'static str> {
         let code = matches!(format, Format::Code(_));
         let params = format == Format::Params;
@@ -87,15 +86,15 @@ impl ExportRequest {
         settings.into_iter().find(|(given, used, _)| *given && !used).map(|(.., name)| name)
     }
 
-    /// Whether fixed-point numbers would be written of which nothing says what they mean.
+    /// Returns true if fixed-point numbers would be written without a record of their scale.
     pub fn lacks_scale(&self, format: Format) -> bool {
         !self.header && self.fixed.is_some() && !matches!(format, Format::Code(_))
     }
 
-    /// The request for a format, whole; settings that the format has no use for are left out.
+    /// Returns the complete options for a format, without settings that do not apply to it.
     ///
     /// # Errors
-    /// [`Error::Usage`] for words that mean nothing.
+    /// [`Error::Usage`] for invalid words.
     pub fn options(&self, format: Format) -> Result<ExportOptions> {
         let rounding = match (&self.decimals, self.fixed, format) {
             (Some(decimals), ..) => decimals.parse()?,
@@ -170,13 +169,13 @@ impl ExportRequest {
 /// Writes the values of a parameter file, or of the one in a run's folder.
 ///
 /// # Errors
-/// Those of [`ParameterFile::locate`], [`ParameterFile::read`] and [`export`]; [`Error::Input`] for phase
-/// weights that are none.
+/// Errors of [`ParameterFile::locate`], [`ParameterFile::read`] and [`export`]; [`Error::Input`] for invalid phase
+/// weights.
 pub fn export_file(source: &Path, options: &ExportOptions) -> Result<Exported> {
     export(&parameter_file(source)?, options)
 }
 
-/// The parameter file that a path stands for: itself, or that of a run's folder.
+/// Returns the parameter file of a path: itself, or that of the folder of a run.
 pub(super) fn parameter_file(path: &Path) -> Result<ParameterFile> {
     let file = ParameterFile::locate(path)?;
     let read = ParameterFile::read(&file)?;

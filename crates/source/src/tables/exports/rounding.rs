@@ -1,30 +1,30 @@
-//! How finely values are written.
+//! Rounding of values.
 
 use std::str::FromStr;
 
 use gputexel_io::{Error, Result};
 
-/// The most digits behind the point: beyond them, values in centipawns are noise of their own storage.
+/// Maximum number of decimals. Beyond them, values in centipawns are noise of their storage.
 const MAX_DECIMALS: u8 = 12;
 
-/// What becomes of a value's digits.
+/// Rounding of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Rounding {
     /// Whole centipawns, half away from zero.
     #[default]
     Whole,
-    /// Digits behind the point, 1 to 12.
+    /// Number of decimals, 1 to 12.
     Decimals(u8),
-    /// Whole multiples of this part of a centipawn: 256 writes 1 as 256.
+    /// Whole multiples of this fraction of a centipawn: 256 writes 1 as 256.
     Fixed(u32),
-    /// All digits: what is read back is the same number.
+    /// All digits, so that the same number is read back.
     All,
 }
 
 impl FromStr for Rounding {
     type Err = Error;
 
-    /// Decimals: `0` to `12`, or `all`.
+    /// Parses decimals: `0` to `12`, or `all`.
     fn from_str(text: &str) -> Result<Self> {
         match text.parse::<u8>() {
             _ if text == "all" => Ok(Self::All),
@@ -36,7 +36,7 @@ impl FromStr for Rounding {
 }
 
 impl Rounding {
-    /// The factor between centipawns and what is written.
+    /// Returns the factor between centipawns and output units.
     pub fn scale(self) -> f64 {
         match self {
             Self::Fixed(parts) => f64::from(parts),
@@ -44,19 +44,19 @@ impl Rounding {
         }
     }
 
-    /// Whether integers are written.
+    /// Returns true if integers are written.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Whole | Self::Fixed(_))
     }
 
-    /// The closest value, in units of what is written, that can be written.
+    /// Returns the closest value that can be written, in output units.
     pub fn round(self, units: f64) -> f64 {
         let rounded = match self {
             Self::Whole | Self::Fixed(_) => units.round(),
             Self::Decimals(decimals) => {
                 let unit = 10f64.powi(i32::from(decimals));
                 let rounded = (units * unit).round() / unit;
-                // Where the product leaves the numbers, there is nothing behind the point.
+                // If the product overflows, there are no decimals.
                 if rounded.is_finite() { rounded } else { units }
             }
             Self::All => units,
@@ -64,7 +64,7 @@ impl Rounding {
         if rounded == 0.0 { 0.0 } else { rounded } // no -0
     }
 
-    /// A rounded value as text that every language takes for a number of its type.
+    /// Returns a rounded value as text that every language parses as a number of its type.
     pub fn text(self, units: f64) -> String {
         match self {
             Self::Whole | Self::Fixed(_) => format!("{units:.0}"),
@@ -73,7 +73,7 @@ impl Rounding {
         }
     }
 
-    /// For people.
+    /// Describes the rounding.
     pub fn describe(self) -> String {
         match self {
             Self::Whole => "rounded to whole centipawns".to_string(),

@@ -1,15 +1,14 @@
-//! The array that a marker stands for: where it is, its numbers in order, and how they are nested.
+//! The array of a marker: its position, its numbers in order, and their nesting.
 //!
-//! Arrays are understood as far as their shape goes: brackets of any kind nest, what stands before a
-//! bracket (`S(`, `Score::new(`, `new int[] {`) is kept, and what is no number is an entry that cannot
-//! be replaced.
+//! Only the shape of arrays is parsed: brackets of any kind nest, text before a bracket (`S(`, `Score::new(`, `new
+//! int[] {`) is kept, and anything but a number is an entry that cannot be replaced.
 
 use super::labels::{self, Label};
 use super::marker::Places;
 use super::number::Number;
 use crate::lexer::{Kind, Language, Token};
 
-/// How deep brackets may be nested.
+/// Maximum nesting depth of brackets.
 const MAX_DEPTH: usize = 32;
 
 /// An entry of an array.
@@ -17,34 +16,34 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Entry {
     pub start: usize,
     pub end: usize,
-    /// The number, or why it is none.
+    /// The number, or the reason why it is not one.
     pub number: Result<Number, String>,
 }
 
 /// An array, or a single value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Array {
-    /// The bytes that it takes, brackets included.
+    /// Byte range, including brackets.
     pub start: usize,
     pub end: usize,
     pub entries: Vec<Entry>,
-    /// Lengths from the outside to the inside, those of 1 left out; none if rows differ in length.
+    /// Lengths from outermost to innermost, without those of 1; `None` if rows differ in length.
     pub shape: Option<Vec<usize>>,
-    /// Whether all innermost brackets hold two entries, whatever is around them.
+    /// True if all innermost brackets hold two entries, regardless of their surroundings.
     pub pairs_inside: bool,
-    /// What the names of entries say of their order.
+    /// Order given by the names of entries.
     pub places: Places,
 }
 
-/// What is read of an array.
+/// State of reading an array.
 #[derive(Default)]
 struct Reading {
     entries: Vec<Entry>,
-    /// The names of the entries of each group that has any, and the byte where the group begins.
+    /// Names of the entries of each group that has any, and the byte at which the group begins.
     labels: Vec<(usize, Vec<Option<Label>>)>,
 }
 
-/// What is wrong, and at which byte.
+/// Byte of an error and its message.
 pub(super) type Wrong = (usize, String);
 
 enum Node {
@@ -52,11 +51,10 @@ enum Node {
     Group(Vec<Node>),
 }
 
-/// Finds the array of a marker that takes the bytes `marker.0..marker.1`. `code` are the tokens without
-/// comments.
+/// Finds the array of a marker at bytes `marker.0..marker.1`. `code` holds the tokens without comments.
 ///
 /// # Errors
-/// No array, or one that cannot be understood.
+/// No array, or one that cannot be parsed.
 pub(super) fn find(
     source: &str,
     code: &[Token],
@@ -72,7 +70,7 @@ pub(super) fn find(
     if line_first == before || code_follows {
         return parser.array(before, marker.0);
     }
-    // The marker ends a line: it stands for what begins on it.
+    // The marker ends a line and belongs to the code that begins on it.
     let closes = |token: &Token| matches!(token.kind, Kind::Mark(b'}' | b']' | b')' | b',' | b';'));
     let first = line_first + code[line_first..before].iter().take_while(|token| closes(token)).count();
     if first == before {
@@ -113,13 +111,13 @@ impl Parser<'_> {
         self.is(at, b')') || self.is(at, b']') || self.is(at, b'}')
     }
 
-    /// Whether a token is the first of its line.
+    /// Returns true if a token is the first of its line.
     fn begins_line(&self, at: usize) -> bool {
         let start = self.code[at].start;
         at == 0 || self.source[self.code[at - 1].end..start].contains('\n')
     }
 
-    /// The first token behind the line of `at`, lines that go on behind a backslash included.
+    /// Returns the first token after the line of `at`, including lines continued by a backslash.
     fn next_line(&self, at: usize) -> usize {
         let mut end = self.code[at].start;
         while let Some(n) = self.source[end..].find('\n') {
@@ -132,7 +130,7 @@ impl Parser<'_> {
         self.code.len()
     }
 
-    /// The bracket that closes the one at `open`.
+    /// Returns the bracket that closes the one at `open`.
     fn close(&self, open: usize) -> Result<usize, Wrong> {
         let mut stack: Vec<usize> = Vec::new();
         for at in open..self.code.len() {
@@ -159,10 +157,10 @@ impl Parser<'_> {
         Err((self.code[opened].start, why))
     }
 
-    /// The array that begins at token `at` or behind it. `marker` is the byte for messages.
+    /// Returns the array that begins at token `at` or after it. `marker` is the byte for messages.
     fn array(&self, mut at: usize, marker: usize) -> Result<Array, Wrong> {
         let none = || (marker, "no array follows the marker".to_string());
-        // Attributes and lines of the preprocessor may stand in between.
+        // Attributes and preprocessor lines may stand in between.
         let mut limit = self.code.len();
         loop {
             if self.is(at, b'#') && self.language == Language::Rust {
@@ -235,15 +233,14 @@ impl Parser<'_> {
         Ok(array)
     }
 
-    /// Whether `[` opens an attribute (`[[maybe_unused]]`, C#'s `[Serializable]`).
+    /// Returns true if `[` opens an attribute (`[[maybe_unused]]`, C#'s `[Serializable]`).
     fn attribute(&self, at: usize) -> bool {
         let inner = (at..self.code.len()).find(|&i| !self.is(i, b'['));
         matches!(self.language, Language::C | Language::CSharp)
             && inner.is_some_and(|i| self.code[i].kind == Kind::Word)
     }
 
-    /// Where the value of what is declared at `at` begins: behind `=`, or where braces open; for a mere
-    /// entry, at `at`.
+    /// Returns the beginning of the value declared at `at`: after `=`, or where braces open; for a mere entry, `at`.
     fn value(&self, at: usize, limit: usize) -> Result<usize, Wrong> {
         let mut i = at;
         let mut angles = 0usize;
@@ -278,11 +275,11 @@ impl Parser<'_> {
         Ok(colon.unwrap_or(at))
     }
 
-    /// The name of the next value that the declaration at `at` declares with the same type, behind a value that takes
+    /// Returns the name of the next value that the declaration at `at` declares with the same type, after a value with
     /// the tokens `first..=last`: `int a[] = {1}, b[] = {2};`.
     fn declared_beside(&self, at: usize, first: usize, last: usize) -> Option<usize> {
         let is_word = |at: usize| self.code.get(at).is_some_and(|token| token.kind == Kind::Word);
-        // One word alone is the name before which the marker was put.
+        // A single word is the name before which the marker was put.
         let is_typed = (at..first).filter(|&at| is_word(at)).count() > 1;
         if !matches!(self.language, Language::C | Language::CSharp) || !is_typed || !self.is(last + 1, b',') {
             return None;
@@ -295,13 +292,13 @@ impl Parser<'_> {
         (is_word(name) && self.is(next, b'=') && !self.is(next + 1, b'=')).then_some(name)
     }
 
-    /// Where the value that begins at `at` ends: behind its last token.
+    /// Returns the end of the value that begins at `at`, after its last token.
     fn end(&self, at: usize, limit: usize) -> usize {
         let mut i = at;
         let mut angles = 0usize;
         while i < limit {
             if self.opens(i) {
-                // What is not closed is told of when it is read.
+                // An unclosed bracket is reported when it is read.
                 i = self.close(i).map_or(limit, |close| close + 1);
                 continue;
             }
@@ -321,7 +318,7 @@ impl Parser<'_> {
         i.min(limit)
     }
 
-    /// The bracket of an array in a value, if it has one.
+    /// Returns the bracket of an array in a value, if it has one.
     fn initializer(&self, first: usize, end: usize) -> Option<usize> {
         let outside = |mark: u8| {
             let mut i = first;
@@ -340,7 +337,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads an element, which takes the tokens `from..to`; none if there is nothing.
+    /// Reads an element with the tokens `from..to`; `None` if there is nothing.
     fn element(
         &self,
         from: usize,
@@ -366,7 +363,7 @@ impl Parser<'_> {
             reading.entries.push(Entry { start, end, number });
             return Ok(Some(Node::Entry));
         }
-        // Words, and what joins them, may stand before a bracket: `S(`, `Score::new(`, `&[`.
+        // Words and their separators may stand before a bracket: `S(`, `Score::new(`, `&[`.
         let mut open = (at..to).find(|&i| self.opens(i));
         let mut words = open.unwrap_or(at);
         // `new int[2] { 1, 2 }`
@@ -397,7 +394,7 @@ impl Parser<'_> {
         Ok(Some(Node::Entry))
     }
 
-    /// Whether the tokens `from..to` may stand before a bracket. What stands before `[` is indexed.
+    /// Returns true if the tokens `from..to` may stand before a bracket. Those before `[` are indexed.
     fn prefix(&self, from: usize, to: usize, open: usize) -> bool {
         let joins = |i: usize| {
             let token = &self.code[i];
@@ -407,12 +404,12 @@ impl Parser<'_> {
         (from..to).all(joins) && (from == open || !self.is(open, b'[') || self.literal(open))
     }
 
-    /// Whether `[` is behind what makes an array of it: `vec![`, `&[`.
+    /// Returns true if `[` follows a token that makes it an array: `vec![`, `&[`.
     fn literal(&self, open: usize) -> bool {
         open > 0 && (self.is(open - 1, b'!') || self.is(open - 1, b'&'))
     }
 
-    /// The elements between brackets; none if they are something else, as in `[0; 64]`.
+    /// Returns the elements between brackets; `None` if they are something else, as in `[0; 64]`.
     fn group(
         &self,
         open: usize,
@@ -456,8 +453,7 @@ impl Parser<'_> {
         Ok(Some(nodes))
     }
 
-    /// The name in `name: value`, `.name = value` and `[NAME] = value`, if there is one, and where the value
-    /// begins.
+    /// Returns the name in `name: value`, `.name = value` and `[NAME] = value`, if any, and the beginning of the value.
     fn designator(&self, from: usize, to: usize) -> Result<(Option<Label>, usize), Wrong> {
         let assigned = |at: usize| at + 1 < to && self.is(at, b'=') && !self.is(at + 1, b'=');
         let named = |names: std::ops::Range<usize>, bracketed: bool| {
@@ -487,13 +483,13 @@ impl Parser<'_> {
             Kind::Number => colon && self.language.ends_with_line(),
             _ => false,
         };
-        // Entries of maps and of arrays with places are written alike there.
+        // Entries of maps and of arrays with indices look the same there.
         let place = self.language == Language::Go && self.code[name].kind == Kind::Number;
         Ok(if fits { (named(name..then, place), then + 1) } else { (None, from) })
     }
 }
 
-/// What the names of all groups say together.
+/// Combines the names of all groups to an order.
 fn all_places(groups: &[(usize, Vec<Option<Label>>)]) -> Result<Places, Wrong> {
     let mut all = Places::default();
     for (start, names) in groups {
@@ -509,7 +505,7 @@ fn all_places(groups: &[(usize, Vec<Option<Label>>)]) -> Result<Places, Wrong> {
     Ok(all)
 }
 
-/// Whether all innermost groups have two entries.
+/// Returns true if all innermost groups have two entries.
 fn pairs_inside(node: &Node) -> bool {
     match node {
         Node::Entry => false,
@@ -520,7 +516,7 @@ fn pairs_inside(node: &Node) -> bool {
     }
 }
 
-/// Lengths from the outside to the inside, those of 1 left out; none if rows differ.
+/// Returns lengths from outermost to innermost, without those of 1; `None` if rows differ.
 fn shape(node: &Node) -> Option<Vec<usize>> {
     let Node::Group(nodes) = node else { return Some(Vec::new()) };
     let first = shape(nodes.first()?)?;

@@ -1,9 +1,9 @@
-//! Boards on which an array has its squares: all of them, the ranks that pawns can reach, or boards with a
-//! margin whose entries are no squares.
+//! Layouts of squares in an array: all squares, the ranks that pawns can reach, or boards with a margin whose entries
+//! are not squares.
 
 use gputexel_model::SquareCell;
 
-/// What an array has entries for.
+/// Layout of the entries of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Board {
     /// Every square.
@@ -11,14 +11,14 @@ pub(super) enum Board {
     Squares,
     /// The squares of ranks 2 to 7.
     PawnRanks,
-    /// 8 ranks of 16: behind each rank, 8 entries that are no squares.
+    /// 8 ranks of 16: after each rank, 8 entries that are not squares.
     X88,
-    /// 12 ranks of 10: 2 ranks and 1 file on each side are no squares.
+    /// 12 ranks of 10: 2 ranks and 1 file on each side are not squares.
     Mailbox,
 }
 
 impl Board {
-    /// By what the option `board` says.
+    /// Parses the option `board`.
     pub fn of_option(text: &str) -> Option<Self> {
         match text {
             "0x88" => Some(Self::X88),
@@ -27,7 +27,7 @@ impl Board {
         }
     }
 
-    /// The option of a marker, with a blank before it; none for plain boards.
+    /// Returns the option of a marker, with a space before it; empty for plain boards.
     pub fn option(self) -> &'static str {
         match self {
             Self::Squares => "",
@@ -37,7 +37,7 @@ impl Board {
         }
     }
 
-    /// Entries of a rank, where tables have `files` squares of it.
+    /// Returns the entries per rank if tables have `files` squares of it.
     pub fn row(self, files: usize) -> usize {
         match self {
             Self::Squares | Self::PawnRanks => files,
@@ -46,7 +46,7 @@ impl Board {
         }
     }
 
-    /// Entries of a table of `squares` squares.
+    /// Returns the number of entries of a table of `squares` squares.
     pub fn entries(self, squares: usize) -> usize {
         match self {
             Self::Squares => squares,
@@ -56,13 +56,14 @@ impl Board {
         }
     }
 
-    /// The entries of a color's table, from those of its squares in order; what is no square has no squares.
+    /// Returns the entries of a color's table, given those of its squares in order. Entries outside of the board have
+    /// no squares.
     pub fn place(self, cells: Vec<SquareCell>) -> Vec<SquareCell> {
         let margin =
             |count: usize| std::iter::repeat_n(SquareCell { squares: Vec::new(), negative: false }, count);
         match self {
             Self::Squares => cells,
-            // Seen from either side, pawns stand on neither the first nor the last rank.
+            // Seen from either side, pawns are neither on the first nor the last rank.
             Self::PawnRanks => {
                 let reached = |cell: &SquareCell| cell.squares.iter().all(|square| (8..56).contains(square));
                 cells.into_iter().filter(reached).collect()

@@ -1,9 +1,8 @@
-//! Whether the numbers that stand in an array are those that its marker says.
+//! Checks that the numbers in an array are those that its marker describes.
 //!
-//! A table that is filled in the wrong order of squares, colors or pieces looks like any other. But what
-//! stands there before is known: the values that the run started from, or, when it is filled again, those
-//! that it ended with. They are compared under the marker first, and if they are not what the marker says,
-//! [`search`](mod@super::search) looks for what they are.
+//! A table filled in the wrong order of squares, colors or pieces looks like any other. But its current values are
+//! known: those that the run started from, or, if it is filled again, those that it ended with. They are compared under
+//! the marker first. If they do not match, [`search`](mod@super::search) looks for a marker that fits.
 
 use super::array::Array;
 use super::content::Content;
@@ -16,7 +15,7 @@ use super::{Job, arrange};
 use crate::tables::Remedy;
 use gputexel_model::SquareOrder;
 
-/// Why an array must not be filled, and what would mend that.
+/// Reason not to fill an array, and its remedy.
 pub(super) struct Refusal {
     pub why: String,
     pub remedy: Option<Remedy>,
@@ -28,7 +27,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// The result of comparing an array.
+/// Result of comparing an array.
 pub(super) struct Verdict {
     pub compared: Compared,
     pub also: Vec<&'static str>,
@@ -59,7 +58,7 @@ impl<'a> Judge<'a> {
     /// Compares an array with the known values.
     ///
     /// # Errors
-    /// Why it must not be filled.
+    /// The reason not to fill it.
     pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, Refusal> {
         let Job { marking, named, array, .. } = job;
         let (_, order) = arrange(self.values, named, marking, array).map_err(|(_, why)| why)?;
@@ -67,7 +66,7 @@ impl<'a> Judge<'a> {
             self.nearest(named, marking, array).ok_or_else(|| "no number could be compared".to_string())?;
         let compared = reference.compared;
         let fits = own.fits();
-        // Zeros wait to be filled. That they are the king's value, or values without the material, says nothing.
+        // Zeros are placeholders. That they match the king's value, or values without material, means nothing.
         let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
         let nearest = match (fits && own.total == 0.0) || zeros {
             true => None,
@@ -83,7 +82,7 @@ impl<'a> Judge<'a> {
                 self.added_by(&own);
                 Ok(Verdict { compared, also, note: None })
             }
-            // What is only a little nearer says nothing.
+            // A small improvement is not significant.
             nearer => {
                 let nearer = nearer.filter(|other| other.difference.total < 0.75 * own.total);
                 self.unknown(job, &own, compared, nearer).map_err(|why| (why, Remedy::GiveStart))
@@ -107,7 +106,7 @@ impl<'a> Judge<'a> {
         Ok(verdict)
     }
 
-    /// The values that are nearest to the numbers under a marker, the start's before others.
+    /// Returns the values nearest to the numbers under a marker, those of the start before others.
     fn nearest(&self, named: &Named, marking: &Marking, array: &Array) -> Option<(&Reference, Difference)> {
         let differences = self.references.iter().filter_map(|reference| {
             let (content, order) = arrange(&reference.values, named, marking, array).ok()?;
@@ -122,7 +121,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Other first squares that fit the numbers as well.
+    /// Returns other first squares that fit the numbers equally well.
     fn also(&self, job: &Job<'_>, compared: Compared, own: &Difference) -> Vec<&'static str> {
         let Some(reference) = self.references.iter().find(|reference| reference.compared == compared) else {
             return Vec::new();
@@ -148,7 +147,7 @@ impl<'a> Judge<'a> {
         also
     }
 
-    /// What becomes of an array whose numbers are none that are known, in no order.
+    /// Returns the verdict for an array whose numbers are not known values in any order.
     fn unknown(
         &self,
         job: &Job<'_>,
@@ -204,7 +203,7 @@ impl<'a> Judge<'a> {
         Err(why)
     }
 
-    /// Whether the numbers are such that tables of both colors by turns, and no others, are meant.
+    /// Returns true if the numbers show that tables of both colors alternate, and no other order fits.
     fn only_by_piece(&self, job: &Job<'_>, verdict: &Verdict) -> bool {
         use super::marker::Grouping::Color;
         let Some(reference) = self.references.iter().find(|other| other.compared == verdict.compared) else {
@@ -216,11 +215,10 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether the numbers of an array are values that are known, as its marker says.
+/// Returns true if the numbers of an array are known values in the order of its marker.
 ///
 /// # Errors
-/// Why they must not be read as the marker says: they fit another one, or are far nearer to another order of
-/// it.
+/// The reason not to read them as marked: they match another marker, or are far nearer to another order of this one.
 pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool, String> {
     let added = Added::new();
     let difference = |Reference { compared, values }: &Reference| {
@@ -228,7 +226,7 @@ pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool
         Some((*compared, difference(&content, &order, &job.array, &added)))
     };
     let nearest = references.iter().filter_map(difference).min_by(|(_, a), (_, b)| a.cmp(b));
-    // What does not go together is told of when it is read.
+    // Contradictions are reported when it is read.
     let Some((compared, own)) = nearest else { return Ok(false) };
     if own.fits() && own.total == 0.0 {
         return Ok(true);
@@ -242,7 +240,7 @@ pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool
         _ => {}
     }
     match search::nearest(references, job, &added) {
-        // Other values of the same tables are like them in the right order only.
+        // Other values of the same tables resemble them in the right order only.
         Some(other) if other.difference.total < 0.75 * own.total => Err(format!(
             "the numbers are nearer to '{}' by {}, {:.1} off on average, than to '{}', {:.1} off; correct the marker",
             other.text,
@@ -255,7 +253,7 @@ pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool
     }
 }
 
-/// That the numbers are something else than what the marker says.
+/// Returns the message that the numbers do not match the marker but something else.
 fn other_fits(marking: &Marking, own: &Difference, compared: Compared, other: &Alternative) -> String {
     let (name, expected, there) = own.worst.clone().unwrap_or_default();
     let Alternative { text, compared: by, .. } = other;

@@ -1,4 +1,4 @@
-//! The numbers of a marker's array: which features each of them stands for, in which order.
+//! Features of each number of a marker's array, in order.
 
 use super::board::Board;
 use super::marker::{Grouping, Marking, Offset};
@@ -6,7 +6,7 @@ use super::pieces::{Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
 
-/// What some numbers of an array are of.
+/// Source of some numbers of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A table of squares.
@@ -16,23 +16,23 @@ pub(super) enum Source {
     Mean(usize),
 }
 
-/// A marker's numbers in order: pieces (or features), squares, phases. Each of these has one entry at least.
+/// Numbers of a marker in order: pieces (or features), squares, phases. Each of these has at least one entry.
 #[derive(Clone, Debug)]
 pub(super) struct Content<'a> {
     values: &'a TableValues,
     marking: &'a Marking,
-    /// None where the source keeps its own.
+    /// `None` if the source keeps its own.
     pub pieces: Vec<Option<Source>>,
-    /// Which of them are Black's; none where entries are not of one color each.
+    /// True for those of Black; `None` if entries do not belong to one color each.
     blacks: Option<Vec<bool>>,
-    /// How piece values of two colors follow each other, where the marker does not list them all.
+    /// Order of the piece values of two colors, if the marker does not list them all.
     pub doubled: Option<Grouping>,
-    /// One list a piece; no lists for values without squares.
+    /// One list per piece; no lists for values without squares.
     cells: Vec<Vec<SquareCell>>,
     pub phases: Vec<usize>,
-    /// How many squares a row has.
+    /// Number of squares in a row.
     pub row: usize,
-    /// Whether the last piece may be missing, as nothing can be said of a king's value.
+    /// True if the last piece may be missing, since a king's value is irrelevant.
     pub king_optional: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Content<'a> {
     pub fn new(values: &'a TableValues, named: &Named, marking: &'a Marking) -> Self {
         let table = |table: usize| &values.tables.0[table];
         let (listed, doubled) = listed_pieces(values, named.place, marking);
-        // Kings may have no value, and then entries of theirs are left alone.
+        // Kings may have no value; then their entries are left alone.
         let six = |sources: &[Source]| {
             let source = |piece: &Option<Piece>| piece.and_then(|piece| sources.get(piece.role).copied());
             listed.iter().map(source).collect::<Vec<_>>()
@@ -65,7 +65,7 @@ impl<'a> Content<'a> {
                     Some(listed) if values.own_order && !marking.oriented => marking.order.cells_of(&listed),
                     _ => marking.order.cells(),
                 },
-                // Counted, but never asked for.
+                // Counted, but never used.
                 _ => marking.order.cells(),
             };
             if let Some(blacks) = &blacks {
@@ -90,10 +90,10 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Whether all options mean something here.
+    /// Checks that all options apply here.
     ///
     /// # Errors
-    /// The one that does not.
+    /// The one that does not apply.
     pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
         let what = &self.marking.what;
         let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
@@ -138,13 +138,13 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Whether a place is a table of pawns, by its name.
+    /// Returns true if a place is a table of pawns, judging by its name.
     fn is_of_pawns(&self, place: Place) -> bool {
         matches!(place, Place::Table(at) if self.values.tables.0[at].name.to_lowercase().contains("pawn"))
     }
 
-    /// Leaves out the entries behind the first of each row, which are the source's own; `entries` are those of
-    /// the whole array.
+    /// Leaves out the entries after those that count in each row, which belong to the source; `entries` is the number
+    /// of entries of the whole array.
     ///
     /// # Errors
     /// Rows that do not hold all values.
@@ -170,13 +170,13 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Whether there are tables of squares.
+    /// Returns true if there are tables of squares.
     pub fn has_squares(&self) -> bool {
         !self.cells.is_empty()
     }
 
-    /// The orders that the tables have from the schema, as no marker gives one; none for orders of the
-    /// schema's own.
+    /// Returns the orders that the tables have from the schema, if no marker gives one; `None` for orders specific to
+    /// the schema.
     fn listed_orders(&self) -> Vec<Option<SquareOrder>> {
         if self.marking.oriented || !self.values.own_order || !self.has_squares() {
             return Vec::new();
@@ -188,7 +188,7 @@ impl<'a> Content<'a> {
         self.pieces.iter().flatten().filter_map(table).collect()
     }
 
-    /// The order of squares for people, where there are squares: `a8 first`.
+    /// Returns the description of the order of squares, if there are squares: `a8 first`.
     pub fn order_name(&self) -> Option<String> {
         let listed = self.listed_orders();
         match listed.first() {
@@ -201,33 +201,33 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Squares a piece, at least 1.
+    /// Returns the number of squares per piece, at least 1.
     pub fn squares(&self) -> usize {
         self.cells.first().map_or(1, Vec::len)
     }
 
-    /// How many colors have tables of their own.
+    /// Returns the number of colors that have tables of their own.
     pub fn colors(&self) -> usize {
         let both = self.marking.order.colors != Colors::One && self.blacks.is_none();
         if self.has_squares() && both { 2 } else { 1 }
     }
 
-    /// The marker.
+    /// Returns the marker.
     pub fn marking(&self) -> &Marking {
         self.marking
     }
 
-    /// How many numbers there are.
+    /// Returns the number of numbers.
     pub fn count(&self) -> usize {
         self.pieces.len() * self.squares() * self.phases.len()
     }
 
-    /// Whether there are both phases, and each number is the same in both, as if there were but one.
+    /// Returns true if there are both phases and each number is the same in both, as with one phase.
     pub fn is_untapered(&self) -> bool {
         self.phases == [0, 1] && self.first_tapered().is_none()
     }
 
-    /// The first feature whose values differ between the phases.
+    /// Returns the first feature whose values differ between the phases.
     pub fn first_tapered(&self) -> Option<usize> {
         let count = self.values.features.len();
         let tapered = |id: &usize| self.values.theta[*id] != self.values.theta[count + *id];
@@ -236,7 +236,7 @@ impl<'a> Content<'a> {
         places.find_map(|(piece, square)| self.features(piece, square)?.0.into_iter().find(tapered))
     }
 
-    /// Lengths as the user should read them.
+    /// Returns the lengths as shown to the user.
     pub fn shape(&self) -> Vec<usize> {
         let colors = self.colors();
         let (pieces, squares) = (self.pieces.len(), self.squares() / colors);
@@ -249,8 +249,8 @@ impl<'a> Content<'a> {
         shape
     }
 
-    /// The features of which a number is the mean, and whether its sign is the opposite; none where the
-    /// source keeps its own.
+    /// Returns the features whose mean a number is, and true if its sign is inverted; `None` if the source keeps its
+    /// own.
     pub fn features(&self, piece: usize, square: usize) -> Option<(Vec<usize>, bool)> {
         let table = |at: usize| &self.values.tables.0[at];
         let black = self.blacks.as_ref().is_some_and(|blacks| blacks[piece]);
@@ -268,23 +268,23 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// −1 for Black's values of the opposite sign.
+    /// Returns −1 for Black's values of the opposite sign, else 1.
     pub fn sign(&self, piece: usize, square: usize) -> f64 {
         if self.features(piece, square).is_some_and(|(_, negative)| negative) { -1.0 } else { 1.0 }
     }
 
-    /// The square of each index of the first color, by piece; none for those that the source keeps.
+    /// Returns the square of each index of the first color, by piece; `None` for pieces that the source keeps.
     pub fn first_squares(&self) -> Vec<Option<&[SquareCell]>> {
         let cells = self.cells.iter().map(|cells| &cells[..cells.len() / self.colors()]);
         cells.zip(&self.pieces).map(|(cells, piece)| piece.map(|_| cells)).collect()
     }
 
-    /// The value of a table's piece, centipawns.
+    /// Returns the value of a table's piece, centipawns.
     pub fn material(&self, table: usize, phase: usize) -> f64 {
         self.values.value(self.values.tables.0[table].piece_ids(), phase)
     }
 
-    /// A number in units of the source, which `round` rounds to what the source can hold; none where it
+    /// Returns a number in units of the source, rounded by `round` to what the source can hold; `None` if the source
     /// keeps its own.
     pub fn number(
         &self,
@@ -303,12 +303,12 @@ impl<'a> Content<'a> {
             }
             _ => 0.0,
         };
-        // Rounded apart, so that the engine's sum is the rounded value.
+        // Rounded separately, so that the engine's sum is the rounded value.
         let number = round(round(value * self.marking.scale) - round(offset));
         Some(if negative && number != 0.0 { -number } else { number })
     }
 
-    /// The name of a number, for messages.
+    /// Returns the name of a number, for messages.
     pub fn name(&self, piece: usize, square: usize, phase: usize) -> String {
         let phase = PHASES[self.phases[phase]];
         match (self.pieces[piece], self.features(piece, square)) {
@@ -319,15 +319,14 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The features of a table that are pawn, knight, bishop, rook, queen and possibly king, and nothing else.
+/// Returns the features of a table if they are pawn, knight, bishop, rook, queen and possibly king, and nothing else.
 fn piece_features<'a>(values: &TableValues, table: &'a FeatureTable) -> Option<&'a [usize]> {
     let same = |(id, role): (&usize, &&str)| values.features[*id].name.eq_ignore_ascii_case(role);
     let ids = &table.ids[..];
     (matches!(ids.len(), 5 | 6) && ids.iter().zip(&ROLE_NAMES).all(same)).then_some(ids)
 }
 
-/// The pieces of an array in order, and how those of both colors follow each other where the marker does not
-/// list them all.
+/// Returns the pieces of an array in order, and the order of those of both colors if the marker does not list them all.
 fn listed_pieces(
     values: &TableValues,
     place: Place,
@@ -353,7 +352,7 @@ fn listed_pieces(
     (pieces, Some(grouping))
 }
 
-/// Whether a place has one number, or one table, for each piece; kings may lack a number.
+/// Returns true if a place has one number, or one table, for each piece; kings may lack a number.
 pub(super) fn is_pieces(values: &TableValues, place: Place) -> bool {
     match place {
         Place::Tables(_) | Place::Material(_) => true,

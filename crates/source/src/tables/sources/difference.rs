@@ -1,4 +1,4 @@
-//! How far the numbers of an array are from values in some order.
+//! Difference of the numbers of an array from values in some order.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,28 @@ use super::marker::Offset;
 use super::order::Order;
 use super::values::TableValues;
 
-/// What the numbers of an array were before.
+/// Values that the numbers of an array matched before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compared {
     /// The values that the run started from.
     Start,
-    /// Those that the user gave.
+    /// Those given by the user.
     Given,
     /// The tuned ones.
     Result,
-    /// Those of the parameters that an export belongs to.
+    /// Values of the parameters of an export.
     Like,
-    /// All alike, and none that are known: nothing could be compared.
+    /// All equal and unknown, so that nothing could be compared.
     Alike,
-    /// A single number, which has no order, where nothing is known of the start.
+    /// A single number, which has no order, with an unknown start.
     NotCompared,
     /// Others; the marker was trusted.
     Trusted,
 }
 
 impl Compared {
-    /// The values that are meant, for people.
+    /// Returns a description of the values.
     pub(super) fn values(self) -> &'static str {
         match self {
             Self::Start => "the values that the run started from",
@@ -40,7 +40,7 @@ impl Compared {
     }
 }
 
-/// Piece values, in centipawns, that the engine must be adding to tables, by table and phase.
+/// Piece values, in centipawns, that the engine apparently adds to tables, by table and phase.
 pub(super) type Added = HashMap<(usize, usize), Vec<f64>>;
 
 /// Values that the numbers may be.
@@ -49,18 +49,18 @@ pub(super) struct Reference {
     pub values: TableValues,
 }
 
-/// Numbers compared with values in some order.
+/// Result of comparing numbers with values in some order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Difference {
-    /// How many were compared.
+    /// Number of compared numbers.
     pub numbers: usize,
-    /// How many are other numbers.
+    /// Number of those that differ.
     pub others: usize,
-    /// Sum of all differences, units of the source.
+    /// Sum of all differences, in units of the source.
     pub total: f64,
-    /// The one that is farthest off: its name, what was expected, what is there.
+    /// The largest difference: its name, the expected and the actual number.
     pub worst: Option<(String, f64, f64)>,
-    /// The values of pieces that the engine must be adding.
+    /// Piece values that the engine apparently adds.
     pub added: Vec<((usize, usize), f64)>,
 }
 
@@ -69,19 +69,19 @@ impl Difference {
         self.others == 0
     }
 
-    /// Of two differences the smaller comes first.
+    /// Orders by size, the smaller first.
     pub fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let rank = |difference: &Self| if difference.fits() { 0 } else { 1 };
         rank(self).cmp(&rank(other)).then(self.total.total_cmp(&other.total))
     }
 
-    /// Mean difference, units of the source.
+    /// Returns the mean difference, in units of the source.
     pub fn mean(&self) -> f64 {
         self.total / self.numbers.max(1) as f64
     }
 }
 
-/// Compares the numbers of an array with what `content` says in `order`.
+/// Compares the numbers of an array with those of `content` in `order`.
 pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, added: &Added) -> Difference {
     let marking = content.marking();
     let free = matches!(marking.offset, Some(Offset::Material));
@@ -101,8 +101,7 @@ pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, ad
     let mut difference = Difference { numbers: rows.len(), ..Difference::default() };
     let mut worst = f64::NEG_INFINITY;
     for (piece, square, phase, mut expected, number, sign) in rows {
-        // What the engine adds itself need not be what it is called here: it is what the start less the
-        // table is, on every square.
+        // The value that the engine adds may have another name here: it is the start minus the table, on every square.
         if free && let Some((sum, count)) = shifts.get(&(piece, phase)) {
             expected += sign * number.round(sum / count);
         }
@@ -116,8 +115,8 @@ pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, ad
             expected = others.fold(expected, nearer);
         }
         let off = (number.value - expected).abs();
-        // Cut instead of rounded; and values in centipawns are whole ones more often than not, so that larger
-        // units cannot be had back from them.
+        // Truncated instead of rounded. Values in centipawns are usually whole, so that larger units cannot be
+        // recovered from them.
         let coarse = if marking.scale.abs() > 1.0 { 0.5 * marking.scale.abs() } else { 0.0 };
         let unit = number.unit();
         difference.others += usize::from(off > unit * 1.000_001 + coarse);

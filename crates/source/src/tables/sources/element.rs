@@ -1,4 +1,4 @@
-//! The declared type of an array's numbers, as far as it is a narrow one of the language itself.
+//! Declared type of the numbers of an array, if it is a narrow type of the language.
 
 use crate::lexer::{Kind, Language, Token};
 
@@ -18,11 +18,11 @@ const NARROW: [(&[&str], f64, f64); 5] = [
     (&["uint32_t", "u32", "uint", "unsigned"], 0.0, 4_294_967_295.0),
 ];
 
-/// How far before the array its type may stand, in tokens.
+/// Maximum distance of the type from its array, in tokens.
 const REACH: usize = 32;
 
 impl ElementType {
-    /// The type that stands before the array that begins at byte `start`; none if it is no narrow one.
+    /// Returns the type before the array that begins at byte `start`; `None` if it is not a narrow one.
     pub fn before(source: &str, code: &[Token], start: usize, language: Language) -> Option<Self> {
         let end = code.partition_point(|token| token.start < start);
         let ends = |token: &&Token| match token.kind {
@@ -30,7 +30,7 @@ impl ElementType {
             Kind::Mark(b';') => language != Language::Rust,
             _ => false,
         };
-        // Lines of the preprocessor before it are no part of a declaration, but one that holds the array is all of it.
+        // Preprocessor lines before it are not part of a declaration, but one that holds the array is all of it.
         let lines = Lines { source, code, language };
         let own = lines.directive(start);
         let header = code[..end]
@@ -56,10 +56,10 @@ impl ElementType {
         })
     }
 
-    /// Why a value does not fit.
+    /// Checks that a value fits.
     ///
     /// # Errors
-    /// That reason.
+    /// The reason why it does not.
     pub fn check(self, value: f64) -> Result<(), String> {
         let Self { name, least, largest } = self;
         if (least..=largest).contains(&value) {
@@ -69,7 +69,7 @@ impl ElementType {
     }
 }
 
-/// The lines of a source.
+/// Lines of a source.
 struct Lines<'a> {
     source: &'a str,
     code: &'a [Token],
@@ -77,8 +77,8 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Where the line of the preprocessor begins that byte `at` is on, lines joined by backslashes included; none
-    /// if it is on another line.
+    /// Returns the beginning of the preprocessor line at byte `at`, lines joined by backslashes included; `None` if it
+    /// is on another line.
     fn directive(&self, at: usize) -> Option<usize> {
         let begin = self.begin(at);
         let first = self.code.get(self.code.partition_point(|token| token.start < begin))?;

@@ -1,4 +1,4 @@
-//! Filling marked arrays as one call: values are read, the plan is made and written.
+//! Filling marked arrays in one call: reads values, makes the plan and writes it.
 
 use std::path::PathBuf;
 
@@ -13,22 +13,22 @@ pub struct FillRequest {
     pub params: PathBuf,
     /// The sources with markers.
     pub sources: Vec<PathBuf>,
-    /// Values that the sources hold now, where those are neither what the run started from nor its result: a
+    /// Values that the sources hold now, if these are neither those that the run started from nor its result: a
     /// parameter file, or the folder of a run.
     pub start: Option<PathBuf>,
-    /// Which markers are served, and whether they are trusted.
+    /// Markers to fill, and whether they are trusted.
     pub options: TablesOptions,
-    /// Where the old files go.
+    /// Destination of the old files.
     pub backup: Backup,
-    /// Only plan; no file is changed.
+    /// True to plan only, without changing a file.
     pub dry_run: bool,
 }
 
-/// Puts tuned values into the arrays of all markers. `warn` is told what files lose by being replaced, one line
-/// each. Returns the plan, and what was written unless it is a dry run.
+/// Puts tuned values into the arrays of all markers. Calls `warn` with a line for each thing that files lose by being
+/// replaced. Returns the plan, and what was written unless it is a dry run.
 ///
 /// # Errors
-/// Errors of [`TableValues::read`], [`KnownValues::find`], [`plan`] and [`write`](fn@write); nothing is written then.
+/// Errors of [`TableValues::read`], [`KnownValues::find`], [`plan`] and [`write`](fn@write); then nothing is written.
 pub fn fill(request: &FillRequest, warn: &mut dyn FnMut(&str)) -> Result<(TablesPlan, Option<Written>)> {
     let FillRequest { params, sources, start, options, backup, .. } = request;
     let values = TableValues::read(params)?;

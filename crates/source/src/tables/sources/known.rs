@@ -1,5 +1,4 @@
-//! Values that a source may hold before it is filled: those that a run started from, and those that it ended
-//! with.
+//! Values that a source may hold before it is filled: those that a run started from, and those that it ended with.
 
 use std::path::Path;
 
@@ -9,8 +8,7 @@ use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 use serde::Deserialize;
 
-/// What is read of the record of a run, `run.json`: whose result a parameter file is, and from which values
-/// that run started.
+/// Fields of the record of a run, `run.json`, that identify the run of a parameter file and its start.
 #[derive(Deserialize)]
 struct StartRecord {
     config: StartConfig,
@@ -18,46 +16,43 @@ struct StartRecord {
 
 #[derive(Deserialize)]
 struct StartConfig {
-    /// The prior's description.
+    /// Description of the prior.
     prior: String,
     seed: u64,
     /// θ at the start: middlegame, then endgame values, centipawns.
     start: Vec<f64>,
 }
 
-/// Values that are known to have been in the sources, besides the tuned ones.
+/// Known values of the sources, besides the tuned ones.
 #[derive(Clone, Debug, Default)]
 pub struct KnownValues {
-    /// Where tuning started.
+    /// Start of tuning.
     pub(super) start: Option<TableValues>,
-    /// What the user says that the sources hold.
+    /// Values of the sources as given by the user.
     pub(super) given: Option<TableValues>,
 }
 
 impl KnownValues {
-    /// Looks for the start of the run that a parameter file is the result of: `run.json`, in the folder
-    /// given or beside the file, if it is of the same run. `given` are the values that the user says to be in
-    /// the sources, a parameter file or a run's folder.
+    /// Finds the start of the run that produced a parameter file: `run.json`, in the folder given or in that of the
+    /// file, if it is of the same run. `given` are the values that the sources hold according to the user, a parameter
+    /// file or the folder of a run.
     ///
     /// # Errors
-    /// Those of reading `given`; [`Error::Input`] where it lacks a parameter.
+    /// Errors of reading `given`; [`Error::Input`] if it lacks a parameter.
     pub fn find(values: &TableValues, params: &Path, given: Option<&Path>) -> Result<Self> {
         let given = given.map(|path| same_parameters(values, path)).transpose()?;
         Ok(Self { start: start_of_run(values, params)?, given })
     }
 }
 
-/// θ that the run started from whose result a parameter file is, in the order of its parameters; none where
-/// there is no record of the run beside it.
-///
-/// # Errors
-/// Those of [`ParameterFile::read`].
+/// Returns the θ that the run of a parameter file started from, in the order of its parameters; `None` if its folder
+/// has no record of the run.
 pub fn start_of(path: &Path) -> Result<Option<Vec<f64>>> {
     let values = TableValues::read(path)?;
     Ok(start_of_run(&values, path)?.map(|start| start.theta))
 }
 
-/// The values of a parameter file with the parameters of another one.
+/// Returns the values of a parameter file with the parameters of another one.
 fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
     let other = TableValues::read(path)?;
     let places: std::collections::HashMap<&str, usize> =
@@ -77,17 +72,17 @@ fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
     Ok(values.with_theta(theta.concat()))
 }
 
-/// Where the run started whose result a file is; none where there is no record of it.
+/// Returns the start of the run that produced a file; `None` if there is no record of it.
 fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValues>> {
     let file = parameters_at(params);
     let record = file.with_file_name("run.json");
-    // Whatever else has this name is no record, and might never end.
+    // Anything but a regular file of this name is not a record, and might never end.
     if !std::fs::metadata(&record).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
     }
     let text = gputexel_io::read_whole_text(&record, gputexel_io::SETTINGS_BYTES)
         .map_err(|e| Error::io(&record, e))?;
-    // Of other programs, and other versions, there may be a file of this name.
+    // Other programs and versions may use a file of this name.
     let Ok(StartRecord { config }) = serde_json::from_str::<StartRecord>(&text) else { return Ok(None) };
     let provenance = ParameterFile::read(&file)?.provenance;
     let same = provenance.prior == config.prior

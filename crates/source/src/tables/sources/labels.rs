@@ -1,19 +1,19 @@
-//! Names of entries: `[PAWN] = 82`, `Pawn: 82`, `'P': 82`. Entries are where their names say, so an array's
-//! order is that of its names.
+//! Names of entries: `[PAWN] = 82`, `Pawn: 82`, `'P': 82`. Entries are where their names put them, so the order of an
+//! array is that of its names.
 
 use super::marker::Places;
 use super::pieces::{Piece, Pieces, is_colored, role};
 use gputexel_model::ROLE_NAMES;
 
-/// The name of an entry, as it stands in the source.
+/// The name of an entry, as written in the source.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Label {
     pub text: String,
-    /// Whether it is a place in an array, in brackets, and not the name of a field.
+    /// True for a place in an array, in brackets, false for the name of a field.
     pub bracketed: bool,
 }
 
-/// What a name means.
+/// Meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meaning {
     Piece(Piece, Said),
@@ -24,27 +24,27 @@ enum Meaning {
     Unknown,
 }
 
-/// How a name says the color of its piece.
+/// Way in which a name gives the color of its piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     /// Not at all.
     Nothing,
-    /// By a capital or small letter, which means something only beside the other.
+    /// By a capital or small letter, which is only meaningful together with the other.
     Letter,
     Word,
 }
 
-/// What the names of a group's entries say; nothing for fields whose names are those of no piece or color.
+/// Returns the order given by the names of a group's entries; empty for fields without the names of pieces or colors.
 ///
 /// # Errors
-/// Places that cannot be followed.
+/// Places that are not supported.
 pub(super) fn places(labels: &[Option<Label>]) -> Result<Places, String> {
     let Some(first) =
         labels.iter().flatten().find(|label| label.bracketed).or(labels.iter().flatten().next())
     else {
         return Ok(Places::default());
     };
-    // A field alone says nothing of others.
+    // A single field determines no order.
     if !first.bracketed && labels.len() < 2 {
         return Ok(Places::default());
     }
@@ -86,7 +86,7 @@ pub(super) fn places(labels: &[Option<Label>]) -> Result<Places, String> {
     ))
 }
 
-/// Whether the entries are those of the middlegame and the endgame, whose order is checked elsewhere.
+/// Returns true if the entries are middlegame and endgame, whose order is checked elsewhere.
 fn is_phases(labels: &[Option<Label>]) -> bool {
     let said = |label: &Option<Label>, words: [&str; 2]| {
         label.as_ref().is_some_and(|label| words.iter().any(|word| label.text.to_lowercase().contains(word)))
@@ -124,7 +124,8 @@ fn pieces(meanings: &[Meaning]) -> Result<Pieces, &'static str> {
     }
 }
 
-/// What a name means, as programmers write it: `PAWN`, `PieceType::Pawn`, `W_PAWN`, `wP`, `WhitePawn`, `'P'`.
+/// Returns the meaning of a name, as programmers write it: `PAWN`, `PieceType::Pawn`, `W_PAWN`, `wP`, `WhitePawn`,
+/// `'P'`.
 fn meaning(text: &str) -> Meaning {
     let text = text.trim().trim_matches(['\'', '"']);
     let word = text.rsplit([':', '.']).next().unwrap_or_default();
@@ -177,7 +178,7 @@ fn meaning(text: &str) -> Meaning {
     }
 }
 
-/// The words of an identifier in small letters: `W_PAWN` and `wPawn` are `w` and `pawn`.
+/// Returns the words of an identifier in lower case: `W_PAWN` and `wPawn` are `w` and `pawn`.
 fn parts(word: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut before = ' ';
@@ -243,7 +244,7 @@ mod tests {
             let why = said(names).unwrap_err();
             assert!(why.contains(expected), "{names:?}: {why}");
         }
-        // Fields may be called anything.
+        // Fields can have any name.
         let field = |text: &str| Some(Label { text: text.to_string(), bracketed: false });
         assert_eq!(places(&[field("lazy"), field("bonus")]), Ok(Places::default()));
         let mixed = [Some(Label { text: "PAWN".into(), bracketed: true }), None];

@@ -1,17 +1,17 @@
-//! New numbers for old ones, aligned as those were.
+//! Replaces numbers and keeps their alignment.
 //!
-//! Where the old numbers of several lines end (or begin) in one column, so do the new ones; columns
-//! keep their place and move only where a number is too long for it. Comments at the ends of lines are
-//! a column, too. All else stays, byte for byte.
+//! If the old numbers of several lines end (or begin) in one column, so do the new ones. Columns keep their place and
+//! move only if a number is too long for it. Comments at the ends of lines form a column, too. Everything else stays
+//! the same, byte for byte.
 
 use std::collections::HashMap;
 
 use crate::lexer::{Kind, Token};
 
-/// Bytes of the source and what takes their place.
+/// Bytes of the source and their replacement.
 pub(super) type Edit = (std::ops::Range<usize>, String);
 
-/// A number and what takes its place.
+/// A number and its replacement.
 #[derive(Clone, Debug)]
 pub(super) struct Replacement {
     pub start: usize,
@@ -19,7 +19,7 @@ pub(super) struct Replacement {
     pub new: String,
 }
 
-/// How a column is lined up.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Right,
@@ -27,10 +27,10 @@ enum Mode {
     Ragged,
 }
 
-/// A number, or the comment at the end of a line, in a line.
+/// A number, or the comment at the end of a line.
 #[derive(Clone, Debug)]
 struct Cell {
-    /// Spaces before the cell that may become more or fewer.
+    /// Spaces before the cell that may change.
     pad: std::ops::Range<usize>,
     start: usize,
     end: usize,
@@ -38,18 +38,18 @@ struct Cell {
     /// Columns of the old text, counted from the beginning of the line.
     old_start: usize,
     old_end: usize,
-    /// Characters between the cell before and the pad, and between pad and cell.
+    /// Characters between the previous cell and the pad, and between pad and cell.
     before: usize,
     after: usize,
-    /// Nothing but blanks stand between the line's beginning and the pad.
+    /// True if there are only blanks between the beginning of the line and the pad.
     indented: bool,
-    /// A bracket opens right before the cell.
+    /// True if a bracket opens right before the cell.
     opened: bool,
     tabbed: bool,
 }
 
-/// The edits that put `numbers` (ascending) into the array at bytes `from..to`. `eager` lines up what
-/// could be lined up by chance, as numbers of one length are.
+/// Returns the edits that put `numbers` (ascending) into the array at bytes `from..to`. `eager` also aligns numbers
+/// that may be aligned by chance, such as numbers of one length.
 pub(super) fn edits(
     source: &str,
     tokens: &[Token],
@@ -93,7 +93,7 @@ pub(super) fn edits(
         let separation = grid.separation(column, mode, &modes);
         shift = grid.emit(column, mode, separation, &mut reached, shift, &mut out);
     }
-    // Comments, where at least two lines have one in the same column.
+    // Comments, if at least two lines have one in the same column.
     let placed: Vec<(usize, Cell)> =
         comments.into_iter().enumerate().filter_map(|(i, cell)| Some((i, cell?))).collect();
     let level = placed.len() > 1 && placed.iter().all(|(_, cell)| cell.old_start == placed[0].1.old_start);
@@ -119,7 +119,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Where the spaces at the end of a text begin.
+/// Returns the beginning of the spaces at the end of a text.
 fn spaces(text: &str) -> usize {
     text.trim_end_matches(' ').len()
 }
@@ -133,7 +133,7 @@ fn cell(source: &str, last: Option<&Cell>, start: usize, end: usize, new: String
     let wrapped = gap.ends_with(['(', '{', '[']) && wrapper > 0;
     let pad_end = if wrapped { wrapper } else { gap.len() };
     let mut pad_start = spaces(&gap[..pad_end]);
-    // Nothing before the array is touched.
+    // The text before the array stays.
     if line < from {
         pad_start = pad_start.max(from.saturating_sub(gap_start)).min(pad_end);
     }
@@ -153,7 +153,7 @@ fn cell(source: &str, last: Option<&Cell>, start: usize, end: usize, new: String
     }
 }
 
-/// The comment that ends the line of some numbers, if it is within the array.
+/// Returns the comment that ends the line of some numbers, if it is within the array.
 fn comment(source: &str, tokens: &[Token], line: &[Cell], from: usize, to: usize) -> Option<Cell> {
     let last = line.last()?;
     let line_end = source[last.end..].find('\n').map_or(source.len(), |at| last.end + at);
@@ -175,7 +175,7 @@ struct Grid<'a> {
     source: &'a str,
     lines: Vec<Vec<Cell>>,
     eager: bool,
-    /// Brackets close right behind a number.
+    /// True if brackets close right after a number.
     tight: bool,
 }
 
@@ -184,7 +184,7 @@ impl Grid<'_> {
         self.lines.iter().filter_map(move |line| line.get(column))
     }
 
-    /// How each column is lined up, and whether its spaces stand before its wrapper.
+    /// Returns the alignment of each column, and true if its spaces stand before its wrapper.
     fn modes(&self, columns: usize) -> Vec<(Mode, bool)> {
         let mut modes: Vec<(Option<Mode>, bool)> = Vec::new();
         let mut padded_left = false;
@@ -199,7 +199,7 @@ impl Grid<'_> {
             let at_number = |cell: &Cell| cell.start - spaces(&self.source[..cell.start]);
             let inner = cells.clone().all(|cell| at_number(cell) == 0);
             let alone = cells.clone().count() < 2;
-            // With the same spaces everywhere, numbers are in line by chance.
+            // With equal spaces everywhere, numbers are aligned by chance.
             let padded = !(if inner { same(&|cell| cell.pad.len()) } else { same(&at_number) });
             let mode = match (same(&|cell| cell.old_end), same(&|cell| cell.old_start)) {
                 _ if alone || cells.clone().any(|cell| cell.tabbed) => Some(Mode::Ragged),
@@ -212,7 +212,7 @@ impl Grid<'_> {
             plain |= !alone && (mode == Some(Mode::Ragged) || (mode == Some(Mode::Left) && column > 0));
             modes.push((mode, inner && mode.is_some()));
         }
-        // Columns of one length may be either; others of the array tell.
+        // A column of equal lengths is ambiguous; the others of the array decide.
         let mut others = self.lines.iter().flat_map(|line| line.iter().skip(1));
         let spaced = others.all(|cell| !cell.pad.is_empty() || cell.opened);
         let guess = if modes.iter().any(|&(mode, _)| mode == Some(Mode::Right)) {
@@ -231,7 +231,7 @@ impl Grid<'_> {
         modes.into_iter().map(|(mode, inner)| (decide(mode), inner)).collect()
     }
 
-    /// Whether more than one space stands before numbers.
+    /// Returns true if numbers have more than one space before them.
     fn padded(&self) -> bool {
         let mut cells = self.lines.iter().flat_map(|line| line.iter().skip(1));
         cells.any(|cell| self.source[..cell.start].ends_with(if cell.opened { " " } else { "  " }))
@@ -249,12 +249,12 @@ impl Grid<'_> {
         }
     }
 
-    /// Spaces that must stay before every number of a column.
+    /// Returns the spaces that must stay before every number of a column.
     fn separation(&self, column: usize, mode: Mode, modes: &[(Mode, bool)]) -> usize {
         let cells = self.column(column);
         let least = cells.clone().map(|cell| cell.pad.len()).min().unwrap_or(0);
         if cells.clone().any(|cell| cell.indented) {
-            // Indentation, and room for longer numbers that the other columns tell of.
+            // Indentation, and room for longer numbers that the other columns suggest.
             let slots = || {
                 let cells = self.lines.iter().flat_map(|line| line.iter().skip(1));
                 cells.filter(|cell| !cell.opened).map(|cell| cell.pad.len() + cell.end - cell.start)
@@ -271,7 +271,7 @@ impl Grid<'_> {
         if mode == Mode::Right && opened && self.tight { 0 } else { least.min(1) }
     }
 
-    /// Writes a column; returns how far it has moved to the right.
+    /// Writes a column; returns its shift to the right.
     fn emit(
         &self,
         column: usize,
@@ -308,8 +308,8 @@ impl Grid<'_> {
         if mode == Mode::Ragged { shift } else { place as isize - old as isize }
     }
 
-    /// Writes numbers that stand on one line: in slots of one width, if they were in such. First and second
-    /// numbers of pairs have slots of their own.
+    /// Writes numbers on one line, in slots of one width if they were in such. First and second numbers of pairs have
+    /// slots of their own.
     fn single(&self, out: &mut Vec<Edit>) {
         let cells = &self.lines[0];
         let pad = |cell: &Cell| cell.start - spaces(&self.source[..cell.start]);
@@ -334,8 +334,8 @@ impl Grid<'_> {
             let new = width(&cell.new);
             let spaces = match (slots[kinds[i]], kinds.get(1).and_then(|kind| slots[kind])) {
                 (Some(slot), _) => slot.new - new,
-                // How much of the spaces before the first number is indentation cannot be told: it ends
-                // where it ended, or moves as the others do.
+                // The spaces before the first number may be indentation. It ends where it ended, or moves as the others
+                // do.
                 (None, Some(slot)) if i == 0 && kinds[0] != kinds[1] && !kinds[0].ends_with('(') => {
                     let least = usize::from(!kinds[0].trim().is_empty()).min(pad(cell));
                     let end = pad(cell) + cell.end - cell.start + slot.new - slot.old;
@@ -349,14 +349,14 @@ impl Grid<'_> {
     }
 }
 
-/// Widths of what numbers stand in, with the spaces before them.
+/// Widths of the slots of numbers, including the spaces before them.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     old: usize,
     new: usize,
 }
 
-/// What stands before a number: a wrapper with its brackets, or one mark.
+/// Returns the text before a number: a wrapper with its brackets, or one mark.
 fn opening(before: &str) -> &str {
     let wrapper = before.trim_end_matches(|c: char| c.is_alphanumeric() || "_:.!({[".contains(c));
     match (before[wrapper.len()..].ends_with(['(', '{', '[']), before.char_indices().next_back()) {

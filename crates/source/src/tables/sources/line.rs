@@ -1,16 +1,15 @@
-//! Numbers of a line of code, by their places: the 4 and the 3 of `4 * (mobility - 3)`.
+//! Numbers on a line of code, by position: the 4 and the 3 of `4 * (mobility - 3)`.
 
 use super::array::{Array, Entry, Wrong};
 use super::marker::Places;
 use super::number::Number;
 use crate::lexer::{Kind, Language, Token};
 
-/// Finds numbers of the line of a marker that takes the bytes `marker.0..marker.1`, or of the next line with
-/// code where the marker has a line to itself. `wanted` are places from 1; `code` are the tokens without
-/// comments.
+/// Finds numbers on the line of a marker at bytes `marker.0..marker.1`, or on the next line with code if the marker has
+/// a line to itself. `wanted` holds positions from 1; `code` holds the tokens without comments.
 ///
 /// # Errors
-/// No such line, fewer numbers on it, or one that cannot be replaced.
+/// No such line, too few numbers on it, or one that cannot be replaced.
 pub(super) fn numbers(
     source: &str,
     code: &[Token],
@@ -56,7 +55,7 @@ pub(super) fn numbers(
     Ok(Array { start, end, entries, shape: Some(shape), pairs_inside: false, places: Places::default() })
 }
 
-/// The sign of a number that belongs to it: `x - 3` is a difference, `x * -3` has a negative number.
+/// Returns the sign that belongs to a number: `x - 3` is a difference, `x * -3` has a negative number.
 fn sign(source: &str, code: &[Token], first: usize, at: usize) -> Option<u8> {
     let before = at.checked_sub(1).filter(|&before| before >= first)?;
     let sign = match code[before].kind {

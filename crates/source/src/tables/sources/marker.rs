@@ -1,4 +1,4 @@
-//! Markers: comments that begin with `gputexel:` and say what the array beside them holds.
+//! Markers: comments that begin with `gputexel:` and describe the array next to them.
 
 use super::board::Board;
 use super::pieces::{self, Pieces, is_colored};
@@ -25,52 +25,52 @@ const OPTIONS: [&str; 14] = [
     "name",
 ];
 
-/// A marker and where it is.
+/// A marker and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marker {
-    /// The byte where its comment begins.
+    /// Byte at which its comment begins.
     pub start: usize,
-    /// The byte behind its comment.
+    /// Byte after its comment.
     pub end: usize,
-    /// The byte of the sign, for its line.
+    /// Byte of the sign, for its line.
     pub at: usize,
-    /// What it says, or why that cannot be understood.
+    /// Its contents, or the reason why they cannot be parsed.
     pub marking: Result<Marking, String>,
 }
 
-/// What a marker says.
+/// Contents of a marker.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marking {
     pub what: String,
-    /// How it is selected.
+    /// Name by which it is selected.
     pub name: String,
-    /// Which square an index means.
+    /// Square of each index.
     pub order: SquareOrder,
-    /// Whether it is said which square comes first; otherwise imported tables have the schema's order.
+    /// True if it gives the first square. Otherwise imported tables have the order of the schema.
     pub oriented: bool,
-    /// What goes together where both colors have tables of several pieces.
+    /// Grouping if both colors have tables of several pieces.
     pub by: Option<Grouping>,
-    /// Black's tables stand before White's.
+    /// True if Black's tables stand before White's.
     pub black_first: bool,
-    /// With what the names of squares begin, where that is not the name and an underscore.
+    /// Prefix of the names of squares, if it is not the name and an underscore.
     pub prefix: Option<String>,
     pub scale: f64,
     pub offset: Option<Offset>,
-    /// What the entries of a table are.
+    /// Layout of the entries of a table.
     pub board: Board,
     /// Entries by piece.
     pub pieces: Option<Pieces>,
-    /// How many entries of each row count, where rows go on with others.
+    /// Number of entries of each row that count, if rows continue with others.
     pub rows: Option<Vec<usize>>,
-    /// Which numbers of its line are meant, from 1; an array otherwise.
+    /// Numbers of its line that are meant, from 1; `None` for an array.
     pub numbers: Option<Vec<usize>>,
-    /// The options that are about squares, for messages.
+    /// Options about squares, for messages.
     pub square_option: Option<&'static str>,
-    /// The options that are about both colors, for messages.
+    /// Options about both colors, for messages.
     pub color_option: Option<&'static str>,
 }
 
-/// How the tables of two colors and several pieces follow each other.
+/// Order of the tables of two colors and several pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grouping {
     /// All pieces of a color, then all of the other.
@@ -88,16 +88,16 @@ impl Grouping {
     }
 }
 
-/// What the engine adds on its own.
+/// Values that the engine itself adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Offset {
-    /// Middlegame and endgame, units of the source.
+    /// Middlegame and endgame, in units of the source.
     Numbers([f64; 2]),
-    /// The value of the piece that the names with `material` give.
+    /// The value of the piece, given by the names with `material`.
     Material,
 }
 
-/// All markers among the comments.
+/// Finds all markers among the comments.
 pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
     let mut markers = Vec::new();
     for token in tokens.iter().filter(|token| token.kind == Kind::Comment) {
@@ -105,7 +105,7 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
         for line in source[token.start..token.end].split_inclusive('\n') {
             let text = line.trim_end().trim_end_matches("*/");
             let text = text.trim_start_matches(is_ornament);
-            // "Written by gputexel: ..." is none; nor is a word that ends so.
+            // "Written by gputexel: ..." is not a marker, nor is a word with this ending.
             if let Some(said) = text.strip_prefix(SIGN) {
                 let at = from + line.find(SIGN).unwrap_or(0);
                 let marking = parse(said);
@@ -117,7 +117,7 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
     markers
 }
 
-/// Comments that would be markers if they had a colon: where they are, and the word that follows.
+/// Finds comments that would be markers if they had a colon: their positions, and the word that follows.
 pub(super) fn without_colon<'a>(source: &'a str, tokens: &[Token]) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
     for token in tokens.iter().filter(|token| token.kind == Kind::Comment) {
@@ -133,15 +133,15 @@ pub(super) fn without_colon<'a>(source: &'a str, tokens: &[Token]) -> Vec<(usize
     found
 }
 
-/// Whether a character only opens or adorns a comment.
+/// Returns true if a character only opens or decorates a comment.
 fn is_ornament(c: char) -> bool {
     c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<' | '#')
 }
 
-/// Reads what stands behind `gputexel:`.
+/// Parses the text after `gputexel:`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault.
 pub(super) fn parse(said: &str) -> Result<Marking, String> {
     let mut words = words(said)?.into_iter();
     let what = words.next().ok_or("the marker names nothing")?;
@@ -286,15 +286,15 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
 }
 
 impl Marking {
-    /// Whether the pieces are of both colors, each entry of one.
+    /// Returns true if the pieces are of both colors, each entry of one.
     pub fn is_colored(&self) -> bool {
         self.pieces.as_ref().is_some_and(is_colored)
     }
 
-    /// Adds to pieces of both colors that there are both.
+    /// Marks pieces of both colors as such.
     ///
     /// # Errors
-    /// Options that say it a second time.
+    /// Options that repeat it.
     fn color_pieces(&mut self) -> Result<(), String> {
         if !self.is_colored() {
             return Ok(());
@@ -310,10 +310,10 @@ impl Marking {
         Ok(())
     }
 
-    /// Takes over what names of entries say, as `[PAWN] =` does.
+    /// Takes over the order given by names of entries, as in `[PAWN] =`.
     ///
     /// # Errors
-    /// When the marker says otherwise.
+    /// If the marker contradicts it.
     pub fn take_places(&mut self, places: &Places) -> Result<(), String> {
         if let Some(named) = &places.pieces {
             match &self.pieces {
@@ -338,12 +338,12 @@ impl Marking {
         Ok(())
     }
 
-    /// Entries of one color's table of squares.
+    /// Returns the number of entries of one color's table of squares.
     pub fn entries(&self) -> usize {
         self.board.entries(self.order.entries())
     }
 
-    /// The marker as it would be written.
+    /// Returns the text of the marker.
     pub fn text(&self) -> String {
         let mut text = format!("{SIGN} {}", self.what);
         if let Some(prefix) = &self.prefix {
@@ -394,22 +394,22 @@ impl Marking {
     }
 }
 
-/// What the names of an array's entries say of their order.
+/// Order given by the names of an array's entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Places {
     pub pieces: Option<Pieces>,
-    /// Whether Black's entries come before White's.
+    /// True if Black's entries come before White's.
     pub black_first: Option<bool>,
 }
 
-/// Numbers from 1, between slashes.
+/// Parses numbers from 1, separated by slashes.
 fn counts(text: &str) -> Option<Vec<usize>> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| (1..=4096).contains(number));
     text.split('/').map(number).collect()
 }
 
-/// Words between blanks, commas and equals signs. A word that begins with a quote goes on to the end of
-/// the string, with the escapes of JSON, and to the end of what is right behind it.
+/// Splits at blanks, commas and equals signs. A word that begins with a quote extends to the end of the string, with
+/// the escapes of JSON, and any text right after it.
 fn words(said: &str) -> Result<Vec<String>, String> {
     let separates = |c: char| c.is_whitespace() || matches!(c, ',' | '=');
     let mut words = Vec::new();
@@ -423,10 +423,10 @@ fn words(said: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The string at the beginning of a text, and where it ends.
+/// Returns the string at the beginning of a text, and its end.
 ///
 /// # Errors
-/// When it does not end.
+/// If it does not end.
 pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
     let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
     match strings.next() {
@@ -435,14 +435,14 @@ pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
     }
 }
 
-/// A name in quotes, so that it can stand in a comment of any language: what could end the comment's line,
-/// or change how it is shown, is escaped as in JSON.
+/// Returns a quoted name that can stand in a comment of any language. Characters that could end the comment's line or
+/// change its display are escaped as in JSON.
 pub(crate) fn quote(name: &str) -> String {
     escape_unseen(&serde_json::Value::from(name).to_string())
 }
 
-/// JSON, or text, in which nothing is left that could end a line or change how it is shown: compilers warn
-/// of such comments, or take what follows for code.
+/// Escapes everything in JSON or text that could end a line or change its display: compilers warn of such comments, or
+/// take the following text for code.
 pub(crate) fn escape_unseen(text: &str) -> String {
     let unseen = |c: char| {
         c.is_control()
@@ -452,7 +452,7 @@ pub(crate) fn escape_unseen(text: &str) -> String {
     text.chars().map(|c| if unseen(c) { format!("\\u{:04x}", c as u32) } else { c.to_string() }).collect()
 }
 
-/// A word without quotes, if it has any.
+/// Returns a word without quotes, if it has any.
 fn unquoted(word: &str) -> String {
     quoted(word).map_or_else(|_| word.to_string(), |(string, _)| string)
 }

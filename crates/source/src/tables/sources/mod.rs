@@ -1,10 +1,8 @@
-//! Tuned values into marked arrays of sources.
+//! Writes tuned values into marked arrays of sources.
 //!
-//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its
-//! line.
-//! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and
-//! returns the new texts, which [`crate::write`] writes. Only numbers change: how they are
-//! written, and how they are lined up, is taken from the array as it stands.
+//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its line.
+//! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and returns the new
+//! texts, which [`crate::write`] writes. Only numbers change; their format and alignment follow the existing array.
 
 mod array;
 mod board;
@@ -51,32 +49,32 @@ use values::Named;
 pub(crate) use values::marker_name;
 pub use values::{TableName, TableValues};
 
-/// What becomes of a marker's array.
+/// Result of filling a marker's array.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Filled {
-    /// The file, as the user calls it.
+    /// The file, as named by the user.
     pub file: PathBuf,
     /// The marker's line, from 1.
     pub line: u64,
     /// The marker's name.
     pub marker: String,
-    /// What it names.
+    /// Table or feature that it names.
     pub what: String,
-    /// How many numbers its array has.
+    /// Number of numbers in its array.
     pub numbers: usize,
-    /// How many of them change.
+    /// Number of those that change.
     pub changed: usize,
-    /// The order of squares and colors, where there are any, for people.
+    /// Description of the order of squares and colors, if any.
     pub order: Option<String>,
-    /// What the numbers were before.
+    /// Values that the numbers matched before.
     pub compared: Compared,
-    /// Other first squares that fit these numbers as well.
+    /// Other first squares that fit these numbers equally well.
     pub also: Vec<&'static str>,
-    /// What the user should know of it.
+    /// Note for the user.
     pub note: Option<String>,
 }
 
-/// All that would be done.
+/// Planned changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TablesPlan {
     /// The files that differ, to be [written](crate::write()).
@@ -85,7 +83,7 @@ pub struct TablesPlan {
     pub filled: Vec<Filled>,
     /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
-    /// Tables and single values of which no marker names any, unless some markers were asked for.
+    /// Tables and single values without a marker, unless only some markers were requested.
     pub unmarked: Vec<String>,
 }
 
@@ -106,7 +104,7 @@ impl std::fmt::Display for Filled {
 }
 
 impl TablesPlan {
-    /// What could not be compared, and why; one line each.
+    /// Returns what could not be compared and why, one line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for Filled { file, line, marker, compared, note, .. } in &self.filled {
@@ -133,21 +131,21 @@ impl TablesPlan {
     }
 }
 
-/// What is asked of [`plan()`].
+/// Options of [`plan()`].
 #[derive(Clone, Debug, Default)]
 pub struct TablesOptions {
-    /// The markers that are served; all if there are none.
+    /// The markers to fill; all if empty.
     pub markers: Vec<String>,
-    /// Fill arrays as their markers say even where their numbers are none that are known.
+    /// True to fill arrays as marked even if their numbers are unknown.
     pub trust: bool,
 }
 
-/// Puts values into the arrays of the markers in `files`, once the numbers that are there have been found
-/// to be some that `known` has, in the order that the markers say.
+/// Puts values into the arrays of the markers in `files`, after checking that the current numbers are some of `known`,
+/// in the order of the markers.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not fit, for files
-/// without a marker, and for names that no marker has.
+/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not match, for files without a marker,
+/// and for unknown names.
 pub fn plan(
     values: &TableValues,
     known: &KnownValues,
@@ -211,7 +209,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Refuses what is no text, whose bytes might look like a marker: only UTF-16 has zeros.
+/// Rejects binary data, whose bytes might look like a marker; of texts, only UTF-16 has zeros.
 fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
     let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     match wide || memchr::memchr(0, bytes).is_none() {
@@ -220,8 +218,8 @@ fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
     }
 }
 
-/// Compares all arrays, by source: first those whose piece values the engine adds itself, because they reveal
-/// what these are.
+/// Compares all arrays, by source: first those whose piece values the engine itself adds, because they reveal these
+/// values.
 fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdict>>> {
     let mut verdicts: Vec<Vec<Option<Verdict>>> =
         surveys.iter().map(|survey| survey.jobs.iter().map(|_| None).collect()).collect();
@@ -244,14 +242,14 @@ fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdic
     Ok(verdicts.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
 }
 
-/// The innermost folder that holds all files.
+/// Returns the innermost folder that holds all files.
 fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     let mut folders = files.filter_map(|file| file.parent());
     let Some(first) = folders.next() else { return PathBuf::new() };
     let mut common = first;
     for folder in folders {
         while !folder.starts_with(common) {
-            // The root holds everything; other drives than the first file's are left to fail later.
+            // The root holds everything; files on another drive than the first fail later.
             let Some(outer) = common.parent() else { break };
             common = outer;
         }
@@ -259,7 +257,7 @@ fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     common.to_path_buf()
 }
 
-/// Mean of squares below which they hold no piece value, centipawns.
+/// Mean over squares below which tables do not contain a piece value, centipawns.
 const RELATIVE: f64 = 40.0;
 
 /// A marker with its array, read but not changed.
@@ -273,7 +271,7 @@ struct Job<'a> {
     source: &'a str,
 }
 
-/// The markers of one source that are served.
+/// The markers of one source that are filled.
 struct Survey<'a> {
     shown: &'a Path,
     source: &'a str,
@@ -311,7 +309,7 @@ impl<'a> Survey<'a> {
         for Marker { start, end, at, marking } in found {
             let mut marking = match marking {
                 Ok(marking) => marking,
-                // What others say is checked only if all are served.
+                // Errors of others matter only if all are filled.
                 Err(_) if !wanted.is_empty() => continue,
                 Err(why) => return Err(survey.wrong(at, why)),
             };
@@ -356,7 +354,7 @@ impl<'a> Survey<'a> {
             }
             let content = Content::new(values, &named, &marking);
             if 2 * array.entries.len() == content.count() && content.is_untapered() {
-                // One number for both phases is all that the engine has.
+                // The engine has one number for both phases.
                 named.phases = vec![0];
             }
             let job = Job { at, marking, named, array, element, source };
@@ -375,7 +373,7 @@ impl<'a> Survey<'a> {
         Error::line(self.shown, self.line_of(at), why)
     }
 
-    /// The new text.
+    /// Returns the new text.
     fn filled(
         &self,
         values: &TableValues,
@@ -419,7 +417,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// The array of a marker, or the numbers that it means on a line.
+/// Returns the array of a marker, or its numbers on a line.
 fn find_numbers(
     source: &str,
     code: &[Token],
@@ -433,10 +431,10 @@ fn find_numbers(
     }
 }
 
-/// Adds to a marker what the names of its array's entries say.
+/// Adds the order given by the names of its array's entries to a marker.
 ///
 /// # Errors
-/// When they say something else than the marker, or name pieces in a list that has others in its places.
+/// If they contradict the marker, or name pieces in a list that has others in their places.
 fn take_places(
     values: &TableValues,
     named: &Named,
@@ -459,7 +457,7 @@ fn take_places(
     }
 }
 
-/// Whether one number can stand for both phases.
+/// Checks that one number can stand for both phases.
 ///
 /// # Errors
 /// A feature whose values differ.
@@ -473,7 +471,7 @@ fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::re
     ))
 }
 
-/// What the numbers of an array are of, and in which order; an error at byte 0 is about the marker.
+/// Returns the features of the numbers of an array, in order; an error at byte 0 is about the marker.
 fn arrange<'a>(
     values: &'a TableValues,
     named: &Named,
@@ -493,7 +491,7 @@ fn arrange<'a>(
         let shape: String = content.shape().iter().map(|length| format!("[{length}]")).collect();
         let shape = if shape.is_empty() { String::new() } else { format!(", {shape}") };
         let (what, own) = (&marking.what, content.count());
-        // Such as a parameter that only has an endgame value.
+        // For example, a parameter that only has an endgame value.
         let one_phase = match content.phases.len() == 2 && 2 * count == own {
             true => "; '.mg' or '.eg' behind the name takes one of its values",
             false => "",
@@ -511,7 +509,7 @@ fn arrange<'a>(
 }
 
 impl Job<'_> {
-    /// Whether marker and array go together, and all numbers that have to be replaced can be.
+    /// Checks that marker and array match, and that all numbers to replace can be replaced.
     fn check(&self, values: &TableValues) -> std::result::Result<(), array::Wrong> {
         let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
         for (index, entry) in self.array.entries.iter().enumerate() {
@@ -523,7 +521,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The numbers of the array that have to be replaced.
+    /// Returns the numbers of the array to replace.
     fn found(&self, values: &TableValues) -> Vec<f64> {
         let Ok((content, order)) = arrange(values, &self.named, &self.marking, &self.array) else {
             return Vec::new();
@@ -536,7 +534,7 @@ impl Job<'_> {
         replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
     }
 
-    /// A note on squares that were relative to a piece value and now contain it.
+    /// Returns a note on squares that were relative to a piece value and now contain it.
     fn counts_twice(&self, values: &TableValues, numbers: &[Replacement]) -> Option<String> {
         let is_squares = Content::new(values, &self.named, &self.marking).has_squares();
         if !is_squares || self.marking.offset.is_some() {
@@ -560,7 +558,7 @@ impl Job<'_> {
         })
     }
 
-    /// The numbers of the array, old and new, and their order for people; an error at byte 0 is about the
+    /// Returns the numbers of the array, old and new, and a description of their order; an error at byte 0 is about the
     /// marker.
     #[allow(clippy::type_complexity)]
     fn numbers(
@@ -597,10 +595,10 @@ impl Job<'_> {
     }
 }
 
-/// What stands at the beginning of the line for programs in exports.
+/// Prefix of the machine-readable line in exports.
 pub(crate) const EXPORT_SIGN: &str = "gputexel-export:";
 
-/// Whether a source is an export, whose markers without an orientation mean a1 first.
+/// Returns true if a source is an export, where markers without an orientation mean a1 first.
 fn is_export(source: &str) -> bool {
     source.lines().any(|line| line.trim_start_matches(['/', '#', ' ', '\u{feff}']).starts_with(EXPORT_SIGN))
 }

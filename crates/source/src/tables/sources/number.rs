@@ -1,21 +1,21 @@
-//! Number literals: what they are worth, and other values written in the same way.
+//! Number literals: their values, and other values written in the same style.
 
 use crate::lexer::Language;
 
-/// How a literal is written.
+/// Style of a literal.
 #[derive(Clone, Debug, PartialEq)]
 struct Style {
     radix: u32,
     /// `0x` and the like; empty for decimal numbers.
     prefix: String,
-    /// Digits at least, of prefixed numbers.
+    /// Minimum number of digits, for prefixed numbers.
     digits: usize,
     upper: bool,
-    /// Digits behind the point, of floats.
+    /// Number of decimals, for floats.
     decimals: Option<usize>,
-    /// A point with nothing behind it.
+    /// True for a point without decimals.
     bare_point: bool,
-    /// A point with nothing before it.
+    /// True for a point without a digit before it.
     no_zero: bool,
     /// The letter of the exponent.
     exponent: Option<char>,
@@ -27,16 +27,16 @@ struct Style {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
     pub value: f64,
-    /// Written with a `+`.
+    /// True if written with a `+`.
     pub plus: bool,
     style: Style,
 }
 
 impl Number {
-    /// Takes a literal without its sign apart.
+    /// Parses a literal without its sign.
     ///
     /// # Errors
-    /// Why it cannot be replaced.
+    /// The reason why it cannot be replaced.
     pub fn parse(sign: Option<u8>, text: &str, language: Language) -> Result<Self, String> {
         let wrong = |why: &str| format!("'{text}' {why}");
         let lower = text.to_ascii_lowercase();
@@ -83,12 +83,12 @@ impl Number {
         Ok(Self { value, plus: sign == Some(b'+'), style })
     }
 
-    /// Digits behind the point, of floats without an exponent.
+    /// Returns the number of decimals, for floats without an exponent.
     pub fn decimals(&self) -> Option<usize> {
         self.style.decimals.filter(|_| self.style.exponent.is_none())
     }
 
-    /// What its last digit counts.
+    /// Returns the unit of its last digit.
     pub fn unit(&self) -> f64 {
         match (self.style.exponent, self.style.decimals) {
             (_, None) => 1.0,
@@ -101,12 +101,12 @@ impl Number {
         }
     }
 
-    /// Whether it is an integer.
+    /// Returns true if it is an integer.
     pub fn is_integer(&self) -> bool {
         self.style.decimals.is_none()
     }
 
-    /// The closest value that can be written, half away from zero.
+    /// Returns the closest value that can be written, half away from zero.
     pub fn round(&self, value: f64) -> f64 {
         let style = &self.style;
         let rounded = match (style.exponent, style.decimals) {
@@ -123,10 +123,10 @@ impl Number {
         if rounded == 0.0 { 0.0 } else { rounded } // no -0
     }
 
-    /// A value as this literal is written, with its sign; positive ones with `+` if asked for.
+    /// Formats a value in the style of this literal, with its sign; positive ones with `+` if requested.
     ///
     /// # Errors
-    /// Why it cannot hold the value.
+    /// The reason why it cannot hold the value.
     pub fn write(&self, value: f64, plus: bool) -> Result<String, String> {
         let style = &self.style;
         let value = self.round(value);
@@ -178,13 +178,13 @@ impl Number {
     }
 }
 
-/// Between digits.
+/// Returns true for separators between digits.
 fn separates(c: char) -> bool {
     c == '_' || c == '\''
 }
 
 impl Style {
-    /// A decimal number's value; its style goes into `self`.
+    /// Returns a decimal number's value; stores its style in `self`.
     fn decimal(&mut self, text: &str) -> Option<f64> {
         let run = |text: &str| {
             let end = text.find(|c: char| !c.is_ascii_digit() && !separates(c)).unwrap_or(text.len());
@@ -227,14 +227,13 @@ impl Style {
         digits.parse().ok()
     }
 
-    /// Digits behind the point of a value with an exponent: as many as the literal had, and enough for
-    /// whole centipawns.
+    /// Returns the decimals of a value with an exponent: as many as the literal had, and enough for whole centipawns.
     fn digits_behind(&self, value: f64) -> usize {
         let power = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
         self.decimals.unwrap_or(0).max(power.clamp(0.0, 17.0) as usize)
     }
 
-    /// What an integer's suffix says of its type.
+    /// Returns the limits given by an integer's suffix.
     fn limits(&self) -> Option<(f64, f64)> {
         if self.decimals.is_some() {
             return None;
@@ -249,7 +248,7 @@ impl Style {
                 let half = bits(&suffix[1..]).map(|bits| 2f64.powi(bits - 1));
                 half.map(|half| (-half, half - 1.0))
             }
-            // A name of the engine's own begins with an underscore and says nothing.
+            // A suffix defined by the engine begins with an underscore and gives no type.
             _ if self.suffix.starts_with('_') => None,
             _ => suffix.contains(['u', 'U']).then_some((0.0, f64::MAX)),
         }

@@ -1,23 +1,22 @@
-//! The order of an array's numbers: which piece, square and phase a place in it stands for, as its brackets
-//! and its marker say.
+//! Order of the numbers of an array: piece, square and phase of each index, by its brackets and its marker.
 
 use super::array::Array;
 use super::content::Content;
 use super::marker::Grouping;
 
-/// In which order an array has pieces, colors, squares and phases: squares behind the others, but for
-/// the phase, which may be anywhere.
+/// Order of pieces, colors, squares and phases in an array: squares are innermost, except that the phase may be
+/// anywhere.
 pub(super) struct Order {
     pieces: usize,
-    /// Squares of a piece, both colors' where there are two.
+    /// Squares per piece, for both colors if there are two.
     squares: usize,
     phases: usize,
-    /// Numbers of a phase that follow each other.
+    /// Consecutive numbers of one phase.
     run: usize,
-    /// Tables of two colors, and how those of several pieces follow each other.
+    /// Order of the tables of two colors and several pieces.
     colors: Option<Grouping>,
     black_first: bool,
-    /// Whether neither the brackets nor the marker say how they follow each other.
+    /// True if neither the brackets nor the marker give that order.
     pub unsaid: bool,
 }
 
@@ -32,7 +31,7 @@ impl Order {
         let mut rest = shape.to_vec();
         let mut run = 1;
         if phases == 2 {
-            // Pairs are innermost, or there is one other place that they may be in.
+            // Pairs are innermost, or at the only other possible place.
             let mut twos = (0..shape.len()).filter(|&axis| shape[axis] == 2);
             let axis = match (shape.last(), twos.next(), twos.next()) {
                 (Some(2), ..) => shape.len() - 1,
@@ -66,7 +65,7 @@ impl Order {
             inner *= length;
             let fits = |of: usize| of == 1 || inner.is_multiple_of(of) || of.is_multiple_of(inner);
             let row = if content.has_squares() { content.row } else { 1 };
-            // Half a table has rows of 4, which two of make 8, but not columns of 8.
+            // Half a table has rows of 4, two of which make 8, but not columns of 8.
             if !fits(block) || !fits(row) || (row == 4 && *length == 8 && inner == 8) {
                 return Err(format!(
                     "the array is {}, which does not go with {}",
@@ -86,7 +85,7 @@ impl Order {
         })
     }
 
-    /// Of rows that have different lengths: lists of values in their order.
+    /// Returns the order for rows of different lengths: lists of values in their order.
     fn of_jagged(array: &Array, content: &Content<'_>) -> Result<Self, String> {
         let phases = content.phases.len();
         if content.has_squares() || content.doubled.is_some() || content.marking().rows.is_some() {
@@ -108,7 +107,7 @@ impl Order {
         })
     }
 
-    /// Piece, square (Black's behind White's) and phase of a number.
+    /// Returns piece, square (Black's after White's) and phase of a number.
     pub fn place(&self, index: usize) -> (usize, usize, usize) {
         let phase = index / self.run % self.phases;
         let rest = index / (self.run * self.phases) * self.run + index % self.run;
@@ -124,7 +123,7 @@ impl Order {
         (piece, color * half + rest % half, phase)
     }
 
-    /// How the tables of two colors follow each other, for people.
+    /// Describes the order of the tables of two colors.
     pub fn describe_colors(&self) -> Option<String> {
         let grouping = self.colors?;
         let (one, other) = if self.black_first { ("Black", "White") } else { ("White", "Black") };
@@ -136,7 +135,7 @@ impl Order {
     }
 }
 
-/// How the tables of two colors follow each other, and whether nothing says so; none for one color's.
+/// Returns the order of the tables of two colors, and true if it is not given; `None` for tables of one color.
 fn grouping(rest: &[usize], content: &Content<'_>) -> Result<(Option<Grouping>, bool), String> {
     if content.colors() == 1 {
         return Ok((None, false));

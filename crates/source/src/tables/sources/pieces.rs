@@ -1,29 +1,29 @@
-//! The order of pieces in an array, as letters of markers and names of entries say it.
+//! The order of pieces in an array, as given by letters of markers and names of entries.
 
 use gputexel_model::ROLE_NAMES;
 
-/// A piece that an entry, or a table, is of.
+/// Piece of an entry or a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     /// 0 for the pawn, 5 for the king.
     pub role: usize,
-    /// Black's, in arrays that have entries of both colors.
+    /// True for Black's, in arrays that have entries of both colors.
     pub black: bool,
 }
 
 impl Piece {
-    /// A piece of White's, or of no particular color.
+    /// Returns a piece of White, or of no particular color.
     pub fn white(role: usize) -> Self {
         Self { role, black: false }
     }
 }
 
-/// The pieces of an array in order; none for entries that are left alone.
+/// The pieces of an array in order; `None` for entries that are left alone.
 pub(super) type Pieces = Vec<Option<Piece>>;
 
-/// Reads letters of `pnbrqk`, with `-` for other entries. Where a piece comes twice, there are both colors':
-/// capital letters are White's if there are both kinds of letters; otherwise the first of two is White's.
-/// None if that cannot be understood, as where only one color has a piece.
+/// Parses letters of `pnbrqk`, with `-` for other entries. If a piece occurs twice, both colors are meant: capital
+/// letters are White's if both cases occur, otherwise the first of two is White's. Returns `None` if that fails, for
+/// example if only one color has a piece.
 pub(super) fn parse(text: &str) -> Option<Pieces> {
     let roles: Vec<Option<usize>> = text
         .chars()
@@ -59,7 +59,7 @@ pub(super) fn parse(text: &str) -> Option<Pieces> {
     pieces.iter().any(Option::is_some).then_some(pieces)
 }
 
-/// Letters as [`parse`] reads them.
+/// Returns letters in the format of [`parse`].
 pub(super) fn text(pieces: &Pieces) -> String {
     let colored = is_colored(pieces);
     let letter = |piece: &Option<Piece>| match piece {
@@ -70,12 +70,12 @@ pub(super) fn text(pieces: &Pieces) -> String {
     pieces.iter().map(letter).collect()
 }
 
-/// Whether there are entries of both colors.
+/// Returns true if there are entries of both colors.
 pub(super) fn is_colored(pieces: &Pieces) -> bool {
     pieces.iter().flatten().any(|piece| piece.black)
 }
 
-/// The piece of a letter, in any case.
+/// Returns the piece of a letter, in any case.
 pub(super) fn role(c: char) -> Option<usize> {
     (0..ROLE_NAMES.len()).find(|&role| letter(role) == c.to_ascii_lowercase())
 }

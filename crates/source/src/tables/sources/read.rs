@@ -1,7 +1,7 @@
-//! The way back: values from marked arrays.
+//! Reads values from marked arrays.
 //!
-//! Numbers become values again, and names are gathered from sources of which nothing else is known. The rest
-//! of the module finds arrays and knows what their markers mean.
+//! Converts numbers back to values, and gathers names from sources of which nothing else is known. The rest of the
+//! module finds arrays and interprets their markers.
 
 use std::path::Path;
 
@@ -18,46 +18,46 @@ use crate::tables::Remedy;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Colors, Feature, ROLE_NAMES};
 
-/// What a source holds.
+/// Contents of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReadTables {
     /// The names: those given, or those in the source.
     pub features: Vec<Feature>,
-    /// Middlegame, then endgame values; NaN where the source has none.
+    /// Middlegame, then endgame values; NaN if missing in the source.
     pub theta: Vec<f64>,
-    /// How finely values were written.
+    /// Precision of the values.
     pub precision: Precision,
-    /// Whether both colors' tables were there, and agree.
+    /// True if tables of both colors were present and agree.
     pub both_colors: bool,
-    /// Whether there were half tables.
+    /// True if there were half tables.
     pub halves: bool,
-    /// How squares were counted, where markers do not say it; the markers' names.
+    /// Order of squares assumed where markers do not give one, and the names of these markers.
     pub taken: Option<(String, Vec<String>)>,
-    /// Why markers that were trusted were in doubt.
+    /// Doubts about markers that were trusted.
     pub doubts: Vec<String>,
 }
 
-/// What is known of the parameters that a source has.
+/// Known facts about the parameters of a source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadAs {
-    /// The names; those that the source tells of itself if there are none.
+    /// The names; `None` for those that the source itself gives.
     pub features: Option<Vec<Feature>>,
-    /// Values that the numbers of the source are like.
+    /// Values that the numbers of the source resemble.
     pub like: Option<Vec<f64>>,
-    /// Values that those have come from.
+    /// Values from which those were tuned.
     pub start: Option<Vec<f64>>,
-    /// Whether tables of squares have the order in which the names come, unless markers say otherwise.
+    /// True if tables of squares have the order of the names, unless markers give another.
     pub own_order: bool,
-    /// For each name, whether one number may be both of its values; empty if that is not known.
+    /// For each name, true if one number may be both of its values; empty if unknown.
     pub untapered: Vec<bool>,
-    /// Read arrays as their markers say even where the values say otherwise.
+    /// True to read arrays as marked even if the values contradict the markers.
     pub trust: bool,
 }
 
-/// How finely values were written.
+/// Precision of written values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Precision {
-    /// Most digits behind the point; none for whole numbers.
+    /// Maximum number of decimals; `None` for whole numbers.
     pub decimals: Option<usize>,
     /// The largest factor.
     pub scale: f64,
@@ -68,15 +68,15 @@ struct Found {
     at: usize,
     marking: Marking,
     array: array::Array,
-    /// Comments behind the numbers, on their lines; as many as there are numbers.
+    /// Comments after the numbers, on their lines, one per number.
     comments: Vec<Option<String>>,
 }
 
-/// Reads all marked arrays of a source, whose features are those given or those that it tells of itself.
+/// Reads all marked arrays of a source. Its features are those given or those that it gives itself.
 ///
 /// # Errors
-/// [`Error::Input`] with the line for what is not UTF-8, a source without markers, arrays that do not fit,
-/// and values that contradict each other.
+/// [`Error::Input`] with the line for text that is not UTF-8, a source without markers, arrays that do not match, and
+/// values that contradict each other.
 pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadAs) -> Result<ReadTables> {
     let source = utf8(bytes, path)?;
     let tokens = lexer::lex(source, language);
@@ -102,11 +102,11 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
         Some(features) => features,
         None => described(&found).map_err(|(at, why)| wrong(at, why).advise(Remedy::Like))?,
     };
-    // Untapered are those whose values are equal; unknown ones are equal to nothing.
+    // Those with equal values are untapered; unknown ones are equal to nothing.
     let equal = |id: usize| if untapered.get(id) == Some(&true) { 0.0 } else { f64::NAN };
     let theta = (0..2 * features.len()).map(|index| equal(index % features.len())).collect();
     let values = TableValues::names_only(features, own_order).with_theta(theta);
-    // One number is enough for both phases where the values are the same.
+    // One number is enough for both phases if the values are equal.
     let resolve = |marking: &Marking, array: &array::Array| {
         let named = values.resolve(&marking.what)?;
         let content = Content::new(&values, &named, marking);
@@ -170,7 +170,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
     })
 }
 
-/// How squares are counted where markers do not say it.
+/// Order of squares where markers do not give one.
 #[derive(Default)]
 struct Taken {
     order: Option<String>,
@@ -188,7 +188,7 @@ impl Taken {
     }
 }
 
-/// The comment behind a number, on its line, if it is no marker.
+/// Returns the comment after a number, on its line, if it is not a marker.
 fn comment(source: &str, tokens: &[Token], end: usize) -> Option<String> {
     let line_end = source[end..].find('\n').map_or(source.len(), |at| end + at);
     let first = tokens.partition_point(|token| token.start < end);
@@ -202,10 +202,10 @@ fn comment(source: &str, tokens: &[Token], end: usize) -> Option<String> {
     Some(quoted(text).map_or_else(|_| text.to_string(), |(name, _)| name))
 }
 
-/// Values as they come in.
+/// Collected values.
 struct Sink<'a> {
     values: &'a TableValues,
-    /// With the byte where each was found.
+    /// Values, with the byte of each.
     theta: Vec<Option<(f64, usize)>>,
     /// Piece values of tables, by table and phase.
     means: Vec<[Option<f64>; 2]>,
@@ -222,7 +222,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Takes the numbers of an array; an error at byte 0 is about the marker.
+    /// Adds the numbers of an array; an error at byte 0 is about the marker.
     fn take(
         &mut self,
         named: &Named,
@@ -253,7 +253,7 @@ impl<'a> Sink<'a> {
                 self.precision.decimals = self.precision.decimals.max(Some(decimals));
             }
             let phase = content.phases[phase];
-            // A number that counts in both phases is the value of both.
+            // A number for both phases is the value of both.
             let phases = if named.tied { vec![0, 1] } else { vec![phase] };
             if let Source::Mean(table) = source {
                 phases.into_iter().for_each(|phase| self.means[table][phase] = Some(value));
@@ -275,7 +275,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// A number as a value in centipawns.
+    /// Returns a number as a value in centipawns.
     fn value(
         &self,
         content: &Content<'_>,
@@ -297,7 +297,7 @@ impl<'a> Sink<'a> {
             }
             _ => 0.0,
         };
-        // Sums of decimal fractions are off by their last bit.
+        // Sums of decimal fractions are off in their last bit.
         let units = if offset == 0.0 { units } else { number.round(units + offset) };
         let value = units / marking.scale + 0.0; // no -0
         match value.is_finite() {
@@ -306,7 +306,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// A number that stands beside the name of another feature is not what the marker says.
+    /// Checks that a number next to the name of another feature does not contradict the marker.
     fn compare_name(&self, source: Source, comment: Option<&str>) -> std::result::Result<(), String> {
         let Some(comment) = comment else { return Ok(()) };
         let own = match source {
@@ -321,7 +321,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// The features that a source tells of itself: by markers, and by comments behind numbers.
+/// Returns the features that a source gives itself, by markers and by comments after numbers.
 fn described(found: &[Found]) -> std::result::Result<Vec<Feature>, array::Wrong> {
     let mut groups: Vec<Described> = Vec::new();
     for Found { at, marking, array, comments } in found {
@@ -333,7 +333,7 @@ fn described(found: &[Found]) -> std::result::Result<Vec<Feature>, array::Wrong>
             let prefix = marking.prefix.clone().unwrap_or_else(|| format!("{name}_"));
             shakmaty::Square::ALL.iter().map(|square| format!("{prefix}{square}")).collect()
         };
-        // Of pairs, both numbers stand before the comment.
+        // The comment of a pair follows both numbers.
         let noted: Option<Vec<String>> = comments.iter().step_by(phase_count).cloned().collect();
         let listed = elements > 1 && noted.is_some();
         let names = match noted {
@@ -355,7 +355,7 @@ fn described(found: &[Found]) -> std::result::Result<Vec<Feature>, array::Wrong>
         };
         add(&mut groups, Described { name, names, listed }, *at)?;
     }
-    // Lists that are called by the names of tables of squares are their piece values.
+    // Lists named after tables of squares are their piece values.
     let tables: std::collections::HashSet<String> = groups
         .iter()
         .filter(|group| !group.listed && group.names.len() == 64)
@@ -375,15 +375,15 @@ fn described(found: &[Found]) -> std::result::Result<Vec<Feature>, array::Wrong>
     Ok(features)
 }
 
-/// A group as a marker tells of it.
+/// A group as described by a marker.
 struct Described {
     name: String,
     names: Vec<String>,
-    /// Its names stand behind its numbers.
+    /// True if its names follow its numbers.
     listed: bool,
 }
 
-/// Adds a group, or compares it with what its other phase has said.
+/// Adds a group, or compares it with the description by its other phase.
 fn add(groups: &mut Vec<Described>, new: Described, at: usize) -> std::result::Result<(), array::Wrong> {
     match groups.iter().find(|group| group.name == new.name) {
         Some(other) if other.names != new.names => {
@@ -397,13 +397,13 @@ fn add(groups: &mut Vec<Described>, new: Described, at: usize) -> std::result::R
     }
 }
 
-/// A name without the ending of its phase, and the phases whose numbers it has.
+/// Returns a name without the ending of its phase, and its phases.
 fn ending(what: &str) -> (&str, Vec<usize>) {
     let both = || without_both(what).map(|base| (base, vec![0]));
     phases(what).or_else(both).unwrap_or((what, vec![0, 1]))
 }
 
-/// What a marker names, without its phase, and how many phases there are; none for piece values.
+/// Returns the name in a marker without its phase, and the number of phases; `None` for piece values.
 fn base_name(what: &str) -> (Option<String>, usize) {
     if let Ok((name, end)) = quoted(what) {
         let (rest, phases) = ending(&what[end..]);

@@ -1,4 +1,4 @@
-//! What the numbers of an array are, if not what its marker says: other markers that could stand there.
+//! Searches for other markers that match the numbers of an array.
 
 use super::Job;
 use super::arrange;
@@ -9,9 +9,9 @@ use super::pieces::{Piece, Pieces};
 use super::values::{Named, Place, TableValues};
 use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
-/// Another marker, and how far the numbers are from what it says.
+/// Another marker, and the difference of the numbers from it.
 pub(super) struct Alternative {
-    /// The marker as it would be written.
+    /// The text of the marker.
     pub text: String,
     pub compared: Compared,
     pub difference: Difference,
@@ -22,7 +22,7 @@ pub(super) struct Alternative {
 struct Candidate {
     marking: Marking,
     named: Named,
-    /// Said behind the marker, where no marker can say it.
+    /// Remark after the marker, for an order that no marker can express.
     remark: &'static str,
 }
 
@@ -32,7 +32,7 @@ impl Candidate {
     }
 }
 
-/// The marker with a first square.
+/// Returns the marker with a first square.
 pub(super) fn oriented(marking: &Marking, first: &str) -> Marking {
     let mut marking = marking.clone();
     let SquareOrder { files, colors, .. } = marking.order;
@@ -42,7 +42,7 @@ pub(super) fn oriented(marking: &Marking, first: &str) -> Marking {
     marking
 }
 
-/// The marker that the numbers are nearest to. Such with fewer changes come first.
+/// Returns the marker nearest to the numbers. Those with fewer changes come first.
 pub(super) fn best(
     values: &TableValues,
     references: &[Reference],
@@ -53,7 +53,7 @@ pub(super) fn best(
     let mut best: Option<Alternative> = None;
     let mut try_these = |candidates| try_all(candidates, references, job, added, &mut best);
     let arranged = arrangements(&own);
-    // A few numbers are soon those of something else.
+    // A few numbers easily match something else.
     let names = if job.array.entries.len() < 4 { Vec::new() } else { other_names(values, &arranged) };
     let found = try_these(arranged.clone())
         || try_these(names)
@@ -61,13 +61,13 @@ pub(super) fn best(
     if found {
         return best;
     }
-    // Some factor brings anything nearer: it has to fit.
+    // Some factor brings anything nearer: it must match.
     let mut scaled = None;
     try_all(other_units(references, job, &arranged), references, job, added, &mut scaled);
     scaled.filter(|scaled| scaled.difference.fits()).or(best)
 }
 
-/// The nearest of the other orders of squares, colors and phases.
+/// Returns the nearest of the other orders of squares, colors and phases.
 pub(super) fn nearest(references: &[Reference], job: &Job<'_>, added: &Added) -> Option<Alternative> {
     let own = Candidate { marking: job.marking.clone(), named: job.named.clone(), remark: "" };
     let mut best = None;
@@ -75,7 +75,7 @@ pub(super) fn nearest(references: &[Reference], job: &Job<'_>, added: &Added) ->
     best
 }
 
-/// Compares candidates; says whether any that was seen fits.
+/// Compares candidates; returns true if any matches.
 fn try_all(
     candidates: Vec<Candidate>,
     references: &[Reference],
@@ -96,7 +96,7 @@ fn try_all(
     best.as_ref().is_some_and(|best| best.difference.fits())
 }
 
-/// Other orders of squares, colors and phases, and with or without the values of pieces.
+/// Returns other orders of squares, colors and phases, with or without the values of pieces.
 fn arrangements(own: &Candidate) -> Vec<Candidate> {
     let mut all = vec![own.clone()];
     let mut vary = |of: &dyn Fn(&Candidate) -> Vec<Candidate>| {
@@ -145,7 +145,7 @@ fn arrangements(own: &Candidate) -> Vec<Candidate> {
     all
 }
 
-/// Other phases, and other tables of the same kind.
+/// Returns other phases, and other tables of the same kind.
 fn other_names(values: &TableValues, arranged: &[Candidate]) -> Vec<Candidate> {
     let mut all = Vec::new();
     let Some(own) = arranged.first() else { return all };
@@ -180,7 +180,7 @@ fn other_names(values: &TableValues, arranged: &[Candidate]) -> Vec<Candidate> {
     all
 }
 
-/// Other orders of pieces, for each of the other orders the one that fits, if any does.
+/// Returns, for each of the other orders, the order of pieces that matches, if any.
 fn other_pieces(
     values: &TableValues,
     references: &[Reference],
@@ -203,7 +203,7 @@ fn other_pieces(
     all
 }
 
-/// The piece at each place of an array, where there is one for each.
+/// Returns the piece at each place of an array, if there is one for each.
 fn pieces(values: &TableValues, candidate: &Candidate, job: &Job<'_>, added: &Added) -> Option<Pieces> {
     let (content, order) = arrange(values, &candidate.named, &candidate.marking, &job.array).ok()?;
     let places = content.pieces.len();
@@ -213,7 +213,7 @@ fn pieces(values: &TableValues, candidate: &Candidate, job: &Job<'_>, added: &Ad
     }
     let colors = if candidate.marking.is_colored() { &[false, true][..] } else { &[false] };
     let all = colors.iter().flat_map(|&black| (0..ROLE_NAMES.len()).map(move |role| Piece { role, black }));
-    // By place, the pieces whose values are there, those that are there exactly before others.
+    // By place, the pieces whose values match, exact matches first.
     let mut fitting: Vec<Vec<(f64, Piece)>> = vec![Vec::new(); places];
     for piece in all {
         for (at, fitting) in fitting.iter_mut().enumerate().filter(|(at, _)| content.pieces[*at].is_some()) {
@@ -236,7 +236,7 @@ fn pieces(values: &TableValues, candidate: &Candidate, job: &Job<'_>, added: &Ad
     choose(&fitting, &content.pieces, &mut chosen).then_some(chosen)
 }
 
-/// A different piece for each place that has one.
+/// Returns a different piece for each place that has one.
 fn choose(fitting: &[Vec<(f64, Piece)>], places: &[Option<Source>], chosen: &mut Pieces) -> bool {
     let at = chosen.len();
     if at == places.len() {
@@ -259,7 +259,7 @@ fn choose(fitting: &[Vec<(f64, Piece)>], places: &[Option<Source>], chosen: &mut
     false
 }
 
-/// Other factors and offsets: those that make the numbers of the values, if any do.
+/// Returns other factors and offsets that turn the values into the numbers, if any do.
 fn other_units(references: &[Reference], job: &Job<'_>, arranged: &[Candidate]) -> Vec<Candidate> {
     let mut all = Vec::new();
     for candidate in arranged {
@@ -269,7 +269,7 @@ fn other_units(references: &[Reference], job: &Job<'_>, arranged: &[Candidate]) 
             let Ok((content, order)) = arrange(&reference.values, &candidate.named, &own, &job.array) else {
                 continue;
             };
-            // (phase, value, number), signs taken off.
+            // (phase, value, number), signs removed.
             let mut rows: Vec<(usize, f64, f64)> = Vec::new();
             for (index, entry) in job.array.entries.iter().enumerate() {
                 let (piece, square, phase) = order.place(index);

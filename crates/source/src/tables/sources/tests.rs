@@ -13,7 +13,7 @@ fn values(kind: FeatureKind, value: impl Fn(usize) -> f64) -> TableValues {
     TableValues::try_new(set.features, (0..count).map(value).collect()).unwrap()
 }
 
-/// The new text and what was filled, whatever stands in the arrays.
+/// Returns the new text and what was filled, regardless of the old numbers.
 fn file(values: &TableValues, source: &str, name: &Path) -> Result<(String, Vec<Filled>)> {
     let survey = Survey::of(values, source, name, &[], &mut [])?;
     let judge = Judge::new(values, &KnownValues::default(), true);
@@ -23,7 +23,7 @@ fn file(values: &TableValues, source: &str, name: &Path) -> Result<(String, Vec<
     Ok((text, filled))
 }
 
-/// The new text, or the error.
+/// Returns the new text, or the error.
 fn patched(values: &TableValues, name: &str, source: &str) -> std::result::Result<String, String> {
     file(values, source, Path::new(name)).map(|(text, _)| text).map_err(|error| error.to_string())
 }
@@ -46,7 +46,8 @@ fn gives(source: &str, expected: &str) {
     }
 }
 
-/// Arrays of zeros wait for their first values, although zero is what the king is worth at the start, and every square is
+/// Zeros are placeholders for first values, although the king is worth zero at the start, and so is every square
+/// without the material.
 /// without the material.
 #[test]
 fn zeros_are_filled_as_marked() {
@@ -296,19 +297,19 @@ fn tables_of_a_run_come_out_as_they_are() {
             let groups = if kind == FeatureKind::Pst { 6 } else { 1 };
             assert_eq!(filled.len(), phases * groups);
             assert_eq!(filled.iter().map(|filled| filled.numbers).sum::<usize>(), count);
-            // And from other values to what the run would have written.
+            // From other values to those that the run would have written.
             let from = patched(&values, language.file_name(), &text(&other)).unwrap();
             assert_eq!(from, own);
         }
     }
 }
 
-/// How a generated array looks.
+/// Style of a generated array.
 #[derive(Clone, Debug)]
 struct Layout {
     per_line: usize,
     indent: String,
-    /// Before, between and behind the numbers of a pair; none for single numbers.
+    /// Text before, between and after the numbers of a pair; `None` for single numbers.
     pair: Option<(&'static str, &'static str, &'static str)>,
     separator: &'static str,
     align: Align,
@@ -363,7 +364,7 @@ fn render(layout: &Layout, numbers: &[i64]) -> String {
             }
             text += layout.newline;
         } else {
-            // To the left: behind the comma.
+            // To the left: after the comma.
             let pad =
                 if layout.align == Align::Left { (2 * WIDTH + 8).saturating_sub(unit_text.len()) } else { 0 };
             text += layout.separator;
@@ -373,7 +374,7 @@ fn render(layout: &Layout, numbers: &[i64]) -> String {
     text + "};" + layout.newline
 }
 
-/// Numbers of the array, by other means: comments off, then digits.
+/// Numbers of the array, found differently: without comments, then digits.
 fn numbers(text: &str) -> Vec<i64> {
     let body = &text[text.find('{').unwrap()..];
     let without: String =
@@ -382,7 +383,7 @@ fn numbers(text: &str) -> Vec<i64> {
     number.find_iter(&without).map(|found| found.as_str().parse().unwrap()).collect()
 }
 
-/// All but numbers and spaces.
+/// Everything but numbers and spaces.
 fn skeleton(text: &str) -> String {
     let number = regex::Regex::new(r"[-+]?\d+").unwrap();
     let lines = text.split('\n').map(|line| {
@@ -443,10 +444,10 @@ proptest! {
         prop_assert_eq!(&numbers(&result), &wanted, "{}", &result);
         prop_assert_eq!(skeleton(&result), skeleton(&source));
         prop_assert_eq!(&patched(&values, "a.cpp", &result).unwrap(), &result);
-        // Layouts with room for all numbers come out as if they had been written so.
+        // Layouts with room for all numbers look as if written that way.
         let uneven = old.iter().any(|value| value.to_string().len() != old[0].to_string().len());
         let plain = layout.align == Align::Ragged && !layout.comments;
-        // A lone column or a lone line of short numbers does not tell padding from indentation.
+        // In a single column or a single line of short numbers, padding cannot be distinguished from indentation.
         let alone = layout.per_line == 1 || layout.per_line >= 64;
         let right = layout.align == Align::Right && !(alone && small);
         if uneven && (plain || right) {

@@ -1,4 +1,4 @@
-//! What can be put into arrays: the names of a parameter file's tables, their shapes and values.
+//! Contents for arrays: the names of a parameter file's tables, their shapes and values.
 
 use std::path::Path;
 
@@ -6,43 +6,43 @@ use super::marker::{quote, quoted};
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureTables, ParameterFile};
 
-/// Tuned values by the names that markers call them.
+/// Tuned values by their names in markers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableValues {
     pub(super) features: Vec<Feature>,
     pub(super) tables: FeatureTables,
     /// Middlegame, then endgame values.
     pub(super) theta: Vec<f64>,
-    /// Whether the order in which features come is their author's, so that tables of squares have it
-    /// unless their markers say otherwise.
+    /// True if the order of features is their author's, so that tables of squares have it unless their markers give
+    /// another.
     pub(super) own_order: bool,
 }
 
-/// Something that a marker may name.
+/// Name that a marker may use.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TableName {
     /// The name; `SQUARE` stands for a square.
     pub name: String,
-    /// Lengths from the outermost array to the innermost; empty for a single number. Pairs of a middlegame
-    /// and an endgame value are a length of 2.
+    /// Lengths from the outermost array to the innermost; empty for a single number. Pairs of a middlegame and an
+    /// endgame value are a length of 2.
     pub shape: Vec<usize>,
-    /// How many numbers that are.
+    /// Number of numbers.
     pub numbers: usize,
 }
 
 /// Middlegame or endgame.
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
 
-/// What a name ends in whose numbers count in both phases.
+/// Ending of names whose numbers count in both phases.
 const BOTH: &str = "both";
 
-/// What a name stands for.
+/// Values that a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub place: Place,
-    /// 0 middlegame, 1 endgame.
+    /// 0 for middlegame, 1 for endgame.
     pub phases: Vec<usize>,
-    /// Whether a number counts in both phases; `phases` has the middlegame alone then.
+    /// True if a number counts in both phases; `phases` then holds the middlegame alone.
     pub tied: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) enum Place {
 }
 
 impl TableValues {
-    /// Values θ (mg of every feature, then eg of every feature, centipawns).
+    /// Creates tables of values θ (mg of every feature, then eg of every feature, centipawns).
     ///
     /// # Errors
     /// [`Error::Numeric`] when one is not finite.
@@ -83,30 +83,29 @@ impl TableValues {
         Ok(Self { tables: FeatureTables::new(&features), features, theta, own_order: false })
     }
 
-    /// Names without values; `own_order` as in the field.
+    /// Creates names without values; `own_order` as in the field.
     pub(super) fn names_only(features: Vec<Feature>, own_order: bool) -> Self {
         let theta = vec![f64::NAN; 2 * features.len()];
         Self { tables: FeatureTables::new(&features), theta, features, own_order }
     }
 
-    /// The same parameters with other values.
+    /// Returns the same parameters with other values.
     pub(super) fn with_theta(&self, theta: Vec<f64>) -> Self {
         Self { theta, ..self.clone() }
     }
 
-    /// Reads a parameter file of any feature set; of those that the program computes, it has to be
-    /// complete.
+    /// Reads a parameter file of any feature set; for those that gputexel computes, it must be complete.
     ///
     /// # Errors
-    /// Those of [`ParameterFile::read`] and [`ParameterFile::theta`]; a name that is listed twice.
+    /// Errors of [`ParameterFile::read`] and [`ParameterFile::theta`]; a name that is listed twice.
     pub fn read(path: &Path) -> Result<Self> {
         Self::of(&ParameterFile::read(path)?, path)
     }
 
-    /// As [`read`](Self::read), of a file that is read already; `path` is for messages.
+    /// Converts a file that was read before, as [`read`](Self::read); `path` is for messages.
     ///
     /// # Errors
-    /// As those of [`read`](Self::read).
+    /// As [`read`](Self::read).
     pub fn of(file: &ParameterFile, path: &Path) -> Result<Self> {
         file.phase.validate()?;
         if let Some(set) = file.computed_set() {
@@ -127,12 +126,12 @@ impl TableValues {
         Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
     }
 
-    /// All names, the largest first.
+    /// Returns all names, the largest first.
     pub fn names(&self) -> Vec<TableName> {
         let mut names: Vec<TableName> = Vec::new();
         let mut add = |name: &str, shape: &[usize]| {
             let numbers = shape.iter().product::<usize>();
-            // A table of one feature may be called as its feature.
+            // A table of one feature may have the name of its feature.
             if names.iter().any(|known| known.name == name) {
                 return;
             }
@@ -172,7 +171,7 @@ impl TableValues {
         names
     }
 
-    /// The tables, and features outside of tables, of which none of these places has anything.
+    /// Returns the tables, and features outside of tables, that do not occur in any of these places.
     pub(super) fn unmarked(&self, places: impl Iterator<Item = Place>) -> Vec<String> {
         let mut marked = vec![false; self.features.len()];
         for place in places {
@@ -189,7 +188,7 @@ impl TableValues {
         let mut names = Vec::new();
         for table in self.tables.0.iter() {
             let left: Vec<usize> = table.ids.iter().copied().filter(|&id| !marked[id]).collect();
-            // Of a table that has none it is said at once; of others, such as the one of all that have none, by name.
+            // A table without any is listed as one; others, such as the one of all without a table, by name.
             if left.len() == table.ids.len() && left.len() > 1 && table.name != "parameters" {
                 names.push(table.name.clone());
             } else if table.is_squares() || left.is_empty() {
@@ -201,8 +200,8 @@ impl TableValues {
         names
     }
 
-    /// What a name stands for: in quotes, exactly; without, in any case, with dots or underscores, unless
-    /// there is one that is spelled just so.
+    /// Resolves a name: exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact
+    /// match.
     pub(super) fn resolve(&self, text: &str) -> Option<Named> {
         self.resolve_phases(text).or_else(|| {
             let Named { place, .. } = self.resolve_phases(without_both(text)?)?;
@@ -210,7 +209,7 @@ impl TableValues {
         })
     }
 
-    /// As [`resolve`](Self::resolve), but for names of numbers that count in both phases.
+    /// Resolves as [`resolve`](Self::resolve), but only names of numbers that count in both phases.
     fn resolve_phases(&self, text: &str) -> Option<Named> {
         if let Ok((name, end)) = quoted(text) {
             let (rest, phases) = phases(&text[end..]).unwrap_or((&text[end..], vec![0, 1]));
@@ -221,7 +220,7 @@ impl TableValues {
             };
             return Some(Named::new(place?, phases));
         }
-        // A name may end as that of a phase does.
+        // A name may end like that of a phase.
         let ways = [phases(text), Some((text, vec![0, 1]))];
         ways.into_iter().flatten().find_map(|(exact, phases)| {
             let name = plain(exact);
@@ -239,15 +238,16 @@ impl TableValues {
         })
     }
 
-    /// The name that was perhaps meant by one that is none, as the end of a message.
+    /// Returns a suggestion for an unknown name, as the end of a message.
     pub(super) fn near(&self, text: &str) -> String {
-        // Of the same phase, which is seldom what is wrong.
+        // Of the same phase, which is seldom wrong.
         let phase = |name: &str| phases(name).map(|(_, phases)| phases);
         let names = self.names().into_iter().map(|name| name.name);
         did_you_mean(text, names.filter(|name| phase(name) == phase(text)))
     }
 
-    /// A table or feature by its name, unless there are several; a feature also by that of its group and its own.
+    /// Returns a table or feature by its name, unless it is ambiguous; a feature also by the names of its group and
+    /// itself.
     fn place(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
         let mut tables = (0..self.tables.0.len()).filter(|&table| named(&self.tables.0[table].name));
         let only = |named: &dyn Fn(&Feature) -> bool| {
@@ -263,7 +263,7 @@ impl TableValues {
         }
     }
 
-    /// A piece's own value, of its table or of the feature that it is.
+    /// Returns the own value of a piece, from its table or feature.
     fn mean(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
         match self.place(named)? {
             Place::Table(table) if self.tables.0[table].is_squares() => Some(Place::Mean(table)),
@@ -272,8 +272,8 @@ impl TableValues {
         }
     }
 
-    /// How a marker would call a table in some phases; `own` is how the marker does whose table is meant
-    /// where it is none of a single group's.
+    /// Returns the name of a table in some phases in markers; `own` is the marker's own name for a table that does not
+    /// belong to a single group.
     pub(super) fn name_of(&self, named: &Named, own: &str) -> String {
         let base = match named.place {
             Place::Table(at) => marker_name(&self.tables.0[at].name),
@@ -289,14 +289,14 @@ impl TableValues {
         }
     }
 
-    /// The mean of some features.
+    /// Returns the mean of some features.
     pub(super) fn value(&self, ids: &[usize], phase: usize) -> f64 {
         let value = |id: &usize| self.theta[phase * self.features.len() + id];
         ids.iter().map(value).sum::<f64>() / ids.len() as f64
     }
 }
 
-/// A name without the ending of a phase, if it has one.
+/// Returns a name without the ending of a phase, if it has one.
 pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
     let base_end = text.len().checked_sub(3)?;
     let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
@@ -304,19 +304,19 @@ pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
     Some((&text[..base_end], vec![phase]))
 }
 
-/// A name without the ending that its numbers count in both phases, if it has it.
+/// Returns a name without the ending for numbers that count in both phases, if it has it.
 pub(super) fn without_both(text: &str) -> Option<&str> {
     let base_end = text.len().checked_sub(BOTH.len() + 1)?;
     let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
     ending.eq_ignore_ascii_case(BOTH).then_some(&text[..base_end])
 }
 
-/// In any case, with dots or underscores.
+/// Normalizes case, dots and underscores.
 pub(super) fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', ".")
 }
 
-/// Whether a name needs no quotes in a marker.
+/// Returns true if a name needs no quotes in a marker.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -325,7 +325,7 @@ fn is_plain(name: &str) -> bool {
         && !name.to_lowercase().ends_with("_material")
 }
 
-/// A name as markers have it, in quotes if need be.
+/// Returns a name as written in markers, quoted if necessary.
 pub(crate) fn marker_name(name: &str) -> String {
     match is_plain(name) || name == "material" {
         true => name.to_string(),

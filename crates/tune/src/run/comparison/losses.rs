@@ -13,21 +13,21 @@ use super::Side;
 
 /// Losses of one set of parameters.
 pub struct Loss {
-    /// K: given, of its file, or fitted.
+    /// K: given, from its file, or fitted.
     pub k: f64,
-    /// Loss there.
+    /// Loss at K.
     pub loss: f64,
-    /// The K that is best for it on these positions, and the loss there.
+    /// The best K for it on these positions, and the loss there.
     pub best: Option<(f64, f64)>,
-    /// True where it was tuned on these positions.
+    /// True if it was tuned on these positions.
     pub trained_on: bool,
 }
 
-/// Losses of both.
+/// Losses of two sets of parameters.
 pub struct Losses {
-    /// Of A and B; why there is none, where the dataset is of other features.
+    /// Losses of A and B; the reason if there is none because the dataset has other features.
     pub of: [std::result::Result<Loss, String>; 2],
-    /// Mean loss of B less that of A, and its standard error by game.
+    /// Mean loss of B minus that of A, and its standard error by game.
     pub difference: Option<(f64, f64)>,
     kind: LossKind,
     positions: u64,
@@ -35,13 +35,13 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Computes them.
+    /// Computes the losses.
     ///
-    /// `k` is that of both; without it each has the one of its file, else the one that fits best.
+    /// `k` applies to both; without it each uses the one of its file, else the best fit.
     ///
     /// # Errors
-    /// [`Error::Advised`] where none of these is to be had; others when the dataset cannot be read, holds
-    /// nothing, or is of the features of neither.
+    /// [`Error::Advised`] if none of these is available; others if the dataset cannot be read, is empty, or matches the
+    /// features of neither.
     pub fn on(paths: &[PathBuf], sides: &[Side; 2], kind: LossKind, k: Option<f64>) -> Result<Self> {
         let data = dataset::read_positions(paths)?;
         let thetas =
@@ -68,7 +68,7 @@ impl Losses {
         Ok(Self { of, difference, kind, positions: data.len() as u64, datasets: paths.to_vec() })
     }
 
-    /// The difference in words.
+    /// Describes the difference.
     pub fn difference_in_words(&self) -> Option<String> {
         self.difference.map(|(mean, error)| {
             let surely = match mean.abs() > 2.0 * error {
@@ -80,7 +80,7 @@ impl Losses {
         })
     }
 
-    /// The losses as a table.
+    /// Returns the losses as a table.
     pub fn table(&self) -> Table {
         let names: Vec<String> = self.datasets.iter().map(|path| path.display().to_string()).collect();
         let row = |(name, of): (&str, &std::result::Result<Loss, String>)| match of {
@@ -106,7 +106,7 @@ impl Losses {
         }
     }
 
-    /// The losses as JSON, by `a` and `b`.
+    /// Returns the losses as JSON, by `a` and `b`.
     pub fn to_json(&self) -> Value {
         let one = |of: &std::result::Result<Loss, String>| match of {
             Ok(of) => json!({
@@ -123,10 +123,10 @@ impl Losses {
     }
 }
 
-/// The loss of one side on positions of a dataset, at `given` K, else its own, else the one that fits best.
+/// Returns the loss of one side on positions of a dataset, at the `given` K, else its own, else the best fit.
 ///
 /// # Errors
-/// [`Error::Advised`] where none of these is to be had.
+/// [`Error::Advised`] if none of these is available.
 pub(super) fn loss_of(
     data: &Dataset,
     all: &[u32],

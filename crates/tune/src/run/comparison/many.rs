@@ -1,4 +1,4 @@
-//! Many sets of parameters in one table: what each has reached, and on the same positions.
+//! Many sets of parameters in one table: the results of each, and their losses on the same positions.
 
 use std::path::PathBuf;
 
@@ -15,24 +15,24 @@ use super::{Differences, Side, SortBy};
 use crate::run::page::steps_of;
 use gputexel_report::{Contest, ContestColumn, Entrant, Step, grouped};
 
-/// Name, numbers by contender, and how a number is written.
+/// Name, numbers by contender, and their format.
 type Column = (&'static str, Vec<Option<f64>>, fn(f64) -> String);
 
-/// A set of parameters among others.
+/// One of many sets of parameters.
 pub struct Contender {
     /// Its parameters.
     pub side: Side,
     /// Its epochs, if it is the folder of a run.
     pub steps: Vec<Step>,
-    /// Root mean square of its changes against the first, centipawns; `None` where they have nothing in common.
+    /// Root mean square of its changes against the first, centipawns; `None` if they have nothing in common.
     pub change: Option<f64>,
-    /// Its loss on the dataset; why there is none, where the dataset is of other features.
+    /// Its loss on the dataset; the reason if there is none because the dataset has other features.
     pub loss: Option<std::result::Result<Loss, String>>,
-    /// Mean loss less that of the best, and its standard error by game.
+    /// Mean loss minus that of the best, and its standard error by game.
     pub over_best: Option<(f64, f64)>,
 }
 
-/// Sets of parameters, in the order in which they were given.
+/// Sets of parameters, in their given order.
 pub struct Contenders {
     /// All of them.
     pub all: Vec<Contender>,
@@ -40,7 +40,7 @@ pub struct Contenders {
 }
 
 impl Contenders {
-    /// Reads parameter files or folders of runs; [values in words](Prior::is_word) are for the parameters of the first
+    /// Reads parameter files or folders of runs; [values in words](Prior::is_word) apply to the parameters of the first
     /// of these.
     ///
     /// # Errors
@@ -77,10 +77,10 @@ impl Contenders {
         Ok(Self { all, on: None })
     }
 
-    /// Computes the losses on datasets, each at `k`, else at the K of its file, else at the one that fits best.
+    /// Computes the losses on datasets, each at `k`, else at the K of its file, else at the best fit.
     ///
     /// # Errors
-    /// [`Error::Usage`] where the dataset is of the features of none; others when it cannot be read or K is unknown.
+    /// [`Error::Usage`] if the dataset matches the features of none; others if it cannot be read or K is unknown.
     pub fn judge(&mut self, paths: &[PathBuf], kind: LossKind, k: Option<f64>) -> Result<()> {
         let data = dataset::read_positions(paths)?;
         let positions: Vec<u32> = (0..data.len() as u32).collect();
@@ -111,7 +111,7 @@ impl Contenders {
         Ok(())
     }
 
-    /// The columns that anything is known for: name, numbers by contender, how a number is written.
+    /// Returns the columns with any data: name, numbers by contender, and their format.
     fn columns(&self) -> Vec<Column> {
         let of = |value: &dyn Fn(&Contender) -> Option<f64>| -> Vec<Option<f64>> {
             self.all.iter().map(|contender| value(contender).filter(|value| value.is_finite())).collect()
@@ -131,14 +131,14 @@ impl Contenders {
         all.into_iter().filter(|(_, values, _)| values.iter().any(Option::is_some)).collect()
     }
 
-    /// Positions of the losses, in words; `None` where they were not.
+    /// Describes the positions of the losses; `None` without any.
     fn judged_on(&self) -> Option<String> {
         let (kind, positions, paths) = self.on.as_ref()?;
         let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         Some(format!("{kind} loss on {} positions of {}", grouped(*positions), names.join(", ")))
     }
 
-    /// Caution about training losses that cannot be compared; empty where they can.
+    /// Returns a note on training losses that cannot be compared; empty if they can.
     pub fn note(&self) -> String {
         let of = |value: &dyn Fn(&Contender) -> String| {
             let mut all: Vec<String> = self.all.iter().map(value).collect();
@@ -156,7 +156,8 @@ impl Contenders {
         }
     }
 
-    /// Header and rows of the table, the lowest loss first: that on the dataset, else the held-out, else the training loss.
+    /// Returns header and rows of the table, the lowest loss first: that on the dataset, else the held-out, else the
+    /// training loss.
     pub fn table(&self) -> (String, Vec<Vec<String>>) {
         let columns = self.columns();
         let key = ["loss on the dataset", "held-out loss", "training loss"]
@@ -178,7 +179,7 @@ impl Contenders {
         (self.judged_on().unwrap_or_default(), rows)
     }
 
-    /// All of it as JSON, in the order in which they were given.
+    /// Returns everything as JSON, in the given order.
     pub fn to_json(&self) -> Value {
         let one = |contender: &Contender| {
             let provenance = &contender.side.file.provenance;
@@ -195,7 +196,7 @@ impl Contenders {
         json!({ "compared": self.all.iter().map(one).collect::<Vec<_>>(), "on": self.judged_on() })
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn page(&self) -> Contest {
         let column = |(name, values, text): Column| ContestColumn {
             name: name.to_string(),

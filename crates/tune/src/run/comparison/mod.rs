@@ -1,4 +1,4 @@
-//! Two sets of parameters side by side: what changed, and what it does to the loss.
+//! Two sets of parameters side by side: changes, and their effect on the loss.
 
 mod losses;
 mod many;
@@ -14,13 +14,13 @@ use gputexel_report::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
 pub use many::{Contender, Contenders};
 
-/// By what changes are sorted.
+/// Sort key of changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
     /// The change, centipawns.
     #[default]
     Change,
-    /// The change over its standard error; what has none comes last.
+    /// The change over its standard error; changes without an error come last.
     Errors,
 }
 
@@ -37,7 +37,7 @@ pub struct Side {
 /// A parameter's change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Its name, with the phase behind it.
+    /// Its name with the phase.
     pub name: String,
     /// Values of A and B.
     pub values: [f64; 2],
@@ -46,12 +46,12 @@ pub struct Change {
 }
 
 impl Change {
-    /// B less A.
+    /// Returns B minus A.
     pub fn difference(&self) -> f64 {
         self.values[1] - self.values[0]
     }
 
-    /// Standard error of the difference, as though A and B were independent.
+    /// Returns the standard error of the difference, treating A and B as independent.
     pub fn error(&self) -> Option<f64> {
         match self.errors {
             [Some(a), Some(b)] => Some(a.hypot(b)),
@@ -59,15 +59,15 @@ impl Change {
         }
     }
 
-    /// The difference in standard errors.
+    /// Returns the difference in standard errors.
     pub fn in_errors(&self) -> Option<f64> {
         self.error().filter(|error| *error > 0.0).map(|error| self.difference() / error)
     }
 }
 
 impl Side {
-    /// Reads two sides, each a parameter file or the folder of a run. One of them may be
-    /// [values in words](Prior::is_word), such as `material`, for the parameters of the other.
+    /// Reads two sides, each a parameter file or the folder of a run. One of them may be [values in
+    /// words](Prior::is_word), such as `material`, for the parameters of the other.
     ///
     /// # Errors
     /// As [`Side::read`] and [`Prior::file_like`]; [`Error::Usage`] if both are words.
@@ -95,7 +95,7 @@ impl Side {
         })
     }
 
-    /// Reads a parameter file, or that of a run's folder.
+    /// Reads a parameter file, or that in the folder of a run.
     ///
     /// # Errors
     /// As [`ParameterFile::locate`] and [`ParameterFile::read`].
@@ -106,7 +106,7 @@ impl Side {
     }
 }
 
-/// How two sets of parameters differ.
+/// Differences between two sets of parameters.
 pub struct Differences {
     /// A and B.
     pub sides: [Side; 2],
@@ -191,29 +191,29 @@ impl Differences {
         Ok(Self { sides, both, changes, only, losses: None })
     }
 
-    /// Root mean square of the changes, centipawns.
+    /// Returns the root mean square of the changes, centipawns.
     pub fn rms(&self) -> f64 {
         let squares: f64 = self.changes.iter().map(|change| change.difference().powi(2)).sum();
         (squares / self.changes.len().max(1) as f64).sqrt()
     }
 
-    /// The largest change, centipawns.
+    /// Returns the largest change, centipawns.
     pub fn most(&self) -> f64 {
         self.changes.iter().map(|change| change.difference().abs()).fold(0.0, f64::max)
     }
 
-    /// Values that differ.
+    /// Returns the number of values that differ.
     pub fn changed(&self) -> usize {
         self.changes.iter().filter(|change| change.difference() != 0.0).count()
     }
 
-    /// Values with errors on both sides, and those of them that differ by more than two.
+    /// Returns the number of values with errors on both sides, and of those that differ by more than two.
     pub fn beyond(&self) -> (usize, usize) {
         let known = || self.changes.iter().filter_map(Change::in_errors);
         (known().count(), known().filter(|z| z.abs() > 2.0).count())
     }
 
-    /// Refuses a table that is not in both.
+    /// Rejects a table that is not in both.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -224,7 +224,7 @@ impl Differences {
         }
     }
 
-    /// The comparison as JSON, with the `top` largest changes; values are in centipawns.
+    /// Returns the comparison as JSON, with the `top` largest changes; values are in centipawns.
     pub fn to_json(&self, top: usize) -> Value {
         let change = |change: &Change| {
             json!({
@@ -244,7 +244,7 @@ impl Differences {
         })
     }
 
-    /// The page, with the `top` largest changes.
+    /// Returns the page, with the `top` largest changes.
     pub fn page(&self, top: usize) -> Comparison {
         let row = |change: &Change| {
             let error = |error: Option<f64>| error.map_or("–".to_string(), |error| format!("±{error:.1}"));

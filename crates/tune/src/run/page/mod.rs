@@ -1,4 +1,4 @@
-//! The report of a run, made from the files of its folder.
+//! The report of a run, made from the files in its folder.
 
 mod record;
 mod run;
@@ -16,8 +16,8 @@ use gputexel_model::{FeatureSet, ParameterFile};
 use gputexel_report::Step;
 pub use run::run_report;
 
-/// Data of a run that are at hand when its report is made. Record, state and parameters that are not are
-/// read from its folder; without positions a report has neither calibration nor residuals.
+/// Data of a run that are available when its report is made. Missing record, state and parameters are read from its
+/// folder; without positions a report has neither calibration nor residuals.
 #[derive(Clone, Copy, Default)]
 pub struct InHand<'a> {
     /// Its configuration.
@@ -26,21 +26,21 @@ pub struct InHand<'a> {
     pub checkpoint: Option<&'a Checkpoint>,
     /// Its result.
     pub parameters: Option<&'a ParameterFile>,
-    /// The positions and which of them are held out.
+    /// Its positions, training and held-out.
     pub positions: Option<(&'a Dataset, &'a Split)>,
-    /// Scores of the positions, if they are known already.
+    /// Scores of the positions, if already known.
     pub scores: Option<&'a RunScores>,
-    /// By how much scores have grown on the training positions, if it was computed already.
+    /// Growth of the scores on the training positions, if already computed.
     pub score_ratio: Option<f64>,
-    /// Diagnostics of a nonlinear evaluation, if they were computed already.
+    /// Diagnostics of a nonlinear evaluation, if already computed.
     pub program: Option<&'a ProgramDiagnostics>,
     /// Names of the parameters, for runs that have not written them yet.
     pub features: Option<&'a FeatureSet>,
-    /// Why there are no positions.
+    /// Reason why there are no positions.
     pub note: &'a str,
 }
 
-/// The epochs or iterations of a run, as far as it has come.
+/// Returns the epochs or iterations of a run so far.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -48,25 +48,24 @@ pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<Step>> {
     steps::steps(folder, true)
 }
 
-/// The positions of a run, read again for its report.
+/// Positions of a run, read again for its report.
 pub enum Positions {
-    /// The positions of the run, and which of them are held out.
+    /// The positions of the run, and its split.
     Found(Box<(Dataset, Split)>),
     /// The record names no file: the run was on a dataset in memory.
     Unnamed,
     /// A file that the record names does not exist.
     Missing(PathBuf),
-    /// A file that the record names has other positions than those of the run.
+    /// A file that the record names has different positions.
     Changed(PathBuf),
 }
 
 impl Positions {
-    /// Reads the files that the record names, or `given` ones in their place. Of a run with rounds,
-    /// these are the positions of the last one.
+    /// Reads the files that the record names, or the `given` ones instead. For a run with rounds, these are the
+    /// positions of the last one.
     ///
     /// # Errors
-    /// [`Error::Input`] when files that were given have other positions, or a file is damaged;
-    /// [`Error::Io`].
+    /// [`Error::Input`] when given files have other positions, or a file is damaged; [`Error::Io`].
     pub fn read(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Self> {
         let config = &record.config;
         let round = record.requiesce.as_ref().and_then(|rounds| rounds.done.last()).map(|last| last.round);

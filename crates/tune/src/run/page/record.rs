@@ -1,4 +1,4 @@
-//! Configuration, inputs and warnings of a run, in words.
+//! Describes configuration, inputs and warnings of a run.
 
 use crate::run::tuned::are_few;
 use crate::{OptimizerConfig, ProgramDiagnostics, RunConfig, RunRecord};
@@ -11,7 +11,7 @@ fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_string).to_vec()
 }
 
-/// Warnings, by the rules of those that `tune` prints at its end.
+/// Returns warnings, by the same rules as `tune` at its end.
 pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     let dimension = config.parameterization().dimension();
@@ -28,7 +28,7 @@ pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<Stri
     warnings
 }
 
-/// Warnings of terms that are off nearly everywhere with the result.
+/// Warns of terms that are inactive nearly everywhere with the result.
 pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = String> {
     let after = diagnostics.terms.iter().map(|term| &term.activity[1]);
     program::dead_terms(after, "").into_iter().map(|clause| {
@@ -37,7 +37,7 @@ pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = Stri
     })
 }
 
-/// Values that the data tell apart badly; `None` where errors are unknown.
+/// Returns values that the data can hardly distinguish; `None` if errors are unknown.
 pub fn correlations(file: &ParameterFile) -> Option<Table> {
     let found = &file.uncertainty.as_ref()?.correlations;
     let row = |pair: &gputexel_model::CorrelationRecord| {
@@ -53,7 +53,7 @@ pub fn correlations(file: &ParameterFile) -> Option<Table> {
     })
 }
 
-/// Where standard errors come from.
+/// Describes the origin of standard errors.
 pub fn errors_note(file: &ParameterFile) -> String {
     let Some(record) = &file.uncertainty else { return String::new() };
     let units = if file.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
@@ -74,7 +74,7 @@ pub fn errors_note(file: &ParameterFile) -> String {
     note
 }
 
-/// The configuration by name.
+/// Returns the configuration by name.
 pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(String, String)> {
     let config = &record.config;
     let forms = ScaleForms::new(config.k);
@@ -124,7 +124,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
     rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// The targets of scores.
+/// Describes the targets of scores.
 fn targets(record: &RunRecord) -> String {
     let Some(blend) = record.config.blend else { return "results".to_string() };
     let mut text = format!(
@@ -153,7 +153,7 @@ fn targets(record: &RunRecord) -> String {
     text
 }
 
-/// The datasets with their checksums and, where they are at hand, what they came from.
+/// Returns the datasets with their checksums and, if available, their origin.
 pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
     let mut rows = Vec::new();
     let checksums: Vec<&str> = config.checksum.split('+').collect();
@@ -174,7 +174,7 @@ pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
     Table { caption: "Inputs".to_string(), header: strings(["file", "format", "contents"]), rows }
 }
 
-/// Rounds of positions resolved anew.
+/// Returns the rounds of refreshed positions.
 pub fn rounds(record: &RunRecord) -> Option<Table> {
     let rounds = record.requiesce.as_ref().filter(|rounds| !rounds.done.is_empty())?;
     let number = |loss: Option<f64>| loss.map_or("–".to_string(), |loss| format!("{loss:.8}"));

@@ -1,4 +1,4 @@
-//! From the folder of a run to what its report shows.
+//! Makes the contents of a report from the folder of a run.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,10 @@ use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, readable, 
 use super::steps::steps;
 use super::{InHand, record, strength};
 
-/// Positions below which a feature is called rare.
+/// Number of positions below which a feature is called rare.
 const RARE: u64 = 100;
 
-/// The report of a run of `tune` or `pso`, which may still be under way.
+/// Returns the report of a run of `tune` or `pso`, which may still be in progress.
 ///
 /// # Errors
 /// [`Error::Input`](gputexel_io::Error::Input) and [`Error::Io`](gputexel_io::Error::Io) when the folder is not
@@ -137,7 +137,7 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
     Ok(report)
 }
 
-/// The best θ that a checkpoint knows.
+/// Returns the best θ of a checkpoint.
 fn so_far(config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Option<Vec<f64>> {
     let basis = config.parameterization();
     let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters)?;
@@ -176,7 +176,7 @@ fn of_theta(set: &FeatureSet, theta: &[f64], config: &RunConfig) -> Vec<Paramete
     }
 }
 
-/// The coordinates that were tuned, where they were not the parameters themselves.
+/// Returns the tuned coordinates, if they are not the parameters themselves.
 fn coordinates(
     folder: &RunFolder,
     config: &RunConfig,
@@ -205,7 +205,7 @@ fn coordinates(
     basis.coordinates.iter().zip(values).map(coordinate).collect()
 }
 
-/// Headline figures.
+/// Returns the headline figures.
 fn facts(
     report: &RunReport,
     record: &RunRecord,

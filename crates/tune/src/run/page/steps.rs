@@ -1,4 +1,4 @@
-//! The steps of a run, of which reports show so many.
+//! Steps of a run, thinned for reports.
 
 use std::io::ErrorKind;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use gputexel_report::{Step, Swarms};
 
-/// Steps of which all are shown; of more, every second, every fourth and so on. Pictures are no wider, and runs may have
-/// millions.
+/// Number of steps up to which all are shown; of more, every second, every fourth and so on. Pictures are no wider, and
+/// runs may have millions.
 const MOST: usize = 1 << 14;
 
 /// A line of `metrics.jsonl`.
@@ -24,8 +24,8 @@ struct Line {
     details: Value,
 }
 
-/// The steps of `metrics.jsonl`, thinned where there are very many; the last and the one with the lowest held-out loss are
-/// among them. Of a run under way, the last line may be torn.
+/// Returns the steps of `metrics.jsonl`, thinned if there are very many; the last and the one with the lowest held-out
+/// loss are kept. The last line of a run in progress may be incomplete.
 pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> {
     let path = folder.file("metrics.jsonl");
     let mut lines = match Lines::open(&path) {
@@ -36,7 +36,7 @@ pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> 
     let mut thinned = Thinned::default();
     while let Some(text) = lines.next_line()? {
         match serde_json::from_slice::<Line>(text.bytes) {
-            // Other lines tell of rounds.
+            // Other lines are about rounds.
             Ok(line) => line.epoch.into_iter().for_each(|number| thinned.add(number, &line)),
             Err(_) if may_be_torn => {}
             Err(error) => return Err(Error::line(&path, text.number, format!("not a step: {error}"))),
@@ -45,11 +45,11 @@ pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> 
     Ok(thinned.finish())
 }
 
-/// Steps, at most twice [`MOST`] of them at a time.
+/// Steps, at most twice [`MOST`] at a time.
 #[derive(Default)]
 struct Thinned {
     kept: Vec<Step>,
-    /// How often every second of them was left out: one of 2 to the power of that is kept.
+    /// Number of halvings: one of 2 to the power of this is kept.
     halved: u32,
     seen: usize,
     last: Option<Step>,
@@ -78,7 +78,7 @@ impl Thinned {
     fn finish(self) -> Vec<Step> {
         let mut steps = self.kept;
         for step in self.lowest.into_iter().chain(self.last) {
-            // Steps are in order, but for those of a file that somebody has changed.
+            // Steps are in order unless somebody has changed the file.
             let at = steps.partition_point(|kept| kept.number < step.number);
             if steps.get(at).is_none_or(|kept| kept.number != step.number) {
                 steps.insert(at, step);

@@ -1,4 +1,4 @@
-//! Regularization toward the prior, in words.
+//! Describes the regularization toward the prior.
 
 use crate::{
     Ablation, HeldOutGain, LeftOut, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord,
@@ -9,12 +9,12 @@ use gputexel_io::{Error, Result, SETTINGS_BYTES};
 use gputexel_model::{Penalty, PenaltyKind};
 use gputexel_report::{PenaltyRow, StrengthReport, Table, grouped};
 
-/// Groups that are named; of more, how many they are is told.
+/// Maximum number of groups listed by name; of more, only the number is given.
 const NAMED: usize = 12;
-/// Scores that are larger or smaller by less than this have the scale that margins were made for.
+/// Relative difference of scores below which they have the scale that margins were made for.
 const SAME_SCALE: f64 = 0.05;
 
-/// Worth of each group of features, where the folder has it.
+/// Returns the worth of each group of features, if the folder has it.
 ///
 /// # Errors
 /// [`Error::Input`] when the file is damaged; [`Error::Io`].
@@ -31,7 +31,7 @@ pub(super) fn ablation(folder: &RunFolder) -> Result<Option<Ablation>> {
     }
 }
 
-/// Regularization of a run from its record; `ratio` is that of its scores to the prior's.
+/// Returns the regularization of a run from its record; `ratio` is that of its scores to the prior's.
 pub(super) fn of_record(
     record: &RunRecord,
     ratio: Option<f64>,
@@ -62,7 +62,7 @@ pub(super) fn of_record(
 const ABOUT_PENALTIES: &str =
     "Penalties count changes from the prior, so that the prior itself costs nothing.";
 
-/// Result of the choice of weights.
+/// Adds the result of the choice of weights.
 fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) {
     let what = if strength.by_game { "games" } else { "positions" };
     if strength.keeps_prior {
@@ -99,7 +99,7 @@ fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) 
     report.unpenalized = mg.iter().zip(eg).map(|(mg, eg)| [*mg, *eg]).collect();
 }
 
-/// A kind whose penalties all have one weight: that of the run, which may have followed K since it was chosen.
+/// Returns a kind whose penalties all have one weight: that of the run, which may have changed with K since the choice.
 fn of_kind(kind: &crate::KindStrength, config: &RunConfig) -> PenaltyRow {
     let of_run = config.penalties.iter().find(|penalty| penalty.kind == kind.kind);
     PenaltyRow {
@@ -111,7 +111,7 @@ fn of_kind(kind: &crate::KindStrength, config: &RunConfig) -> PenaltyRow {
     }
 }
 
-/// Penalties of the same kind and weight in one row each.
+/// Returns penalties with the same kind and weight in one row each.
 fn given(penalties: &[Penalty]) -> Vec<PenaltyRow> {
     let mut rows: Vec<(PenaltyKind, f64, Vec<&Penalty>)> = Vec::new();
     for penalty in penalties.iter().filter(|penalty| penalty.weight > 0.0) {
@@ -130,7 +130,7 @@ fn given(penalties: &[Penalty]) -> Vec<PenaltyRow> {
     rows.iter().map(row).collect()
 }
 
-/// The groups of penalties of one kind; a phase is named where the other one is not among them.
+/// Returns the groups of penalties of one kind; a phase is named if the other one is not among them.
 fn groups_text(penalties: &[&Penalty]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for penalty in penalties {
@@ -146,7 +146,7 @@ fn groups_text(penalties: &[&Penalty]) -> String {
     }
 }
 
-/// Effect of a kind of penalty, as a sentence.
+/// Describes the effect of a kind of penalty, as a sentence.
 fn meaning(kind: PenaltyKind) -> &'static str {
     match kind {
         PenaltyKind::Ridge => "Holds small how far every parameter is from its prior.",
@@ -172,7 +172,7 @@ fn meaning(kind: PenaltyKind) -> &'static str {
     }
 }
 
-/// Regularization of a run without penalties, as a sentence.
+/// Describes the regularization of a run without penalties, as a sentence.
 fn without_penalties(config: &RunConfig) -> String {
     let mut weights: Vec<f64> = match &config.optimizer {
         OptimizerConfig::Adam { runs, .. } => runs.iter().map(|run| run.l2).collect(),
@@ -192,7 +192,7 @@ fn without_penalties(config: &RunConfig) -> String {
     }
 }
 
-/// Where the run began.
+/// Describes the starting point of the run.
 fn starts_note(starts: &StartsRecord) -> String {
     let StartsRecord { losses, best } = starts;
     let count = losses.len();
@@ -206,7 +206,7 @@ fn starts_note(starts: &StartsRecord) -> String {
     )
 }
 
-/// Origin of K, as a sentence.
+/// Describes the origin of K, as a sentence.
 fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     match scale.mode {
         ScaleMode::Joint => {
@@ -221,7 +221,7 @@ fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     }
 }
 
-/// Consequence of the scale of the scores for an engine.
+/// Describes the consequence of the scale of the scores for an engine.
 fn ratio_note(record: &RunRecord, ratio: f64) -> String {
     let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
     let swarm = matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. });

@@ -30,7 +30,7 @@ use crate::run::strength::PriorStrength;
 use crate::run::tuned::Tuned;
 use start::Positions;
 
-/// Weight λ where there are too many parameters to choose any, and none is given.
+/// Default weight λ if there are too many parameters to choose one.
 const L2_OF_MANY: f64 = 1e-6;
 
 type OptimizerOf<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
@@ -38,8 +38,8 @@ type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 
 
 /// Tunes parameters: a builder for the settings that differ from the defaults.
 ///
-/// By default, Gauss–Newton minimizes the squared error over all positions, tied to the default prior by
-/// penalties whose weights held-out games choose, with K fitted on the prior, on a GPU if there is one.
+/// By default, Gauss–Newton minimizes the squared error over all positions, regularized toward the default prior by
+/// penalties whose weights are chosen on held-out games, with K fitted on the prior, on a GPU if there is one.
 ///
 /// ```
 /// use gputexel_tune::run::Tuner;
@@ -95,13 +95,13 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Tuner<'a> {
-    /// A run on a dataset. Everything stays in memory unless there is a [`folder`](Self::folder).
+    /// Creates a run on a dataset. Everything stays in memory unless there is a [`folder`](Self::folder).
     pub fn builder(data: &'a Dataset) -> Self {
         Self::of(Source::Dataset(data))
     }
 
-    /// A run on files: one or more datasets, or games or labeled positions, which are first extracted with
-    /// the default settings, into the folder of the run if it has one.
+    /// Creates a run on files: one or more datasets, or games or labeled positions, which are first extracted with the
+    /// default settings, into the folder of the run if it has one.
     pub fn from_files<P: AsRef<Path>>(paths: &[P]) -> Self {
         Self::of(Source::Files(paths.iter().map(|path| path.as_ref().to_path_buf()).collect()))
     }
@@ -140,7 +140,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// How files that are not datasets are read, and the features that are extracted [default: detected,
+    /// Sets how files that are not datasets are read, and the features to extract [default: detected,
     /// [`default_features`](crate::run::default_features)].
     #[must_use]
     pub fn extraction(mut self, settings: ExtractSettings) -> Self {
@@ -148,58 +148,58 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Starting point, and target of the regularization [default: that of the features].
+    /// Sets the starting point, and target of the regularization [default: that of the features].
     #[must_use]
     pub fn prior(mut self, prior: Prior) -> Self {
         self.prior = Some(prior);
         self
     }
 
-    /// Which parameters are tuned [default: every one by itself].
+    /// Sets the parameters to tune [default: every one independently].
     #[must_use]
     pub fn basis(mut self, basis: BasisSettings) -> Self {
         self.basis = basis;
         self
     }
 
-    /// The scale constant K, base-10 form [default: fitted, see [`scale`](Self::scale)].
+    /// Sets the scale constant K, base-10 form [default: fitted, see [`scale`](Self::scale)].
     #[must_use]
     pub fn k(mut self, k: f64) -> Self {
         self.k = Some(k);
         self
     }
 
-    /// What K is fitted on, if it is not given [default: [`ScaleMode::Auto`]].
+    /// Sets how K is fitted, if it is not given [default: [`ScaleMode::Auto`]].
     #[must_use]
     pub fn scale(mut self, mode: ScaleMode) -> Self {
         self.scale_mode = mode;
         self
     }
 
-    /// What ties parameters to each other and to the prior [default: penalties whose weights are chosen by
-    /// held-out loss, unless there is an [`l2`](Self::l2)].
+    /// Sets the regularization toward each other and the prior [default: penalties whose weights are chosen by held-out
+    /// loss, unless there is an [`l2`](Self::l2)].
     #[must_use]
     pub fn prior_strength(mut self, strength: PriorStrength) -> Self {
         self.strength = Some(strength);
         self
     }
 
-    /// The loss function [default: the squared error].
+    /// Sets the loss function [default: the squared error].
     #[must_use]
     pub fn loss(mut self, loss: LossKind) -> Self {
         self.loss = loss;
         self
     }
 
-    /// Share of the search score in the targets; the rest is the result. Positions without a search score keep the
-    /// result alone [default: results only].
+    /// Sets the share of the search score in the targets; the rest is the result. Positions without a search score use
+    /// the result alone [default: results only].
     #[must_use]
     pub fn blend(mut self, share: BlendShare) -> Self {
         self.blend.share = Some(share);
         self
     }
 
-    /// Scale constant, base-10 form, that converts search scores to expected results for a
+    /// Sets the scale constant, base-10 form, that converts search scores to expected results for a
     /// [`blend`](Self::blend) [default: fitted to the results].
     #[must_use]
     pub fn blend_k(mut self, k: f64) -> Self {
@@ -207,8 +207,8 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then nothing
-    /// else regularizes, unless [`prior_strength`](Self::prior_strength) gives weights [default: as set for the
+    /// Sets the regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then there is no
+    /// other regularization, unless [`prior_strength`](Self::prior_strength) gives weights [default: as set for the
     /// optimizer].
     #[must_use]
     pub fn l2(mut self, l2: f64) -> Self {
@@ -216,34 +216,35 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Share of the games to hold out, 0 to 0.9, by which the parameters are judged [default: 0].
+    /// Sets the share of the games to hold out, 0 to 0.9, for the evaluation of the parameters [default: 0].
     #[must_use]
     pub fn holdout(mut self, share: f64) -> Self {
         self.holdout = share;
         self
     }
 
-    /// Seed of all random numbers [default: 1].
+    /// Sets the seed of all random numbers [default: 1].
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// The method and its settings [default: [`OptimizerConfig::default_for`]].
+    /// Sets the method and its settings [default: [`OptimizerConfig::default_for`]].
     #[must_use]
     pub fn optimizer(self, optimizer: OptimizerConfig) -> Self {
         self.optimizer_by(move |_| Ok(optimizer.clone()))
     }
 
-    /// The method and its settings, chosen by the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings are refused before anything is read.
+    /// Sets the method and its settings, chosen by the size of the model. First called with [`ModelSize::UNKNOWN`], so
+    /// that invalid settings are rejected before anything is read.
     #[must_use]
     pub fn optimizer_by(mut self, choose: impl Fn(ModelSize) -> Result<OptimizerConfig> + 'a) -> Self {
         self.optimizer = Some(Box::new(choose));
         self
     }
 
-    /// An optimizer supplied by the caller, created for the space of the tuned parameters. Such a run has no
+    /// Sets an optimizer supplied by the caller, created for the space of the tuned parameters. Such a run has no
     /// [`folder`](Self::folder), because it could not be resumed from there.
     #[must_use]
     pub fn custom_optimizer(
@@ -255,28 +256,28 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// How the result is rounded to whole numbers [default: not at all].
+    /// Sets the rounding of the result to whole numbers [default: none].
     #[must_use]
     pub fn round(mut self, round: Rounding) -> Self {
         self.round = round;
         self
     }
 
-    /// When to stop [default: the method's limits].
+    /// Sets when to stop [default: the method's limits].
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// At most this many epochs.
+    /// Limits the number of epochs.
     #[must_use]
     pub fn epochs(mut self, epochs: u64) -> Self {
         self.limits.epochs = Some(epochs);
         self
     }
 
-    /// Uncertainty estimates for the result: standard errors, a bootstrap [default: none]. A resumed run also
+    /// Requests uncertainty estimates for the result: standard errors, a bootstrap [default: none]. A resumed run also
     /// computes those requested originally.
     #[must_use]
     pub fn uncertainty(mut self, request: UncertaintyRequest) -> Self {
@@ -284,16 +285,16 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Begins an evaluation that is not linear from the best of several points, the prior among them, after a short
-    /// fit from each, see [`choose_start`](crate::choose_start) [default: only from the prior, or
-    /// [`DEFAULT_STARTS`](crate::DEFAULT_STARTS) if a term is off there in nearly all positions].
+    /// Starts a nonlinear evaluation from the best of several points, including the prior, after a short fit from each,
+    /// see [`choose_start`](crate::choose_start) [default: only from the prior, or
+    /// [`DEFAULT_STARTS`](crate::DEFAULT_STARTS) if a term is inactive there in nearly all positions].
     #[must_use]
     pub fn starts(mut self, count: usize) -> Self {
         self.starts = Some(count);
         self
     }
 
-    /// Finds out what each group of features is worth on held-out positions [default: no].
+    /// Estimates the worth of each group of features on held-out positions [default: no].
     #[must_use]
     pub fn ablate(mut self, ablate: bool) -> Self {
         self.ablate = ablate;
@@ -310,9 +311,9 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// As [`requiesce`](Self::requiesce), for a dataset that was
-    /// [traced by a command](gputexel_ingest::tracing::import_traced): in each round, `command` is told the tuned values
-    /// and traces the positions again.
+    /// As [`requiesce`](Self::requiesce), for a dataset that was [traced by a
+    /// command](gputexel_ingest::tracing::import_traced): in each round, `command` gets the tuned values and traces the
+    /// positions again.
     #[must_use]
     pub fn retrace(mut self, rounds: u32, command: TraceCommand) -> Self {
         let remaking = RemakingSettings { from: None, command: Some(command) };
@@ -320,15 +321,15 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// The files that hold the positions of a [`builder`](Self::builder)'s dataset: a run in a folder that names
-    /// them can be resumed. They are not read before.
+    /// Names the files with the positions of a [`builder`](Self::builder)'s dataset, which makes a run in a folder
+    /// resumable. They are not read before.
     #[must_use]
     pub fn datasets<P: AsRef<Path>>(mut self, files: &[P]) -> Self {
         self.datasets = files.iter().map(|file| file.as_ref().to_path_buf()).collect();
         self
     }
 
-    /// Number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
+    /// Sets the number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](Dataset::with_sections).
     #[must_use]
     pub fn sections(mut self, count: usize) -> Self {
@@ -351,28 +352,28 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Whether an earlier run in the folder may be overwritten [default: no].
+    /// Allows overwriting an earlier run in the folder [default: no].
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// Time between checkpoints in the folder [default: 30 seconds].
+    /// Sets the time between checkpoints in the folder [default: 30 seconds].
     #[must_use]
     pub fn checkpoint_every(mut self, every: Duration) -> Self {
         self.checkpoint_every = every;
         self
     }
 
-    /// The command line to record [default: none].
+    /// Sets the command line to record [default: none].
     #[must_use]
     pub fn command_line(mut self, text: &str) -> Self {
         self.command_line = text.to_string();
         self
     }
 
-    /// The backend [default: a real GPU if there is one, else the CPU].
+    /// Sets the backend [default: a real GPU if there is one, else the CPU].
     #[must_use]
     pub fn backend(mut self, backend: &'a Backend) -> Self {
         self.backend = Some(backend);
@@ -441,7 +442,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Refuses settings of a resumed run that would have an effect on its result, and have none.
+    /// Rejects settings of a resumed run that would have to affect its result, but do not.
     fn check_unchanged(&self) -> Result<()> {
         let fresh = Self::of(Source::Files(Vec::new()));
         let basis = &self.basis;
@@ -477,7 +478,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Refuses what can be refused before anything is read.
+    /// Rejects invalid settings before anything is read.
     fn check(&self) -> Result<()> {
         Split::check_share(self.holdout)?;
         self.blend.validate()?;
@@ -518,7 +519,7 @@ impl<'a> Tuner<'a> {
             (_, Some(choose)) => choose(model)?,
             _ => OptimizerConfig::default_for(self.loss, model),
         };
-        // For so many parameters weights cannot be chosen, and of most of them few positions know anything.
+        // Weights cannot be chosen for so many parameters, and most of them occur in few positions.
         let unheld =
             model.parameters > GAUSS_NEWTON_LIMIT && self.strength.is_none() && !optimizer.regularizes();
         Ok(match self.l2 {

@@ -1,4 +1,4 @@
-//! From settings and positions to a run.
+//! Starts a run from settings and positions.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -39,7 +39,7 @@ impl Positions<'_> {
         }
     }
 
-    /// The positions, copied if they belong to the caller.
+    /// Returns the positions, copied if they belong to the caller.
     fn own(&mut self) -> &mut Dataset {
         if let Self::Given(data, paths) = self {
             *self = Self::Read(Box::new(data.clone()), std::mem::take(paths));
@@ -80,7 +80,7 @@ impl Tuner<'_> {
         let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
         let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
         let theta = prior.theta(set)?;
-        // A mistake in the weights is found before anything is extracted.
+        // An error in the weights is reported before anything is extracted.
         self.strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
         let is_swarm = matches!(self.method(ModelSize::UNKNOWN)?, OptimizerConfig::ParticleSwarm { .. });
         let default = if is_swarm { "madchess" } else { "identity" };
@@ -137,7 +137,7 @@ impl Tuner<'_> {
         Ok(Positions::Read(Box::new(self.divided(dataset::read(&path)?)?), vec![path]))
     }
 
-    /// A dataset that was read, with as many sections as were asked for.
+    /// Returns a dataset that was read, with the requested number of sections.
     pub(super) fn divided(&self, data: Dataset) -> Result<Dataset> {
         data.with_sections(self.sections)
     }
@@ -205,7 +205,7 @@ impl Tuner<'_> {
         backend: &Backend,
     ) -> Result<Tuned> {
         let Prepared { split, mut config, mut blend, strength, mut fitted_loss } = prepared;
-        // What cannot be answered later is refused before anything is chosen.
+        // Requests that would fail later are rejected before anything is chosen.
         uncertainty::check(self.uncertainty, &config, positions.data(), &split, &mut *self.observer)?;
         if let Some(blend) = &mut blend {
             let (fits_k, data) = (self.k.is_none(), positions.own());
@@ -262,7 +262,7 @@ impl Tuner<'_> {
     }
 }
 
-/// K as given, or fitted on the training positions, in which case the loss there is returned, too.
+/// Returns K as given, or fitted on the training positions, in the latter case with the loss there.
 fn scale(
     data: &Dataset,
     split: &Split,

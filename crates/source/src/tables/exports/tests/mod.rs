@@ -1,4 +1,4 @@
-//! Exports are read back.
+//! Exports can be read back.
 
 mod odd_names;
 mod programs;
@@ -22,7 +22,7 @@ fn record(name: &str, group: &str, mg: f64, eg: f64) -> ParameterRecord {
     ParameterRecord { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
 }
 
-/// Piece-square values with fractions; symmetric in files if asked for.
+/// Returns piece-square values with fractions; symmetric in files if requested.
 fn pst(symmetric: bool) -> ParameterFile {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::parse("1,2,3,5/26").unwrap());
     let theta: Vec<f64> = (0..768)
@@ -40,7 +40,7 @@ fn code(options: CodeOptions, rounding: Rounding) -> ExportOptions {
     ExportOptions { target: Target::Code(options), rounding, normalization: None, header: true }
 }
 
-/// The values as they should come back.
+/// Returns the expected values after reading back.
 fn rounded(file: &ParameterFile, rounding: Rounding) -> Vec<(String, f64, f64)> {
     let value = |value: f64| rounding.round(value * rounding.scale()) / rounding.scale();
     let of = |record: &ParameterRecord| (record.name.clone(), value(record.mg), value(record.eg));
@@ -85,7 +85,7 @@ fn piece_square_tables_come_back_from_every_order() {
                         assert_eq!((imported.file.k, &imported.file.phase), (file.k, &file.phase));
                         assert_eq!(imported.file.feature_set, "pst");
                         assert_eq!(imported.file.provenance.datasets, file.provenance.datasets);
-                        // Without the header, the markers tell of the names.
+                        // Without the header, the markers give the names.
                         asked.header = false;
                         let bare = export(file, &asked).unwrap().text;
                         let imported = read_back(&bare, format, None);
@@ -143,7 +143,7 @@ fn squares_are_where_they_are_said_to_be() {
     assert_eq!((half.len(), half[3], half[4]), (32, value(3), value(8)));
     let half = numbers(&text("h8", 4, Colors::One));
     assert_eq!((half[0], half[3], half[4]), (value(63), value(60), value(55)));
-    // A black knight on b8 is worth what a white one on b1 is.
+    // A black knight on b8 is worth the same as a white one on b1.
     let both = numbers(&text("a1", 8, Colors::Negated));
     assert_eq!((both[1], both[64 + 57]), (value(1), -value(1)));
 }
@@ -197,7 +197,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
     ];
     let mut file = ParameterFile::of("imported", PhaseSettings::default(), None, Vec::new());
     for (i, name) in names.iter().enumerate() {
-        // Alone, without a group, and in groups with others.
+        // Alone without a group, and in groups with others.
         let number = i as f64;
         file.parameters.push(record(name, "", number, -number));
         file.parameters.push(record(&format!("{name}1"), name, number + 0.5, 1e6));
@@ -221,7 +221,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
                     exported.told_apart
                 );
                 let text = exported.text;
-                // Nothing ends a comment's line, or turns the text around.
+                // Nothing ends the comment's line or reverses the text.
                 assert!(!text.contains(['\u{202e}', '\t']) && !text.lines().any(|line| line.ends_with('\\')));
                 let imported = read_back(&text, Format::Code(language), None).file;
                 let (mut got, mut wanted) = (values(&imported), values(&file));
@@ -258,12 +258,12 @@ fn styled_options_come_back_by_what_they_are_like() {
     let like = Like::File(Box::new(file.clone()));
     let imported = read_back(&text, Format::Uci, Some(&like));
     assert_eq!(values(&imported.file), rounded(&file, Rounding::Fixed(100)));
-    // pst is known; what is not needs a file that knows the names.
+    // pst is known; others need a file with the names.
     assert_eq!(values(&read_back(&text, Format::Uci, None).file), rounded(&file, Rounding::Fixed(100)));
     let text = text.replace("\"pst\"", "\"imported\"");
     let error = import(text.as_bytes(), Path::new("a.uci"), None).unwrap_err();
     assert_eq!(error.advice(), Some(&Remedy::Like.into()), "{error}");
-    // A part of the values: the rest is lent.
+    // A part of the values: the rest is taken from the file.
     let part = "setoption name pawn_a2.mg value 7\n";
     let imported = read_back(part, Format::Uci, Some(&like));
     assert_eq!(imported.file.parameters[8].mg, 7.0);
@@ -335,7 +335,7 @@ fn values_that_do_not_fit_are_named() {
     let c = code(CodeOptions::new(Language::C), Rounding::Whole);
     let error = export(&file, &c).unwrap_err().to_string();
     assert_eq!(error, "'knight_g1.eg' is 3000000000, which does not fit 32 bits");
-    // A run's folder gets its tables anyway.
+    // The folder of a run gets its tables anyway.
     assert!(tables(&file, Language::C).contains("2147483647"));
     file.parameters[70].eg = f64::NAN;
     assert!(export(&file, &c).unwrap_err().to_string().contains("'knight_g1' is not a finite number"));
@@ -376,7 +376,7 @@ fn normalization_keeps_what_k_makes_of_values() {
     for (own, new) in file.parameters.iter().zip(&scaled.parameters) {
         assert!((own.mg * 0.8 - new.mg * scaled.k.unwrap()).abs() < 1e-9);
     }
-    // Of tables, a piece is their mean, of pawns without the first and last rank.
+    // For tables, the value of a piece is their mean, for pawns without the first and last rank.
     let tables = pst(false);
     let mean =
         |file: &ParameterFile| file.parameters[8..56].iter().map(|record| record.mg).sum::<f64>() / 48.0;
@@ -397,7 +397,7 @@ fn normalization_keeps_what_k_makes_of_values() {
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains(expected), "{text}: {error}");
     }
-    // Nor do errors or K become infinite.
+    // Errors and K do not become infinite either.
     let mut uncertain = file.clone();
     uncertain.parameters[1].errors = Some(gputexel_model::BothPhases { mg: Some(1e300), eg: None });
     let mut tiny = file.clone();
@@ -436,7 +436,7 @@ fn normalization_keeps_what_k_makes_of_values() {
 
 #[test]
 fn engines_own_arrays_are_read() {
-    // As docs/patch.md has them: pieces at will, offsets, values of the material model.
+    // As in docs/patch.md: any order of pieces, offsets, values of the material model.
     let text = "// gputexel: material.mg scale 2\nint a[6] = { 200, 600, 640, 1000, 1800, 0 };\n\
         // gputexel: material.eg pieces kqrbnp\nint b[6] = { 0, 900, 500, 320, 300, 100 };\n";
     let imported = read_back(text, Format::Code(Language::C), None);

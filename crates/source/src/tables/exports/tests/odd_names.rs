@@ -1,10 +1,10 @@
-//! Whatever names and values there are, they come back, and no text makes a reader panic.
+//! All names and values can be read back, and no text makes a reader panic.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Names as nobody should choose them.
+/// Names that nobody should choose.
 fn odd_name() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zA-Z_][a-zA-Z0-9_]{0,6}",

@@ -1,8 +1,8 @@
-//! Exports of evaluations that are not linear.
+//! Exports of nonlinear evaluations.
 
 use super::*;
 
-/// Comments say what is computed with the values of an evaluation that is not linear, and no multiple is taken.
+/// Comments explain what is computed with the values of a nonlinear evaluation, and no multiple is taken.
 #[test]
 fn programs_are_explained() {
     use gputexel_model::program::{
@@ -55,7 +55,7 @@ fn programs_are_explained() {
     let normalization = Some("pawn.eg=100".parse().unwrap());
     let told = export(&file, &ExportOptions { normalization, ..options(Rounding::Whole) }).unwrap_err();
     assert!(told.to_string().contains("cannot be normalized"), "{told}");
-    // Files keep the program, and one that does not fit is refused.
+    // Files keep the program, and one that does not match is rejected.
     let back = ParameterFile::parse(&file.to_json(), Path::new("params.json")).unwrap();
     assert_eq!(back.program, file.program);
     let wrong = file.to_json().replace("\"divide\": 720.0", "\"divide\": 0.0");
@@ -63,7 +63,7 @@ fn programs_are_explained() {
     assert!(told.contains("params.json: the relu2 of 'danger' in mg is divided by 0"), "{told}");
 }
 
-/// What nothing is computed with is left out, and comes back as 0.
+/// Unused values are left out and read back as 0.
 #[test]
 fn values_that_do_not_exist_are_not_written() {
     use gputexel_model::program::{Accumulator, Adjustment, Input, Phase, Program};
@@ -101,7 +101,7 @@ fn values_that_do_not_exist_are_not_written() {
         );
         let back = read_back(&text, Format::Code(language), None);
         assert_eq!(values(&back.file), values(&file), "{text}");
-        // Without a header they are needed, and what is not 0 always is.
+        // Without a header they are needed, as are nonzero ones always.
         asked.header = false;
         assert!(export(&file, &asked).unwrap().text.contains("gputexel: complexity.mg"));
         asked.header = true;
