@@ -1,5 +1,5 @@
-//! The CPU evaluator by itself: losses, gradients and Gauss–Newton matrices, beside a plain
-//! scalar loop on the same rows. Throughput counts (position, member) pairs, on one thread.
+//! The CPU evaluator alone: losses, gradients and Gauss–Newton matrices, compared with a plain scalar loop on the
+//! same rows. Throughput counts (position, member) pairs, on one thread.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -11,7 +11,7 @@ use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::Prior;
 use gputexel::objective::LossKind;
 
-/// The sample, or the dataset that GPUTEXEL_BENCH_DATASET names.
+/// Reads the sample, or the dataset named by GPUTEXEL_BENCH_DATASET.
 fn data() -> Dataset {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     let path = std::env::var_os("GPUTEXEL_BENCH_DATASET").map_or(sample, Into::into);
@@ -26,7 +26,7 @@ fn population(data: &Dataset, members: usize) -> Population {
     Population::new(data.feature_count(), (0..members).flat_map(spread).collect(), vec![0.82; members])
 }
 
-/// What a straightforward tuner does: one position after the other, f32, two tables.
+/// Computes as a straightforward tuner does: one position after another, f32, two tables.
 fn scalar_loop(data: &Dataset, theta: &[f64], gradient: &mut [f32]) -> f64 {
     let count = data.feature_count();
     let theta: Vec<f32> = theta.iter().map(|&v| v as f32).collect();
@@ -86,7 +86,7 @@ fn benches(criterion: &mut Criterion) {
         group.finish();
     }
 
-    // What swarms, sweeps and bootstraps ask for, on the widest body.
+    // The requests of swarms, sweeps and bootstraps, on the widest body.
     let mut evaluator = CpuEvaluator::new(&layout);
     let mut group = criterion.benchmark_group("uses");
     group.sample_size(10);

@@ -12,7 +12,7 @@ use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, EnPassantMode, Position};
 
-/// Games of random legal moves: their text with engine comments, and their positions as FENs.
+/// Returns games of random legal moves: their text with engine comments, and their positions as FENs.
 fn random_games(count: usize) -> (String, Vec<String>) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let (mut text, mut fens) = (String::new(), Vec::new());

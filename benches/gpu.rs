@@ -1,10 +1,10 @@
 //! The GPU evaluator by pass and population size, in (position, member) pairs per second.
 //!
-//! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host;
-//! `scale` is one θ under many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam`
-//! 32 steps on the device, in positions per second. Runs on a software adapter too, on fewer
-//! positions; its numbers say nothing about GPUs. What it prints by tile is what a `TileChoice` should be
-//! taken from where a GPU is at hand. `gpu/host` is what a call costs the host: on a device that computes nothing.
+//! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host; `scale` is one θ under
+//! many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam` 32 steps on the device, in positions
+//! per second. Runs on a software adapter too, on fewer positions; its numbers say nothing about GPUs. On a real GPU,
+//! the numbers by tile are the basis of a `TileChoice`. `gpu/host` is the cost of a call for the host, measured on a
+//! device that computes nothing.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use gputexel::objective::LossKind;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Rows like those of games: 8 to 28 pieces on random squares, most of them pawns.
+/// Returns rows as in games: 8 to 28 pieces on random squares, most of them pawns.
 fn layout(positions: usize) -> Layout {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
@@ -92,7 +92,7 @@ fn bench(criterion: &mut Criterion) {
         run("reduce", usual, true, Pass::Reduce);
         run("whole/loss", usual, false, Pass::Whole);
         run("whole/gradient", usual, true, Pass::Whole);
-        // Other tiles, to choose by measurement where a real GPU is at hand.
+        // Other tiles, to choose by measurement on a real GPU.
         if members > 1 && !summary.software {
             for (tile, staged) in [4, 8, 16, 32].into_iter().flat_map(|tile| [(tile, false), (tile, true)]) {
                 let choice = Some(TileChoice { loss: tile, gradient: tile, staged });
@@ -135,7 +135,7 @@ fn host(criterion: &mut Criterion, prior: &[f64]) {
     }
 }
 
-/// What one member needs the device for besides.
+/// Further operations with a single member.
 fn single(criterion: &mut Criterion, context: &GpuContext, layout: &Layout, prior: &[f64]) {
     let mut group = criterion.benchmark_group("gpu/single");
     group.throughput(Throughput::Elements(layout.positions() as u64)).sample_size(10);

@@ -10,7 +10,7 @@ use gputexel::patch::{Backup, Options, check, plan_apply, plan_tune, write};
 const BLOCKS: usize = 200;
 const SOURCE_BYTES: usize = 2_000_000;
 
-/// Functions that differ in little, as those of engines do.
+/// Writes functions that differ little, as those of engines do.
 fn inputs(folder: &Path) {
     let mut source = "// %%D%%\n// %%O%%\n".to_string();
     let mut tune = "#set file s.cpp\n#set declaration %%D%%\n#set options %%O%%\n".to_string();

@@ -1,5 +1,5 @@
-//! What the quiescence search adds to each position of a game: the filter, the leaf by quiescence
-//! and the leaf after a search at depth 1, one thread.
+//! Cost of the quiescence search per position of a game: the filter, the leaf by quiescence and the leaf after a
+//! search at depth 1, one thread.
 //!
 //! Positions come from a PGN file: `GPUTEXEL_BENCH_PGN` (may be compressed with zstd), or else the
 //! sample of the project.
@@ -14,10 +14,10 @@ use gputexel::model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 use pgn_reader::{Reader, SanPlus, Skip, Visitor};
 use shakmaty::{Chess, Position};
 
-/// Positions that are looked at.
+/// Number of positions searched.
 const POSITIONS: usize = 20_000;
 
-/// Collects the positions of a game that starts as usual.
+/// Collects the positions of a game that starts from the initial position.
 struct Positions(Vec<Chess>);
 
 impl Visitor for Positions {

@@ -11,7 +11,7 @@ use gputexel::engine::{Engine, Limits};
 use gputexel::model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 use shakmaty::{CastlingMode, Chess};
 
-/// Nodes a position: enough for the table to matter, few enough for many samples.
+/// Nodes per position: enough for the table to matter, few enough for many samples.
 const NODES: u64 = 50_000;
 
 fn benches(criterion: &mut Criterion) {

@@ -1,4 +1,4 @@
-//! Speed of the simulator of SPSA: pairs of games per second over all repeats, on one thread.
+//! Speed of the SPSA simulator: pairs of games per second over all repeats, on one thread.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;

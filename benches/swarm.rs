@@ -1,6 +1,5 @@
-//! What a particle swarm costs apart from its evaluation: θ of all particles by the MadChess
-//! basis, and the swarm's own bookkeeping, beside the evaluation itself. On one thread;
-//! throughput counts particles.
+//! Cost of a particle swarm apart from its evaluation: θ of all particles by the MadChess basis, and the swarm's own
+//! bookkeeping, compared with the evaluation itself. On one thread; throughput counts particles.
 
 use std::hint::black_box;
 use std::path::Path;

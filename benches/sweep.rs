@@ -1,8 +1,7 @@
-//! A grid of Adam runs on folds as one population, beside the same runs one after another: the
-//! same steps, by the one-member path. Of the latter only a sample is run and scaled, because all
-//! would take minutes.
+//! A grid of Adam runs on folds as one population, compared with the same runs one after another: the same steps, by
+//! the one-member path. Of the latter only a sample is run and scaled up, because all would take minutes.
 //!
-//! `GPUTEXEL_BENCH_DATASET` takes another dataset than the sample.
+//! `GPUTEXEL_BENCH_DATASET` names a dataset other than the sample.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -19,9 +18,9 @@ use gputexel::tuning::sweep::{Axis, Grid, SweepConfig, SweepDriver, SweepEvent, 
 
 const EPOCHS: u64 = 100;
 const FOLDS: usize = 5;
-/// Runs of the sample that is trained one after another.
+/// Number of runs in the sample that is trained one after another.
 const SAMPLE: usize = 8;
-/// Rounds; pairs of timings, of which the medians are told.
+/// Number of rounds, each a pair of timings, of which the medians are printed.
 const ROUNDS: usize = 3;
 
 fn cpu(layout: &Layout) -> gputexel::Result<Box<dyn Evaluator + '_>> {
@@ -50,7 +49,7 @@ fn config(data: &Dataset) -> SweepConfig {
     }
 }
 
-/// All runs as one population; the time and the best held-out losses by combination and fold.
+/// Trains all runs as one population; returns the time and the best held-out losses by combination and fold.
 fn together(config: &SweepConfig, data: &Dataset) -> (Duration, Vec<(usize, usize, f64)>) {
     let started = Instant::now();
     let mut sweep = SweepDriver::try_new(config, data).expect("the settings are good");
@@ -61,7 +60,7 @@ fn together(config: &SweepConfig, data: &Dataset) -> (Duration, Vec<(usize, usiz
     (time, outcome.runs.iter().map(|run| (run.combination, run.fold, run.result.held_out)).collect())
 }
 
-/// One run by itself; `whole` evaluates the fold left out at each step, as the population does.
+/// Trains a single run; `whole` evaluates the left-out fold at each step, as the population does.
 fn alone(
     config: &SweepConfig,
     data: &Dataset,
@@ -70,7 +69,7 @@ fn alone(
     whole: bool,
 ) -> (Duration, f64) {
     let folds = Folds::try_new(data, FOLDS, 1).expect("there are enough positions");
-    // The fold that is left out is the last part, so that the others follow each other.
+    // The left-out fold is the last part, so that the others are contiguous.
     let place = |n: usize| (folds.fold_of(n) + FOLDS - fold - 1) % FOLDS;
     let layout = Layout::try_new(data, FOLDS, place).expect("no fold is empty");
     let started = Instant::now();

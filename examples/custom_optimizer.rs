@@ -1,8 +1,8 @@
 //! Tunes with an optimizer that the library does not have:
 //! `cargo run --example custom_optimizer -- data/sample.bin`
 //!
-//! Rprop (Riedmiller and Braun, 1993) looks at the signs of the gradient alone: each coordinate has a
-//! step of its own, which grows while the sign stays and shrinks when it changes.
+//! Rprop (Riedmiller and Braun, 1993) uses only the signs of the gradient: each coordinate has a step of its own,
+//! which grows while the sign stays and shrinks when it changes.
 
 use gputexel::dataset;
 use gputexel::evaluator::Evaluations;
@@ -11,7 +11,7 @@ use gputexel::{Result, Tuned, Tuner};
 
 struct Rprop {
     z: Vec<f64>,
-    /// Step of each coordinate, centipawns.
+    /// Step size of each coordinate, in centipawns.
     steps: Vec<f64>,
     gradient: Vec<f64>,
     loss: f64,

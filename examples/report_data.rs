@@ -7,7 +7,7 @@ use gputexel::run_folder::{Kind, RunFolder};
 use gputexel::tuning::{CoordinatesFile, MetricsLine, RunRecord, read_metrics};
 use gputexel::{Result, printable};
 
-/// What a run computed, how its loss went down, and which parameters it moved most.
+/// Describes the configuration of a run, its losses, and the parameters that it changed most.
 pub fn describe(path: &str) -> Result<String> {
     let folder = RunFolder::view(Path::new(path));
     let record: RunRecord = folder.record(Kind::Run)?;

@@ -1,5 +1,5 @@
-//! libFuzzer with one of the targets: `GPUTEXEL_FUZZ_TARGET` says which. One program for all, since linking takes longer
-//! than fuzzing for a few seconds.
+//! libFuzzer with one of the targets, selected by `GPUTEXEL_FUZZ_TARGET`. One program for all, since linking takes
+//! longer than fuzzing for a few seconds.
 #![no_main]
 
 use std::sync::LazyLock;

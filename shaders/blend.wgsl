@@ -1,9 +1,8 @@
-// Blend: tables[taper][row][column] in phase units = mg_units * mg + eg_units * eg for rows 0..F,
-// 0 for row F (which pads rows of ids); then the rows of members, copied.
-// Bindings: 0 uniforms. 1 parameters, [2 F][columns]: mg, eg; then [4][stride], see common.wgsl.
-// 2 tapers, (mg_units, eg_units). 3 tables, [tapers][F + 1][columns], then [4][stride].
-// Dispatched (elements / WORKGROUP, tapers + 1) once a chunk of members. Bound: memory writes; it
-// is small beside the kernels that read the tables. CPU twin: none needed, exact for whole numbers.
+// Blend: tables[taper][row][column] in phase units = mg_units * mg + eg_units * eg for rows 0..F, 0 for row F (which
+// pads rows of ids). Then the rows of members, copied. Bindings: 0 uniforms. 1 parameters, [2 F][columns]: mg, eg;
+// then [4][stride], see common.wgsl. 2 tapers, (mg_units, eg_units). 3 tables, [tapers][F + 1][columns], then
+// [4][stride]. Dispatched (elements / WORKGROUP, tapers + 1) once per chunk of members. Bound: memory writes; it is
+// cheap compared with the kernels that read the tables. CPU twin: none needed, exact for integers.
 
 @group(0) @binding(1) var<storage, read> parameters: array<Real>;
 @group(0) @binding(2) var<storage, read> tapers: array<vec2<f32>>;

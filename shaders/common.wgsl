@@ -1,26 +1,25 @@
-// Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, what a position
-// counts. No kernel by itself; joined to them, and to the loss in `loss_math`, by concatenation. They say
-// with `row_sum` how entries are added: `table_sum`, or that of staging.wgsl.
-// Prepended by the host: `Real` (f32, or vec4<f32> for four members per lane) and `Word` (u32s of the
-// same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED` (one table
-// serves all members). Members are stored as `stride` Reals a row, member fastest.
-// CPU twins: `objective::score`, `LossKind::value`, `slope`, `curvature`, `dataset::poisson_weight`.
+// Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, the weight of a position. Not a
+// kernel itself; concatenated with them, and with the loss in `loss_math`. They define with `row_sum` how entries are
+// added: `table_sum`, or that of staging.wgsl. Prepended by the host: `Real` (f32, or vec4<f32> for four members per
+// lane) and `Word` (u32s of the same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED`
+// (one table serves all members). Members are stored as `stride` Reals per row, member fastest. CPU twins:
+// `objective::score`, `LossKind::value`, `slope`, `curvature`, `dataset::poisson_weight`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
-// Per position (first element of its row, count of +1 | count of -1 << 16, target, weight), and
-// (offset, search score as a target, game, 0) where `record` is 2.
+// Per position (first element of its row, count of +1 | count of -1 << 16, target, weight), and (offset, search score
+// as a target, game, 0) if `record` is 2.
 @group(0) @binding(2) var<storage, read> positions: array<vec4<u32>>;
-// UNIT: four 16-bit ids an element, rows padded with id F; else (id, coefficient) an element.
+// UNIT: four 16-bit ids per element, rows padded with id F; else (id, coefficient) per element.
 @group(0) @binding(3) var<storage, read> rows: array<vec2<u32>>;
 // [taper][F + 1][columns]: blended values in phase units and a row of zeros; then, of all members,
 // [4][stride]: kappa, share of the search score, upper and lower half of the resampling seed.
 @group(0) @binding(4) var<storage, read> tables: array<Real>;
 
-// Reals a tile of members; a power of two that divides WORKGROUP.
+// Reals per tile of members; a power of two that divides WORKGROUP.
 override LANES: u32 = 1u;
 override SLOTS: u32 = WORKGROUP / LANES;
 
-// What differs by member, apart from the tables.
+// Settings that differ by member, apart from the tables.
 struct Member {
     kappa: Real,
     blend: Real,
@@ -35,13 +34,13 @@ fn member_at(member: u32) -> Member {
         result.blend = tables[at + stride];
     }
     if RESAMPLES {
-        // Whole numbers below 2^16 survive as floats, which any 32 bits might not.
+        // Integers below 2^16 are exact as floats, unlike arbitrary 32-bit patterns.
         result.seed = Word(tables[at + 2u * stride]) * 65536u + Word(tables[at + 3u * stride]);
     }
     return result;
 }
 
-// Where the table of a taper starts for a lane.
+// Start of the table of a taper for a lane.
 fn column_of(taper: u32, member: u32) -> u32 {
     return taper * (uniforms.features + 1u) * uniforms.columns + select(member, 0u, SHARED);
 }
@@ -72,8 +71,8 @@ fn table_sum(place: vec4<u32>, plus: u32, count: u32, column: u32) -> Real {
     return sum;
 }
 
-// Score in centipawns of a position for the members of one table column, the given lane of the tile. Blended values are whole
-// numbers where weights are, so their sum is exact, and one rounded multiply ends it.
+// Score in centipawns of a position for the members of one table column, the given lane of the tile. Blended values
+// are integers if weights are, so their sum is exact, followed by one rounded multiplication.
 fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
     let plus = place.y & 0xffffu;
     let count = plus + (place.y >> 16u);
@@ -84,7 +83,7 @@ fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
     return result;
 }
 
-// Weight of a position for each member, resampling included.
+// Weight of a position for each member, including resampling.
 fn weight_of(n: u32, place: vec4<u32>, member: Member) -> Real {
     var weight = Real(bitcast<f32>(place.w));
     if RESAMPLES {
@@ -93,7 +92,7 @@ fn weight_of(n: u32, place: vec4<u32>, member: Member) -> Real {
     return weight;
 }
 
-// What p is compared with, for each member.
+// Target of p for each member.
 fn target_of(n: u32, place: vec4<u32>, member: Member) -> Real {
     let result = bitcast<f32>(place.z);
     var value = Real(result);

@@ -1,23 +1,22 @@
-// Loss and gradient: losses as in loss.wgsl, and slabs[segment of the slice][feature][member] =
-// sum of w * c * d loss / dx over the segment, not yet split into mg and eg.
-// Bindings 0 to 4: common.wgsl; 5 to 8 below. Dispatched (segments, member tiles) by
-// `GpuEvaluator::evaluate`. No atomics: a run has one thread a lane and a slab one workgroup, so
-// sums have one order; three barriers a block. Bound: the loads of loss.wgsl, as many conflict-free
-// workgroup memory loads, and one slab update (8 bytes of second-level cache) a run and member,
-// which longer blocks make rarer. CPU twin: `objective::loss_and_gradient`.
+// Loss and gradient: losses as in loss.wgsl, and slabs[segment of the slice][feature][member] = sum of w * c * d loss
+// / dx over the segment, not yet split into mg and eg. Bindings 0 to 4: common.wgsl; 5 to 8 below. Dispatched
+// (segments, member tiles) by `GpuEvaluator::evaluate`. No atomics: a run has one thread per lane and a slab one
+// workgroup, so sums have one order; three barriers per block. Bound: the loads of loss.wgsl, as many conflict-free
+// workgroup memory loads, and one slab update (8 bytes of second-level cache) per run and member, which longer blocks
+// make rarer. CPU twin: `objective::loss_and_gradient`.
 
 // [segments of the request][stride], twice with RESAMPLES.
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 // (first run, end) of each block, then (first word of its entries, feature | count << 16) of each run.
 @group(0) @binding(6) var<storage, read> runs: array<vec2<u32>>;
-// UNIT: two 16-bit (position in block | minus << 15) a word; else (position, coefficient), two words.
+// UNIT: two 16-bit (position in block | minus << 15) per word; else (position, coefficient), two words.
 @group(0) @binding(7) var<storage, read> entries: array<u32>;
 // [segments of the slice][F][stride].
 @group(0) @binding(8) var<storage, read_write> slabs: array<Real>;
 
-// Positions a transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.
+// Positions per transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.
 override BLOCK: u32 = 1024u;
-// Residuals, [BLOCK][LANES]; behind them the table where it is staged.
+// Residuals, [BLOCK][LANES]; after them the table if it is staged.
 override STAGE_FIRST: u32 = BLOCK * LANES;
 override SCRATCH: u32 = STAGE_FIRST + STAGE_ROWS * LANES;
 
@@ -43,7 +42,7 @@ fn run_sum(run: vec2<u32>, lane: u32) -> Real {
     return sum;
 }
 
-// The residuals are done with where this is called; their memory serves the sums.
+// The residuals are no longer needed when this is called; their memory is used for the sums.
 fn add_up(thread: u32, value: Real) {
     scratch[thread] = value;
     for (var half = WORKGROUP / 2u; half >= LANES; half /= 2u) {

@@ -1,10 +1,10 @@
 // HessianSlab: slabs[segment of the slice][i][j <= i] = sum over the segment's positions of curvatures * c_i * c_j. A
 // workgroup has one row i of one segment: it walks the positions that have i, GROUPS at a time, LANES threads each. A
-// group has sums of its own in workgroup memory, and one thread adds all entries of a feature, which are neighbors with
-// one sign, so no two threads meet between two barriers and the order is fixed. Dispatched (F, segments) by the
-// curvature module, so that the rows of one segment run side by side and find its positions in the cache. Bound:
-// latency of the dependent loads of entry, record and row, hidden by many workgroups; a multiply-add an entry of a
-// position. CPU twin: `objective::gauss_newton_matrix`.
+// group has its own sums in workgroup memory, and one thread adds all entries of a feature, which are adjacent with
+// one sign, so no two threads access the same sum between two barriers and the order is fixed. Dispatched (F,
+// segments) by the curvature module, so that the rows of one segment run concurrently with its positions in the
+// cache. Bound: latency of the dependent loads of entry, record and row, hidden by many workgroups; one multiply-add
+// per entry of a position. CPU twin: `objective::gauss_newton_matrix`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
 // Bindings 2 and 3: as in common.wgsl.
@@ -19,9 +19,9 @@
 // [segments of the slice][F][F], lower triangles.
 @group(0) @binding(8) var<storage, read_write> slabs: array<f32>;
 
-// Positions a transposed block.
+// Positions per transposed block.
 override BLOCK: u32 = 1024u;
-// Threads a position.
+// Threads per position.
 override LANES: u32 = 16u;
 override GROUPS: u32 = WORKGROUP / LANES;
 // GROUPS * F.
@@ -36,7 +36,7 @@ fn id_at(first: u32, k: u32) -> u32 {
     return select(pair & 0xffffu, pair >> 16u, (k & 1u) != 0u);
 }
 
-// Adds one position's row, from the lane's first entry on, to the sums that start at `base`.
+// Adds one position's row, starting with the lane's first entry, to the sums that start at `base`.
 fn add_row(place: vec4<u32>, lane: u32, base: u32, last: u32, factor: f32) {
     let plus = place.y & 0xffffu;
     let length = plus + (place.y >> 16u);
@@ -45,7 +45,7 @@ fn add_row(place: vec4<u32>, lane: u32, base: u32, last: u32, factor: f32) {
         var value = factor;
         if UNIT {
             id = id_at(place.x, k);
-            // A repeated id is added where it comes first.
+            // A repeated id is added at its first occurrence.
             if k > 0u && id_at(place.x, k - 1u) == id {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! The WGSL sources of gputexel's compute shaders, each joined with the declarations that it shares
-//! with others. Whoever compiles one puts the constants before it that specialize it.
+//! The WGSL sources of gputexel's compute shaders, each joined with the declarations that it shares with others.
+//! Before compiling, the constants that specialize a source are prepended.
 
 macro_rules! shaders {
     ($($(#[$doc:meta])* $name:ident = $($file:literal)+;)+) => {
@@ -28,7 +28,7 @@ shaders! {
     TRANSPOSE = "transpose";
     /// Steps of Adam.
     ADAM = "structs" "adam";
-    /// Losses of positions and slopes by the sums of a program, which its author writes as `program`.
+    /// Losses of positions and slopes by the sums of a program, which the host generates as `program`.
     PROGRAM_POSITIONS = "program_structs" "loss_math" "program_positions";
     /// Sums of the losses of a program's positions.
     PROGRAM_LOSSES = "program_structs" "program_losses";

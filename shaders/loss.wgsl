@@ -1,18 +1,17 @@
-// Loss only: losses[segment][member] = sum of w * loss over the segment's positions; with RESAMPLES
-// also losses[segments + segment][member] = sum of w. Bindings 0 to 4: common.wgsl. 5: losses.
-// Dispatched (segments, member tiles) by `GpuEvaluator::evaluate` without gradients.
-// Threads: lane = thread % LANES is a column of the tile, the others are positions; with SHARED the
-// scores of WORKGROUP positions are computed once and serve all lanes. Bound: one table load and
-// one add an entry and Real, ids once a Real; SHARED, the sigmoid; one member, the row data.
-// CPU twin: `objective::loss`.
+// Loss only: losses[segment][member] = sum of w * loss over the segment's positions; with RESAMPLES also
+// losses[segments + segment][member] = sum of w. Bindings 0 to 4: common.wgsl. 5: losses. Dispatched (segments,
+// member tiles) by `GpuEvaluator::evaluate` without gradients. Threads: lane = thread % LANES is a column of the
+// tile, the others are positions; with SHARED the scores of WORKGROUP positions are computed once and serve all
+// lanes. Bound: one table load and one addition per entry and Real, ids once per Real; SHARED, the sigmoid; one
+// member, the row data. CPU twin: `objective::loss`.
 
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 
-// The sums of all threads; before, the table where it is staged.
+// The sums of all threads; before that, the table if it is staged.
 override SCRATCH: u32 = WORKGROUP;
 override STAGE_FIRST: u32 = 0u;
 
-// Halving in fixed order keeps the lanes apart: distances are multiples of LANES.
+// Halving in a fixed order keeps the lanes apart: distances are multiples of LANES.
 fn add_up(thread: u32, value: Real) {
     scratch[thread] = value;
     for (var half = WORKGROUP / 2u; half >= LANES; half /= 2u) {

@@ -6,7 +6,7 @@
 
 @group(0) @binding(5) var<storage, read_write> curvatures: array<Real>;
 
-// Nothing is staged for one member.
+// Nothing is staged for a single member.
 fn row_sum(place: vec4<u32>, plus: u32, count: u32, column: u32, lane: u32) -> Real {
     return table_sum(place, plus, count, column);
 }

@@ -1,10 +1,10 @@
-// Resampling and the loss with its derivatives, for all kernels that walk positions. No kernel by itself. Needs
+// Resampling and the loss with its derivatives, for all kernels that walk positions. Not a kernel itself. Needs
 // `Real` and `Word`, and `uniforms.power`.
 
 // 0 squared, 1 cross-entropy, 2 power.
 override LOSS: u32 = 0u;
 
-// How often a game counts under each seed; integers throughout, so equal to the host's.
+// Number of times a game counts under each seed; integers throughout, so equal to the host's.
 fn poisson(game: u32, seed: Word) -> Real {
     var h = Word(game * 0x9e3779b1u) ^ (seed * 0x85ebca77u);
     h = (h ^ (h >> Word(16u))) * 0x85ebca6bu;
@@ -31,8 +31,8 @@ struct Outcome {
     curvature: Real,
 }
 
-// Loss of x = kappa * score against the target y. Everything rests on e^-|x|, which cannot
-// overflow; p and 1 - p are both formed without cancellation, so both tails keep their digits.
+// Loss of x = kappa * score against the target y. Everything is computed from e^-|x|, which cannot overflow; p and 1
+// - p are both formed without cancellation, so both tails keep their precision.
 fn outcome(x: Real, y: Real) -> Outcome {
     let tail = exp(-abs(x));
     let near = Real(1.0) / (Real(1.0) + tail);

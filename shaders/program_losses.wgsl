@@ -1,5 +1,5 @@
-// Sums of losses and weights: a thread is a segment, consecutive positions of one part, and a member. The host adds up
-// segments, in f64.
+// Sums of losses and weights: a thread is a segment, consecutive positions of one part, and a member. The host adds
+// the segments in f64.
 
 // Positions of each segment: first and end.
 @group(0) @binding(1) var<storage, read> segments: array<vec2<u32>>;

@@ -16,7 +16,7 @@
 @group(0) @binding(5) var<storage, read> settings: array<f32>;
 // Shares of the middlegame and the endgame value.
 @group(0) @binding(6) var<storage, read> tapers: array<vec2<f32>>;
-// [position][slot][member]: what the loss changes by with each sum.
+// [position][slot][member]: derivative of the loss by each sum.
 @group(0) @binding(7) var<storage, read_write> slopes: array<vec2<f32>>;
 // [position][member]: loss times weight, and weight.
 @group(0) @binding(8) var<storage, read_write> outcomes: array<vec2<f32>>;
@@ -43,7 +43,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    // Entries are sorted by column, so those of a slot are side by side; entries with -1 begin anew.
+    // Entries are sorted by column, so those of a slot are adjacent; entries with -1 start over.
     var sums: array<vec2<f32>, SLOTS>;
     for (var slot = 0u; slot < SLOTS; slot += 1u) {
         sums[slot] = vec2<f32>(0.0);
@@ -86,7 +86,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
     var weight = bitcast<f32>(place.w);
     if uniforms.resamples == 1u {
-        // Whole numbers below 2^16 survive as floats, which any 32 bits might not.
+        // Integers below 2^16 are exact as floats, unlike arbitrary 32-bit patterns.
         let seed = u32(settings[2u * members + member]) * 65536u + u32(settings[3u * members + member]);
         weight *= poisson(more.z, seed);
     }

@@ -1,6 +1,6 @@
-// What the kernels of programs share. No kernel by itself. The host prepends `SLOTS` and `STARTS`: the number of
-// sums, and the first column of each, with the number of columns last.
-// Rust twin: `Uniforms` of the module `gpu::program`.
+// Declarations shared by the kernels of programs. Not a kernel itself. The host prepends `SLOTS` and `STARTS`: the
+// number of sums, and the first column of each, with the number of columns last. Rust twin: `Uniforms` of the module
+// `gpu::program`.
 
 struct Uniforms {
     // Threads for each position: the members of a tile, padded to a power of two up to 64.
@@ -9,13 +9,13 @@ struct Uniforms {
     positions: u32,
     // Segments of this slab.
     segments: u32,
-    // Parts of the request: from this one on …
+    // First part of the request …
     first_part: u32,
-    // … and before this one.
+    // … and the end of its parts, exclusive.
     end_part: u32,
-    // Whether games are resampled.
+    // True if games are resampled.
     resamples: u32,
-    // Whether slopes are wanted.
+    // True if slopes are requested.
     gradients: u32,
     // Exponent of the power loss.
     power: f32,
@@ -27,5 +27,5 @@ alias Real = f32;
 alias Word = u32;
 
 override WORKGROUP: u32 = 64u;
-// Groups in the first dimension, beyond which a dispatch goes on in the second.
+// Groups in the first dimension, beyond which a dispatch continues in the second.
 const GROUPS = 32768u;

@@ -1,10 +1,9 @@
-// Reduce: partials[1 + chunk][side][feature][member] = sum over a chunk of segments of
-// units(segment, side) * factor(part, member) * slab, side 0 = mg, 1 = eg; ascending segments.
-// Chunks are counted over the whole request; one that an earlier slice began goes on from
-// partials[0], so sums do not depend on how a request is cut into slices.
-// Bindings: 0 uniforms. 1 segments. 2 slabs, [segments of the slice][F][stride]. 3 tapers. 4 partials.
-// 5 factors, [parts of the layout][stride], read with WEIGHTED. Dispatched (elements / WORKGROUP,
-// chunks) after gradient.wgsl. Bound: one read of the slabs. CPU twin: `objective::loss_and_gradient`.
+// Reduce: partials[1 + chunk][side][feature][member] = sum over a chunk of segments of units(segment, side) *
+// factor(part, member) * slab, side 0 = mg, 1 = eg; ascending segments. Chunks are counted over the whole request;
+// one that an earlier slice started continues from partials[0], so sums do not depend on how a request is split into
+// slices. Bindings: 0 uniforms. 1 segments. 2 slabs, [segments of the slice][F][stride]. 3 tapers. 4 partials. 5
+// factors, [parts of the layout][stride], read with WEIGHTED. Dispatched (elements / WORKGROUP, chunks) after
+// gradient.wgsl. Bound: one read of the slabs. CPU twin: `objective::loss_and_gradient`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
 @group(0) @binding(2) var<storage, read> slabs: array<Real>;

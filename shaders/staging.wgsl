@@ -1,13 +1,13 @@
-// The table of a tile in workgroup memory, for the kernels whose workgroups read it often. No kernel by itself;
-// joined to them behind common.wgsl. They declare SCRATCH and STAGE_FIRST.
+// The table of a tile in workgroup memory, for the kernels whose workgroups read it often. Not a kernel itself;
+// appended to common.wgsl. They declare SCRATCH and STAGE_FIRST.
 
-// Rows of the table that are in workgroup memory: F, or 0 where tables are read from where they are.
+// Rows of the table in workgroup memory: F, or 0 if tables are read directly.
 override STAGE_ROWS: u32 = 0u;
-// What kernels need of workgroup memory, and, from STAGE_FIRST on, the rows of one taper and the tile's members,
+// Workgroup memory of the kernels and, starting at STAGE_FIRST, the rows of one taper and the tile's members,
 // [STAGE_ROWS][LANES]: without the row of zeros, so that 384 rows of a tile of 32 fit 48 KiB.
 var<workgroup> scratch: array<Real, SCRATCH>;
 
-// Brings the table of a taper to workgroup memory; all threads of a workgroup take part.
+// Loads the table of a taper into workgroup memory; all threads of a workgroup take part.
 fn stage_table(thread: u32, taper: u32, first_column: u32) {
     if STAGE_ROWS > 0u {
         let table = taper * (uniforms.features + 1u) * uniforms.columns + first_column;
@@ -22,8 +22,8 @@ fn staged(id: u32, lane: u32) -> Real {
     return scratch[STAGE_FIRST + id * LANES + lane];
 }
 
-// Sum of a row's entries, of a table in workgroup memory. Ids that pad the last element name the row of zeros, which
-// is not there.
+// Sum of a row's entries, from a table in workgroup memory. Ids that pad the last element refer to the row of zeros,
+// which is not there.
 fn staged_sum(place: vec4<u32>, plus: u32, count: u32, lane: u32) -> Real {
     var sum = Real(0.0);
     if UNIT {
@@ -54,7 +54,7 @@ fn staged_sum(place: vec4<u32>, plus: u32, count: u32, lane: u32) -> Real {
     return sum;
 }
 
-// Sum of a row's entries, from where the table is.
+// Sum of a row's entries, from wherever the table is.
 fn row_sum(place: vec4<u32>, plus: u32, count: u32, column: u32, lane: u32) -> Real {
     if STAGE_ROWS > 0u {
         return staged_sum(place, plus, count, lane);

@@ -1,16 +1,16 @@
-// Structs that every kernel shares with the host, and the workgroup size. No kernel by itself.
-// Rust twins: `Uniforms` and `Segment` of the kernels module, compared field by field in a test.
+// Structs that every kernel shares with the host, and the workgroup size. Not a kernel itself. Rust twins: `Uniforms`
+// and `Segment` of the kernels module, compared field by field in a test.
 
 struct Uniforms {
     // Number of features F.
     features: u32,
-    // Reals a row of members: padded members / members a Real.
+    // Reals per row of members: padded members / members per Real.
     stride: u32,
-    // Reals a row of tables: `stride`, or 1 where all members share one table.
+    // Reals per row of tables: `stride`, or 1 if all members share one table.
     columns: u32,
-    // vec4 a position record: 1, or 2 where positions have more than a target and a weight.
+    // vec4 per position record: 1, or 2 if positions have more than a target and a weight.
     record: u32,
-    // Segments a chunk of the first reduction.
+    // Segments per chunk of the first reduction.
     chunk: u32,
     // Reals before the rows of members in `tables`: tapers * (F + 1) * columns.
     member_rows: u32,
@@ -28,12 +28,12 @@ struct Uniforms {
     power: f32,
 }
 
-// Consecutive positions of one bucket: what one workgroup walks.
+// Consecutive positions of one bucket, walked by one workgroup.
 struct Segment {
     // Positions, counted from the start of the shard.
     first: u32,
     end: u32,
-    // Transposed block that its first position opens.
+    // Transposed block that starts with its first position.
     block: u32,
     // Row group of `tables`.
     taper: u32,

@@ -1,8 +1,8 @@
-// Total: totals[side][feature][member] = sum of the partials of all chunks, in ascending order. A
-// chunk that the slice leaves unfinished goes to partials[0], where the next slice takes it up.
-// Bindings: 0 uniforms. 1 partials, [1 + chunks] times what the binding of the totals holds. 2 totals,
-// [2][F][stride] after reduce.wgsl, [3][F][F] after hessian_expand.wgsl. Dispatched (elements / WORKGROUP).
-// Bound: launch. CPU twins: `objective::loss_and_gradient`, `objective::gauss_newton_matrix`.
+// Total: totals[side][feature][member] = sum of the partials of all chunks, in ascending order. A chunk that the
+// slice leaves unfinished goes to partials[0], where the next slice continues it. Bindings: 0 uniforms. 1 partials,
+// [1 + chunks] times the size of the binding of the totals. 2 totals, [2][F][stride] after reduce.wgsl, [3][F][F]
+// after hessian_expand.wgsl. Dispatched (elements / WORKGROUP). Bound: launch. CPU twins:
+// `objective::loss_and_gradient`, `objective::gauss_newton_matrix`.
 
 @group(0) @binding(1) var<storage, read_write> partials: array<Real>;
 @group(0) @binding(2) var<storage, read_write> totals: array<Real>;

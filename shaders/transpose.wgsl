@@ -1,8 +1,8 @@
-// Transpose: outputs[column][row] = inputs[row][column], and 0 where outputs have more columns than inputs have
-// rows. Bindings: 0 sizes. 1 inputs, [rows][input_stride]. 2 outputs, [columns][output_stride].
-// Dispatched (columns / EDGE, output_stride / EDGE) by `GpuEvaluator::evaluate` between the host's order, member by
-// member, and the kernels', in which members are neighbors. Squares go through workgroup memory, so that reads and
-// writes are of neighbors both. Bound: memory. CPU twin: none needed, exact.
+// Transpose: outputs[column][row] = inputs[row][column], and 0 for columns of outputs beyond the rows of inputs.
+// Bindings: 0 sizes. 1 inputs, [rows][input_stride]. 2 outputs, [columns][output_stride]. Dispatched (columns / EDGE,
+// output_stride / EDGE) by `GpuEvaluator::evaluate` between the host's order, member by member, and the kernels'
+// order, in which members are adjacent. Squares go through workgroup memory, so that both reads and writes are
+// contiguous. Bound: memory. CPU twin: none needed, exact.
 
 // Rust twin: `Transposition` of the kernels module.
 struct Transposition {
@@ -10,9 +10,9 @@ struct Transposition {
     rows: u32,
     // Columns of inputs.
     columns: u32,
-    // Floats a row of inputs.
+    // Floats per row of inputs.
     input_stride: u32,
-    // Floats a row of outputs.
+    // Floats per row of outputs.
     output_stride: u32,
 }
 
@@ -24,7 +24,7 @@ override WORKGROUP: u32 = 256u;
 
 // Edge of a square.
 const EDGE = 32u;
-// A float more a row keeps the rows of a column in different banks.
+// One extra float per row keeps the rows of a column in different banks.
 const PITCH = 33u;
 
 var<workgroup> square: array<f32, 1056>;

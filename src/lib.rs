@@ -1,7 +1,7 @@
 //! gputexel tunes the evaluation parameters of chess engines with Texel's method.
 //!
-//! What most programs need is at hand: [`extract`] turns games into a [`Dataset`], [`Tuner`] tunes on
-//! it, and [`Tuned`] is what came of it.
+//! Most programs need three items: [`extract`] turns games into a [`Dataset`], [`Tuner`] tunes on it, and [`Tuned`]
+//! is the result.
 //!
 //! ```
 //! use gputexel::{Tuner, extract};
@@ -19,8 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Each part is a crate of its own and a module here. The way of a position goes from left to right,
-//! and nothing flows back:
+//! Each part is a crate of its own and a module here. Positions flow from left to right only:
 //!
 //! ```text
 //!   PGN, EPD ──► chess ──► ingest ──► dataset ──► evaluator ──► optimizer
@@ -39,17 +38,16 @@
 //!                                      wdl: chances of win, draw and loss, fitted to games
 //! ```
 //!
-//! [`chess`] reads a position and decides whether it is kept, [`model`] turns it into features,
-//! [`dataset`] stores it and sorts it into its phase bucket, [`evaluator`] scores it under every member
-//! of a population, [`optimizer`] sees only sums, [`tuning`] decides to go on, [`mod@run`] makes a
-//! folder with results of it, and [`report`] shows what came of it; [`live`] serves the report of a run
-//! that still goes on.
+//! [`chess`] reads a position and decides whether it is kept, [`model`] turns it into features, [`dataset`] stores it
+//! and sorts it into its phase bucket, [`evaluator`] scores it under every member of a population, [`optimizer`] sees
+//! only sums, [`tuning`] decides when to stop, [`mod@run`] writes the results to a folder, and [`report`] shows them;
+//! [`live`] serves the report of a run in progress.
 //!
-//! Features that another engine computed come in through [`trace`] instead of [`chess`]; [`tracing`] asks that engine
-//! for them.
+//! Features that another engine computed come in through [`trace`] instead of [`chess`]; [`tracing`] requests them
+//! from the engine.
 //!
-//! What tuning is worth shows in games: [`engine`] plays with tuned parameters, [`mod@matches`] lets
-//! engines play each other. [`patch`] brings the numbers of any engine's sources to a tuner, and back.
+//! Games show what tuning is worth: [`engine`] plays with tuned parameters, [`mod@matches`] lets engines play each
+//! other. [`patch`] takes numbers from any engine's sources to a tuner and writes tuned values back.
 
 pub use gputexel_chess as chess;
 pub use gputexel_chess::formats;

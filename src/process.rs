@@ -1,38 +1,37 @@
-//! What a process of the program settles before anything else runs.
+//! Process setup that must happen before anything else runs.
 
-/// Has large arrays go to files where memory is limited.
+/// Puts large arrays into files if memory is limited.
 #[global_allocator]
 static ALLOCATOR: gputexel_io::paging::PagingAllocator = gputexel_io::paging::PagingAllocator;
 
-/// To be called first.
+/// Sets up the process; must be called first.
 pub fn prepare() {
     return_large_blocks();
     survive_large_files();
     gputexel::matches::client::supervise_engines();
     if std::env::var_os("XDG_RUNTIME_DIR").is_none_or(|folder| folder.is_empty()) {
-        // Without that folder, a layer of Mesa that sorts GPUs by what a desktop prefers complains
-        // on standard error each time adapters are listed; where there is no desktop it is idle.
-        // SAFETY: no other thread runs yet.
+        // Without that folder, a layer of Mesa that sorts GPUs by what a desktop prefers complains on standard error
+        // each time adapters are listed; without a desktop it does nothing. SAFETY: no other thread runs yet.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }
 
-/// Has writing fail beyond the largest size of files (`ulimit -f`), instead of a signal ending the process without a
-/// word. A function that does nothing, since what is ignored would be ignored by engines, too.
+/// Makes writing fail beyond the maximum file size (`ulimit -f`), instead of a signal killing the process silently.
+/// The handler does nothing; an ignored signal would also be ignored by engines.
 fn survive_large_files() {
     #[cfg(unix)]
     {
         extern "C" fn nothing(_: libc::c_int) {}
-        // SAFETY: no other thread runs yet, and a function that does nothing may interrupt anything.
+        // SAFETY: no other thread runs yet, and a handler that does nothing may interrupt anything.
         unsafe {
             libc::signal(libc::SIGXFSZ, nothing as *const () as libc::sighandler_t);
         }
     }
 }
 
-/// Has the allocator give blocks of 8 MiB back as soon as they are free. By itself glibc's keeps those of up to 32 MiB
-/// once some have been freed, a third of what a run of a million positions takes. Smaller ones come and go too often:
-/// a matrix of 768 parameters has 4.5 MiB.
+/// Makes the allocator return blocks of 8 MiB or more as soon as they are freed. By default glibc keeps blocks of up
+/// to 32 MiB once some have been freed, a third of the memory of a run on a million positions. Smaller blocks come
+/// and go too often: a matrix of 768 parameters has 4.5 MiB.
 fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: a setting of the allocator, before any other thread runs.

@@ -12,23 +12,23 @@ use gputexel::{Error, Result, parse_bytes};
 use super::settings::with;
 use super::team::{launched, own_device, team};
 
-/// Flags that say what computes.
+/// Flags that choose the backend.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Backend")]
 pub struct BackendArgs {
-    /// What to compute on: auto (a real GPU if there is one, otherwise the CPU), gpu (also accepts
-    /// a software adapter) or cpu
+    /// Device to compute on: auto (a real GPU if there is one, otherwise the CPU), gpu (also accepts a software
+    /// adapter) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
-    /// The devices that divide the work: all (every real GPU), or a list of adapters and cpu, such as 0,1 or
-    /// 0=3,cpu=1 with shares [default: shares by measured speed]; see docs/scale.md
+    /// Devices to share the work: all (every real GPU), or a list of adapters and cpu, such as 0,1 or 0=3,cpu=1 with
+    /// shares [default: shares by measured speed]; see docs/scale.md
     #[arg(long, value_name = "LIST")]
     device: Option<String>,
-    /// CPU threads [default: one per core]; results do not depend on it
+    /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Limit on GPU memory, for example 512M or 2G [default: all of it]; a dataset that
-    /// takes more than half of it is streamed
+    /// Limit on GPU memory, for example 512M or 2G [default: no limit]; a dataset that takes more than half of it is
+    /// streamed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     gpu_memory: Option<u64>,
     /// Print GPU statistics to standard error at the end: dispatches, submissions, bytes
@@ -36,12 +36,12 @@ pub struct BackendArgs {
     pub(super) stats: bool,
 }
 
-/// What a run is resumed with.
+/// Command that resumes a run.
 pub fn program() -> String {
     launched().unwrap_or_else(|| "gputexel".to_string())
 }
 
-/// Warns of several processes that each do the whole work.
+/// Warns if several processes each do the whole work.
 fn warn_of_launcher() {
     let count = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
     let [size, rank] = [["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"], ["OMPI_COMM_WORLD_RANK", "PMI_RANK"]]
@@ -53,16 +53,16 @@ fn warn_of_launcher() {
     }
 }
 
-/// Sets the number of threads, if one was asked for.
+/// Sets the number of threads, if given.
 ///
 /// # Errors
-/// [`Error::Usage`] for numbers that make no sense.
+/// [`Error::Usage`] for invalid numbers.
 pub fn set_threads(threads: Option<usize>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
     if threads == 0 || threads > 4096 {
         return Err(Error::Usage(format!("{threads} threads: must be from 1 to 4096")));
     }
-    // Fails only where the pool exists already, which no command does before this.
+    // This fails only if the pool already exists, and no command creates one earlier.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     Ok(())
 }
@@ -71,13 +71,12 @@ impl BackendArgs {
     /// Opens the backend and sets the number of threads.
     ///
     /// # Errors
-    /// [`Error::Usage`] for unknown names, [`Error::Gpu`] when a GPU was asked for and cannot be
-    /// had.
+    /// [`Error::Usage`] for unknown names, [`Error::Gpu`] if a requested GPU is not available.
     pub fn open(&self) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
         warn_of_launcher();
         set_threads(self.threads)?;
-        // Read first: what opening a device finds out is written anew.
+        // Read this first: opening a device rewrites the list.
         let damaged = damaged_list();
         let opened = match self.device.as_deref() {
             None => match own_device().filter(|_| choice != BackendChoice::Cpu) {
@@ -100,7 +99,7 @@ impl BackendArgs {
     }
 }
 
-/// Warns of a list of checked devices that cannot be read.
+/// Warns if the list of checked devices cannot be read.
 pub fn warn_of_damage(list: Option<&DamagedList>) {
     if let Some(DamagedList { path, reason }) = list {
         let text = format!(
@@ -111,7 +110,7 @@ pub fn warn_of_damage(list: Option<&DamagedList>) {
     }
 }
 
-/// Evaluators come and go in a run; that the CPU has no statistics is said once.
+/// Evaluators come and go during a run; the note that the CPU has no statistics is printed once.
 static SAID_NONE: AtomicBool = AtomicBool::new(false);
 
 fn print_stats(evaluator: &str, stats: Option<Stats>) {

@@ -1,4 +1,4 @@
-//! `gputexel basis`, which prints bases, and the flags with which other commands take one.
+//! `gputexel basis`, which prints bases, and the flags that select a basis for other commands.
 
 use std::path::PathBuf;
 
@@ -16,30 +16,30 @@ use super::subcommand::Subcommand;
 use super::table::counted;
 use super::target::{check_file_flags, or_stdout};
 
-/// Flags that say what of the parameters is tuned.
+/// Flags that select which parameters are tuned.
 #[derive(Debug, clap::Args)]
 #[group(id = "Tuned", multiple = true)]
 pub struct BasisArgs {
-    /// What to tune: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema (from
-    /// an imported dataset; its default), or a file, see `gputexel basis`
+    /// Parameters to tune: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema (from an imported
+    /// dataset; its default), or a file, see `gputexel basis`
     #[arg(long, value_name = "NAME|FILE", help_heading = "Objective")]
     basis: Option<String>,
-    /// What to keep fixed: tables (king), features (knight_f3), a single phase of either (pawn.eg),
-    /// coordinates of the basis
+    /// Parameters to keep fixed: tables (king), features (knight_f3), a single phase of either (pawn.eg), coordinates
+    /// of the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     freeze: Vec<String>,
-    /// Tables whose values never fall along their lines (knight_mobility, passed_free.eg), which tables by
-    /// square, such as those of pst, do not have; where lines cross, along the first ones: ranks of pawn
-    /// shelters, distances of kings
+    /// Tables whose values must never fall along their lines (knight_mobility, passed_free.eg); tables by square,
+    /// such as those of pst, have no lines; where lines cross, the first ones count: ranks of pawn shelters,
+    /// distances of kings
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     increasing: Vec<String>,
-    /// Tables whose values never rise along their lines
+    /// Tables whose values must never rise along their lines
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     decreasing: Vec<String>,
-    /// Tables or features whose values are at least 0 (bishop_pair, passed_free.eg)
+    /// Tables or features whose values must be at least 0 (bishop_pair, passed_free.eg)
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     positive: Vec<String>,
-    /// Tables or features whose values are at most 0 (doubled)
+    /// Tables or features whose values must be at most 0 (doubled)
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     negative: Vec<String>,
 }
@@ -50,7 +50,7 @@ impl BasisArgs {
         self.basis.is_some() || !self.freeze.is_empty() || !self.constraints().is_empty()
     }
 
-    /// The flags as settings of a run.
+    /// Converts the flags to settings of a run.
     pub fn settings(&self) -> BasisSettings {
         let basis = self.basis.as_deref().map(|text| {
             let Ok(basis) = text.parse::<Basis>();
@@ -60,7 +60,7 @@ impl BasisArgs {
         BasisSettings { basis, freeze, constraints, ..BasisSettings::default() }
     }
 
-    /// What parameters are held to.
+    /// Returns the constraints on the parameters.
     pub fn constraints(&self) -> Vec<Constraint> {
         let lists = ConstraintKind::ALL.map(|kind| {
             let names = match kind {
@@ -74,7 +74,7 @@ impl BasisArgs {
         lists.into_iter().flatten().collect()
     }
 
-    /// The basis that was named, if any, and what is to be kept fixed.
+    /// Returns the basis that was named, if any, and the parameters to keep fixed.
     pub fn names(&self) -> (Option<&str>, &[String]) {
         (self.basis.as_deref(), &self.freeze)
     }
@@ -90,23 +90,23 @@ Examples:\n  \
 gputexel basis madchess -o mine.json\n  \
 gputexel basis mirrored+tied --model pst")]
 pub struct BasisCommand {
-    /// identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to check
+    /// Basis to print: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to check
     #[arg(value_name = "NAME|FILE")]
     basis: String,
-    /// The feature set: pst, material, classical or full [default: pst]
+    /// Feature set: pst, material, classical or full [default: pst]
     #[arg(long, value_name = "NAME", conflicts_with = "dataset")]
     model: Option<String>,
     /// Use the feature set of this dataset
     #[arg(long, value_name = "FILE")]
     dataset: Option<PathBuf>,
-    /// The prior against which starting values are checked: material:P,N,B,R,Q, zero, schema, or a
-    /// params.json [default: material; schema for imported datasets]
+    /// Prior against which starting values are checked: material:P,N,B,R,Q, zero, schema, or a params.json [default:
+    /// material; schema for imported datasets]
     #[arg(long, value_name = "PRIOR")]
     prior: Option<String>,
-    /// What to keep fixed; written into the basis
+    /// Parameters to keep fixed; recorded in the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     freeze: Vec<String>,
-    /// The file to write to [default: standard output]
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace an existing file

@@ -1,4 +1,4 @@
-//! `gputexel bench`: how fast each device of this machine is.
+//! `gputexel bench`: measures how fast each device of this machine is.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,19 +26,19 @@ gputexel bench\n  \
 gputexel bench d.bin --device radeon\n  \
 gputexel bench -o report.json")]
 pub struct BenchArgs {
-    /// Datasets with the same feature set [default: 4,096 positions that are built in, repeated to a million]
+    /// Datasets with the same feature set [default: 4,096 built-in positions, repeated to a million]
     #[arg(value_name = "DATASET")]
     datasets: Vec<PathBuf>,
-    /// What to measure: cpu, or the adapter with this number or with this in its name [default: everything]
+    /// Device to measure: cpu, or the number of an adapter or part of its name [default: all devices]
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// Seconds per cell; there are ten of them per device
     #[arg(long, value_name = "S", default_value_t = 0.4)]
     seconds: f64,
-    /// CPU threads of what is measured with all of them [default: one per core]
+    /// CPU threads for multi-threaded measurements [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Write the report as JSON, to be kept or sent in; - prints it instead of the table
+    /// Write the report to this file as JSON; - prints it instead of the table
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Overwrite an existing file
@@ -93,7 +93,7 @@ impl Subcommand for BenchArgs {
     }
 }
 
-/// Takes adapters out that a check has found to compute wrongly; refuses one that was asked for.
+/// Removes adapters that failed a check; refuses one that was asked for.
 fn leave_out_faulty(adapters: &[AdapterSummary], chosen: &mut Vec<usize>, asked: bool) -> anyhow::Result<()> {
     for index in std::mem::take(chosen) {
         let adapter = &adapters[index];
@@ -114,19 +114,19 @@ fn leave_out_faulty(adapters: &[AdapterSummary], chosen: &mut Vec<usize>, asked:
     Ok(())
 }
 
-/// Warns on standard error, whatever becomes of the report: figures of a busy machine are worth little in all forms.
+/// Warns on standard error wherever the report goes: figures from a busy machine are unreliable in any format.
 fn warn(warnings: impl IntoIterator<Item = String>) {
     for warning in warnings {
         note!("gputexel: warning: {}", gputexel::printable(&warning));
     }
 }
 
-/// Prints a report in words or as JSON, and writes it where that is asked for.
+/// Prints a report as text or JSON, and writes it to a file if requested.
 fn show(args: &BenchArgs, context: &Context, report: &BenchReport) -> anyhow::Result<()> {
     if !context.json && args.output.as_deref().is_some_and(is_stdout) {
         return Ok(write_stdout(&(serde_json::to_string_pretty(report)? + "\n"))?);
     }
-    // Printed first: what was measured is not lost if it cannot be written.
+    // Print first, so that the measurements are not lost if the file cannot be written.
     print_result(context, report, || describe(report))?;
     let Some(output) = or_stdout(&args.output) else { return Ok(()) };
     let text = serde_json::to_string_pretty(report)? + "\n";
@@ -168,7 +168,7 @@ fn rows(device: &DeviceReport) -> Vec<Vec<String>> {
     rows
 }
 
-/// A rate in millions or billions.
+/// Formats a rate in millions or billions.
 fn rate(per_second: f64) -> String {
     match per_second {
         rate if rate >= 1e10 => format!("{:.0} G", rate * 1e-9),

@@ -1,4 +1,4 @@
-//! `gputexel check`: whether a dataset or a trace can be trusted.
+//! `gputexel check`: checks whether a dataset or a trace can be trusted.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped, percent, phase_table};
 
-/// Names that are listed.
+/// Maximum number of names listed.
 const NAMES: usize = 12;
 
 /// Flags of `check`.
@@ -37,16 +37,16 @@ pub struct CheckArgs {
     /// Datasets with the same feature set, or traces; - reads a trace from standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// What the indices of traces mean
+    /// Schema that defines the indices of traces
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Parameters of the evaluation [default: the priors of the schema, else material]
+    /// Parameters of the evaluation [default: the priors of the schema, otherwise material]
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
-    /// Difference of evaluations that is attributed to rounding, in centipawns
+    /// Difference between evaluations that is attributed to rounding, in centipawns
     #[arg(long, value_name = "CP", default_value_t = 1.0)]
     tolerance: f64,
-    /// Positions on which the gradient is compared with finite differences
+    /// Number of positions on which the gradient is compared with finite differences
     #[arg(long, value_name = "N", default_value_t = 2000)]
     sample: usize,
     /// Stop if more than this share of a trace's lines is unusable
@@ -88,7 +88,7 @@ fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_string()).collect()
 }
 
-/// The findings in words.
+/// Formats the findings as text.
 fn describe(checked: &Checked, args: &CheckArgs) -> String {
     let findings = &checked.findings;
     let mut text = String::new();
@@ -187,7 +187,8 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
     *text += &outliers(&found.worst, ["printed", "computed"], &args.inputs, args.schema.is_some());
 }
 
-/// Positions in which evaluations differ, with two names for them, by the lines of traces or the numbers in datasets.
+/// Lists positions in which evaluations differ, with names for the two evaluations, by line number in traces or
+/// position number in datasets.
 pub(super) fn outliers(worst: &[Outlier], names: [&str; 2], inputs: &[PathBuf], traces: bool) -> String {
     let mut rows = vec![row(&[names[0], names[1], "difference", "where"])];
     rows.extend(worst.iter().map(|one| {
@@ -199,7 +200,7 @@ pub(super) fn outliers(worst: &[Outlier], names: [&str; 2], inputs: &[PathBuf], 
             format!("{:.2}", one.printed_cp),
             format!("{:.2}", one.computed_cp),
             format!("{:+.2}", one.difference()),
-            // A cell of its own would go to the right where it begins with a digit.
+            // In a cell of its own, a comment that starts with a digit would be right-aligned.
             format!("{place}  {}", one.comment),
         ]
     }));

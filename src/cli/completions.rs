@@ -1,4 +1,4 @@
-//! `gputexel completions` and `gputexel man`: what shells and `man` know of the command line.
+//! `gputexel completions` and `gputexel man`: shell completions and manual pages.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ Examples:\n  \
 gputexel completions bash\n  \
 gputexel completions fish -o ~/.config/fish/completions/gputexel.fish")]
 pub struct CompletionsArgs {
-    /// The shell to write completions for
+    /// Shell to write completions for
     #[arg(value_name = "SHELL")]
     shell: Shell,
-    /// The file to write to [default: standard output]
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace an existing file
@@ -48,7 +48,7 @@ Examples:\n  \
 gputexel man\n  \
 gputexel man -o ~/.local/share/man/man1")]
 pub struct ManArgs {
-    /// A folder for one page per command [default: print the page of gputexel itself to standard output]
+    /// Folder for one page per command [default: print the page of gputexel itself to standard output]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Replace existing files
@@ -79,7 +79,7 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// A page for a command and each below it, by the name that `man` finds it under.
+/// Collects the page of a command and of each command below it, by the name under which `man` finds it.
 fn collect(command: &Command, name: &str, folder: &Path, pages: &mut Vec<(PathBuf, Vec<u8>)>) -> Result<()> {
     for sub in command.get_subcommands() {
         collect(sub, &format!("{name}-{}", sub.get_name()), folder, pages)?;
@@ -88,7 +88,7 @@ fn collect(command: &Command, name: &str, folder: &Path, pages: &mut Vec<(PathBu
     Ok(())
 }
 
-/// Writes files, none if one exists and is not to be replaced.
+/// Writes files; writes none if one exists and must not be replaced.
 fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result<()> {
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !force) {
         return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())));
@@ -106,7 +106,7 @@ fn write(files: &[(PathBuf, Vec<u8>)], force: bool, context: &Context) -> Result
     }
 }
 
-/// A text on standard output, with `--json` as the one string of an object.
+/// Prints a text to standard output; with `--json`, as an object with one string.
 fn print(text: &str, context: &Context) -> Result<()> {
     match context.json {
         true => write_stdout(&format!("{}\n", serde_json::json!({ "text": text }))),

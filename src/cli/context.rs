@@ -18,10 +18,10 @@ pub struct Context {
     pub program: Program,
 }
 
-/// The whole program, for subcommands that describe it or run others.
+/// Access to the whole program, for subcommands that describe it or run others.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// All flags and subcommands.
+    /// Definition of all flags and subcommands.
     pub command: fn() -> clap::Command,
     /// Runs a command line, given without the name of the program.
     pub run: fn(&[String], &Context) -> anyhow::Result<()>,

@@ -1,4 +1,4 @@
-//! `gputexel convert`: positions from one format to another.
+//! `gputexel convert`: converts positions from one format to another.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::table::{bytes, counted, grouped};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 All positions are kept unless flags of the selection leave some out, such as --keep-checks=false, \
---keep-captures=false, --max-score, --duplicates drop or --preset. What the format has no place for is said.\n\n\
+--keep-captures=false, --max-score, --duplicates drop or --preset. Data that the format cannot store is reported.\n\n\
 Examples:\n  \
 gputexel convert games.pgn -o games.binpack\n  \
 gputexel convert data.binpack -o quiet.bf --keep-checks=false --keep-captures=false")]
@@ -26,25 +26,25 @@ pub struct ConvertArgs {
     conversion: ConversionArgs,
 }
 
-/// What is read and written.
+/// Inputs and outputs of a conversion.
 #[derive(Debug, clap::Args)]
 pub struct ConversionArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// The file to write
+    /// Output file
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     pub output: PathBuf,
-    /// Format to write: binpack, bulletformat, viriformat, marlinformat, plain, text
-    /// (FEN | centipawns | result), epd or games (GAME RESULT FEN [centipawns]) [default: by the ending .binpack, .bf, .vf, .marlin, .plain,
-    /// .txt, .epd or .fens]
+    /// Output format: binpack, bulletformat, viriformat, marlinformat, plain, text (FEN | centipawns | result), epd
+    /// or games (GAME RESULT FEN [centipawns]) [default: by the extension .binpack, .bf, .vf, .marlin, .plain, .txt,
+    /// .epd or .fens]
     #[arg(long, value_name = "NAME")]
     to: Option<String>,
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// Score for positions without one, where the format demands a score, in centipawns from White's point of
-    /// view [default: leave such positions out]
+    /// Score for positions without one, if the format requires a score, in centipawns from White's point of view
+    /// [default: leave such positions out]
     #[arg(long, value_name = "CP", allow_hyphen_values = true)]
     default_score: Option<f32>,
     #[command(flatten)]
@@ -52,10 +52,10 @@ pub struct ConversionArgs {
 }
 
 impl ConversionArgs {
-    /// The settings of the library.
+    /// Converts the flags to settings of the library.
     ///
     /// # Errors
-    /// [`gputexel::Error::Usage`] for names that are not known.
+    /// [`gputexel::Error::Usage`] for unknown names.
     pub fn settings(&self) -> gputexel::Result<ConversionSettings> {
         let format = match &self.to {
             Some(name) => name.parse()?,
@@ -88,7 +88,7 @@ impl Subcommand for ConvertArgs {
     }
 }
 
-/// The report in words.
+/// Formats the report as text.
 pub fn describe(report: &ConversionReport) -> String {
     let mut text = String::new();
     for source in &report.sources {

@@ -1,4 +1,4 @@
-//! `gputexel demo`: the road from games to a table in source code, on a sample that the program brings along.
+//! `gputexel demo`: the process from games to a table in source code, on a built-in sample.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -16,17 +16,17 @@ const SAMPLE: &[u8] = include_bytes!("../../data/sample.pgn.zst");
 /// Flags of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Fetches nothing: the sample, 2,400 games, is part of the program. Each command is shown before it runs, as you would type it.\n\n\
+Nothing is downloaded: the sample of 2,400 games is part of the program. Each command is shown before it runs, as you would type it.\n\n\
 Examples:\n  \
 gputexel demo\n  \
 gputexel demo try-it")]
 pub struct DemoArgs {
-    /// The folder to make
+    /// Folder to create
     #[arg(value_name = "DIR", default_value = "gputexel-demo", value_parser = super::target::file())]
     folder: PathBuf,
 }
 
-/// The commands of the road, word by word, and what each is for.
+/// The commands of the demonstration as words, each with its purpose.
 fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     let at = |name: &str| folder.join(name).display().to_string();
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -52,7 +52,7 @@ fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// A command line as it would be typed.
+/// Formats a command line as it would be typed.
 fn typed(words: &[String]) -> String {
     let words = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
     format!("gputexel {}", words.collect::<Vec<_>>().join(" "))

@@ -1,5 +1,5 @@
-//! `gputexel devices`: the adapters of this machine, their limits, what the backend choices would take, and whether
-//! they compute what they should. Opens a device only to check it.
+//! `gputexel devices`: lists the adapters of this machine, their limits and which one each backend choice would use,
+//! and checks that they compute correctly. Opens a device only to check it.
 
 use std::fmt::Write as _;
 
@@ -22,11 +22,10 @@ gputexel devices\n  \
 gputexel devices --check\n  \
 gputexel devices --check --device radeon")]
 pub struct DevicesArgs {
-    /// Compute everything that the kernels can on 4,096 positions, three times, and compare it with 64-bit
-    /// arithmetic on the CPU
+    /// Run all kernels on 4,096 positions, three times, and compare the results with 64-bit arithmetic on the CPU
     #[arg(long)]
     check: bool,
-    /// Only the adapter with this number, or with this in its name
+    /// Only the adapter with this number, or with this text in its name
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
 }
@@ -76,8 +75,8 @@ impl Subcommand for DevicesArgs {
     }
 }
 
-/// The adapter that a choice of backend takes, if any, and why. One that was found wrong is not used, and no other in its
-/// place.
+/// Adapter that a backend choice uses, if any, and the reason. An adapter that failed its check is not used, and is
+/// not replaced by another.
 fn taken(choice: BackendChoice, adapters: &[AdapterSummary]) -> (Option<usize>, String) {
     let (index, reason) = choice.pick(adapters);
     match index.map(|index| (&adapters[index].name, verdict(&adapters[index]))) {
@@ -86,10 +85,10 @@ fn taken(choice: BackendChoice, adapters: &[AdapterSummary]) -> (Option<usize>, 
     }
 }
 
-/// The adapters that a user means, by their indices: all of them, or those of a number or a part of a name.
+/// Selects adapters, by index: all of them, or those with a number or a part of a name.
 ///
 /// # Errors
-/// [`Error::Usage`] where there is none of that name.
+/// [`Error::Usage`] if no adapter matches.
 pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usize>> {
     let Some(name) = name else { return Ok((0..adapters.len()).collect()) };
     if name.trim().is_empty() {
@@ -107,7 +106,7 @@ pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usi
     Ok(chosen)
 }
 
-/// That there is no such adapter, and which there are.
+/// Error for adapters that do not exist, with a list of those that do.
 fn missing(names: &[&str]) -> String {
     match names {
         [] => "no adapter was found".to_string(),
@@ -120,7 +119,7 @@ fn missing(names: &[&str]) -> String {
     }
 }
 
-/// An adapter as JSON, with what a check found, or null.
+/// An adapter as JSON, with the findings of its check or null.
 fn listing(adapter: &AdapterSummary) -> serde_json::Result<serde_json::Value> {
     let mut value = serde_json::to_value(adapter)?;
     let checked = verdict(adapter).map(|(depth, fault)| json!({ "depth": depth, "fault": fault }));
@@ -153,14 +152,14 @@ fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
     }
 }
 
-/// Checks the chosen adapters thoroughly, and remembers what came of it.
+/// Checks the chosen adapters thoroughly, and stores the results.
 fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow::Result<()> {
     if chosen.is_empty() {
         return Err(Error::Gpu("there is no adapter to check".into()).into());
     }
     let mut faults: Vec<String> = Vec::new();
     let mut reports = Vec::new();
-    // What cannot be used needs no check, unless it is asked for by name.
+    // Unusable adapters need no check unless they are named.
     let usable = |&&index: &&usize| adapters[index].unusable.is_none() || chosen.len() == 1;
     for &index in chosen.iter().filter(usable) {
         let name = &adapters[index].name;
@@ -179,7 +178,7 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
                 faults.extend(report.fault().map(|fault| format!("{name}: {fault}")));
                 reports.push(json!(report));
             }
-            // The others are checked all the same.
+            // Check the others nevertheless.
             Err(error) => {
                 reports.push(json!({ "adapter": name, "error": error.to_string() }));
                 faults.push(error.to_string());
@@ -198,7 +197,7 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
     }
 }
 
-/// The findings of a device, a line for each group.
+/// Formats the findings for a device, one line per group.
 fn table(report: &CheckReport) -> String {
     let mut rows = vec![["variants", "cases", "worst error", "bound", ""].map(String::from).to_vec()];
     for finding in &report.findings {

@@ -1,4 +1,4 @@
-//! `gputexel eval`: the loss of a parameter file on a dataset, in f64.
+//! `gputexel eval`: computes the loss of a parameter file on a dataset, in f64.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub struct EvalArgs {
     /// Datasets, then the parameter file (params.json), the folder of a run, or material[:P,N,B,R,Q], schema or zero
     #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]
     files: Vec<PathBuf>,
-    /// squared, cross-entropy, or power:Q [default: that of the parameter file, or squared]
+    /// Loss function: squared, cross-entropy, or power:Q [default: that of the parameter file, otherwise squared]
     #[arg(long, value_name = "LOSS")]
     loss: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `gputexel export` and `gputexel import-params`: tuned values as text for engines, and back.
+//! `gputexel export` and `gputexel import-params`: write tuned values as text for engines, and read them back.
 
 use std::path::PathBuf;
 
@@ -29,20 +29,20 @@ gputexel export params.json --files 4 -o tables.go --force\n  \
 gputexel export params.json --to uci --style pascal --prefix Tune\n  \
 gputexel export params.json --to csv --decimals 2 --no-header")]
 pub struct ExportArgs {
-    /// A parameter file (params.json), or the folder of a run
+    /// Parameter file (params.json), or the folder of a run
     #[arg(value_name = "PARAMS|RUN")]
     source: PathBuf,
-    /// c, cpp, rust, csharp, go, python, json, csv, uci, or params for 'gputexel patch apply' [default: from the
-    /// extension of --output]
+    /// Output format: c, cpp, rust, csharp, go, python, json, csv, uci, or params for 'gputexel patch apply'
+    /// [default: from the extension of --output]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
-    /// The file to write to [default: standard output]
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
-    /// The first square of tables: a1, h1, a8 or h8 [default: a1; for imported datasets, as in the schema]
+    /// First square of tables: a1, h1, a8 or h8 [default: a1; for imported datasets, as in the schema]
     #[arg(long, value_name = "SQUARE", help_heading = "Piece-square tables")]
     orientation: Option<String>,
     /// One table for both colors (mirrored for Black), one for each color, or one for each with
@@ -65,7 +65,7 @@ pub struct ExportArgs {
     /// wins half of the games (wdl)
     #[arg(long, value_name = "NAME=VALUE|wdl", help_heading = "Numbers")]
     normalize: Option<String>,
-    /// The constants for --normalize wdl: the wdl.json of `gputexel wdl` on games scored with these values
+    /// Constants for --normalize wdl: the wdl.json of `gputexel wdl` on games scored with these values
     #[arg(long, value_name = "FILE", help_heading = "Numbers")]
     wdl: Option<PathBuf>,
     /// Write pairs of middlegame and endgame values [default for cpp and rust]
@@ -77,13 +77,14 @@ pub struct ExportArgs {
     /// Write one number for both phases, for engines without phases (after 'tune --basis tied')
     #[arg(long, help_heading = "Names")]
     untapered: bool,
-    /// snake, pascal or screaming [default: the language's convention; uci: the parameters' own names; params: snake]
+    /// Naming convention: snake, pascal or screaming [default: the language's convention; uci: the parameters' own
+    /// names; params: snake]
     #[arg(long, value_name = "STYLE", help_heading = "Names")]
     style: Option<String>,
     /// Prefix for all names
     #[arg(long, value_name = "WORD", help_heading = "Names")]
     prefix: Option<String>,
-    /// The class (csharp) or package (go) [default: Tables, tables]
+    /// Name of the class (csharp) or package (go) [default: Tables, tables]
     #[arg(long, value_name = "NAME", help_heading = "Names")]
     module: Option<String>,
     /// Omit the header that records where the values come from; K and phase weights are then lost
@@ -101,7 +102,7 @@ impl ExportArgs {
         if let Some(format) = ending.and_then(Format::of_ending) {
             return Ok(format);
         }
-        // No format would mend a source that is missing.
+        // No format helps if the source is missing.
         check_present(&[&self.source])?;
         Err(Error::Usage("cannot infer the format, use --to".to_string()))
     }
@@ -115,7 +116,7 @@ impl ExportArgs {
         flags.into_iter().find_map(|(given, phases)| given.then_some(phases))
     }
 
-    /// The flags as a request; those that a format has no use for are mistakes.
+    /// Converts the flags to a request; flags that do not apply to the format are errors.
     fn options(&self, format: Format) -> Result<ExportOptions> {
         let constants = self.wdl.as_deref().map(Constants::read).transpose()?;
         let request = ExportRequest {
@@ -155,7 +156,7 @@ impl Subcommand for ExportArgs {
         let exported = tables::export_file(&self.source, &options)?;
         let Some(path) = or_stdout(&self.output) else {
             let text = match context.json {
-                // What is JSON itself is the object.
+                // Output that is JSON already is printed as the object itself.
                 true if format.name() != "json" => {
                     let object = json!({ "format": format.name(), "parameters": exported.values, "text": exported.text });
                     format!("{object}\n")
@@ -206,20 +207,21 @@ gputexel import-params tables.hpp -o params.json\n  \
 gputexel import-params src/psqt.cpp --model pst -o psqt.json\n  \
 gputexel import-params options.txt --like runs/first -o changed.json")]
 pub struct ImportParamsArgs {
-    /// An export: source code, CSV, UCI options, .params or JSON; or several sources that together have the values, with
-    /// --like or --model
+    /// Export to read: source code, CSV, UCI options, .params or JSON; or several sources that together contain the
+    /// values, with --like or --model
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// A parameter file with the same parameters, which supplies what FILE lacks; or a dataset that says which there are
+    /// Parameter file with the same parameters, which supplies the values that FILE lacks; or a dataset that defines
+    /// the parameters
     #[arg(long, value_name = "PARAMS|RUN|DATASET", conflicts_with = "model")]
     like: Option<PathBuf>,
-    /// The feature set: pst or material [default: taken from the file]
+    /// Feature set: pst or material [default: taken from the file]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Read arrays as their markers say even if the values of --like are in a different order
     #[arg(long)]
     trust_marker: bool,
-    /// The parameter file to write [default: standard output]
+    /// Parameter file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace an existing file

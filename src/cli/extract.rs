@@ -1,4 +1,4 @@
-//! `gputexel extract`: games or labeled positions in, a dataset out, or the positions themselves.
+//! `gputexel extract`: converts games or labeled positions to a dataset, or writes the positions themselves.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ detected from the content. Results of labeled positions may be written as
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
   FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
-  17 1 FEN 35         (game, result, position, perhaps centipawns)
+  17 1 FEN 35         (game, result, position, optional centipawns)
 
 with a score in any further field (FEN;-12;0.5, FEN [0.5] -12, FEN ce -12; c9 \"1-0\";), \
 or as columns under a header line (fen,result,score). With --target score, no results are needed (fen,eval; FEN;35). The syntax is detected and reported, as is the \
@@ -37,7 +37,7 @@ point of view of results and scores, separately. Numbers other than 0 to 1 \
 (-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
 winner) always, w, d and l (won, drawn, lost) with --results wdl.
 
-For an engine that prints its own trace, --positions writes what was selected, and resolved, as lines
+For an engine that prints its own trace, --positions writes the selected (and resolved) positions as lines
 'GAME RESULT FEN [centipawns]' in place of a dataset:
 
   gputexel extract games.pgn --resolve quiescence --positions quiet.fens
@@ -51,28 +51,28 @@ pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// The dataset to write; with --shard-size, the folder of its shards
+    /// Dataset to write; with --shard-size, the folder of its shards
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file(), required_unless_present = "positions")]
     output: Option<PathBuf>,
-    /// Write the positions instead of a dataset: lines 'GAME RESULT FEN [centipawns]', results and scores from White's
-    /// point of view, or a format of `gputexel convert` by its ending (.epd, .plain, .txt, .binpack ...)
+    /// Write the positions instead of a dataset: lines 'GAME RESULT FEN [centipawns]', results and scores from
+    /// White's point of view, or a format of `gputexel convert` by its extension (.epd, .plain, .txt, .binpack ...)
     #[arg(long, value_name = "FILE", value_parser = super::target::file(), conflicts_with_all = [
         "output", "shard_size", "resume", "model", "king_buckets", "king_pieces", "phase",
     ])]
     positions: Option<PathBuf>,
-    /// Write shards of at most N positions, of whole games, into the folder of --output: 0001.bin and so on
+    /// Write shards of at most N positions, keeping games whole, into the folder of --output: 0001.bin and so on
     #[arg(long, value_name = "N")]
     shard_size: Option<usize>,
-    /// Continue an interrupted extraction into a folder, given the same inputs and flags, to the same bytes;
-    /// begin it if there is none
+    /// Resume an interrupted extraction into a folder, given the same inputs and flags, with byte-identical results;
+    /// starts one if there is none
     #[arg(long, requires = "shard_size", conflicts_with = "force")]
     resume: bool,
-    /// Replace the output if it exists; with --shard-size, begin an interrupted extraction anew
+    /// Replace the output if it exists; with --shard-size, restart an interrupted extraction
     #[arg(long)]
     force: bool,
-    /// Features: pst (a parameter for each piece on each square), material, classical (the usual
-    /// terms of a hand-crafted evaluation), or full (those and king danger, complexity and an
-    /// endgame factor, which are not linear)
+    /// Features: pst (a parameter for each piece on each square), material, classical (the usual terms of a
+    /// hand-crafted evaluation), or full (classical plus king danger, complexity and an endgame factor, which are not
+    /// linear)
     #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
     model: String,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub struct ExtractArgs {
 }
 
 impl ExtractArgs {
-    /// How the positions themselves are written, which are selected as for a dataset.
+    /// Output format of the positions, which are selected as for a dataset.
     fn conversion(&self, output: &Path) -> gputexel::Result<ConversionSettings> {
         let ending = output.extension().and_then(|ending| ending.to_str());
         let format = ending.and_then(OutputFormat::of_extension).unwrap_or(OutputFormat::Games);
@@ -111,7 +111,7 @@ impl Subcommand for ExtractArgs {
             return print_result(context, &report, || describe_conversion(&report));
         }
         let settings = self.settings()?;
-        // Required unless there are positions to write.
+        // Required unless positions are written.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
         let Some(size) = self.shard_size else {
             let report = with_progress(context, |hooks| extract(&self.inputs, &settings, output, hooks))?;
@@ -142,7 +142,7 @@ impl Subcommand for ExtractArgs {
     }
 }
 
-/// The report in words.
+/// Formats the report as text.
 fn describe(report: &Report) -> String {
     let mut text = String::new();
     for source in &report.sources {

@@ -1,4 +1,4 @@
-//! `gputexel features`: what a feature set counts, and what its parameters are called.
+//! `gputexel features`: lists the features of a model and the names of its parameters.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ Examples:\n  \
 gputexel features classical\n  \
 gputexel features classical --group knight_mobility --names")]
 pub struct FeaturesArgs {
-    /// The feature set: pst, material, classical or full
+    /// Feature set: pst, material, classical or full
     #[arg(value_name = "MODEL", default_value = "classical")]
     model: String,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What the commands that play games have in common.
+//! Code shared by the commands that play games.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use gputexel::{Error, Result};
 
 use super::context::Context;
 
-/// Warnings of the library on standard error; one of a folder that could not be locked is never left out.
+/// Prints warnings of the library to standard error; the one about a folder that could not be locked is always
+/// printed.
 pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) {
     if let Some(warning) = folder.and_then(RunFolder::warning) {
         alert!("gputexel: warning: {warning}");
@@ -21,7 +22,7 @@ pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) 
     }
 }
 
-/// Flags of the rules of games.
+/// Flags for the rules of games.
 #[derive(Debug, clap::Args)]
 #[group(id = "RuleFlags", multiple = true)]
 pub struct RuleFlags {
@@ -67,20 +68,20 @@ pub struct RuleFlags {
 }
 
 impl RuleFlags {
-    /// How far limits of time may be overstepped, if that was said.
+    /// Returns the tolerance for exceeding time limits, if given.
     pub fn time_margin(&self) -> Option<Duration> {
         self.time_margin_ms.map(Duration::from_millis)
     }
 
-    /// When engines count as hung, if that was said.
+    /// Returns the time after which engines count as hung, if given.
     pub fn deadline(&self) -> Result<Option<Duration>> {
         self.deadline.map(deadline_from_seconds).transpose()
     }
 
-    /// What sides may spend.
+    /// Returns the limit of each side.
     ///
     /// # Errors
-    /// Limits that make no sense.
+    /// Invalid limits.
     pub fn limit(&self) -> Result<TimeControl> {
         match (self.nodes, self.depth, &self.time, self.move_time) {
             (_, Some(depth), ..) => format!("depth={depth}"),
@@ -91,7 +92,7 @@ impl RuleFlags {
         .parse()
     }
 
-    /// When games end early.
+    /// Returns the rules for ending games early.
     pub fn adjudication(&self) -> Adjudication {
         let asked = self.draw_after.is_some() || self.draw_plies.is_some() || self.draw_score.is_some();
         Adjudication {
@@ -106,7 +107,7 @@ impl RuleFlags {
     }
 }
 
-/// A side with its options; `flag` is the one that gave them.
+/// Parses a side with its options; `flag` is the flag that gave them.
 ///
 /// # Errors
 /// Options without a value.
@@ -114,7 +115,7 @@ pub fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> R
     set_up(Side::new(text), name, options, flag)
 }
 
-/// A side with its name and options, where there are any, instead of those that it has.
+/// Replaces the name and options of a side where new ones are given.
 ///
 /// # Errors
 /// Options without a value.

@@ -1,11 +1,11 @@
-//! Errors of the library in one line, with the flags that mend them: the library says what would, and the flags are the
-//! command line's.
+//! Errors of the library in one line, with the flags that fix them: the library reports the remedy, and the command
+//! line names its flags.
 
 use std::path::{Path, PathBuf};
 
 use gputexel::{Advice, Error};
 
-/// An error of the library in one line, with the flags that mend it.
+/// Formats an error of the library in one line, with the flags that fix it.
 pub fn in_flags(error: &Error) -> String {
     match error {
         Error::Exists(_) => format!("{error}; use --force to overwrite it"),
@@ -18,7 +18,7 @@ pub fn in_flags(error: &Error) -> String {
     }
 }
 
-/// Advice with settings as flags, as the end of a message.
+/// Formats advice with settings as flags, for the end of a message.
 pub fn of_advice(advice: &Advice) -> String {
     let text = advice.render(|name, value| match value {
         "" => format!("--{name}"),
@@ -27,7 +27,7 @@ pub fn of_advice(advice: &Advice) -> String {
     format!("{}{}", advice.joint(), gputexel::printable(&text))
 }
 
-/// The file that was perhaps meant where there is none of a name.
+/// Suggests the file that was perhaps meant if there is none of that name.
 fn of_missing(path: &Path) -> Option<String> {
     if path.exists() {
         return None;
@@ -36,7 +36,7 @@ fn of_missing(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let others = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let others = others.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Where parameters are asked for, these stand for some.
+    // These words are accepted in place of a parameter file.
     let words = if folder.is_none() { &["material", "schema"][..] } else { &[] };
     let best = gputexel::most_alike(name, others.chain(words.iter().map(|word| (*word).to_string())))?;
     let meant = folder.map_or_else(|| PathBuf::from(&best), |folder| folder.join(&best));

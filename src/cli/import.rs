@@ -1,5 +1,4 @@
-//! `gputexel import`: traces of an engine's own features in, a dataset out; `gputexel trace`: the
-//! way back.
+//! `gputexel import`: converts traces of an engine's own features to a dataset; `gputexel trace`: the inverse.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -41,17 +40,17 @@ Examples:\n  \
 gputexel import --schema-from trace.svm -o schema.json\n  \
 gputexel import trace.svm --schema schema.json -o dataset.bin")]
 pub struct ImportArgs {
-    /// Traces; - reads standard input. With --trace-command, positions: lines 'GAME RESULT FEN [SCORE]', as `extract
-    /// --positions` writes them, or whatever `convert` reads
+    /// Traces; - reads standard input. With --trace-command, positions: lines 'GAME RESULT FEN [SCORE]', as written
+    /// by `extract --positions`, or any format that `convert` reads
     #[arg(required_unless_present = "schema_from", value_name = "TRACE")]
     inputs: Vec<PathBuf>,
-    /// The schema that defines the indices
+    /// Schema that defines the indices
     #[arg(long, value_name = "FILE", required_unless_present = "schema_from")]
     schema: Option<PathBuf>,
     /// Write an initial schema for a trace, with numbered names, instead of importing
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema", "trace_command"])]
     schema_from: Option<PathBuf>,
-    /// The dataset to write; with --schema-from, the schema
+    /// Dataset to write; with --schema-from, the schema
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
     /// Replace the output if it exists
@@ -63,7 +62,7 @@ pub struct ImportArgs {
     /// Accept results as they are, even if they clearly contradict material
     #[arg(long)]
     trust_results: bool,
-    /// Worker threads [default: one per core]; the output does not depend on it
+    /// Worker threads [default: one per core]; does not change the output
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]
@@ -88,10 +87,10 @@ pub struct TraceArgs {
     /// Datasets with the same feature set
     #[arg(required = true, value_name = "DATASET")]
     datasets: Vec<PathBuf>,
-    /// The trace to write
+    /// Trace to write
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
-    /// The schema to write, which `gputexel import` needs to read the trace
+    /// Schema to write, which `gputexel import` needs to read the trace
     #[arg(long, value_name = "FILE", value_parser = super::target::file())]
     schema: PathBuf,
     /// Replace existing files
@@ -169,7 +168,7 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Re
     })
 }
 
-/// The report in words.
+/// Formats the report as text.
 fn describe(report: &ImportReport) -> String {
     let mut text = String::new();
     for source in &report.sources {

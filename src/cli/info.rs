@@ -1,4 +1,4 @@
-//! `gputexel info`: what datasets hold, and whether they are whole.
+//! `gputexel info`: shows the contents of datasets and whether they are intact.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -173,7 +173,7 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     }
 }
 
-/// Search scores against results.
+/// Formats a comparison of search scores and results.
 fn score_table(scores: &ScoresAgainstResults) -> String {
     let mut out = match scores.k {
         Some(k) => format!("    K of the search scores: {}\n", scale_forms(k)),
@@ -203,15 +203,15 @@ fn score_table(scores: &ScoresAgainstResults) -> String {
     out
 }
 
-/// A count of records of an input.
+/// Formats the number of records of an input.
 fn counted_records(count: u64, format: InputFormat) -> String {
     let what = if count == 1 { format.record() } else { format.records() };
     format!("{} {what}", grouped(count))
 }
 
-/// A source, and the games of it that kept a position, where that is known.
+/// Describes a source, and how many of its games kept a position, if known.
 fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) {
-    // Those that are not among the formats, such as traces, have lines.
+    // Other formats, such as traces, consist of lines.
     let format = source.format.parse().unwrap_or(InputFormat::Text);
     let labels = match (&source.labels, &source.point_of_view) {
         (Some(labels), Some(view)) => {

@@ -6,7 +6,7 @@ use gputexel::{Error, Result};
 
 use super::settings::parsed;
 
-/// Which squares of kings have tables of their own.
+/// Flags that select king squares with tables of their own.
 #[derive(Debug, clap::Args)]
 pub struct KingArgs {
     /// With pst: tables for each bucket of squares that the own king may be on: 4, 8 or 16 buckets, mirrored (a king on
@@ -14,17 +14,17 @@ pub struct KingArgs {
     /// if mirrored
     #[arg(long, value_name = "N|FILE", help_heading = "Features")]
     king_buckets: Option<String>,
-    /// With --king-buckets: the pieces whose tables a king selects: own, or all (also the opponent's, in tables
-    /// of their own, as each side sees them) [default: own]
+    /// With --king-buckets: the pieces whose tables a king selects: own, or all (also the opponent's, in tables of
+    /// their own, as each side sees them) [default: own]
     #[arg(long, value_name = "WHICH", help_heading = "Features")]
     king_pieces: Option<String>,
 }
 
 impl KingArgs {
-    /// The feature set of a model's name and these flags.
+    /// Returns the feature set of a model's name and these flags.
     ///
     /// # Errors
-    /// [`Error::Usage`] for models that are not known or have no tables for kings to select; those of
+    /// [`Error::Usage`] for unknown models and those without tables for kings to select; errors of
     /// [`KingBuckets::read`].
     pub fn feature_set(&self, model: &str, phase: PhaseSettings) -> Result<FeatureSet> {
         let kind = FeatureKind::parse(model)?;

@@ -1,26 +1,26 @@
-//! Plain lines of progress, where there is no terminal to draw on.
+//! Plain progress lines, for output that is not a terminal.
 
 use std::time::{Duration, Instant};
 
-/// When the first lines are due, seconds after the beginning.
+/// Seconds after the start at which the first lines are due.
 const FIRST: [u64; 3] = [2, 5, 10];
 /// Seconds between all later ones.
 const EVERY: u64 = 30;
 
-/// Tells when a line is due: soon at first, to say that something happens, then rarely, to keep logs short.
+/// Decides when a line is due: soon at first, to show that something happens, then rarely, to keep logs short.
 pub struct LineTimer {
     begun: Instant,
-    /// Lines that were due so far, which count as printed.
+    /// Number of lines that were due so far, which count as printed.
     printed: u64,
 }
 
 impl LineTimer {
-    /// Begins now.
+    /// Starts the timer.
     pub fn start() -> Self {
         Self { begun: Instant::now(), printed: 0 }
     }
 
-    /// Returns true if a line is due; then it counts as printed.
+    /// Returns true if a line is due, and counts it as printed.
     pub fn is_due(&mut self) -> bool {
         self.due_at(self.begun.elapsed())
     }
@@ -30,13 +30,13 @@ impl LineTimer {
         before < self.printed
     }
 
-    /// Seconds since the beginning.
+    /// Returns the seconds since the start.
     pub fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 }
 
-/// Lines that are due in some time.
+/// Returns the number of lines that are due within some time.
 fn lines_after(elapsed: Duration) -> u64 {
     let seconds = elapsed.as_secs();
     let first = FIRST.iter().filter(|&&at| seconds >= at).count() as u64;
@@ -48,12 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_get_rare() {
+    fn lines_become_rarer() {
         let due: Vec<u64> = (0..=100).map(Duration::from_secs).map(lines_after).collect();
         let at: Vec<usize> = (1..due.len()).filter(|&second| due[second] > due[second - 1]).collect();
         assert_eq!(at, [2, 5, 10, 40, 70, 100]);
         let mut timer = LineTimer::start();
-        // At 7 s, two are due, and one of them says it all.
+        // At 7 s two are due, and one line covers both.
         let due = [1, 7, 8, 10, 39, 75, 99].map(|second| timer.due_at(Duration::from_secs(second)));
         assert_eq!(due, [false, true, false, true, false, true, false]);
     }

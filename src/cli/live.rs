@@ -1,4 +1,4 @@
-//! Watching a run in the browser while it goes on. Nothing here has an effect on what is computed.
+//! Watching a run in progress in the browser. Nothing here affects the results.
 
 use gputexel::Result;
 use gputexel::live::LiveReport;
@@ -11,7 +11,7 @@ use super::context::Context;
 use super::output::print_text;
 use super::report::of_run;
 
-/// The flag of commands whose report can be served while they run.
+/// Flag of commands whose report can be served while they run.
 #[derive(Debug, clap::Args)]
 #[group(id = "Live", multiple = true)]
 #[command(next_help_heading = "Watching")]
@@ -31,22 +31,22 @@ pub struct LiveArgs {
 pub struct LivePage(Option<LiveReport>);
 
 impl LiveArgs {
-    /// Returns whether the growing report is to be served, which takes a folder.
+    /// Returns true if the growing report is to be served, which requires a folder.
     pub fn is_asked_for(&self) -> bool {
         self.live.is_some()
     }
 
-    /// Takes the port, so that a run whose port is taken does not begin.
+    /// Binds the port, so that a run does not start if its port is taken.
     ///
     /// # Errors
-    /// [`Error::Setting`](gputexel::Error::Setting) when it cannot be had.
+    /// [`Error::Setting`](gputexel::Error::Setting) when it is not available.
     pub fn open(&self) -> Result<LivePage> {
         Ok(LivePage(self.live.map(LiveReport::bind).transpose()?))
     }
 }
 
 impl LivePage {
-    /// Shows a report from now on; says at the first time where.
+    /// Serves a report from now on; prints the address the first time.
     ///
     /// # Errors
     /// When the server cannot start or standard output cannot be written.
@@ -58,7 +58,7 @@ impl LivePage {
         let Some(live) = &self.0 else { return Ok(()) };
         let Some(address) = live.show(report)? else { return Ok(()) };
         if context.json {
-            // Standard output is for the one object at the end.
+            // Standard output is reserved for the one object at the end.
             note!("gputexel: live: {address}");
         } else if !context.quiet {
             print_text(&format!("live        {address}\n"))?;
@@ -66,7 +66,7 @@ impl LivePage {
         Ok(())
     }
 
-    /// Shows a run's folder from now on; says at the first time where.
+    /// Serves the folder of a run from now on; prints the address the first time.
     ///
     /// # Errors
     /// When the server cannot start or standard output cannot be written.
@@ -78,7 +78,7 @@ impl LivePage {
         })
     }
 
-    /// Lets a page that is open show how the run ended, then ends the server.
+    /// Lets an open page show how the run ended, then stops the server.
     pub fn end(&self) {
         if let Some(live) = &self.0 {
             live.end();

@@ -8,18 +8,18 @@ use gputexel_io::paging::{LimitError, available, limit, scratch_folders, usage};
 use super::context::Context;
 use super::table::bytes;
 
-/// What commands need for themselves, whatever they read.
+/// Memory that commands need for themselves, whatever they read.
 const LEAST: u64 = 64 << 20;
 
-/// Flags that say how much memory may be used.
+/// Flags that limit memory.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Memory")]
 pub struct MemoryArgs {
-    /// Limit on memory, for example 512M or 4G [default: what is free]; positions beyond it are kept in
-    /// files; results do not depend on it
+    /// Limit on memory, for example 512M or 4G [default: free memory]; positions beyond it are kept in files; does
+    /// not change results
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
-    /// The folder for positions beyond the limit [default: that for temporary files]
+    /// Folder for positions beyond the limit [default: the folder for temporary files]
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ impl MemoryArgs {
     /// Limits memory from now on.
     ///
     /// # Errors
-    /// [`Error::Usage`] if that was asked for and cannot be.
+    /// [`Error::Usage`] if a requested limit cannot be set.
     pub fn begin(&self) -> Result<()> {
         let asked = self.memory.is_some() || self.scratch.is_some();
         if let Some(little) = self.memory.filter(|&size| size < LEAST) {
@@ -38,7 +38,7 @@ impl MemoryArgs {
         let Some(size) = self.memory.or_else(available) else { return Ok(()) };
         match limit(size, &folders) {
             Err(error) if asked => Err(refusal(&error)),
-            // As it would be without a limit.
+            // Continue without a limit.
             _ => Ok(()),
         }
     }
@@ -53,7 +53,7 @@ fn refusal(error: &LimitError) -> Error {
     }
 }
 
-/// Says how much was in files, if anything.
+/// Prints how much was kept in files, if anything.
 pub fn print_use(context: &Context) {
     let usage = usage();
     if usage.refused > 0 {

@@ -1,5 +1,5 @@
-//! The command line: the list of subcommands, and the program from arguments to exit code. A subcommand is one file or
-//! folder that implements [`Subcommand`](subcommand::Subcommand), and one line in the list below.
+//! The command line: the list of subcommands, and the main function. A subcommand is one file or folder that
+//! implements [`Subcommand`](subcommand::Subcommand), and one line in the list below.
 
 #[macro_use]
 mod output;
@@ -80,7 +80,7 @@ struct Cli {
     command: Command,
 }
 
-/// Makes the enum of all subcommands from their names and flags.
+/// Defines the enum of all subcommands from their names and flags.
 macro_rules! subcommands {
     ($($(#[$attribute:meta])* $name:ident($args:ty),)*) => {
         #[derive(Debug, clap::Subcommand)]
@@ -101,7 +101,7 @@ macro_rules! subcommands {
 subcommands! {
     /// Tune parameters from a dataset, PGN or labeled positions
     Tune(tune::TuneArgs),
-    /// Show the whole road on a sample: tune, compare, play, export
+    /// Show the whole process on a sample: tune, compare, play, export
     Demo(demo::DemoArgs),
     /// Compare settings: the loss for many K, or many runs with cross-validation
     Sweep(sweep::SweepArgs),
@@ -115,11 +115,11 @@ subcommands! {
     Convert(convert::ConvertArgs),
     /// Convert traces of an engine's own features to a dataset
     Import(import::ImportArgs),
-    /// Write a dataset as a trace with its schema: the inverse of `import`
+    /// Write a dataset as a trace with its schema; the inverse of `import`
     Trace(import::TraceArgs),
     /// Check a dataset or a trace: evaluations, results, features, duplicates, gradient
     Check(check::CheckArgs),
-    /// Verify, by a trace, that an engine evaluates with the values that were written back
+    /// Verify with a trace that an engine uses the tuned values
     Verify(verify::VerifyArgs),
     /// Show the contents of a dataset
     Info(info::InfoArgs),
@@ -137,35 +137,35 @@ subcommands! {
     ImportParams(export::ImportParamsArgs),
     /// Play a match between two engines or parameter files: Elo, errors, SPRT
     Match(matches::MatchArgs),
-    /// Make games for tuning: an engine plays itself
+    /// Play games of an engine against itself as tuning data
     #[command(name = "selfplay")]
     SelfPlay(selfplay::SelfPlayArgs),
-    /// Play games for runs of other machines
+    /// Play games for runs on other machines
     #[command(hide = queue::HIDDEN)]
     Worker(worker::WorkerArgs),
-    /// Give positions new scores by an engine, or results and scores from tablebases
+    /// Rescore positions with an engine, or relabel them from tablebases
     Rescore(rescore::RescoreArgs),
-    /// List the features of a model: their names and what they count
+    /// List the features of a model: their names and definitions
     Features(features::FeaturesArgs),
     /// Patch engine sources: turn numbers into options, insert tuned values and tables
     Patch(patch::PatchArgs),
-    /// Print a basis: the coordinates to tune, and the parameters that they move
+    /// Print a basis: the coordinates to tune, and the parameters that they change
     Basis(basis::BasisCommand),
     /// Fit the win/draw/loss model of an engine to games with scores
     Wdl(wdl::WdlArgs),
     /// Play chess with tuned parameters in any UCI program
     Uci(uci::UciArgs),
-    /// List GPU adapters and which one each backend choice would use, or check what they compute
+    /// List GPU adapters and which one each backend choice would use, or check their results
     Devices(devices::DevicesArgs),
     /// Measure how fast the CPU and each GPU evaluate populations
     Bench(bench::BenchArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
-    /// Print the manual page, or write those of all commands
+    /// Print the manual page, or write the pages of all commands
     Man(completions::ManArgs),
 }
 
-/// Prints help, the version, or clap's reason to refuse a command line; returns its exit code.
+/// Prints help, the version, or clap's error; returns the exit code.
 fn print_usage(error: &clap::Error) -> ExitCode {
     match error.print() {
         Err(refused) if !error.use_stderr() && refused.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -175,7 +175,7 @@ fn print_usage(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The program, for subcommands that describe it or run others.
+/// Access to the program, for subcommands that describe it or run others.
 const PROGRAM: Program = Program { command: Cli::command, run: run_line };
 
 fn run_line(words: &[String], context: &Context) -> anyhow::Result<()> {
@@ -186,7 +186,7 @@ fn run_line(words: &[String], context: &Context) -> anyhow::Result<()> {
 
 static CANCEL: AtomicBool = AtomicBool::new(false);
 
-/// How long after Ctrl-C nothing is said of what has yet to end.
+/// Time after Ctrl-C before a message names what is still running.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Set by a second Ctrl-C.
@@ -205,21 +205,21 @@ pub fn main() -> ExitCode {
         let reason = "gputexel-mpi runs tune, sweep and pso; run other commands with gputexel";
         return fail(gputexel::Error::Usage(reason.to_string()).into());
     }
-    // Without a handler, Ctrl-C still ends the program; only less tidily.
+    // Without a handler, Ctrl-C still ends the program, only less tidily.
     let _ = ctrlc::set_handler(|| {
         if CANCEL.swap(true, Ordering::Relaxed) {
-            // Asked twice: at once.
+            // Second Ctrl-C: stop at once.
             AT_ONCE.store(true, Ordering::SeqCst);
             gputexel::matches::client::kill_all_engines();
             std::process::exit(130);
         }
-        // Whoever waits for a pipe that says nothing waits for that, too.
+        // If the main thread waits for a silent pipe, it would not notice.
         std::thread::spawn(|| {
             std::thread::sleep(PATIENCE);
             note!("gputexel: still busy with what is under way; interrupt again to end at once");
         });
     });
-    // It is kept in folders that others may read.
+    // The command line is stored in folders that others may read.
     let command_line = typed.iter().map(|word| queue::without_password(word)).collect::<Vec<_>>().join(" ");
     output::set_quiet(cli.quiet);
     let context =
@@ -231,7 +231,7 @@ pub fn main() -> ExitCode {
     }
     let result = command.run(&context);
     while AT_ONCE.load(Ordering::SeqCst) {
-        // That the engines are gone has ended the command; the handler ends the program.
+        // The command ended because its engines are gone; the handler ends the program.
         std::thread::park();
     }
     memory::print_use(&context);

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::context::Context;
 use super::{hints, style};
 
-/// Prints a line to standard error. That nobody reads it, or that the disk of a log is full, ends no command.
+/// Prints a line to standard error. A missing reader or a full disk does not end the command.
 macro_rules! note {
     ($($words:tt)*) => {
         $crate::cli::output::print_note(&format!($($words)*))
     };
 }
 
-/// As `note!`, for lines that are printed even where only errors are.
+/// As `note!`, for lines that are printed even with `--quiet`.
 macro_rules! alert {
     ($($words:tt)*) => {
         $crate::cli::output::print_alert(&format!($($words)*))
@@ -23,7 +23,7 @@ macro_rules! alert {
 
 /// Prints an error; returns its exit code.
 pub fn fail(error: anyhow::Error) -> ExitCode {
-    // The library's errors say all in one line; others are told with their sources.
+    // The library's errors are complete in one line; others are printed with their sources.
     let (code, text) = match error.downcast::<gputexel::Error>() {
         Ok(ours) => (ours.exit_code(), hints::in_flags(&ours)),
         Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
@@ -32,15 +32,15 @@ pub fn fail(error: anyhow::Error) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Set once the command line says that only errors are to be printed.
+/// Set by `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Keeps notes back from now on, but for alerts.
+/// Suppresses notes from now on, but not alerts.
 pub fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Prints a line to standard error unless only errors are to be printed; see `note!`.
+/// Prints a line to standard error unless `--quiet` is set; see `note!`.
 pub fn print_note(line: &str) {
     if !QUIET.load(Ordering::Relaxed) {
         print_alert(line);
@@ -52,11 +52,11 @@ pub fn print_alert(line: &str) {
     let _ = std::io::stderr().write_all(format!("{}\n", style::note(line)).as_bytes());
 }
 
-/// Writes a text to standard output as it is. A reader that has gone (`| head`) is no error: what a command leaves
-/// in files is worth finishing.
+/// Writes a text to standard output unchanged. A reader that has gone (`| head`) is not an error: the command should
+/// still finish its files.
 ///
 /// # Errors
-/// Any other refusal.
+/// Any other failure to write.
 pub fn write_stdout(text: &str) -> gputexel::Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -66,7 +66,7 @@ pub fn write_stdout(text: &str) -> gputexel::Result<()> {
     }
 }
 
-/// Writes a result in words to standard output, as a terminal shows it best.
+/// Writes a result as text to standard output, formatted for the terminal.
 ///
 /// # Errors
 /// See [`write_stdout`].
@@ -74,7 +74,7 @@ pub fn print_text(words: &str) -> gputexel::Result<()> {
     write_stdout(&style::render(words))
 }
 
-/// Prints a result as one JSON object or in words, as the user wants it, or not at all.
+/// Prints a result as one JSON object or as text, as requested, or not at all.
 ///
 /// # Errors
 /// See [`write_stdout`]; values that JSON cannot hold.

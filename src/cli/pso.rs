@@ -73,8 +73,7 @@ struct SwarmArgs {
     /// Probability that a particle dies in an iteration [default: 0.01; 0.05 in 2018]
     #[arg(long, value_name = "P", help_heading = "Swarms")]
     death: Option<f64>,
-    /// Iterations without progress after which particles are restarted, or never
-    /// [default: never; 10 in 2018]
+    /// Restart particles after this many iterations without progress, or never [default: never; 10 in 2018]
     #[arg(long, value_name = "N", help_heading = "Swarms")]
     restart_after: Option<String>,
     /// Refine the best particle: Gauss-Newton within the bounds, then rounding to integers until no
@@ -109,7 +108,7 @@ impl SwarmArgs {
         })
     }
 
-    /// The space of a basis under the flags.
+    /// Returns the space of a basis under the flags.
     fn space(&self, basis: BasisSettings) -> Result<BasisSettings> {
         match self.radius {
             Some(radius) if !(radius.is_finite() && radius > 0.0) => {

@@ -1,24 +1,25 @@
-//! Flags of the queue by which other machines play games, and what they mean.
+//! Flags for the queue through which other machines play games, and their parsing.
 
 use std::path::PathBuf;
 
-/// True if help leaves the flags out: they do nothing in this build but say so.
+/// True to hide the flags in help: in this build they only report that the feature is missing.
 pub const HIDDEN: bool = cfg!(not(feature = "cluster"));
 
-/// Pairs at a time, unless said otherwise: more than the places of most queues, and no more than these are out.
+/// Default number of concurrent pairs: more than the slots of most queues. No more than this many are outstanding.
 #[cfg(feature = "cluster")]
 const PAIRS: usize = 256;
 
-/// How to get into the queue, besides its address.
+/// Credentials for the queue.
 #[derive(Debug, clap::Args)]
 pub struct AccessFlags {
-    /// A file with the token that the server asks for
+    /// File with the token that the server requires
     #[arg(long, value_name = "FILE", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
     queue_token_file: Option<PathBuf>,
-    /// A file of NATS credentials (.creds)
+    /// File with NATS credentials (.creds)
     #[arg(long, value_name = "FILE", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
     queue_credentials: Option<PathBuf>,
-    /// Certificates (PEM) of who has signed that of the server, besides those of the system
+    /// File with certificates (PEM) of the authority that signed the server's certificate, in addition to the
+    /// system's
     #[arg(long, value_name = "FILE", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
     queue_ca: Option<PathBuf>,
 }
@@ -26,14 +27,15 @@ pub struct AccessFlags {
 /// Flags of commands whose games a queue can play.
 #[derive(Debug, clap::Args)]
 pub struct QueueFlags {
-    /// Let workers play ('gputexel worker') that take games from this NATS server: nats://[USER:PASSWORD@]HOST[:PORT],
-    /// or tls://...; --concurrency then limits how many pairs are out [default: as many as workers have places for]
+    /// Have games played by workers ('gputexel worker') that take them from this NATS server:
+    /// nats://[USER:PASSWORD@]HOST[:PORT], or tls://...; --concurrency then limits the number of outstanding pairs
+    /// [default: as many as workers have slots]
     #[arg(long, value_name = "URL", hide = HIDDEN, help_heading = "Queue")]
     queue: Option<String>,
     #[command(flatten)]
     access: AccessFlags,
-    /// Seconds that a worker may be silent before others play its games, for all runs of the queue [default: as it
-    /// is, 60 in a new queue]
+    /// Seconds that a worker may be silent before others play its games, for all runs of the queue [default:
+    /// unchanged, 60 in a new queue]
     #[arg(long, value_name = "SECONDS", requires = "queue", hide = HIDDEN, help_heading = "Queue")]
     queue_lease: Option<f64>,
 }
@@ -45,7 +47,7 @@ impl QueueFlags {
     }
 }
 
-/// A word of a command line, without the password of a URL in it.
+/// Removes the password from a URL in a word of a command line.
 pub fn without_password(word: &str) -> String {
     let hidden = word.split_once("://").and_then(|(before, rest)| {
         let (user, host) = rest.rsplit_once('@')?;
@@ -67,13 +69,13 @@ mod without {
     use super::super::context::Context;
     use super::QueueFlags;
 
-    /// A queue that was entered: there is none.
+    /// An open queue; never exists in this build.
     pub struct Queue(Infallible);
 
-    /// A run that a queue plays for: there is none.
+    /// A run whose games a queue plays; never exists in this build.
     pub struct Dispatched(Infallible);
 
-    /// What is said of everything that needs a queue.
+    /// Error for everything that needs a queue.
     pub fn refusal(what: &str) -> Error {
         Error::Usage(format!(
             "{what}: this gputexel was built without the feature 'cluster'; 'cargo install --path . --features \
@@ -85,26 +87,26 @@ mod without {
         /// Refuses the flags.
         ///
         /// # Errors
-        /// [`Error::Usage`] when there is one.
+        /// [`Error::Usage`] if any is given.
         pub fn open(&self, _: &Context) -> Result<Option<Queue>> {
             self.queue.as_ref().map_or(Ok(None), |_| Err(refusal("--queue")))
         }
     }
 
     impl Queue {
-        /// There is no queue.
+        /// Unreachable: there is no queue.
         pub fn begin(self, _: &Path, _: &Rules, _: Option<usize>, _: &Context) -> Result<Dispatched> {
             match self.0 {}
         }
     }
 
     impl Dispatched {
-        /// There is no queue.
+        /// Unreachable: there is no queue.
         pub fn dispatcher(&self) -> (std::sync::Arc<dyn Dispatcher>, usize) {
             match self.0 {}
         }
 
-        /// There is no queue.
+        /// Unreachable: there is no queue.
         pub fn leave(self) {
             match self.0 {}
         }
@@ -127,10 +129,10 @@ mod with {
     use super::super::context::Context;
     use super::{AccessFlags, PAIRS, QueueFlags};
 
-    /// A queue that was entered.
+    /// An open queue.
     pub struct Queue(Connection);
 
-    /// A run that a queue plays for.
+    /// A run whose games a queue plays.
     pub struct Dispatched {
         coordinator: Arc<Coordinator>,
         pairs: usize,
@@ -138,10 +140,10 @@ mod with {
     }
 
     impl AccessFlags {
-        /// The way into the queue at an address.
+        /// Returns the access settings for the queue at an address.
         ///
         /// # Errors
-        /// [`Error::Usage`] for what is no address.
+        /// [`Error::Usage`] for invalid addresses.
         pub fn access(&self, address: &str) -> Result<Access> {
             let Self { queue_token_file, queue_credentials, queue_ca } = self;
             Ok(Access {
@@ -153,7 +155,7 @@ mod with {
         }
     }
 
-    /// Shows what happens in a queue on standard error.
+    /// Prints events of a queue to standard error.
     pub fn notify(context: &Context) -> Notify {
         let quiet = context.quiet;
         Arc::new(move |text| {
@@ -164,7 +166,7 @@ mod with {
     }
 
     impl QueueFlags {
-        /// Enters the queue that is asked for.
+        /// Opens the queue, if requested.
         ///
         /// # Errors
         /// Bad flags; servers that cannot be reached or refuse.
@@ -180,10 +182,10 @@ mod with {
     }
 
     impl Queue {
-        /// Begins to have games played for the run in a folder, so many pairs at a time.
+        /// Starts having games played for the run in a folder, with a number of concurrent pairs.
         ///
         /// # Errors
-        /// Errors of [`Coordinator::begin`] and [`check_concurrency`].
+        /// See [`Coordinator::begin`] and [`check_concurrency`].
         pub fn begin(
             self,
             folder: &Path,
@@ -198,12 +200,12 @@ mod with {
     }
 
     impl Dispatched {
-        /// What has the games played, and how many pairs at a time.
+        /// Returns the dispatcher and the number of concurrent pairs.
         pub fn dispatcher(&self) -> (Arc<dyn Dispatcher>, usize) {
             (self.coordinator.clone(), self.pairs)
         }
 
-        /// Leaves the queue, and says what came back that was not used.
+        /// Leaves the queue, and prints how many results arrived unused.
         pub fn leave(self) {
             self.coordinator.leave();
             let refused = self.coordinator.refused();

@@ -1,4 +1,4 @@
-//! The program as one of several processes over MPI: rank 0 is the program, others compute for it.
+//! The program as one of several processes over MPI: rank 0 runs the command, the others compute for it.
 
 #![allow(dead_code, reason = "`gputexel` alone has no ranks")]
 
@@ -11,7 +11,7 @@ use gputexel_ranks::{Link, Ranks, serve};
 
 use super::{Cli, team};
 
-/// Runs the program on rank 0, and ends the others.
+/// Runs the program on rank 0, then ends the others.
 pub fn main(ranks: Ranks, local_rank: usize) -> ExitCode {
     let ranks = team::lead(ranks, local_rank);
     let code = super::main();
@@ -25,16 +25,19 @@ pub fn main(ranks: Ranks, local_rank: usize) -> ExitCode {
 }
 
 /// Serves rank 0 until it ends.
+///
+/// # Errors
+/// Errors of the connection.
 pub fn serve_root(link: &mut dyn Link, local_rank: usize) -> Result<()> {
     team::follow(local_rank);
-    // Rank 0 decides when all end; it gets the signal, too.
+    // Rank 0 decides when all end; it receives the signal as well.
     let _ = ctrlc::set_handler(|| {});
     serve(link, open())
 }
 
-/// What the command line has this rank compute on.
+/// Opens the backend that the command line selects for this rank.
 fn open() -> Result<Backend> {
-    // Rank 0 says what is wrong with the command line; it asks for nothing then.
+    // Rank 0 reports errors in the command line; it then sends no requests.
     let wrong = || Error::Usage("the command line is wrong".to_string());
     let cli = Cli::try_parse().map_err(|_| wrong())?;
     let command = cli.command.as_subcommand();

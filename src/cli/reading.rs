@@ -1,4 +1,4 @@
-//! Flags of commands that read games, labeled positions or training data, and what they say of each input.
+//! Flags of commands that read games, labeled positions or training data, and their reports on each input.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -14,45 +14,45 @@ use gputexel::extraction::{ExtractSettings, InputFormat, SourceReport, Target};
 use super::selection::SelectionArgs;
 use super::table::{aligned, grouped, percent};
 
-/// How inputs are read, and which positions are kept.
+/// Flags for reading inputs and selecting positions.
 #[derive(Debug, clap::Args)]
 pub struct ReadingArgs {
-    /// What the inputs are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain
-    /// or lichess [default: detected]
+    /// Input format: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or lichess [default: detected]
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
-    /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
+    /// Leave out unreadable parts of damaged training data [default: refuse the file]
     #[arg(long)]
     skip_damaged: bool,
-    /// How results and scores are written: c9, c9-score, ce, ce-score, brackets, semicolon, score-result, pipe,
-    /// texelutil, bare, games, fields or csv [default: detected]
+    /// Syntax of results and scores: c9, c9-score, ce, ce-score, brackets, semicolon, score-result, pipe, texelutil,
+    /// bare, games, fields or csv [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
     labels: Option<String>,
-    /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if
-    /// 1 is a loss; or words: wdb (who won), wdl (won, drawn or lost for the point of view)
-    /// [default: 0..1; files that seem to use another scale are refused]
+    /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if 1 is a loss; or words: wdb (who
+    /// won), wdl (won, drawn or lost for the point of view) [default: 0..1; files that seem to use another scale are
+    /// refused]
     #[arg(long, value_name = "LOSS..WIN", allow_hyphen_values = true, help_heading = "Labeled positions")]
     results: Option<String>,
     /// Point of view of numeric results: white, stm (the side to move) or auto
     #[arg(long, value_name = "VIEW", default_value = "auto", help_heading = "Labeled positions")]
     pov: String,
-    /// What positions are labeled with: result, or score: the expected score of their search scores,
-    /// 1 / (1 + 10^(-K * cp / 400)); positions without a score are then left out
+    /// Label of positions: result, or score, the expected score of their search scores, 1 / (1 + 10^(-K * cp / 400));
+    /// positions without a score are then left out
     #[arg(long, value_name = "WHAT", default_value = "result")]
     target: String,
     /// K of --target score [default: 1]
     #[arg(long, value_name = "K")]
     target_k: Option<f64>,
-    /// The letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or
-    /// the letters themselves, such as KDTLS [default: en, or detected if games make no sense in it]
+    /// Letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or the letters
+    /// themselves, such as KDTLS [default: en, or detected if the games cannot be read in English]
     #[arg(long, value_name = "LETTERS", help_heading = "Games")]
     piece_letters: Option<String>,
     /// Stop, and write nothing, if more than this share of an input is unusable: of its lines,
     /// or of its games, or of their plies
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
-    /// Point of view of scores, of labeled positions (auto: that of --pov if material is inconclusive) and in comments of games
-    /// (auto: as the games tell): white, stm (the side to move; behind a move, the side that moved) or auto
+    /// Point of view of scores, in labeled positions (auto: that of --pov if material is inconclusive) and in
+    /// comments of games (auto: inferred from the games): white, stm (the side to move; after a move, the side that
+    /// moved) or auto
     #[arg(long, value_name = "VIEW", default_value = "auto")]
     score_pov: String,
     #[command(flatten)]
@@ -60,16 +60,16 @@ pub struct ReadingArgs {
     /// Write a list of all games that were left out or truncated, with their numbers and the reasons
     #[arg(long, value_name = "FILE", value_parser = super::target::file())]
     list_skipped: Option<PathBuf>,
-    /// Worker threads [default: one per core]; the output does not depend on it
+    /// Worker threads [default: one per core]; does not change the output
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
 
 impl ReadingArgs {
-    /// Puts the flags into settings; those of the selection override `rules`, unless a preset is named.
+    /// Copies the flags into settings; flags of the selection override `rules`, unless a preset is named.
     ///
     /// # Errors
-    /// [`gputexel::Error::Usage`] for names that are not known and for flags that do nothing.
+    /// [`gputexel::Error::Usage`] for unknown names and flags without effect.
     pub fn apply(&self, settings: &mut ExtractSettings, rules: Selection) -> gputexel::Result<()> {
         settings.selection = self.selection.selection(rules)?;
         settings.format = self.format.as_deref().map(str::parse).transpose()?;
@@ -87,7 +87,7 @@ impl ReadingArgs {
     }
 }
 
-/// A point of view; none for `auto`.
+/// Parses a point of view; `None` for `auto`.
 pub fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
     match name {
         "auto" => Ok(None),
@@ -95,7 +95,7 @@ pub fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
     }
 }
 
-/// What was read of an input, in words.
+/// Describes what was read from an input.
 pub fn describe_source(text: &mut String, source: &SourceReport) {
     let record = &source.record;
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! The progress of commands that read games, positions or traces.
+//! Progress of commands that read games, positions or traces.
 
 use gputexel::Result;
 use gputexel::extraction::{Hooks, Progress};
@@ -8,14 +8,14 @@ use super::context::Context;
 use super::lines::LineTimer;
 use super::table::{bytes, counted};
 
-/// How far reading is: a bar, or plain lines. The bar clears itself when dropped.
+/// Progress of reading, as a bar or plain lines. The bar clears itself when dropped.
 pub struct Reading {
     bar: ProgressBar,
     lines: Option<LineTimer>,
 }
 
 impl Reading {
-    /// Begins to show.
+    /// Starts the display.
     pub fn begin(context: &Context) -> Self {
         let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
         if let Ok(style) =
@@ -27,7 +27,7 @@ impl Reading {
         Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
-    /// Shows where it is.
+    /// Shows the current progress.
     pub fn show(&mut self, at: Progress) {
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let of = at.bytes_total.map_or(String::new(), |total| format!(" of {}", bytes(total)));
@@ -45,7 +45,7 @@ impl Reading {
     }
 }
 
-/// Calls with hooks that show how far it is.
+/// Calls a function with hooks that show its progress.
 pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> Result<T>) -> Result<T> {
     let mut reading = Reading::begin(context);
     call(&mut Hooks { cancel: context.cancel, progress: &mut |at| reading.show(at) })

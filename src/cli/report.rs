@@ -1,4 +1,4 @@
-//! `gputexel report`, and the report that every run leaves: its folder as one page.
+//! `gputexel report`, and the report that every run writes: its folder as one page.
 
 use std::path::{Path, PathBuf};
 
@@ -26,10 +26,10 @@ Examples:\n  \
 gputexel report runs/first --open\n  \
 gputexel report runs/first -o first.html --dataset dataset.bin")]
 pub struct ReportArgs {
-    /// The folder of a run of tune, pso, sweep, match or spsa
+    /// Folder of a run of tune, pso, sweep, match or spsa
     #[arg(value_name = "RUN_FOLDER")]
     folder: PathBuf,
-    /// The file to write [default: report.html in the folder]
+    /// Output file [default: report.html in the folder]
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: Option<PathBuf>,
     /// The dataset of the run, if it was moved (repeat for several datasets)
@@ -50,7 +50,7 @@ impl Subcommand for ReportArgs {
         check_target(self.output.as_deref(), self.force)?;
         let path = &self.folder;
         if let Some(output) = &self.output {
-            // All that is in the folder but the report is what reports are made of.
+            // Every file of the folder except the report is an input of reports.
             let inside = path.canonicalize().ok().zip(output.canonicalize().ok());
             if inside
                 .is_some_and(|(folder, output)| output.starts_with(&folder) && output != folder.join(REPORT))
@@ -107,10 +107,10 @@ impl Subcommand for ReportArgs {
     }
 }
 
-/// The report of a folder of any kind from nothing but what is in it.
+/// Creates the report of a folder of any kind from its contents alone.
 ///
 /// # Errors
-/// A folder that is none of a run, files that cannot be read or are damaged.
+/// A folder that does not belong to a run, files that cannot be read or are damaged.
 pub fn of_folder(path: &Path) -> Result<Report> {
     if is_match(path) {
         return match_report(path).map(|report| Report::Match(Box::new(report)));
@@ -122,17 +122,17 @@ pub fn of_folder(path: &Path) -> Result<Report> {
     of_run(path, &InHand { note, ..InHand::default() })
 }
 
-/// The report of a folder of `tune`, `pso` or `sweep` as it is now, which `in_hand` may know more about.
+/// Creates the current report of a folder of `tune`, `pso` or `sweep`; `in_hand` may supply further data.
 ///
 /// # Errors
-/// When there is no run in the folder yet, or a file is damaged.
+/// If there is no run in the folder yet, or a file is damaged.
 pub fn of_run(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {
     let folder = RunFolder::view(path);
     let report = if is_sweep(path) { sweep_report(&folder)? } else { run_report(&folder, in_hand)? };
     Ok(Report::Run(Box::new(report)))
 }
 
-/// Answers with a report for which nothing but its folder is needed.
+/// Writes a report that needs nothing but its folder.
 fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html: &str) -> anyhow::Result<()> {
     if let Some(dataset) = args.dataset.first() {
         let text = format!("--dataset {}: the report of a {what} needs no positions", dataset.display());
@@ -144,7 +144,7 @@ fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html:
     print_result(context, &object, || format!("written     {}\n", target.display()))
 }
 
-/// Writes a report, and shows it if asked to.
+/// Writes a report, and opens it if requested.
 fn write(target: &Path, html: &str, open: bool) -> Result<()> {
     write_atomically(target, html.as_bytes())?;
     if open {
@@ -157,7 +157,7 @@ fn write(target: &Path, html: &str, open: bool) -> Result<()> {
     Ok(())
 }
 
-/// The report of a run from the positions that are given, else those that it names.
+/// Creates the report of a run from the given positions, or else those that it names.
 fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<RunReport> {
     const NEED: &str = "Calibration and residuals need the positions, but";
     const HINT: &str = "give the file with --dataset.";

@@ -1,4 +1,4 @@
-//! `gputexel rescore`: new labels for positions, by an engine or from tablebases.
+//! `gputexel rescore`: relabels positions with an engine or from tablebases.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,13 +20,13 @@ use super::table::{aligned, counted, grouped};
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
-/// Materials that are listed.
+/// Maximum number of materials listed.
 const MATERIALS: usize = 12;
 
 /// Flags of `rescore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-An engine's score replaces that of each position; results stay. Tablebases replace results and scores of positions \
+An engine's score replaces that of each position; results are unchanged. Tablebases replace results and scores of positions \
 within their reach that have no castling rights: a win is 1, a loss 0, and a draw, also one by the 50-move rule, 0.5; \
 a win scores 20000 centipawns less the plies to the next capture, pawn move or mate (DTZ). Everything else, the order \
 and the selection are as with convert. The engine's scores are kept in OUTPUT.rescore until the output is complete, \
@@ -39,11 +39,11 @@ gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8 --resum
 pub struct RescoreArgs {
     #[command(flatten)]
     conversion: ConversionArgs,
-    /// A UCI engine (a program or a quoted command line), or a parameter file, the folder of a run or
-    /// piece values, with which the built-in engine scores
+    /// UCI engine (a program or a quoted command line), or a parameter file, the folder of a run or piece values for
+    /// the built-in engine
     #[arg(long, value_name = "ENGINE", help_heading = "Engine")]
     engine: Option<String>,
-    /// A UCI option; may be given several times
+    /// UCI option; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engine")]
     option: Vec<String>,
     /// Nodes per position [default: 5000]
@@ -61,10 +61,10 @@ pub struct RescoreArgs {
     /// Transposition table size of each built-in engine, in MiB [default: 4]
     #[arg(long, value_name = "MIB", requires = "engine", help_heading = "Engine")]
     hash: Option<u32>,
-    /// Positions scored at a time [default: one per core]
+    /// Number of positions scored concurrently [default: one per core]
     #[arg(long, value_name = "N", requires = "engine", help_heading = "Engine")]
     concurrency: Option<usize>,
-    /// Number of positions without a score after which to give up [default: 10]
+    /// Give up after this many positions without a score [default: 10]
     #[arg(long, value_name = "N", requires = "engine", help_heading = "Engine")]
     max_unscored: Option<u64>,
     /// Resume an interrupted rescoring to the same output
@@ -73,7 +73,7 @@ pub struct RescoreArgs {
     /// Folders of Syzygy tablebases (.rtbw and .rtbz), separated as in PATH; may be given several times
     #[arg(long, value_name = "DIRS", help_heading = "Tablebases")]
     syzygy: Vec<String>,
-    /// Leave positions as they are for which a table is missing [default: refuse]
+    /// Leave positions unchanged if a table is missing [default: refuse]
     #[arg(long, requires = "syzygy", help_heading = "Tablebases")]
     skip_missing: bool,
 }
@@ -149,7 +149,7 @@ impl Subcommand for RescoreArgs {
     }
 }
 
-/// The report in words.
+/// Formats the report as text.
 fn describe(report: &RescoreReport) -> String {
     let mut text = describe_conversion(&report.conversion);
     if let Some(tables) = &report.tablebases {

@@ -1,16 +1,16 @@
-//! Flags that give the scale constant, and K in all its forms.
+//! Flags for the scale constant, and K in all its forms.
 
 use gputexel::objective::{GivenScale, ScaleForms};
 use gputexel::tuning::ScaleMode;
 use gputexel::{Error, Result};
 
-/// The scale constant in the forms in which tuners write it.
+/// The scale constant in the forms used by tuners.
 #[derive(Debug, clap::Args)]
 #[group(id = "Scale", multiple = false)]
 pub struct ScaleArgs {
-    /// K of 1 / (1 + 10^(-K s / 400)), or what it is fitted on: prior; joint, with the parameters, so that
-    /// scores keep the scale of the prior's (tune only); auto: joint if scores would otherwise be on another
-    /// scale [default: auto for tune, otherwise prior]
+    /// K of 1 / (1 + 10^(-K s / 400)), or how to fit it: prior (on the prior); joint (with the parameters, so that
+    /// scores keep the scale of the prior's; tune only); auto (joint if the scale of scores would otherwise change)
+    /// [default: auto for tune, otherwise prior]
     #[arg(long, value_name = "K", help_heading = "Objective")]
     k: Option<Scale>,
     /// K of 1 / (1 + e^(-K s / 400)), as in texel-tuner and Ethereal
@@ -24,7 +24,7 @@ pub struct ScaleArgs {
     e_scale: Option<f64>,
 }
 
-/// A number, or how to find it.
+/// A number, or how to determine it.
 #[derive(Clone, Copy, Debug)]
 enum Scale {
     Given(f64),
@@ -44,7 +44,7 @@ impl std::str::FromStr for Scale {
 }
 
 impl ScaleArgs {
-    /// What K is fitted on, if that was given.
+    /// Returns how K is fitted, if given.
     pub fn mode(&self) -> Option<ScaleMode> {
         match self.k {
             Some(Scale::Fitted(mode)) => Some(mode),
@@ -52,10 +52,10 @@ impl ScaleArgs {
         }
     }
 
-    /// K in base-10 form if it was given, for commands that fit it on the prior and nothing else.
+    /// Returns K in base-10 form if given, for commands that can fit it on the prior only.
     ///
     /// # Errors
-    /// Errors of [`given`](Self::given); [`Error::Usage`] if it is to be fitted on something else.
+    /// See [`given`](Self::given); [`Error::Usage`] for other ways to fit it.
     pub fn k(&self) -> Result<Option<f64>> {
         match self.mode() {
             None | Some(ScaleMode::Prior) => self.given(),
@@ -65,10 +65,7 @@ impl ScaleArgs {
         }
     }
 
-    /// K in base-10 form, if it was given.
-    ///
-    /// # Errors
-    /// Errors of [`GivenScale::k`].
+    /// Returns K in base-10 form, if given.
     pub fn given(&self) -> Result<Option<f64>> {
         let number = match self.k {
             Some(Scale::Given(k)) => Some(k),
@@ -84,7 +81,7 @@ impl ScaleArgs {
     }
 }
 
-/// K in all forms, for people.
+/// Formats K in all forms.
 pub fn scale_forms(k: f64) -> String {
     let forms = ScaleForms::new(k);
     format!(

@@ -1,17 +1,16 @@
-//! Flags that choose positions: a preset, or the defaults, and whatever overrides it.
+//! Flags that select positions: a preset or the defaults, and the rules that override it.
 
 use gputexel::chess::selection::{Duplicates, Illegal, Preset, Resolve, Selection, Termination};
 use gputexel::{Error, Result};
 
 use super::settings::parsed;
 
-/// Flags of the selection. Each is absent unless given, so that presets can be overridden; those
-/// that switch something on can be switched off again by `=false`.
+/// Flags of the selection. Each is absent unless given, so that presets can be overridden; switches can be turned off
+/// again with `=false`.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Selection")]
 pub struct SelectionArgs {
-    /// Rule set of zurichess's study: capt, quiet, unique, nodraw, drop4 or drop30; the flags below
-    /// override it
+    /// Rule set of the zurichess study: capt, quiet, unique, nodraw, drop4 or drop30; the flags below override it
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
     /// Leave out positions before this ply of the game, counting moves before a FEN tag
@@ -46,8 +45,7 @@ pub struct SelectionArgs {
     /// Leave out positions with fewer non-pawn pieces, counting kings
     #[arg(long, value_name = "N")]
     min_non_pawns: Option<u32>,
-    /// Leave out positions with fewer pieces, counting kings; 7 leaves out what six-man tablebases
-    /// cover
+    /// Leave out positions with fewer pieces, counting kings; 7 leaves out the positions of six-man tablebases
     #[arg(long, value_name = "N")]
     min_pieces: Option<u32>,
     /// Leave out positions with more pieces, counting kings
@@ -89,7 +87,7 @@ pub struct SelectionArgs {
     /// Leave out drawn games; a position that first occurred in one still counts as a duplicate
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     no_draws: Option<bool>,
-    /// Keep at most N positions in total, sampled from those that remain in the end
+    /// Keep at most N positions in total, sampled from those that pass all other rules
     #[arg(long, value_name = "N")]
     sample: Option<u64>,
     /// Seed for sampling [default: 1]
@@ -122,10 +120,10 @@ pub struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// The preset, or `rules`, with what was given.
+    /// Returns the preset, or `rules`, with the given flags applied.
     ///
     /// # Errors
-    /// [`Error::Usage`] for names that are not known and for flags that do nothing.
+    /// [`Error::Usage`] for unknown names and flags without effect.
     pub fn selection(&self, rules: Selection) -> Result<Selection> {
         let mut rules = match &self.preset {
             Some(name) => name.parse::<Preset>()?.selection(),

@@ -1,4 +1,4 @@
-//! `gputexel serve`: the reports of all runs under a folder, in the browser.
+//! `gputexel serve`: shows the reports of all runs under a folder in the browser.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -13,23 +13,23 @@ use super::output::print_result;
 use super::report;
 use super::subcommand::Subcommand;
 
-/// How soon Ctrl-C is seen.
+/// Interval at which Ctrl-C is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Flags of `serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The page lists every run of tune, pso, sweep, match and spsa in DIR and the folders below it; pages of runs under way \
-refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and answers \
-nothing but requests for these pages. Symbolic links are not followed. Ctrl-C ends it.\n\n\
+refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and serves only \
+these pages. Symbolic links are not followed. Ctrl-C stops it.\n\n\
 Examples:\n  \
 gputexel serve runs --open\n  \
 gputexel serve . --port 8080")]
 pub struct ServeArgs {
-    /// The folder with the runs
+    /// Folder with the runs
     #[arg(value_name = "DIR", default_value = "runs")]
     folder: PathBuf,
-    /// The port to listen on [default: any free one]
+    /// Port to listen on [default: any free one]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
     /// Show the list in the browser

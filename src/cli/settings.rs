@@ -1,6 +1,6 @@
-//! From values of flags to settings of the library.
+//! Conversion of flag values to settings of the library.
 
-/// A builder with a setting, if it was given.
+/// Applies a setting to a builder, if given.
 pub fn with<B, T>(builder: B, given: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
     match given {
         Some(value) => set(builder, value),
@@ -8,10 +8,10 @@ pub fn with<B, T>(builder: B, given: Option<T>, set: impl FnOnce(B, T) -> B) -> 
     }
 }
 
-/// A parsed value, if there is one.
+/// Parses a value, if there is one.
 ///
 /// # Errors
-/// The parser's.
+/// Errors of the parser.
 pub fn parsed<T: std::str::FromStr<Err = gputexel::Error>>(
     text: &Option<String>,
 ) -> gputexel::Result<Option<T>> {

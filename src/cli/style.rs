@@ -1,11 +1,11 @@
-//! Colors of results on a terminal: labels stand out, and changes for better or worse are green or red. Files, pipes and
-//! `NO_COLOR` get plain text.
+//! Colors of results on a terminal: labels are highlighted, and changes for better or worse are green or red. Files,
+//! pipes and `NO_COLOR` get plain text.
 
 use std::borrow::Cow;
 
 use console::{Style, Term};
 
-/// Column at which the texts behind labels begin.
+/// Column at which text after labels begins.
 const INDENT: usize = 12;
 
 /// Green text, for improvements.
@@ -18,12 +18,12 @@ fn negative(text: &str) -> String {
     painted(text, Style::new().red())
 }
 
-/// The text of a change: green if it is below 0, red if it is above.
+/// Formats a change: green if it is below 0, red if it is above.
 pub fn lower_is_better(change: f64, text: &str) -> String {
     higher_is_better(-change, -change, text)
 }
 
-/// The text of an interval: green if all of it is above 0, red if all of it is below.
+/// Formats an interval: green if all of it is above 0, red if all of it is below.
 pub fn higher_is_better(low: f64, high: f64, text: &str) -> String {
     if low > 0.0 {
         positive(text)
@@ -34,7 +34,7 @@ pub fn higher_is_better(low: f64, high: f64, text: &str) -> String {
     }
 }
 
-/// A unified diff with its lines in the colors that are usual for them.
+/// Formats a unified diff in the usual colors.
 pub fn diff(text: &str) -> String {
     let line = |line: &str| match line.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => painted(line, Style::new().bold()),
@@ -46,12 +46,12 @@ pub fn diff(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The first word of errors on standard error.
+/// Prefix of errors on standard error.
 pub fn error_prefix() -> String {
     Style::new().red().bold().for_stderr().apply_to("gputexel:").to_string()
 }
 
-/// A line of standard error; warnings stand out.
+/// Formats a line for standard error; warnings are highlighted.
 pub fn note(line: &str) -> String {
     let line = &*harmless(line, console::colors_enabled_stderr());
     match line.split_once("warning:") {
@@ -67,15 +67,15 @@ fn painted(text: &str, style: Style) -> String {
     style.apply_to(text).to_string()
 }
 
-/// The columns that standard output has room for: more than any line needs where it is no terminal.
+/// Returns the number of columns of standard output; larger than any line if it is not a terminal.
 pub fn columns() -> usize {
     let term = Term::stdout();
     let size = term.is_term().then(|| term.size_checked()).flatten();
     size.map_or(usize::MAX, |(_, columns)| usize::from(columns))
 }
 
-/// A text whose characters do nothing to a terminal but end lines and, where that is wanted, color: names come from
-/// files and engines of others.
+/// Removes control characters except line ends and, if `colored`, colors: names come from files and engines of
+/// others.
 fn harmless(text: &str, colored: bool) -> Cow<'_, str> {
     let mut out = String::new();
     let mut rest = text;
@@ -98,21 +98,21 @@ fn harmless(text: &str, colored: bool) -> Cow<'_, str> {
     if out.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(out + rest) }
 }
 
-/// What begins a text and selects a color or weight of letters.
+/// Returns the escape sequence that starts a text, if it selects a color or font weight.
 fn color(text: &str) -> Option<&str> {
     let codes = text.strip_prefix("\u{1b}[")?;
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     codes[end..].starts_with('m').then(|| &text[..text.len() - codes.len() + end + 1])
 }
 
-/// Results for standard output: harmless to a terminal, with labels that stand out.
+/// Formats results for standard output: safe for a terminal, with highlighted labels.
 pub fn render(text: &str) -> String {
     let colored = console::colors_enabled();
     let text = harmless(text, colored);
     if colored { labeled(&text) } else { text.into_owned() }
 }
 
-/// The label of a line, with the blanks behind it, if it has one.
+/// Splits off the label of a line, with the blanks after it, if it has one.
 fn label(line: &str) -> Option<(&str, &str)> {
     let (at, _) = line.char_indices().nth(INDENT)?;
     let (label, rest) = line.split_at(at);
@@ -121,7 +121,7 @@ fn label(line: &str) -> Option<(&str, &str)> {
     (is_label && !name.contains("  ") && !name.starts_with(' ')).then_some((label, rest))
 }
 
-/// A text whose labels stand out.
+/// Highlights the labels of a text.
 fn labeled(text: &str) -> String {
     let line = |line: &str| match label(line) {
         Some((label, rest)) => {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_others_do_nothing_to_a_terminal() {
+    fn escapes_foreign_names_on_terminals() {
         let painted = "\u{1b}[1mloss\u{1b}[0m \u{1b}[38;5;2m0.1\u{1b}[0m\n\tx";
         assert_eq!(harmless(painted, true), painted);
         assert_eq!(harmless("a\u{1b}[1mb", false), "a\\u{1b}[1mb");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_told_from_text() {
+    fn distinguishes_labels_from_text() {
         assert_eq!(label("K           0.81 (base 10)"), Some(("K           ", "0.81 (base 10)")));
         assert_eq!(label("regularized 0.07"), Some(("regularized ", "0.07")));
         for line in ["", "short", "never occur: a, b", "            continued", "a  b        c"] {

@@ -7,9 +7,8 @@ pub use gputexel::counted;
 use gputexel::extraction::Results;
 pub use gputexel::report::{bytes, grouped};
 
-/// Rows of text, padded so that columns line up; numbers (cells that start with a digit) go to
-/// the right. Trailing blanks are dropped. On a terminal that has no room for all columns, those
-/// that are left over follow below, behind the first.
+/// Aligns rows of text in columns; numbers (cells that start with a digit) are right-aligned. Trailing blanks are
+/// dropped. If a terminal has no room for all columns, the remaining ones follow below, after the first.
 pub fn aligned(rows: &[Vec<String>], indent: usize) -> String {
     aligned_in(rows, indent, columns())
 }
@@ -46,13 +45,13 @@ fn aligned_in(rows: &[Vec<String>], indent: usize, room: usize) -> String {
     text
 }
 
-/// Returns true if a cell is set to the right.
+/// Returns true if a cell is right-aligned.
 fn is_number(cell: &str) -> bool {
     let digits = cell.strip_prefix(['+', '-']).filter(|digits| !digits.contains(' ')).unwrap_or(cell);
     digits.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The counts of results, with their shares of `positions`; `sides` are the names of a win and a loss.
+/// Formats the counts of results with their shares of `positions`; `sides` are the names of a win and a loss.
 pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -> String {
     let row = |name: &str, count: u64| vec![name.to_string(), grouped(count), percent(count, positions)];
     let mut rows = vec![row(win, results.white), row("draws", results.draws), row(loss, results.black)];
@@ -62,7 +61,7 @@ pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -
     aligned(&rows, 2)
 }
 
-/// Results by phase.
+/// Formats results by phase.
 pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
     let titles = ["phase", "positions", "White wins", "draws", "Black wins", "mean"];
     let mut rows = vec![titles.map(String::from).to_vec()];
@@ -79,7 +78,7 @@ pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
     aligned(&rows, indent)
 }
 
-/// A time as `5 s`, `1 min 05 s` or `2 h 03 min`.
+/// Formats a time as `5 s`, `1 min 05 s` or `2 h 03 min`.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.min(1e9).round() as u64;
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
@@ -90,7 +89,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A share of a total as `12.3 %`.
+/// Formats a share of a total as `12.3 %`.
 pub fn percent(part: u64, total: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / total.max(1) as f64)
 }
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_follows_below() {
+    fn columns_without_room_follow_below() {
         let rows = [["", "mean", "error"], ["a", "1", "22"], ["b", "333", "4"]];
         let rows = rows.map(|row| row.map(str::to_string).to_vec());
         assert_eq!(aligned_in(&rows, 2, 16), "     mean  error\n  a     1     22\n  b   333      4\n");
@@ -124,7 +123,7 @@ mod tests {
             aligned_in(&rows, 2, 15),
             "     mean\n  a     1\n  b   333\n     error\n  a     22\n  b      4\n"
         );
-        // However narrow it is, each column is shown once.
+        // Even on the narrowest terminal, each column is shown once.
         assert_eq!(aligned_in(&rows, 2, 0), aligned_in(&rows, 2, 14));
     }
 }

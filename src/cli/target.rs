@@ -1,4 +1,4 @@
-//! Files to write, as they are named by flags: what `-` means for them.
+//! Output files named by flags, and the meaning of `-`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use gputexel::{Error, Result};
 
 const STDOUT: &str = "-";
 
-/// The file that a flag names whose default is standard output; `-` says so, too.
+/// Returns the file of a flag whose default is standard output, which `-` also selects.
 pub fn or_stdout(output: &Option<PathBuf>) -> Option<&Path> {
     output.as_deref().filter(|path| *path != Path::new(STDOUT))
 }
 
-/// Refuses flags that say what becomes of a file that exists, each with whether it was given, where there is none
-/// because [`or_stdout`] says that standard output is meant.
+/// Refuses flags about existing files (each with true if it was given) if the output is standard output, see
+/// [`or_stdout`].
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -32,7 +32,7 @@ pub fn is_stdout(output: &Path) -> bool {
     output == Path::new(STDOUT)
 }
 
-/// Reads the name of what cannot go to standard output, so that `-` makes no file of that name.
+/// Parses the name of a file for output that cannot go to standard output, and refuses `-`.
 pub fn file() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|name: OsString| match name == STDOUT {
         true => Err("this cannot be written to standard output; ./- would be a file of that name"),

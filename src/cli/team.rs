@@ -1,4 +1,4 @@
-//! The other processes of a run over MPI, where there are any.
+//! The other processes of a run over MPI, if there are any.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ mod ranked {
 
     use super::{Arc, DeviceList, Team};
 
-    /// The other ranks, as rank 0 has them.
+    /// The other ranks, set on rank 0.
     static RANKS: OnceLock<Ranks> = OnceLock::new();
-    /// Which of the ranks of its machine this is.
+    /// Number of this rank among those of its machine.
     static LOCAL_RANK: OnceLock<usize> = OnceLock::new();
 
     /// Makes this process rank 0.
@@ -38,17 +38,17 @@ mod ranked {
         RANKS.get().is_some()
     }
 
-    /// Who else computes, on rank 0 of several.
+    /// Returns the other ranks, on rank 0 of several.
     pub fn team() -> Option<Arc<dyn Team>> {
         RANKS.get().map(|ranks| Arc::new(ranks.clone()) as Arc<dyn Team>)
     }
 
-    /// How this program was started, if by a launcher.
+    /// Describes the launcher that started this program, if any.
     pub fn launched() -> Option<String> {
         RANKS.get().map(|ranks| format!("mpirun -n {} gputexel-mpi", ranks.size()))
     }
 
-    /// The GPU of this rank where its machine has several: the ranks of a machine take turns.
+    /// Returns the GPU of this rank if its machine has several, which are assigned to its ranks in turn.
     pub fn own_device() -> Option<DeviceList> {
         let rank = *LOCAL_RANK.get()?;
         let adapters = list_adapters();
@@ -59,19 +59,19 @@ mod ranked {
     }
 }
 
-/// Nobody else, without MPI.
+/// Returns `None`, without MPI.
 #[cfg(not(feature = "mpi"))]
 pub fn team() -> Option<Arc<dyn Team>> {
     None
 }
 
-/// No launcher, without MPI.
+/// Returns `None`, without MPI.
 #[cfg(not(feature = "mpi"))]
 pub fn launched() -> Option<String> {
     None
 }
 
-/// The device that is chosen anyway, without MPI.
+/// Returns `None`, without MPI: the device is chosen as usual.
 #[cfg(not(feature = "mpi"))]
 pub fn own_device() -> Option<DeviceList> {
     None

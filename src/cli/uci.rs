@@ -1,4 +1,4 @@
-//! `gputexel uci`: the built-in engine for GUIs and match runners.
+//! `gputexel uci`: runs the built-in engine for GUIs and match runners.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -20,8 +20,7 @@ static score) and bench [DEPTH].\n\n\
 Examples:\n  \
 gputexel uci --params runs/first/params.json")]
 pub struct UciArgs {
-    /// Parameters to play with: a params.json, the folder of a run, or piece values as material or
-    /// material:P,N,B,R,Q
+    /// Parameters to play with: a params.json, the folder of a run, or piece values as material or material:P,N,B,R,Q
     #[arg(long, value_name = "PARAMS", default_value = "material")]
     params: String,
     /// Size of the transposition table, unless the option Hash is set
@@ -38,7 +37,7 @@ impl Subcommand for UciArgs {
         }
         let (set, theta) = named_parameters(&self.params)?;
         let cancel = context.cancel;
-        // Reading from a terminal does not notice Ctrl-C; there is nothing to be tidied up.
+        // A thread that reads from a terminal does not notice Ctrl-C; there is nothing to clean up.
         std::thread::spawn(move || {
             while !cancel.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(50));

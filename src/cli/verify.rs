@@ -1,4 +1,4 @@
-//! `gputexel verify`: whether an engine evaluates with the values that were written back into it.
+//! `gputexel verify`: checks whether an engine uses the tuned values.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -21,17 +21,17 @@ use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
 use super::trace_command::TraceCommandArgs;
 
-/// Suspects that are listed.
+/// Maximum number of suspects listed.
 const LISTED: usize = 24;
-/// Values that are listed of those that a trace never shows.
+/// Maximum number of values listed that a trace never shows.
 const UNSEEN: usize = 6;
 
 /// Flags of `verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Write the tuned values back, compile the engine, let it trace the same positions again, and compare: the column \
-`eval`, the engine's own evaluation, must be what follows from its coefficients and the tuned values, rounded to whole \
-numbers if that is closer. If it is not, tables and values that seem to be others are named. The exit code is 0 only if \
+`eval`, the engine's own evaluation, must equal the one computed from its coefficients and the tuned values, rounded to whole \
+numbers if that is closer. If it is not, tables and values that seem to differ are named. The exit code is 0 only if \
 the engine evaluates with the tuned values.
 
   engine trace < quiet.fens | gputexel verify - --schema schema.json --params runs/first
@@ -42,23 +42,23 @@ in centipawns from White's view, or positions in any format with scores, suffice
 Examples:\n  \
 gputexel verify after.svm --schema schema.json --params runs/first")]
 pub struct VerifyArgs {
-    /// What the engine printed after the values were written back: traces, datasets made of them, or positions with
-    /// evaluations; - is standard input. With --trace-command, the positions to trace
+    /// Output of the engine with the tuned values: traces, datasets made from them, or positions with evaluations; -
+    /// is standard input. With --trace-command, the positions to trace
     #[arg(required = true, value_name = "TRACE")]
     inputs: Vec<PathBuf>,
-    /// The tuned values: a params.json or the folder of a run
+    /// Tuned values: a params.json or the folder of a run
     #[arg(long, value_name = "PARAMS|RUN")]
     params: PathBuf,
-    /// What the indices of traces mean
+    /// Schema that defines the indices of traces
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// The values from before [default: those the run started from, else the priors of the schema]
+    /// Values from before tuning [default: those the run started from, otherwise the priors of the schema]
     #[arg(long, value_name = "PARAMS|RUN")]
     start: Option<PathBuf>,
-    /// Datasets of the same positions from before, whose coefficients must not have changed [default: those of the run]
+    /// Earlier datasets of the same positions, whose coefficients must not have changed [default: those of the run]
     #[arg(long, value_name = "DATASET")]
     before: Vec<PathBuf>,
-    /// Difference of evaluations that is attributed to rounding, in centipawns
+    /// Difference between evaluations that is attributed to rounding, in centipawns
     #[arg(long, value_name = "CP", default_value_t = 1.0)]
     tolerance: f64,
     /// Stop if more than this share of a trace's lines is unusable
@@ -84,7 +84,7 @@ impl Subcommand for VerifyArgs {
             None => start_of(&self.params)?.map_or(StartValues::Schema, StartValues::Theta),
         };
         let before = match &self.before[..] {
-            // Features that are computed do not depend on the engine.
+            // Computed features do not depend on the engine.
             [] if matches!(kind, EvaluationKind::Positions) => Vec::new(),
             [] => datasets_of(&self.params),
             given => given.to_vec(),
@@ -111,7 +111,7 @@ impl Subcommand for VerifyArgs {
     }
 }
 
-/// Why the engine cannot be said to evaluate with the tuned values, in one line.
+/// Returns in one line why the engine may not use the tuned values, if so.
 fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
     let text = match &found.verdict {
         Verdict::Tuned => return None,
@@ -170,7 +170,7 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
     Some(text)
 }
 
-/// The findings in words.
+/// Formats the findings as text.
 fn describe(found: &Verification, args: &VerifyArgs) -> String {
     let mut text = String::new();
     for source in found.sources.iter().flatten() {
@@ -246,7 +246,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
     text
 }
 
-/// That the trace does not show some values of the run, if so.
+/// Formats a note if the trace does not show some values of the run.
 fn unseen_text(found: &Verification) -> Option<String> {
     let text = |value: &ValueChange| if value.is_change() { value.to_string() } else { value.name.clone() };
     let shown: Vec<String> = found.unseen.iter().take(UNSEEN).map(text).collect();

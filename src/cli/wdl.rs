@@ -1,4 +1,4 @@
-//! `gputexel wdl`: the win/draw/loss model of an engine, fitted to games with scores.
+//! `gputexel wdl`: fits the win/draw/loss model of an engine to games with scores.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
@@ -32,35 +32,35 @@ pub struct WdlArgs {
     /// Games with scores in their comments, or labeled positions with scores
     #[arg(required = true, value_name = "GAMES")]
     inputs: Vec<PathBuf>,
-    /// What a and b depend on: material (1, 3, 3, 5, 9 for both sides), move or ply [default: material]
+    /// Variable that a and b depend on: material (1, 3, 3, 5, 9 for both sides), move or ply [default: material]
     #[arg(long, value_name = "WHAT")]
     by: Option<String>,
-    /// Lowest and highest material, move or ply that counts [default: 17:78, 1:120 or 0:240]
+    /// Lowest and highest material, move or ply to use [default: 17:78, 1:120 or 0:240]
     #[arg(long, value_name = "LOW:HIGH")]
     range: Option<String>,
-    /// The material, move or ply at which a is the value of a pawn [default: 58, 32 or 64]
+    /// Material, move or ply at which a is the value of a pawn [default: 58, 32 or 64]
     #[arg(long, value_name = "N")]
     target: Option<u16>,
     /// Degree of the polynomials, 0 to 3 [default: 3]
     #[arg(long, value_name = "N")]
     degree: Option<usize>,
-    /// Largest score that counts, in printed centipawns [default: 400]
+    /// Largest score to use, in printed centipawns [default: 400]
     #[arg(long, value_name = "CP")]
     max_score: Option<f64>,
-    /// The engine normalizes what it prints: its NormalizeToPawnValue, or the file of its constants (wdl.json); the
-    /// constants are then in its own units
+    /// Normalization of the engine's printed scores: its NormalizeToPawnValue, or the file of its constants
+    /// (wdl.json); the constants are then in its own units
     #[arg(long, value_name = "N|FILE")]
     normalized_by: Option<String>,
-    /// Which ends of games count: normal (no time forfeits or crashes) or any [default: normal]
+    /// Game terminations to accept: normal (no time forfeits or crashes) or any [default: normal]
     #[arg(long, value_name = "HOW")]
     termination: Option<String>,
     /// Leave out positions after this ply of the game, counting moves before a FEN tag
     #[arg(long, value_name = "PLY")]
     max_ply: Option<u32>,
-    /// Point of view of scores: white, stm (the side to move; behind a move, the side that moved) or auto
+    /// Point of view of scores: white, stm (the side to move; after a move, the side that moved) or auto
     #[arg(long, value_name = "VIEW", default_value = "auto")]
     score_pov: String,
-    /// Print constants as cpp, rust, uci or json, and nothing else
+    /// Print only the constants, as cpp, rust, uci or json
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Write a page with pictures, and the constants in all formats, to this folder
@@ -198,7 +198,7 @@ fn describe(report: &WdlReport, written: Option<&(&Path, Vec<&str>)>) -> String 
     out
 }
 
-/// Observed shares beside those of the model.
+/// Formats observed shares next to those of the model.
 fn calibration(report: &WdlReport) -> String {
     let titles = ["score / a", "positions", "wins", "model", "draws", "model", "losses", "model"];
     let mut rows = vec![titles.map(String::from).to_vec()];

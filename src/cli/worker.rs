@@ -1,4 +1,4 @@
-//! `gputexel worker`: games for the runs of other machines.
+//! `gputexel worker`: plays games for runs on other machines.
 
 use std::path::PathBuf;
 
@@ -10,21 +10,21 @@ use super::subcommand::Subcommand;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A worker takes pairs of games from the queue of a NATS server, plays them with engines of its own configuration and \
-sends them back, until Ctrl-C ends it; others then play what it has begun. 'match', 'selfplay' and 'spsa run' put \
+sends them back, until Ctrl-C stops it; other workers then play its unfinished games. 'match', 'selfplay' and 'spsa run' put \
 games into the queue with --queue. The built-in engine is always offered unless the configuration says otherwise. \
 Nothing that comes from the queue is run or used as a path, and engines must have the fingerprint that the run wants. \
-Limits of time are scaled to the speed of the machine.\n\n\
+Time limits are scaled to the speed of the machine.\n\n\
 Examples:\n  \
 gputexel worker nats://den.example\n  \
 gputexel worker tls://den.example --config worker.toml --queue-token-file token.txt")]
 pub struct WorkerArgs {
-    /// The NATS server: nats://[USER:PASSWORD@]HOST[:PORT], or tls://...
+    /// NATS server: nats://[USER:PASSWORD@]HOST[:PORT], or tls://...
     #[arg(value_name = "URL", id = "queue")]
     queue: String,
-    /// The worker's configuration (TOML): its name, its engines
+    /// Configuration of the worker (TOML): its name, its engines
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Its name in messages [default: as configured, or the name of the machine]
+    /// Name in messages [default: as configured, or the name of the machine]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Concurrent games [default: as configured, or one per core]

@@ -8,13 +8,13 @@ use mpi::Tag;
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator, SimpleCommunicator};
 
-/// The length of a message, and its pieces.
+/// Tags of the length of a message and of its pieces.
 const LENGTH: Tag = 1;
 const PIECE: Tag = 2;
-/// Bytes of a piece; MPI counts them in 32 bits.
+/// Size of a piece in bytes; MPI counts them in 32 bits.
 const PIECE_BYTES: usize = 1 << 30;
-/// How long a rank asks without a pause whether there is a message, and how long it pauses then: waiting must not take
-/// the processor from a rank of the same machine that computes.
+/// How long a rank polls for a message without pausing, and how long it then pauses: waiting must not take the
+/// processor from a computing rank on the same machine.
 const EAGER: Duration = Duration::from_micros(200);
 const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
 
@@ -23,12 +23,12 @@ pub struct MpiLink {
     world: SimpleCommunicator,
 }
 
-// SAFETY: a handle may be used by any thread that MPI lets in, and it was started for threads that take turns; this
-// type is not `Sync`, and rank 0 has it behind a lock.
+// SAFETY: a handle may be used by any thread that MPI lets in, and it was started for threads that take turns. This
+// type is not `Sync`, and rank 0 keeps it behind a lock.
 unsafe impl Send for MpiLink {}
 
 impl MpiLink {
-    /// The link of this process.
+    /// Returns the link of this process.
     pub fn new(world: SimpleCommunicator) -> Self {
         Self { world }
     }

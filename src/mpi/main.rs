@@ -1,5 +1,5 @@
-//! `gputexel-mpi`: the program on many machines. Run by `mpirun`, rank 0 is `gputexel`, and the others compute sums over
-//! their sections of the positions.
+//! `gputexel-mpi`: the program on many machines. Under `mpirun`, rank 0 is `gputexel`, and the others compute sums
+//! over their sections of the positions.
 
 #[path = "../cli/mod.rs"]
 mod cli;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     });
     match catch_unwind(run) {
         Ok(code) if code == ExitCode::SUCCESS || rank == 0 => code,
-        // The others would wait for this one.
+        // Otherwise the others would wait for this one.
         _ => world.abort(1),
     }
 }

@@ -1,7 +1,7 @@
 //! Integration tests, in one executable: `cargo test --test it`, with a filter such as `engines::` for a part.
 //!
-//! Tests that take long or need programs that few machines have are of the full tier: `#[ignore = "full"]`, run by
-//! `scripts/test full` or `cargo test -- --include-ignored`.
+//! Tests that take long or need rare programs belong to the full tier: `#[ignore = "full"]`, run by `scripts/test
+//! full` or `cargo test -- --include-ignored`.
 
 mod common;
 

@@ -1,17 +1,17 @@
-//! Several files as one input: parts that begin with a line `=== NAME`.
+//! Several files as one input: parts that start with a line `=== NAME`.
 
 use std::path::Path;
 
 const MARK: &[u8] = b"=== ";
 
-/// The parts by name, in order; what stands before the first mark is the part without a name.
+/// Returns the parts by name, in order; text before the first mark is the part without a name.
 pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut starts: Vec<usize> =
         data.windows(MARK.len()).enumerate().filter(|(_, w)| *w == MARK).map(|(at, _)| at).collect();
     starts.retain(|&at| at == 0 || data[at - 1] == b'\n');
     let mut parts = Vec::new();
     for (i, &start) in starts.iter().enumerate() {
-        // The line break before the next mark is no part of the file.
+        // The line break before the next mark is not part of the file.
         let end = starts.get(i + 1).map_or(data.len(), |next| (next - 1).max(start));
         let body = &data[start + MARK.len()..end];
         let line = body.iter().position(|&byte| byte == b'\n').unwrap_or(body.len());
@@ -20,12 +20,12 @@ pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
     parts
 }
 
-/// The first part of a name; empty if there is none.
+/// Returns the first part with a name; empty if there is none.
 pub(crate) fn part<'a>(data: &'a [u8], name: &str) -> &'a [u8] {
     parts(data).into_iter().find(|(known, _)| *known == name.as_bytes()).map_or(&[][..], |(_, body)| body)
 }
 
-/// Writes the parts that have one of the names as files of a folder.
+/// Writes the parts with the given names as files of a folder.
 pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
     for (name, body) in parts(data) {
         if let Some(known) = names.iter().find(|known| known.as_bytes() == name) {
@@ -34,7 +34,7 @@ pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
     }
 }
 
-/// Files as one input.
+/// Joins files to one input.
 pub(crate) fn join(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, body) in files {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_those_that_were_joined() {
+    fn joined_parts_split_again() {
         let files: [(&str, &[u8]); 3] = [("a", b"one\ntwo"), ("b", b""), ("c", b"\n\n=x= three\n")];
         let all = join(&files);
         let again: Vec<(&[u8], &[u8])> = files.iter().map(|(name, body)| (name.as_bytes(), *body)).collect();

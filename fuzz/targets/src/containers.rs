@@ -1,4 +1,4 @@
-//! Datasets, and layouts that another process sends.
+//! Datasets, and layouts sent by another process.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ const TENSORS: [(&str, &str, Dtype); 13] = [
     ("games", "games", Dtype::U32),
 ];
 
-/// Uses whatever a dataset is used for; kernels trust what was read.
+/// Uses a dataset in every way; kernels trust the data that were read.
 fn use_dataset(data: &Dataset) {
     let _ = data.occurrences();
     let _ = data.sources_of_positions();
@@ -96,14 +96,14 @@ pub(crate) fn container(data: &[u8]) {
     read(data);
 }
 
-/// Any content of a dataset file under checksums that match: parts are the metadata and the tensors by name.
+/// Any contents of a dataset file under matching checksums: parts are the metadata and the tensors by name.
 pub(crate) fn container_sealed(data: &[u8]) {
     if let Some(bytes) = sealed(data) {
         read(&bytes);
     }
 }
 
-/// The file of the parts; `None` if its metadata are no object.
+/// Builds the file of the parts; `None` if its metadata are not an object.
 fn sealed(data: &[u8]) -> Option<Vec<u8>> {
     let mut metadata: Value = serde_json::from_slice(bundle::part(data, "metadata")).ok()?;
     let mut tensors: Vec<(&str, Dtype, &[u8])> = Vec::new();
@@ -127,7 +127,7 @@ fn sealed(data: &[u8]) -> Option<Vec<u8>> {
     safetensors::serialize(views.collect::<Vec<_>>(), Some(text.into())).ok()
 }
 
-/// The parts of a dataset file, for seeds.
+/// Returns the parts of a dataset file, for seeds.
 pub(crate) fn unsealed(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).expect("a dataset");
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).expect("a dataset");

@@ -1,4 +1,4 @@
-//! Journals of self-play and of new labels. The engine is the one that is built in: no program is started.
+//! Journals of self-play and rescoring, with the built-in engine: no program is started.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ pub(crate) fn selfplay_options() -> SelfPlayOptions {
     }
 }
 
-/// The lines of games behind a header, whatever it is: what the journal says was played is written as games, or refused.
+/// Any lines of games after a header of any kind: games in the journal are written, or refused.
 pub(crate) fn selfplay_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path().join("games");
@@ -55,7 +55,7 @@ fn conversion() -> ConversionSettings {
     }
 }
 
-/// Rescores the input; `seen` may look at the folder of the journal meanwhile.
+/// Rescores the input; `seen` may inspect the folder of the journal meanwhile.
 fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_io::Result<()> {
     let input = folder.join("input.epd");
     std::fs::write(&input, INPUT.repeat(30)).expect("room for a temporary file");
@@ -72,7 +72,7 @@ fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_io::Resu
     })
 }
 
-/// The journal of a rescoring that has scored its first positions.
+/// Journal of a rescoring that has scored its first positions.
 pub(crate) static RESCORING: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let journal = folder.path().join("out.plain.rescore/rescore.jsonl");
@@ -86,7 +86,7 @@ pub(crate) static RESCORING: LazyLock<Vec<u8>> = LazyLock::new(|| {
     kept
 });
 
-/// Any lines behind the header of a rescoring: going on with it ends in an output, or in an error.
+/// Any lines after the header of a rescoring: resuming it ends in an output or an error.
 pub(crate) fn rescore_journal(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let journal = folder.path().join("out.plain.rescore");

@@ -1,5 +1,5 @@
-//! Evaluators on valid problems: every CPU body against the f64 reference. Kernels look features up without checks, so
-//! this is for the sanitizer, too.
+//! Evaluators on valid problems: every CPU body against the f64 reference. Kernels look up features without checks,
+//! so the sanitizer is useful, too.
 
 use std::ops::Range;
 
@@ -24,17 +24,18 @@ const LOSSES: [LossKind; 5] = [
     LossKind::Power(3.0),
 ];
 
-/// Sums of absolute values that results are compared by: what cancels out in a sum is no error of the sum.
+/// Expected results, with sums of absolute values that scale the tolerance: cancellation in a sum is not an error of
+/// the sum.
 struct Wanted {
     loss: f64,
     gradient: Vec<f64>,
     size: f64,
-    /// The same as if the slope of the loss were 1 everywhere: where nearly nothing is left between an expected result and
-    /// the result, that difference is known to the rounding of the former in f32.
+    /// The same as if the slope of the loss were 1 everywhere: if the expected result is close to the result, their
+    /// difference is only accurate to the rounding of the former in f32.
     reach: f64,
 }
 
-/// The first of a dataset must have a score: without any, there is nothing to blend.
+/// Returns the labels of a position; `must` requires a score, as blending needs at least one.
 fn labels(source: &mut Source<'_>, weighted: bool, must: bool) -> PositionLabels {
     PositionLabels {
         result: source.pick(&[0.0, 0.5, 1.0]),
@@ -44,7 +45,7 @@ fn labels(source: &mut Source<'_>, weighted: bool, must: bool) -> PositionLabels
     }
 }
 
-/// How many positions: few most of the time, sometimes so many that there are several stripes.
+/// Returns the number of positions: usually few, sometimes enough for several stripes.
 fn positions(source: &mut Source<'_>) -> usize {
     match source.below(8) {
         0 => 1,
@@ -59,7 +60,7 @@ fn finished(writer: DatasetWriter, path: &std::path::Path) -> Dataset {
     gputexel_dataset::read(path).expect("what was written can be read")
 }
 
-/// Rows without coefficients.
+/// Returns rows without coefficients.
 fn unit(source: &mut Source<'_>) -> Dataset {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("unit.bin");
@@ -85,7 +86,7 @@ fn set_of(features: usize, phase_max: u16, scale_one: u16, program: Option<Progr
     FeatureSet::try_imported_program(names.collect(), phase, imported, program).expect("a valid feature set")
 }
 
-/// Rows with coefficients, offsets and endgame scale factors, with or without a program.
+/// Returns rows with coefficients, offsets and endgame scale factors, with or without a program.
 fn imported(source: &mut Source<'_>, program: Option<(Program, usize)>) -> Dataset {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("imported.bin");
@@ -106,7 +107,7 @@ fn imported(source: &mut Source<'_>, program: Option<(Program, usize)>) -> Datas
     let weighted = source.once_in(2);
     for number in 0..count {
         let mut ids: Vec<u16> = (0..source.below(most + 1)).map(|_| source.below(columns) as u16).collect();
-        // The edges are where mistakes are.
+        // Mistakes are likely at the edges.
         if source.once_in(4) {
             ids.extend([0, columns as u16 - 1]);
         }
@@ -131,7 +132,7 @@ fn imported(source: &mut Source<'_>, program: Option<(Program, usize)>) -> Datas
     finished(writer, &path)
 }
 
-/// Parameters, and any of what populations may vary.
+/// Returns parameters, with any of the options of populations.
 fn population(source: &mut Source<'_>, layout: &Layout) -> Population {
     let features = layout.features();
     let members = if features > 1000 { 1 + source.below(4) } else { source.pick(&[1, 2, 3, 8, 17, 33, 70]) };
@@ -158,7 +159,7 @@ fn population(source: &mut Source<'_>, layout: &Layout) -> Population {
     population
 }
 
-/// A layout with parts and search scores.
+/// Returns a layout with parts and search scores.
 fn layout_of(source: &mut Source<'_>, data: &Dataset) -> Layout {
     let parts = (1 + source.below(3)).min(data.len());
     let layout = Layout::try_new(data, parts, |n| n % parts).expect("a valid layout");
@@ -171,7 +172,7 @@ fn range_of(source: &mut Source<'_>, layout: &Layout) -> Range<usize> {
     start..start + 1 + source.below(parts - start)
 }
 
-/// The mean loss of a member over the parts of a request, and its gradient; `None` if no position counts.
+/// Returns the mean loss of a member over the parts of a request, and its gradient; `None` if no position counts.
 fn wanted(
     data: &Dataset,
     layout: &Layout,
@@ -203,7 +204,7 @@ fn wanted(
     })
 }
 
-/// What the gradients of a member may differ by where a program has a kink nearby: how far they change with parameters that
+/// Returns the tolerance for gradients of a member near kinks of a program: how far they change with parameters that
 /// differ by less than rounding.
 fn kinks(
     data: &Dataset,
@@ -225,7 +226,7 @@ fn kinks(
     moved(1.0).into_iter().zip(moved(-1.0)).map(|(a, b)| (a - b).abs()).collect()
 }
 
-/// Compares all that this processor can do with the reference.
+/// Compares every evaluator of this processor with the reference.
 fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
     let layout = layout_of(source, data);
     let (features, population) = (layout.features(), population(source, &layout));
@@ -270,7 +271,7 @@ fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
     }
 }
 
-/// Any rows, populations and requests of an evaluation that is a sum.
+/// Any rows, populations and requests of a linear evaluation.
 pub(crate) fn evaluator(data: &[u8]) {
     let source = &mut Source::new(data);
     let data = if source.once_in(2) { unit(source) } else { imported(source, None) };
@@ -285,14 +286,14 @@ fn input(source: &mut Source<'_>, accumulators: usize) -> Input {
     Input { accumulator: source.below(accumulators), phase: phase(source) }
 }
 
-/// A program that is valid, with divisors that keep its parts at the size of scores.
+/// Returns a valid program, with divisors that keep its parts at the size of scores.
 fn any_program(source: &mut Source<'_>) -> (Program, usize) {
     let features = 24;
     let mut accumulators: Vec<Accumulator> = Vec::new();
     for i in 0..1 + source.below(4) {
         let start = source.below(features) as u16;
         let end = start + 1 + source.below(features - usize::from(start)).min(7) as u16;
-        // The factor and adjustments take sums of both sides as well as of each.
+        // The factor and adjustments use sums of both sides as well as of each.
         let sides = source.once_in(2);
         accumulators.push(Accumulator { name: format!("a{i}"), sides, features: (start..end).collect() });
     }
@@ -344,7 +345,7 @@ fn any_program(source: &mut Source<'_>) -> (Program, usize) {
 pub(crate) fn program(data: &[u8]) {
     let source = &mut Source::new(data);
     let (program, features) = any_program(source);
-    // Not every combination of parts is one that programs may have.
+    // Some combinations of parts are invalid.
     if program.validate(features).is_err() {
         return;
     }

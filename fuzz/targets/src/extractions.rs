@@ -1,4 +1,4 @@
-//! From inputs to datasets and other files, with all that lies between; and traces of other evaluations.
+//! From inputs to datasets and other files, with all steps in between; and traces of other evaluations.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -15,13 +15,13 @@ use gputexel_model::{FeatureKind, FeatureSet};
 
 use crate::bundle;
 
-/// Calls something that reports progress and can be canceled.
+/// Calls a function that reports progress and can be canceled.
 pub(crate) fn hooked<T>(call: impl FnOnce(&mut Hooks<'_>) -> T) -> T {
     let cancel = AtomicBool::new(false);
     call(&mut Hooks { cancel: &cancel, progress: &mut |_| {} })
 }
 
-/// Settings that leave out as little as possible.
+/// Returns settings that leave out as little as possible.
 pub(crate) fn lenient(kind: FeatureKind) -> ExtractSettings {
     ExtractSettings {
         selection: Selection { keep_ends: true, ..Selection::everything() },
@@ -32,7 +32,8 @@ pub(crate) fn lenient(kind: FeatureKind) -> ExtractSettings {
     }
 }
 
-/// Any bytes as an input whose kind is detected: what is written can be read, and has as many positions as were reported.
+/// Any bytes as an input whose format is detected: the output can be read, and has as many positions as were
+/// reported.
 pub(crate) fn extraction(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (input, output) = (folder.path().join("input"), folder.path().join("output.bin"));
@@ -50,7 +51,7 @@ pub(crate) fn extraction(data: &[u8]) {
     }
 }
 
-/// Any bytes as an input of a conversion, to the format that the first byte says.
+/// Any bytes as an input of a conversion, to the format selected by the first byte.
 pub(crate) fn conversion(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let format = OutputFormat::ALL[usize::from(first) % OutputFormat::ALL.len()];
@@ -111,7 +112,7 @@ pub(crate) fn trace(data: &[u8]) {
     PLANS.iter().for_each(|plan| check_lines(data, plan));
 }
 
-/// A schema, and a trace by it: the parts `schema` and `trace`.
+/// A schema, and a trace for it: the parts `schema` and `trace`.
 pub(crate) fn schema(data: &[u8]) {
     let (text, trace) = match bundle::parts(data).is_empty() {
         true => (data, &b"1 1:1\n"[..]),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use gputexel_io::input::{Filled, Input};
 
-/// Decompressed bytes after which an input is left: a few bytes may stand for any number.
+/// Number of decompressed bytes after which reading stops: a few bytes may expand to any size.
 const ENOUGH: usize = 1 << 22;
 
-/// Any bytes as a file that may be compressed or an archive: reading it ends, within the memory of its buffers, with text or
-/// one error.
+/// Any bytes as a file that may be compressed or an archive: reading it ends, in bounded memory, with text or one
+/// error.
 pub(crate) fn archive(data: &[u8]) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(data).expect("room for a temporary file");

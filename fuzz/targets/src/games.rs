@@ -38,7 +38,7 @@ fn check_games(batch: &Batch) {
     }
 }
 
-/// Games in English: every position is kept or counted, whatever is asked for.
+/// Games in English: every position is kept or counted, whatever the settings.
 pub(crate) fn pgn(data: &[u8]) {
     let plain = read_pgn(data, 1, &Selection { skip_plies: 0, ..Selection::default() });
     check_games(&plain);
@@ -49,7 +49,7 @@ pub(crate) fn pgn(data: &[u8]) {
     assert_eq!(all.records, plain.records);
     if let Some(at) = last_game_start(data) {
         assert!(at > 0 && at < data.len());
-        // A chunk may end there. Where tags are damaged, that may make two games of one.
+        // A chunk may end there. If tags are damaged, one game may become two.
         check_games(&read_pgn(&data[..at], 1, &Selection::everything()));
         check_games(&read_pgn(&data[at..], 1, &Selection::everything()));
     }
@@ -60,7 +60,7 @@ pub(crate) fn pgn(data: &[u8]) {
         }
         let criteria = Criteria { scores: convention, ..Criteria::from(&everything) };
         let again = read_pgn(data, 1, criteria);
-        // Whatever a score means, it stays in its position.
+        // Whatever a score means, it stays with its position.
         assert_eq!(again.positions_read, all.positions_read);
         assert!(
             again
@@ -74,7 +74,7 @@ pub(crate) fn pgn(data: &[u8]) {
     }
 }
 
-/// Games whose pieces have letters of other languages.
+/// Games with piece letters of other languages.
 pub(crate) fn pgn_letters(data: &[u8]) {
     let Some((&first, games)) = data.split_first() else { return };
     let all: Vec<PieceLetters> = PieceLetters::non_english().collect();
@@ -86,7 +86,7 @@ pub(crate) fn pgn_letters(data: &[u8]) {
     }
 }
 
-/// Boards and FEN, in both castling modes; positions are written and read again, and searched.
+/// Boards and FEN, in both castling modes; positions are written, read again and searched.
 pub(crate) fn fen(data: &[u8]) {
     if let Ok((_, used)) = parse_board(data) {
         assert!(used <= data.len());
@@ -100,7 +100,7 @@ pub(crate) fn fen(data: &[u8]) {
         assert_eq!(used, text.len(), "{text}");
         let again = legal_position(again, mode).expect("a legal position stays one");
         assert_eq!(position_key(&again), position_key(&position), "{text}");
-        // It is for positions without a check alone.
+        // It applies to positions without a check only.
         assert!(position.is_check() || is_stalemate(&position) == position.is_stalemate(), "{text}");
         let mut search = Quiescence::new(&*MATERIAL).with_node_limit(2_000);
         let _ = search.static_score_stm(&position);
@@ -117,7 +117,7 @@ pub(crate) fn fen(data: &[u8]) {
     }
 }
 
-/// What kind of input it is.
+/// Format detection.
 pub(crate) fn detection(data: &[u8]) {
     for name in ["-", "games.pgn", "positions.epd", "data.csv", "a.txt"] {
         let _ = detect_kind(name, data);
@@ -132,7 +132,7 @@ pub(crate) fn detection(data: &[u8]) {
     let _ = unsupported_format(data);
 }
 
-/// Labels behind positions, in every syntax and scale: the first line stands before a position, the others behind.
+/// Labels after positions, in every syntax and scale: the first line stands before a position, the others after it.
 pub(crate) fn labels(data: &[u8]) {
     let at = data.iter().position(|&byte| byte == b'\n').unwrap_or(0);
     let (before, rest) = data.split_at(at);

@@ -1,4 +1,4 @@
-//! Pages of runs, as browsers ask for them.
+//! Pages of runs, as requested by browsers.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use crate::runs;
 
 const PORT: u16 = 8000;
 
-/// A folder with folders that have runs' names but nothing to show, and a file that is nobody's business.
+/// A folder with folders that have names of runs but nothing to show, and a private file.
 static ROOT: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let root = folder.path().join("runs");
@@ -25,7 +25,7 @@ static ROOT: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, root)
 });
 
-/// Any bytes from a visitor: the answer is one of HTTP or none, and shows nothing of what lies elsewhere.
+/// Any bytes from a client: the response is valid HTTP or empty, and shows no files from elsewhere.
 pub(crate) fn http(data: &[u8]) {
     let answer = answer_to(data, &ROOT.1, PORT, Box::new(runs::report));
     if answer.is_empty() {

@@ -1,4 +1,4 @@
-//! Journals, line by line: of matches, of tuning by games, and of anything; and the file of an unfinished extraction.
+//! Journals, line by line: of matches, of SPSA runs, and of anything; and the file of an unfinished extraction.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::bundle;
 use crate::extractions::{hooked, lenient};
 
-/// Any lines: what was read one after another is read at its place as well, and writing goes on behind it.
+/// Any lines: lines read in sequence can be read by position as well, and writing continues after them.
 pub(crate) fn journal(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let log = LogFile { name: "journal.jsonl", what: "test" };
@@ -62,7 +62,7 @@ pub(crate) fn match_folder(data: &[u8]) {
     }
 }
 
-/// The journal of tuning by games, replayed. No engine is started.
+/// The journal of an SPSA run, replayed. No engine is started.
 pub(crate) fn spsa_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
@@ -80,14 +80,14 @@ pub(crate) fn spsa_folder(data: &[u8]) {
     }
 }
 
-/// The input of the extraction that is gone on with. Seeds have the hashes of its chunks.
+/// Input of the extraction that is resumed. Seeds have the hashes of its chunks.
 pub(crate) const INPUT: &str = "\
 8/8/8/8/8/7k/8/KQ6 w - - c9 \"1-0\";
 8/8/8/8/8/7K/8/kq6 b - - c9 \"0-1\";
 8/8/8/8/8/7k/8/KR6 w - - c9 \"1/2-1/2\";
 ";
 
-/// Writes the input, as old as ever: what was kept of a file that has not been touched is not read again.
+/// Writes the input with a fixed old time stamp: results kept from an untouched file are reused without reading it.
 pub(crate) fn input_at(folder: &Path) -> PathBuf {
     let input = folder.join("input.epd");
     std::fs::write(&input, INPUT).expect("room for a temporary file");
@@ -101,8 +101,8 @@ pub(crate) fn extraction_settings() -> ExtractSettings {
     lenient(FeatureKind::Pst)
 }
 
-/// Any records of an unfinished extraction, under checksums that match: JSON and, in the part that follows, rows. Going on
-/// with it ends in a folder of shards that can be read, or in an error.
+/// Any records of an unfinished extraction, under matching checksums: JSON and, in the next part, rows. Resuming it
+/// ends in a folder of shards that can be read, or in an error.
 pub(crate) fn extraction_journal(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (input, output) = (input_at(folder.path()), folder.path().join("shards"));

@@ -1,11 +1,11 @@
-//! Fuzz targets: one function for each thing that reads what others wrote.
+//! Fuzz targets: one function for each reader of foreign data.
 //!
-//! A target takes any bytes. It panics where what is read breaks a promise: positions that are neither kept nor counted, text
-//! that is written and read again as something else, sums that differ from the reference. No input may make it hang or take
-//! memory without bound. Nothing here needs a fuzzer: the program in the folder above hands the functions to libFuzzer, and
-//! the test `fuzz_inputs` runs them on seeds and on everything that was found.
+//! A target takes any bytes. It panics if a guarantee is broken: positions that are neither kept nor counted, text
+//! that does not survive a round trip, sums that differ from the reference. No input may make it hang or use
+//! unbounded memory. Nothing here needs a fuzzer: the program in the folder above hands the functions to libFuzzer,
+//! and the test `fuzz_inputs` runs them on seeds and on all inputs found by fuzzing.
 //!
-//! Whatever names a program to be started is parsed, but never started.
+//! Names of programs are parsed, but never started.
 
 mod bundle;
 mod containers;
@@ -25,7 +25,7 @@ mod sources;
 mod spsa;
 mod training;
 
-/// Reads any bytes; panics where it finds a fault.
+/// Reads any bytes; panics if it finds a fault.
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
@@ -93,7 +93,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("xboard_engine", lines::xboard_engine),
 ];
 
-/// The target of a name.
+/// Returns the target with a name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
 }

@@ -1,4 +1,4 @@
-//! What engines, their users and other machines say, line by line or message by message.
+//! Input from engines, their users and other machines, by line or by message.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use gputexel_play::statistics::Sprt;
 use gputexel_play::{Adjudication, Assignment, RemoteSide, Rules, Side, TimeControl};
 use shakmaty::{CastlingMode, Chess, Position as _};
 
-/// A position that the first line says, and the other lines.
+/// Returns the position of the first line, and the other lines.
 fn position_and_lines(data: &[u8]) -> Option<(Chess, &str)> {
     let text = std::str::from_utf8(data).ok()?;
     let (first, rest) = text.split_once('\n')?;
@@ -27,7 +27,7 @@ fn position_and_lines(data: &[u8]) -> Option<(Chess, &str)> {
     Some((position, rest))
 }
 
-/// `engines.toml`: an engine that is found there has a command line.
+/// `engines.toml`: every engine in it has a command line.
 pub(crate) fn engine_list(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("engines.toml");
@@ -41,7 +41,7 @@ pub(crate) fn engine_list(data: &[u8]) {
     }
 }
 
-/// What an engine says in UCI, behind a position: at once, and behind an `isready`. A choice is a legal move.
+/// Output of a UCI engine, after a position: at once, and after an `isready`. A choice is a legal move.
 pub(crate) fn uci_engine(data: &[u8]) {
     let Some((position, lines)) = position_and_lines(data) else { return };
     let (_, late) = heard::uci(lines, &position, true);
@@ -58,7 +58,7 @@ pub(crate) fn uci_engine(data: &[u8]) {
     }
 }
 
-/// What an engine says in xboard's protocol, behind a position.
+/// Output of an engine in xboard's protocol, after a position.
 pub(crate) fn xboard_engine(data: &[u8]) {
     let Some((position, lines)) = position_and_lines(data) else { return };
     let (answers, choice) = heard::xboard(lines, &position);
@@ -74,20 +74,20 @@ static PLAYER: LazyLock<(FeatureSet, Vec<f64>)> = LazyLock::new(|| {
     (set, theta)
 });
 
-/// Returns true if a line asks for more than a moment has: memory, or a search that nobody ends.
+/// Returns true if a line requests too much for the test: memory, or a search that nobody stops.
 fn asks_for_much(line: &[u8]) -> bool {
     let lower = line.to_ascii_lowercase();
     let has = |word: &[u8]| lower.windows(word.len()).any(|part| part == word);
     has(b"hash") && lower.iter().filter(|byte| byte.is_ascii_digit()).count() > 2
 }
 
-/// What a user's program says to the built-in engine. All of it is obeyed or passed over.
+/// Input of the built-in engine from a user's program. All of it is obeyed or ignored.
 pub(crate) fn uci_gui(data: &[u8]) {
     let mut input = Vec::new();
     for line in data.split(|&byte| byte == b'\n').filter(|line| !asks_for_much(line)).take(200) {
         input.extend_from_slice(line);
         input.push(b'\n');
-        // Searches would last as long as they are told to.
+        // Searches would take as long as requested.
         if line.trim_ascii_start().starts_with(b"go") || line.windows(3).any(|part| part == b"go ") {
             input.extend_from_slice(b"stop\n");
         }
@@ -122,7 +122,7 @@ pub(crate) fn openings(data: &[u8]) {
     }
 }
 
-/// Work that a coordinator gives.
+/// Work from a coordinator.
 pub(crate) fn cluster_work(data: &[u8]) {
     let _ = gputexel_cluster::heard::work(data);
 }
@@ -150,12 +150,12 @@ static ASSIGNMENT: LazyLock<Assignment> = LazyLock::new(|| {
     }
 });
 
-/// The work of the seeds.
+/// Returns the work of the seeds.
 pub(crate) fn assignment() -> &'static Assignment {
     &ASSIGNMENT
 }
 
-/// What a worker answers.
+/// Results from a worker.
 pub(crate) fn cluster_answer(data: &[u8]) {
     let _ = gputexel_cluster::heard::answer(data, &ASSIGNMENT);
 }
@@ -169,10 +169,10 @@ pub(crate) fn cluster_config(data: &[u8]) {
     }
 }
 
-/// Whatever command lines and files write as one word or one line.
+/// Values that command lines and files write as one word or one line.
 pub(crate) fn words(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    /// Reads what a value is written as, and sees to it that it is the same.
+    /// Parses a value, and checks that it survives a round trip.
     macro_rules! again {
         ($($type:ty),*) => {$(
             if let Ok(value) = text.parse::<$type>() {

@@ -1,4 +1,4 @@
-//! What models are described by: parameter files, bases, king buckets, programs, constants.
+//! Descriptions of models: parameter files, bases, king buckets, programs, constants.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -22,7 +22,7 @@ static SMALL: LazyLock<[FeatureSet; 2]> = LazyLock::new(|| {
         .map(|kind| FeatureSet::new(kind, PhaseSettings::default()))
 });
 
-/// A parameter file: written and read again it is the same, and its tables can be written.
+/// A parameter file: it survives a round trip, and its tables can be written.
 pub(crate) fn parameters(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let path = Path::new("params.json");
@@ -104,7 +104,7 @@ pub(crate) fn program(data: &[u8]) {
     }
 }
 
-/// Constants of a WDL model; what is written is read as the same.
+/// Constants of a WDL model, which survive a round trip.
 pub(crate) fn wdl_constants(data: &[u8]) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(data).expect("room for a temporary file");

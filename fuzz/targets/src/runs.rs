@@ -1,4 +1,4 @@
-//! Folders of runs and sweeps, their checkpoints, and comparisons of what came of them.
+//! Folders of runs and sweeps, their checkpoints, and comparisons of their results.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) const RUN_FILES: [&str; 6] =
 /// Files of a sweep's folder.
 pub(crate) const SWEEP_FILES: [&str; 3] = ["sweep.json", "checkpoint.safetensors", "best.json"];
 
-/// The report of a run or a sweep from its folder.
+/// Creates the report of a run or a sweep from its folder.
 pub(crate) fn report(path: &Path) -> gputexel_io::Result<Report> {
     let folder = RunFolder::view(path);
     let report = match is_sweep(path) {
@@ -46,7 +46,7 @@ fn show(report: gputexel_io::Result<Report>) {
     }
 }
 
-/// A run's folder: its report, and going on with it. Its positions are not there.
+/// The folder of a run: its report, and resuming it. Its positions are missing.
 pub(crate) fn run_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
@@ -66,7 +66,7 @@ pub(crate) fn run_folder(data: &[u8]) {
     }
 }
 
-/// A sweep's folder: its report, and what had finished.
+/// The folder of a sweep: its report, and its finished runs.
 pub(crate) fn sweep_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
@@ -122,7 +122,7 @@ fn survives(checkpoint: &Checkpoint, path: &Path) -> bool {
     }
 }
 
-/// Optimizers over a small space, by the names of their methods.
+/// Returns optimizers over a small space, by the names of their methods.
 pub(crate) fn optimizers() -> Vec<OptimizerConfig> {
     vec![
         OptimizerConfig::GaussNewton(GaussNewtonSettings::default()),
@@ -148,8 +148,8 @@ pub(crate) fn space() -> Space {
     space
 }
 
-/// Any content of a checkpoint under a checksum that matches: the parts `progress` and `scalars`, JSON, and vectors by
-/// name, f64. It is read as it was written, and an optimizer goes on from it or refuses it.
+/// Any contents of a checkpoint under a matching checksum: the parts `progress` and `scalars`, JSON, and vectors by
+/// name, f64. It is read as it was written, and an optimizer resumes from it or refuses it.
 pub(crate) fn checkpoint_sealed(data: &[u8]) {
     let progress = serde_json::from_slice::<Progress>(bundle::part(data, "progress"));
     let scalars = serde_json::from_slice::<Value>(bundle::part(data, "scalars"));

@@ -1,4 +1,5 @@
-//! Seeds that no one can write by hand: what the program itself writes, as small as it gets. The others are plain text.
+//! Seeds that cannot be written by hand: output of the program itself, as small as possible. The others are plain
+//! text.
 
 use std::path::Path;
 
@@ -25,7 +26,7 @@ const GAME: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 {+0.30/8 1s} e5 {-0
 /// A seed: its target, its name, its bytes.
 pub type Seed = (&'static str, String, Vec<u8>);
 
-/// Makes them all anew.
+/// Generates all of them.
 pub fn seeds() -> Vec<Seed> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
@@ -173,7 +174,7 @@ fn dataset(folder: &Path, kind: FeatureKind, name: &str) -> Dataset {
     gputexel_dataset::read(&output).expect("a dataset")
 }
 
-/// Names of sources hold a path that is another each time.
+/// Replaces the paths of sources, which differ each time.
 fn small_metadata(parts: Vec<u8>) -> Vec<u8> {
     let files: Vec<(String, Vec<u8>)> = bundle::parts(&parts)
         .into_iter()
@@ -206,7 +207,7 @@ fn converted(folder: &Path, format: OutputFormat) -> Vec<u8> {
     read(&output)
 }
 
-/// Files of a folder that exist, without the place where they are.
+/// Returns the existing files of a folder, without the path of the folder.
 fn files_of(folder: &Path, names: &[&str], place: &Path) -> Vec<u8> {
     let files: Vec<(&str, Vec<u8>)> = names
         .iter()
@@ -261,11 +262,11 @@ fn optimizer_state(config: &gputexel_tune::OptimizerConfig) -> Vec<u8> {
     bundle::join(&parts)
 }
 
-/// The record that an extraction leaves of its first input, which the second has ended.
+/// Returns the record left by an extraction of its first input, which was stopped by the second.
 fn unfinished(folder: &Path) -> Vec<u8> {
     let (input, damaged, output) =
         (journals::input_at(folder), folder.join("damaged.gz"), folder.join("shards"));
-    // Two megabytes in stored blocks, behind which the file ends too early.
+    // Two megabytes in stored blocks, after which the file ends too early.
     let block = journals::INPUT.repeat(500).into_bytes();
     let length = block.len() as u16;
     let mut bytes = vec![31, 139, 8, 0, 0, 0, 0, 0, 0, 3];
@@ -280,7 +281,7 @@ fn unfinished(folder: &Path) -> Vec<u8> {
     assert!(refused.is_err());
     let mut rest = &read(&output.join(gputexel_dataset::UNFINISHED))[..];
     let mut parts: Vec<(&str, Vec<u8>)> = Vec::new();
-    // The first record says what is extracted; the next is the first input.
+    // The first record describes the extraction; the next is the first input.
     for _ in 0..2 {
         let (prefix, more) = rest.split_first_chunk::<16>().expect("two records");
         let length = u64::from_le_bytes(prefix[..8].try_into().expect("8 bytes"));

@@ -1,6 +1,7 @@
-//! Values made of bytes, for targets that build something valid.
+//! Values derived from bytes, for targets that build something valid.
 
-/// Gives values from bytes, and after their end from a generator that they seed, so that short inputs make whole datasets.
+/// Derives values from bytes, and after their end from a generator that they seed, so that short inputs make whole
+/// datasets.
 pub(crate) struct Source<'a> {
     bytes: &'a [u8],
     state: u64,
@@ -34,23 +35,23 @@ impl<'a> Source<'a> {
         u32::from(self.byte()) << 8 | u32::from(self.byte())
     }
 
-    /// A number from 0, below `end`, which is at most 65,536.
+    /// Returns a number from 0 to below `end`, which is at most 65,536.
     pub fn below(&mut self, end: usize) -> usize {
         let value = if end <= 256 { u32::from(self.byte()) } else { self.word() };
         value as usize % end.max(1)
     }
 
-    /// One of some values.
+    /// Returns one of some values.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 
-    /// True once in `of` times.
+    /// Returns true once in `of` times.
     pub fn once_in(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
 
-    /// A number between two others.
+    /// Returns a number between two others.
     pub fn real(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * f64::from(self.word()) / 65_535.0
     }

@@ -24,7 +24,7 @@ static MATERIAL: LazyLock<ParameterFile> = LazyLock::new(|| {
     ParameterFile::new(&PST, &theta, None, Some(1.0))
 });
 
-/// Sources in every language, and their encoding: tokens follow each other within the text.
+/// Sources in every language, and their encoding: tokens are in order within the text.
 pub(crate) fn lexer(data: &[u8]) {
     let Ok((text, encoding)) = encoding::decode(data, Path::new("source.c")) else { return };
     if let Ok(bytes) = encoding::encode(text.to_string(), encoding, Path::new("source.c")) {
@@ -40,7 +40,7 @@ pub(crate) fn lexer(data: &[u8]) {
     }
 }
 
-/// A `.params` file: what is written is read as the same.
+/// A `.params` file, which survives a round trip.
 pub(crate) fn params(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let path = Path::new("a.params");
@@ -55,8 +55,8 @@ pub(crate) fn params(data: &[u8]) {
     }
 }
 
-/// A source with a `.tune` and a `.params` file: the parts `source.cpp`, `a.tune` and `a.params`. Plans only replace what
-/// they say they do.
+/// A source with a `.tune` and a `.params` file: the parts `source.cpp`, `a.tune` and `a.params`. Plans change only
+/// the lines that they report.
 pub(crate) fn patch(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let sources = folder.path().join("src");
@@ -86,13 +86,13 @@ pub(crate) fn patch_init(data: &[u8]) {
     let Ok(draft) = draft(&source, asked.first, asked.last, &DraftOptions::default()) else { return };
     assert!(draft.first <= asked.first && draft.last >= asked.last);
     assert!(!draft.values.is_empty());
-    // What is drafted can be used as it is, but for markers that the source lacks.
+    // Drafts can be used as they are, except for markers that the source lacks.
     let tune = folder.path().join("a.tune");
     write_atomically(&tune, draft.text.as_bytes()).expect("room for a temporary file");
     check(&tune, folder.path(), &Options::default()).expect("a draft is a file of blocks");
 }
 
-/// Marked arrays: the parts are sources by the languages of their endings.
+/// Marked arrays: the parts are sources, with languages by their extensions.
 pub(crate) fn tables(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let names = ["source.cpp", "source.rs", "source.go", "source.py", "source.cs"];
@@ -109,7 +109,7 @@ pub(crate) fn tables(data: &[u8]) {
     }
 }
 
-/// An export that is read back, with known parameters and without: what is read can be written as a parameter file.
+/// An export that is read back, with known parameters and without: the result can be written as a parameter file.
 pub(crate) fn table_import(data: &[u8]) {
     let names = ["params.json", "tables.h", "tables.rs", "tables.py", "a.csv", "a.uci", "a.params"];
     let like = [Like::File(Box::new(MATERIAL.clone())), Like::Set(Box::new(PST.clone()))];

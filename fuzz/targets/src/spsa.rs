@@ -1,4 +1,4 @@
-//! Lists, configurations and states of tuning by games.
+//! Lists, configurations and states of SPSA.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use rand_xoshiro::rand_core::SeedableRng as _;
 
 use crate::bundle;
 
-/// A list in the format that the first byte says, or that is detected: written in every format that has a place for it, it
-/// is read again as the same; values are taken from it.
+/// A list in the format selected by the first byte, or detected: written in every format that can represent it, it is
+/// read again as the same; values are taken from it.
 pub(crate) fn list(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let (body, gains) = match bundle::parts(data).is_empty() {
@@ -64,7 +64,7 @@ pub(crate) fn list(data: &[u8]) {
     let _ = read_values(&values, &mut entries);
 }
 
-/// A configuration, TOML or INI; what is written is read as the same.
+/// A configuration, TOML or INI, which survives a round trip.
 pub(crate) fn config(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for name in ["spsa.toml", "spsa.conf"] {
@@ -91,7 +91,7 @@ pub(crate) fn config(data: &[u8]) {
     }
 }
 
-/// What OpenBench says of a tune.
+/// An OpenBench digest of a tune.
 pub(crate) fn digest(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("digest.csv");
@@ -104,7 +104,7 @@ pub(crate) fn digest(data: &[u8]) {
     }
 }
 
-/// A few pairs; values stay within their bounds.
+/// Plays a few pairs; values stay within their bounds.
 fn play(tuner: &mut Tuner) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for half_points in [0, 1, 2, 3, 4, 4, 2] {

@@ -1,11 +1,11 @@
-//! Training data of other programs, a target for each format.
+//! Training data of other programs, with a target for each format.
 
 use gputexel_chess::formats::{Format, OutputFormat, Writer};
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, Selection, Unit};
 use shakmaty::Position as _;
 
-/// No position or move is illegal, every position is kept or counted, and what is read can be written and read again.
+/// No position or move is illegal, every position is kept or counted, and the result can be written and read again.
 fn binary(data: &[u8], format: Format, output: OutputFormat) {
     let selection = Selection { keep_ends: true, ..Selection::everything() };
     let criteria = Criteria { origins: true, ..Criteria::from(&selection) };
@@ -67,7 +67,7 @@ fn lines(data: &[u8], format: Format) {
     if let Some(end) = format.split_point(data) {
         assert!(end > 0 && end <= data.len());
         let parts = [&data[..end], &data[end..]].map(|part| format.read(part, 1, &selection));
-        // Faults may be counted differently where a fault is cut.
+        // Faults may be counted differently if a chunk ends in one.
         if whole.left_out.bad_lines() == 0 {
             let read: u64 = parts.iter().map(|part| part.positions_read).sum();
             assert_eq!(read, whole.positions_read);

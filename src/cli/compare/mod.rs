@@ -1,4 +1,4 @@
-//! `gputexel compare`: parameter files or runs side by side.
+//! `gputexel compare`: compares parameter files or runs side by side.
 
 mod output;
 
@@ -15,32 +15,32 @@ use super::subcommand::Subcommand;
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Of more than two, a table tells what each has reached; with --dataset, on the same positions. \
+For more than two, a table shows the results of each; with --dataset, on the same positions. \
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
 compared, too.\n\n\
 Examples:\n  \
 gputexel compare runs/first runs/second --dataset dataset.bin\n  \
 gputexel compare old.json runs/second --html changes.html --sort errors")]
 pub struct CompareArgs {
-    /// A parameter file, the folder of a run, or piece values for the parameters of B (material,
+    /// Parameter file, folder of a run, or piece values for the parameters of B (material,
     /// material:100,300,320,500,900, zero)
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The one to compare it with, likewise
+    /// File, run or values to compare A with
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Further ones, likewise: all are then compared in one table
+    /// Further files, runs or values; all are then compared in one table
     #[arg(value_name = "MORE")]
     more: Vec<PathBuf>,
     /// Compute the losses of both on this dataset (if given several times, on all of them together)
     #[arg(long, value_name = "DATASET")]
     dataset: Vec<PathBuf>,
-    /// squared, cross-entropy, or power:Q
+    /// Loss function: squared, cross-entropy, or power:Q
     #[arg(long, value_name = "LOSS", default_value = "squared", requires = "dataset")]
     loss: String,
     #[command(flatten)]
     scale: ScaleArgs,
-    /// Write the comparison as an HTML page
+    /// Write the comparison to this file as an HTML page
     #[arg(long, value_name = "FILE", value_parser = super::target::file())]
     html: Option<PathBuf>,
     /// Overwrite FILE if it exists
@@ -49,7 +49,7 @@ pub struct CompareArgs {
     /// Number of rows in the list of largest changes
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "more")]
     top: usize,
-    /// Sort changes by: change (centipawns), or errors (standard errors of the difference)
+    /// Sort changes by: change (in centipawns), or errors (in standard errors of the difference)
     #[arg(long, value_name = "BY", default_value = "change", conflicts_with = "more")]
     sort: Order,
     /// Show only the board of this table

@@ -1,4 +1,4 @@
-//! What `compare` shows.
+//! Output of `compare`.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::super::output::print_result;
 use super::super::style::columns;
 use super::super::table::aligned;
 
-/// Names that are shown of those that only one has.
+/// Maximum number of names shown of parameters that only one side has.
 const NAMES: usize = 12;
 
-/// Shows what was found.
+/// Prints the comparison of two.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -28,7 +28,7 @@ pub fn print(
     print_result(context, &found.to_json(top), || describe(found, top, board, html))
 }
 
-/// Shows what was found of more than two.
+/// Prints the comparison of more than two.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -108,10 +108,10 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     out
 }
 
-/// What is not known of a value.
+/// Placeholder for unknown values.
 const UNKNOWN: &str = "-";
 
-/// The table without columns in which nothing is known; the first row is the header.
+/// Drops columns in which all values are unknown; the first row is the header.
 fn without_unknown(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let columns = rows.first().map_or(0, Vec::len);
     let says: Vec<bool> =
@@ -138,7 +138,7 @@ fn row(change: &Change) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn columns_in_which_nothing_is_known_are_left_out() {
+    fn omits_columns_of_unknown_values() {
         let row = |cells: [&str; 4]| cells.map(str::to_string).to_vec();
         let rows = vec![
             row(["", "A", "±", "B"]),

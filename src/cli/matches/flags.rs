@@ -1,4 +1,4 @@
-//! Flags of `match` that decide what is played, and what they mean.
+//! Flags of `match` that determine the games, and their parsing.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use gputexel::matches::{Match, MatchBuilder, Side};
 use super::super::games::{RuleFlags, set_up};
 use super::super::settings::parsed;
 
-/// Flags that decide what is played; a resumed match has them in its folder.
+/// Flags that determine the games; a resumed match has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "Played", multiple = true)]
 pub struct Played {
@@ -34,25 +34,25 @@ pub struct Played {
     /// model=normalized in normalized Elo instead of logistic
     #[arg(long, value_name = "TEST", help_heading = "Match")]
     sprt: Option<String>,
-    /// A's name in games and tables [default: from its file, or the engine's own name]
+    /// Name of A in games and tables [default: from its file, or the engine's own name]
     #[arg(long, value_name = "NAME", help_heading = "Engines")]
     name_a: Option<String>,
-    /// B's name
+    /// Name of B
     #[arg(long, value_name = "NAME", help_heading = "Engines")]
     name_b: Option<String>,
-    /// A UCI option for A; may be given several times
+    /// UCI option for A; may be given several times
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Engines")]
     option_a: Vec<String>,
-    /// A UCI option for B
+    /// UCI option for B
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Engines")]
     option_b: Vec<String>,
-    /// The PGN file for the games [default: games.pgn in the folder]
+    /// PGN file for the games [default: games.pgn in the folder]
     #[arg(long, value_name = "FILE", help_heading = "Match", value_parser = super::super::target::file())]
     pub(super) pgn: Option<PathBuf>,
 }
 
 impl Played {
-    /// What is played, as the library takes it.
+    /// Converts the flags to the settings of the library.
     pub(super) fn builder<'a>(&self, [a, b]: [Side; 2]) -> Result<MatchBuilder<'a>> {
         let a = set_up(a, self.name_a.as_deref(), &self.option_a, "--option-a")?;
         let b = set_up(b, self.name_b.as_deref(), &self.option_b, "--option-b")?;

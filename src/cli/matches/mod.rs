@@ -1,4 +1,4 @@
-//! `gputexel match`: two engines, pairs of games, and what the results say.
+//! `gputexel match`: plays pairs of games between two engines and evaluates the results.
 
 mod flags;
 mod output;
@@ -37,13 +37,13 @@ gputexel match a.json b.json --time 5+0.05 --openings book.epd --sprt elo0=0,elo
 gputexel match new.json \"/usr/games/toga2\" --depth 3 --option-b \"Hash=16\""
 )]
 pub struct MatchArgs {
-    /// The first side; results are from its point of view
+    /// First side; results are from its point of view
     #[arg(value_name = "A", required_unless_present_any = ["resume", "engine"], conflicts_with = "resume")]
     a: Option<String>,
-    /// The second side
+    /// Second side
     #[arg(value_name = "B", conflicts_with = "resume")]
     b: Option<String>,
-    /// An engine of engines.toml by its name, in place of B, or, given twice, of A and B
+    /// Name of an engine in engines.toml, in place of B, or, given twice, of A and B
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     engine: Vec<String>,
     #[command(flatten)]
@@ -55,14 +55,14 @@ pub struct MatchArgs {
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
     #[arg(long, value_name = "N", help_heading = "Match")]
     games: Option<u64>,
-    /// Number of games decided by failing engines after which the match is aborted [default: a tenth
-    /// of the games, but between 10 and 100]
+    /// Abort the match after this many games decided by failing engines [default: a tenth of the games, but between
+    /// 10 and 100]
     #[arg(long, value_name = "N", help_heading = "Match")]
     max_failures: Option<u64>,
     /// Concurrent games [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Match")]
     concurrency: Option<usize>,
-    /// The folder to write to
+    /// Output folder
     #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Match", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Write into a folder that is not empty, overwriting existing files
@@ -75,7 +75,7 @@ pub struct MatchArgs {
 
 impl Subcommand for MatchArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        // With a queue, this machine plays nothing.
+        // With a queue, this machine plays no games.
         let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
         if let Some(path) = &self.resume {
             let builder = Match::resume(path)?.stop(context.cancel);
@@ -97,7 +97,7 @@ impl Subcommand for MatchArgs {
         if self.live.is_asked_for() && self.out.is_none() {
             return Err(Error::Usage("--live needs a match with a folder: --out".into()).into());
         }
-        // Everything that can be refused is refused before anything is written.
+        // All checks come before anything is written.
         let mut prepared = builder.build()?;
         let queue = self.queue.open(context)?;
         let page = self.live.open()?;

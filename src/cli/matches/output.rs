@@ -1,4 +1,4 @@
-//! What a match shows while it is under way and when it is over.
+//! Output of a match during play and at its end.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,22 +14,22 @@ use super::super::table::{aligned, counted, grouped, percent};
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
-/// The live line.
+/// Progress line.
 pub struct Progress {
     sprt: Option<Sprt>,
-    /// Games at most.
+    /// Maximum number of games.
     games: u64,
     bar: ProgressBar,
-    /// Plain lines instead of a bar.
+    /// True to print plain lines instead of a bar.
     lines: bool,
     last_line: Instant,
     begin: Instant,
-    /// Games that an earlier process played.
+    /// Number of games played by an earlier process.
     known: u64,
 }
 
 impl Progress {
-    /// Begins to show; `known` pairs were played before.
+    /// Starts the display; `known` pairs were played before.
     pub fn new(context: &Context, settings: &MatchSettings, known: u64) -> Self {
         let games = 2 * settings.pairs;
         let bar = match context.shows_progress() {
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// Shows where the match stands.
+    /// Shows the current state of the match.
     pub fn show(&mut self, tally: &Tally) {
         let games = tally.games();
         if self.lines {
@@ -82,13 +82,13 @@ impl Progress {
         )
     }
 
-    /// The line, to be cleared at the end.
+    /// Returns the progress bar, to be cleared at the end.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
     }
 }
 
-/// Where the openings come from, in words.
+/// Describes the source of the openings.
 fn describe_openings(finished: &FinishedMatch) -> String {
     let config = finished.config();
     match (&config.openings.file, finished.openings().book()) {
@@ -106,7 +106,7 @@ fn describe_openings(finished: &FinishedMatch) -> String {
     }
 }
 
-/// The result in words.
+/// Formats the result as text.
 pub fn table(finished: &FinishedMatch) -> String {
     let (settings, result) = (finished.settings(), finished.result());
     let tally = &result.tally;

@@ -1,4 +1,4 @@
-//! `gputexel patch check`: where the blocks match.
+//! `gputexel patch check`: shows where the blocks match.
 
 use gputexel::{Error, counted, patch};
 
@@ -18,7 +18,7 @@ pub struct CheckArgs {
 /// Runs `check`.
 ///
 /// # Errors
-/// Input that cannot be read; blocks that cannot be used, once all are reported.
+/// Input that cannot be read; unusable blocks, after all are reported.
 pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {
     let InputArgs { tune, sources, .. } = &args.input;
     let mut report = patch::check(tune, sources, &args.input.options())?;

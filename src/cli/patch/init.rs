@@ -1,4 +1,4 @@
-//! `gputexel patch init`: a first block from lines of a source.
+//! `gputexel patch init`: writes a first block from lines of a source.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ use super::super::target::{check_file_flags, or_stdout};
     after_help = "Examples:\n  gputexel patch init src/search.cpp:120 --declaration TUNE_HERE --options OPTIONS_HERE -o engine.tune"
 )]
 pub struct InitArgs {
-    /// The source and its line, or a range of lines as in search.cpp:10-14
+    /// Source file and line, or a range of lines as in search.cpp:10-14
     #[arg(value_name = "SOURCE:LINE")]
     place: String,
-    /// The folder that will be passed to tune and apply [default: that of the source]
+    /// Folder that will be passed to tune and apply [default: that of the source]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// The name of the context, which prefixes its parameters [default: from the source]
+    /// Name of the context, which prefixes its parameters [default: from the source]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Marker in the source line below which parameters are declared
@@ -52,7 +52,7 @@ fn marker(text: &str) -> Result<String, String> {
 /// Runs `init`.
 ///
 /// # Errors
-/// A place that is none, lines without numbers, a file that is there already.
+/// Invalid places, lines without numbers, files that already exist.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     let SourceLines { source, first, last } = args.place.parse()?;
     check_file_flags(&args.output, &[("--append", args.append), ("--force", args.force)])?;
@@ -90,7 +90,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     }
 }
 
-/// What is worth knowing of the block, on standard error: it may be on its way into a file.
+/// Prints notes about the block to standard error, as the block itself may go to a file.
 fn notes(draft: &Draft, source: &Path, has_markers: bool) {
     if !draft.left.is_empty() {
         note!("not marked, because the format does not support such numbers: {}", draft.left.join(", "));

@@ -1,4 +1,4 @@
-//! `gputexel patch`: numbers of engine sources become options, and tuned values numbers again.
+//! `gputexel patch`: turns numbers in engine sources into options, and writes tuned values back.
 
 mod check;
 mod init;
@@ -22,7 +22,7 @@ pub struct PatchArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum PatchCommand {
-    /// Replace the marked numbers by names, declare them, and write the .params file
+    /// Replace the marked numbers with names, declare them, and write the .params file
     #[command(after_help = "Examples:\n  gputexel patch tune engine.tune src")]
     Tune(EditArgs),
     /// Write the values of the .params file back into the sources
@@ -37,7 +37,7 @@ enum PatchCommand {
     Tables(tables::TablesArgs),
 }
 
-/// The programs whose ways can be had.
+/// Programs that can be emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Compat {
     /// YaneuraOu's script
@@ -48,19 +48,19 @@ enum Compat {
 /// Inputs and their interpretation.
 #[derive(Debug, clap::Args)]
 struct InputArgs {
-    /// The blocks; parameters are in the .params file next to it
+    /// Blocks to use; parameters are in the .params file next to it
     #[arg(value_name = "FILE.tune")]
     tune: PathBuf,
-    /// The folder with the sources
+    /// Folder with the sources
     #[arg(value_name = "SOURCE_DIR")]
     sources: PathBuf,
     /// Reproduce the output of tune.py, byte for byte
     #[arg(long, value_name = "PROGRAM")]
     compat: Option<Compat>,
-    /// Marked numbers must equal those of the source
+    /// Require marked numbers to equal those of the source
     #[arg(long)]
     strict_numbers: bool,
-    /// Allow sources that are hidden or in hidden folders (a name in the path begins with a dot)
+    /// Allow sources that are hidden or in hidden folders (with a name in the path that begins with a dot)
     #[arg(long)]
     hidden: bool,
 }
@@ -93,13 +93,13 @@ struct EditArgs {
 struct ApplyArgs {
     #[command(flatten)]
     edit: EditArgs,
-    /// Values from another file, such as values.params of a 'gputexel spsa' run [default: the
-    /// .params file next to FILE.tune]
+    /// Values from another file, such as values.params of a 'gputexel spsa' run [default: the .params file next to
+    /// FILE.tune]
     #[arg(long, value_name = "FILE.params")]
     params: Option<PathBuf>,
 }
 
-/// Where old files go.
+/// Flags for backups.
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
     /// Keep backups in this folder, which several trees may share [default: gputexel/patch in the
@@ -136,7 +136,7 @@ impl BackupArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch undo src")]
 struct UndoArgs {
-    /// The folder with the sources, or that with the backups of one change
+    /// Folder with the sources, or the folder with the backups of one change
     #[arg(value_name = "DIR")]
     place: PathBuf,
     /// Undo the last change with backups in this folder [default: the last change]

@@ -1,4 +1,4 @@
-//! `gputexel patch tables`: tuned tables into marked arrays.
+//! `gputexel patch tables`: writes tuned tables into marked arrays.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub struct TablesArgs {
     /// Fill only the marker of this name; may be given several times [default: all]
     #[arg(long, value_name = "NAME")]
     marker: Vec<String>,
-    /// Values that the sources currently contain, if these are neither the run's starting values nor its result
+    /// Values that the sources currently contain, if they are neither the run's starting values nor its result
     #[arg(long, value_name = "PARAMS|RUN")]
     start: Option<PathBuf>,
     /// Fill arrays as their markers say even if their current numbers are unknown, or known to be in a

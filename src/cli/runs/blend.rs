@@ -1,4 +1,4 @@
-//! What is shown of search scores in the targets.
+//! Output about search scores in the targets.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 

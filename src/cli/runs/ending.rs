@@ -1,4 +1,4 @@
-//! Why a run ended, with the flags that decide it, and what it has minimized.
+//! Why a run ended, with the flags that control it, and which loss it minimized.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -10,7 +10,7 @@ use gputexel::weight_text;
 use super::super::style::lower_is_better;
 use super::super::table::counted;
 
-/// By which rule a run ended.
+/// Describes the rule that ended a run.
 pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
     let stopping = &config.stopping;
     let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
@@ -48,25 +48,25 @@ pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
     }
 }
 
-/// A loss before and after.
+/// Formats a loss before and after.
 pub fn change_text(before: f64, after: f64) -> String {
     let text = format!("{before:.10} -> {after:.10} ({:+.3} %)", 100.0 * (after - before) / before);
     lower_is_better(after - before, &text)
 }
 
-/// The line about the loss with regularization, which is what a run minimizes, if there is any.
+/// Line about the regularized loss that a run minimizes; empty without regularization.
 pub fn regularized_line(tuned: &Tuned) -> String {
     let (Some(before), Some(after)) = (tuned.loss_before, tuned.regularized_loss()) else {
         return String::new();
     };
     match active_text(tuned.config(), tuned.outcome.best_member) {
-        // Of several runs, one without a weight may be the best.
+        // The best of several runs may have no weight.
         active if active.is_empty() => String::new(),
         active => format!("regularized {}: loss plus {active}\n", change_text(before, after)),
     }
 }
 
-/// What regularizes a run; empty if nothing does.
+/// Describes the regularization of a run; empty if there is none.
 fn active_text(config: &RunConfig, member: usize) -> String {
     let mut parts = Vec::new();
     let l2 = config.optimizer.l2(member);
@@ -87,7 +87,7 @@ fn active_text(config: &RunConfig, member: usize) -> String {
     parts.join(" and ")
 }
 
-/// The lines about K that was fitted with the parameters: what the prior's loss is at which.
+/// Lines about a K that was fitted with the parameters: the prior's loss at each K.
 pub fn joint_lines(tuned: &Tuned) -> String {
     let mut out = String::new();
     if let (Some(scale), Some(loss)) = (tuned.record.scale, tuned.loss_at_prior_k)

@@ -1,4 +1,4 @@
-//! A run of the library, shown to its user.
+//! Runs of the library, displayed to the user.
 
 mod blend;
 mod ending;
@@ -25,10 +25,10 @@ use observer::Observer;
 pub use rounding::rounding_lines;
 pub use strength::{folds_text, gain_text};
 
-/// Checks flags that runs of all kinds have; returns the time between checkpoints.
+/// Checks the flags common to runs of all kinds; returns the time between checkpoints.
 ///
 /// # Errors
-/// [`Error::Usage`].
+/// [`Error::Usage`] for invalid values.
 pub fn check_common(seconds: f64, board: &str) -> Result<Duration> {
     let every = checkpoint_every(seconds)?;
     if !ROLE_NAMES.contains(&board) {
@@ -37,10 +37,10 @@ pub fn check_common(seconds: f64, board: &str) -> Result<Duration> {
     Ok(every)
 }
 
-/// Time between checkpoints.
+/// Converts the time between checkpoints.
 ///
 /// # Errors
-/// [`Error::Usage`] for times that there are not.
+/// [`Error::Usage`] for invalid times.
 pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
     if !(seconds.is_finite() && seconds >= 0.0) {
         return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()));
@@ -48,10 +48,10 @@ pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// Runs a run to its end, and shows how it goes.
+/// Carries out a run and shows its progress.
 ///
 /// # Errors
-/// Errors of [`Tuner::run`], of an interrupted run with how to resume it.
+/// See [`Tuner::run`]; the error of an interrupted run says how to resume it.
 pub fn carry_out(
     tuner: Tuner<'_>,
     context: &Context,
@@ -69,7 +69,7 @@ pub fn carry_out(
     result.map_err(|error| observer.with_hint(error))
 }
 
-/// Has a run go to a folder, or a dated one.
+/// Directs a run to a folder, or to a dated one.
 pub fn in_folder<'a>(tuner: Tuner<'a>, out: Option<&Path>, force: bool) -> Result<Tuner<'a>> {
     let Some(out) = out else { return Ok(tuner.dated_folder()) };
     if out.exists() {
@@ -78,10 +78,10 @@ pub fn in_folder<'a>(tuner: Tuner<'a>, out: Option<&Path>, force: bool) -> Resul
     Ok(tuner.folder(out).overwrite(force))
 }
 
-/// Makes what a finished run lacks and its parameters are enough for.
+/// Creates the files that a finished run lacks, as far as its parameters suffice.
 ///
 /// # Errors
-/// [`Error::Usage`] when nothing is missing, or the parameters are; those of reading and writing files.
+/// [`Error::Usage`] when nothing is missing, or the parameters are; errors reading and writing files.
 pub fn finish_up(run: &Finished, context: &Context) -> Result<()> {
     let Finished { folder, record, .. } = run;
     let finished = run.describe();

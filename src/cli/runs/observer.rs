@@ -1,4 +1,4 @@
-//! Output of a run while it goes on: the opening and its progress.
+//! Output of a run in progress: the opening and its progress.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use super::super::table::{counted, grouped, percent};
 use super::blend::blend_lines;
 use super::strength::{scale_line, starts_line, strength_lines};
 
-/// Says what is about to happen.
+/// Prints what is about to happen.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -77,22 +77,22 @@ pub struct Observer<'a> {
     context: &'a Context,
     watch: &'a LivePage,
     progress: Option<Progress>,
-    /// What is being read before the run.
+    /// Progress of reading before the run.
     reading: Option<Reading>,
-    /// What is being decided before the run.
+    /// Progress of decisions before the run.
     deciding: Option<Decision>,
-    /// True if training has begun.
+    /// True once training has begun.
     started: bool,
-    /// True if positions were extracted, which go with the folder unless training begins.
+    /// True if positions were extracted, which are deleted with the folder unless training begins.
     extracted: bool,
-    /// How far a bootstrap is.
+    /// Progress of a bootstrap.
     resamples: Option<Resamples>,
-    /// The folder from which a run that was interrupted can be resumed.
+    /// Folder from which an interrupted run can be resumed.
     pub resumable: Option<PathBuf>,
 }
 
 impl<'a> Observer<'a> {
-    /// Begins to watch.
+    /// Starts observing.
     pub fn new(context: &'a Context, watch: &'a LivePage) -> Self {
         Self {
             context,
@@ -107,7 +107,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Takes note of an event.
+    /// Handles an event.
     ///
     /// # Errors
     /// When standard output or event files cannot be written.
@@ -187,7 +187,7 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// The error of a run, of one that was interrupted with the command that resumes it, or what is lost.
+    /// Completes the error of an interrupted run with the command that resumes it, or with what is lost.
     pub fn with_hint(&self, error: Error) -> Error {
         match (error, &self.resumable) {
             (Error::Interrupted(at), Some(folder)) => Error::Interrupted(format!(
@@ -204,7 +204,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// What saves the time next time that an interruption has lost.
+    /// Suggests flags that save the time lost to an interruption.
     fn shortcuts(&self) -> String {
         let mut text = String::new();
         if self.extracted {
@@ -226,11 +226,11 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// What is being decided before a run, and how far that is.
+/// Progress of a decision before a run.
 struct Decision {
     what: Deciding,
     spinner: ProgressBar,
-    /// Plain lines instead of a spinner.
+    /// Timer for plain lines, in place of a spinner.
     lines: Option<LineTimer>,
 }
 
@@ -245,13 +245,13 @@ impl Decision {
         if let Some(lines) = &mut self.lines
             && lines.is_due()
         {
-            // Progress that cannot be shown is no reason to give up the run.
+            // Failure to show progress is no reason to abort the run.
             let _ = print_text(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
         }
     }
 }
 
-/// A spinner for what is being decided; it clears itself when dropped.
+/// Creates a spinner for a decision; it clears itself when dropped.
 fn decision_spinner(context: &Context) -> ProgressBar {
     let spinner = match context.shows_progress() {
         true => ProgressBar::new_spinner(),
@@ -264,10 +264,10 @@ fn decision_spinner(context: &Context) -> ProgressBar {
     spinner.with_finish(ProgressFinish::AndClear)
 }
 
-/// How far a bootstrap is.
+/// Progress of a bootstrap.
 struct Resamples {
     bar: ProgressBar,
-    /// Plain lines instead of a bar.
+    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
 }
 
@@ -288,7 +288,7 @@ impl Resamples {
         self.bar.set_position(done as u64);
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let members = counted(members as u64, "resample");
-            // Progress that cannot be shown is no reason to give up what has been computed.
+            // Failure to show progress is no reason to abort the bootstrap.
             let _ = print_text(&format!("bootstrap: {done} of {members} done, {evaluations}\n"));
         }
         self.bar.set_message(evaluations);
@@ -319,15 +319,15 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
     Ok(())
 }
 
-/// The progress of an optimizer.
+/// Progress of an optimizer.
 struct Progress {
     stopping: Stopping,
     /// True if losses contain a pull toward the prior.
     regularizes: bool,
     bar: ProgressBar,
-    /// Plain lines instead of a bar.
+    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
-    /// A line that was not due.
+    /// Last line that was not due.
     skipped: Option<String>,
     last_seconds: f64,
 }
@@ -381,7 +381,7 @@ impl Progress {
         };
         let swarms = swarms.unwrap_or_default();
         let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
-        // Most runs that are over in a second converge long before their last epoch.
+        // Most runs that end within a second converge long before their last epoch.
         let left = if seconds < 1.0 { String::new() } else { format!(", at most {left:.0} s left") };
         let text = format!(
             "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s{left}",
@@ -390,7 +390,7 @@ impl Progress {
         if let Some(lines) = &mut self.lines {
             let line = format!("{noun} {epoch:>5} {text}\n");
             if lines.is_due() || epoch == 1 {
-                // Progress that cannot be shown is no reason to give up the run.
+                // Failure to show progress is no reason to abort the run.
                 let _ = print_text(&line);
                 self.skipped = None;
             } else {
@@ -411,7 +411,7 @@ impl Progress {
     }
 }
 
-/// Where the best values of an interrupted run are, if there are any.
+/// Location of the best values of an interrupted run, if there are any.
 fn so_far(folder: &Path) -> String {
     let path = folder.join(SO_FAR);
     if path.exists() { format!("; the best values so far are in {}", path.display()) } else { String::new() }

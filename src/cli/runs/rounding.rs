@@ -1,4 +1,4 @@
-//! What rounding did to a result, for people.
+//! Output about the effect of rounding.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -6,7 +6,7 @@ use gputexel::tuning::{Rounding, RoundingOutcome};
 
 use super::super::table::{counted, grouped};
 
-/// How a result was rounded, for people.
+/// Lines about how a result was rounded.
 pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
     let mut out = String::new();
     if let Some((rounding, rounded)) = &outcome.rounded {

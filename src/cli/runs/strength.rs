@@ -1,4 +1,4 @@
-//! What is shown of penalties and their weights.
+//! Output about penalties and their weights.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -10,7 +10,7 @@ use super::super::scale::scale_forms;
 use super::super::style::lower_is_better;
 use super::super::table::grouped;
 
-/// A number of a loss with its sign.
+/// Formats a loss difference with its sign.
 fn signed(value: f64) -> String {
     format!("{value:+.6}")
 }
@@ -20,17 +20,17 @@ pub fn gain_text(gain: &HeldOutGain) -> String {
     let HeldOutGain { before, after, error } = *gain;
     let change = after - before;
     let text = format!("{before:.6} -> {after:.6}, {} ± {error:.6}", signed(change));
-    // What may be chance is no news.
+    // Changes within the error are not highlighted.
     if change.abs() > error { lower_is_better(change, &text) } else { text }
 }
 
-/// How positions were held out.
+/// Describes how positions were held out.
 pub fn folds_text(strength: &Strength) -> String {
     let what = if strength.by_game { "games" } else { "positions" };
     format!("{} folds of {} {what}", strength.folds, grouped(strength.clusters))
 }
 
-/// The lines about what regularizes a run.
+/// Lines about the regularization of a run.
 pub fn strength_lines(start: &Start<'_>) -> String {
     let mut out = String::new();
     let Some(strength) = start.strength else {
@@ -66,7 +66,7 @@ pub fn strength_lines(start: &Start<'_>) -> String {
     out
 }
 
-/// The line about where the run begins, if there was a choice.
+/// Line about the starting point, if there was a choice.
 pub fn starts_line(start: &Start<'_>) -> String {
     let Some(StartsRecord { losses, best }) = start.starts else { return String::new() };
     let from = match best {
@@ -80,7 +80,7 @@ pub fn starts_line(start: &Start<'_>) -> String {
     )
 }
 
-/// The line about the scale constant.
+/// Line about the scale constant.
 pub fn scale_line(start: &Start<'_>) -> String {
     let origin = match (start.scale, start.fitted_loss) {
         (Some(scale), _) if scale.mode == ScaleMode::Joint => {

@@ -1,4 +1,4 @@
-//! `gputexel selfplay`: games of an engine against itself, as data for tuning.
+//! `gputexel selfplay`: plays games of an engine against itself, as data for tuning.
 
 mod output;
 
@@ -20,7 +20,7 @@ use output::Progress;
 #[command(
     allow_negative_numbers = true,
     after_help = "\
-The built-in engine or a UCI engine plays both sides of each game, from an opening that no other game has. Every \
+The built-in engine or a UCI engine plays both sides of each game; no two games share an opening. Every \
 game is kept in DIR/selfplay.jsonl as it is finished; the files of games are written from it, in order and as a \
 whole, when playing ends. With fixed nodes or depth they depend on the settings and the seed alone, not on \
 --concurrency or interruptions. Games in which the engine fails or exceeds its time are not written.\n\n\
@@ -40,19 +40,18 @@ pub struct SelfPlayArgs {
     /// Number of games [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
-    /// Number of games spoiled by a failing engine after which to give up [default: a hundredth of the
-    /// games, but at least 10]
+    /// Give up after this many games spoiled by a failing engine [default: a hundredth of the games, but at least 10]
     #[arg(long, value_name = "N", help_heading = "Games")]
     max_failures: Option<u64>,
     /// Concurrent games [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Games")]
     concurrency: Option<usize>,
-    /// The files to write, separated by commas: pgn (scores in comments), binpack and viriformat (every
-    /// position searched, with its move and score), bulletformat and marlinformat (positions that are not in
-    /// check and whose move is neither a capture nor a promotion) [default: pgn]
+    /// Output formats, separated by commas: pgn (scores in comments), binpack and viriformat (every position
+    /// searched, with its move and score), bulletformat and marlinformat (positions that are not in check and whose
+    /// move is neither a capture nor a promotion) [default: pgn]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
     format: Vec<String>,
-    /// The folder to write to
+    /// Output folder
     #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Games", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Write into a folder that is not empty, overwriting existing files
@@ -63,21 +62,21 @@ pub struct SelfPlayArgs {
     resume: Option<PathBuf>,
 }
 
-/// Flags that decide what is played; a resumed run has them in its folder.
+/// Flags that determine the games; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "Played", multiple = true)]
 struct Played {
-    /// Parameters for the built-in engine: a params.json, the folder of a run, or piece values as
-    /// material or material:P,N,B,R,Q [default: material]
+    /// Parameters for the built-in engine: a params.json, the folder of a run, or piece values as material or
+    /// material:P,N,B,R,Q [default: material]
     #[arg(long, value_name = "PARAMS", conflicts_with = "engine", help_heading = "Engines")]
     params: Option<String>,
-    /// A UCI engine instead: a program or a quoted command line
+    /// UCI engine to use instead: a program or a quoted command line
     #[arg(long, value_name = "COMMAND", help_heading = "Engines")]
     engine: Option<String>,
-    /// A UCI option; may be given several times
+    /// UCI option; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engines")]
     option: Vec<String>,
-    /// The engine's name in games [default: from its file, or the engine's own name]
+    /// Name of the engine in games [default: from its file, or the engine's own name]
     #[arg(long, value_name = "NAME", help_heading = "Engines")]
     name: Option<String>,
     /// Opening book: EPD or FEN, one position per line, or PGN; plain, .zst or .gz [default: none]
@@ -92,7 +91,8 @@ struct Played {
     /// Random plies from the initial position or the book's opening [default: 8 without a book, 0 with one]
     #[arg(long, value_name = "N", help_heading = "Openings")]
     random_plies: Option<u32>,
-    /// Largest material advantage after the random plies, by a search of one ply and captures [default: 200]
+    /// Largest material advantage after the random plies, determined by a search of one ply and captures [default:
+    /// 200]
     #[arg(long, value_name = "CP", help_heading = "Openings")]
     opening_limit: Option<u32>,
     /// Seed of the openings [default: 1]
@@ -111,7 +111,7 @@ impl SelfPlayArgs {
     fn options(&self, context: &Context) -> gputexel::Result<SelfPlayOptions> {
         let Self { played, rules, .. } = self;
         let usual = SelfPlayOptions::default();
-        // What is said to be a command must not be taken for a file.
+        // A word given as a command must not be taken for a file.
         let source = match (&played.engine, &played.params) {
             (Some(command), _) if command.starts_with("cmd:") => command.clone(),
             (Some(command), _) => format!("cmd:{command}"),
@@ -140,7 +140,7 @@ impl SelfPlayArgs {
 
 impl Subcommand for SelfPlayArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        // With a queue, this machine plays nothing.
+        // With a queue, this machine plays no games.
         let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
         let (mut selfplay, queue) = match &self.resume {
             Some(folder) => {
@@ -154,7 +154,7 @@ impl Subcommand for SelfPlayArgs {
                 (selfplay, self.queue.open(context)?)
             }
             None => {
-                // Everything that can be refused is refused before anything is written.
+                // All checks come before anything is written.
                 let mut selfplay = SelfPlay::new(self.options(context)?, here, context.cancel)?;
                 let queue = self.queue.open(context)?;
                 selfplay.create_folder(self.out.as_deref(), self.force)?;

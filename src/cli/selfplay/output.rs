@@ -1,4 +1,4 @@
-//! What self-play shows while it is under way and when it is over.
+//! Output of self-play during play and at its end.
 
 use std::time::{Duration, Instant};
 
@@ -12,20 +12,20 @@ use super::super::table::{aligned, counted, duration, grouped, percent};
 /// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
-/// The live line.
+/// Progress line.
 pub struct Progress {
     games: u64,
     bar: ProgressBar,
-    /// Plain lines instead of a bar.
+    /// True to print plain lines instead of a bar.
     lines: bool,
     last_line: Instant,
     begin: Instant,
-    /// Games that an earlier process played.
+    /// Number of games played by an earlier process.
     known: u64,
 }
 
 impl Progress {
-    /// Begins to show; `known` is what was played before.
+    /// Starts the display; `known` counts the games played before.
     pub fn new(context: &Context, games: u64, known: &SelfPlayTally) -> Self {
         let bar = match context.shows_progress() {
             true => ProgressBar::new(games),
@@ -45,7 +45,7 @@ impl Progress {
         }
     }
 
-    /// Shows where self-play stands.
+    /// Shows the current state of self-play.
     pub fn show(&mut self, tally: &SelfPlayTally) {
         let games = tally.finished();
         if self.lines {
@@ -76,13 +76,13 @@ impl Progress {
         )
     }
 
-    /// The line, to be cleared at the end.
+    /// Returns the progress bar, to be cleared at the end.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
     }
 }
 
-/// The result in words.
+/// Formats the result as text.
 pub fn table(finished: &FinishedSelfPlay) -> String {
     let FinishedSelfPlay { config, tally, .. } = finished;
     let games = tally.games();
@@ -155,7 +155,7 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     text
 }
 
-/// Where the games begin, in words.
+/// Describes where the games start.
 fn openings(config: &SelfPlayConfig) -> String {
     let random = config.random;
     let drawn = match random.plies {
@@ -168,7 +168,7 @@ fn openings(config: &SelfPlayConfig) -> String {
     }
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 fn quoted(path: &std::path::Path) -> String {
     let text = path.display().to_string();
     shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())

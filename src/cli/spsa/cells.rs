@@ -1,4 +1,4 @@
-//! The runs that `spsa simulate` is asked for: flags, from which a grid of scenarios is made.
+//! Flags of `spsa simulate` that define the runs, as a grid of scenarios.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,17 @@ use gputexel::{Error, Result};
 
 use super::super::settings::parsed;
 
-/// Flags that say what is simulated.
+/// Flags that define the scenarios.
 #[derive(Debug, Default, PartialEq, clap::Args)]
 pub struct ScenarioArgs {
     /// Methods to simulate: spsa, bspsas, bspsa, constant [default: spsa,bspsas,bspsa]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Simulation")]
     method: Vec<MethodKind>,
-    /// A parameter list in the format of spsa.pl (7 columns) or bspsa.pl (8 columns)
+    /// Parameter list in the format of spsa.pl (7 columns) or bspsa.pl (8 columns)
     #[arg(long, value_name = "CSV", help_heading = "Simulation", conflicts_with_all = ["parameters", "distance", "bounds"])]
     variables: Option<PathBuf>,
-    /// A configuration of spsa.pl or bspsa.pl (Simulate = 1), or of 'spsa run': its method, iterations,
-    /// A, exponents, tau and parameters are used; other flags override them
+    /// Configuration of spsa.pl or bspsa.pl (Simulate = 1), or of 'spsa run'; its method, iterations, A, exponents,
+    /// tau and parameters are used; other flags override them
     #[arg(long, value_name = "FILE", help_heading = "Simulation", conflicts_with_all = ["variables", "parameters", "distance", "bounds"])]
     conf: Option<PathBuf>,
     /// Numbers of identical parameters, simulated one after the other [default: 4]
@@ -28,7 +28,7 @@ pub struct ScenarioArgs {
     /// Distance of their starting values from the optimum, which is at 0 [default: 100]
     #[arg(long, value_name = "D", help_heading = "Simulation")]
     distance: Option<f64>,
-    /// Elo that all of them together lose at the start [default: 2, or from the list]
+    /// Total Elo lost by all of them at the start [default: 2, or from the list]
     #[arg(long, value_name = "ELO", help_heading = "Simulation")]
     elo: Option<f64>,
     /// Bounds on either side of 0 [default: 1000]
@@ -92,7 +92,7 @@ pub struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// All runs that are asked for.
+    /// Returns all requested runs.
     ///
     /// # Errors
     /// Bad usage, and lists that cannot be read.

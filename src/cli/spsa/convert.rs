@@ -1,4 +1,4 @@
-//! `gputexel spsa convert`: lists of parameters from one program to another.
+//! `gputexel spsa convert`: converts parameter lists between programs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use super::super::target::{check_file_flags, or_stdout};
 #[derive(Debug, clap::Args)]
 #[command(after_help = after_help())]
 pub struct ConvertArgs {
-    /// The parameter list; - for standard input
+    /// Parameter list; - for standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// Format of the output
+    /// Output format
     #[arg(long, value_name = "FORMAT")]
     to: ListFormat,
-    /// Format of the input [default: from its content and file extension]
+    /// Input format [default: from the content and file extension]
     #[arg(long, value_name = "FORMAT")]
     from: Option<ListFormat>,
-    /// The file to write to [default: standard output]
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Take starting values from this file: a list in any format, or a log of values
@@ -68,7 +68,7 @@ written.";
 /// Runs `spsa convert`.
 ///
 /// # Errors
-/// Bad usage, lists that cannot be read, what the new format cannot say.
+/// Bad usage, lists that cannot be read, settings that the new format cannot express.
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     check_file_flags(&args.output, &[("--force", args.force)])?;
     let output = or_stdout(&args.output);
@@ -134,7 +134,7 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     Ok(remark(&notes, context)?)
 }
 
-/// Says which flags have planned what is missing.
+/// Names the flags that plan missing settings.
 fn name_flags(error: ConversionError) -> Error {
     match error {
         ConversionError::Other(error) => error,
@@ -146,7 +146,7 @@ fn name_flags(error: ConversionError) -> Error {
     }
 }
 
-/// Notes go to standard error, as standard output may be the file.
+/// Prints notes to standard error, as standard output may be the file.
 ///
 /// # Errors
 /// [`Error::Io`].

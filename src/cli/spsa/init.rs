@@ -1,4 +1,4 @@
-//! `gputexel spsa init`: a configuration to begin with.
+//! `gputexel spsa init`: writes a configuration to start from.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use super::convert::remark;
 /// Flags of `spsa init`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Parameters of a UCI engine are its spin options; without --tune, all except those that nobody tunes, such \
+Parameters of a UCI engine are its spin options; without --tune, all except those that are not tuned, such \
 as Hash and Threads. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
-stand for all values of that name, which are moved together.\n\n\
+stand for all values of that name, which change together.\n\n\
 c_end is a 20th of an option's range and r_end is 0.002; with --elo, both of them, s and sigma are as planned by \
 'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.\n\n\
 Examples:\n  \
@@ -63,7 +63,7 @@ pub struct InitArgs {
     /// Seconds for the engine to become ready [default: 10]
     #[arg(long, value_name = "SECONDS", requires = "engine")]
     start_deadline: Option<f64>,
-    /// The file to write to [default: standard output]
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Overwrite an existing file

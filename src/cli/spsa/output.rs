@@ -1,4 +1,4 @@
-//! The results of `spsa simulate`, shown at its end.
+//! Output of `spsa simulate`.
 
 use gputexel::Result;
 use gputexel::spsa::grid::SimulatedCell;
@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::table::{aligned, counted};
 
-/// Shows all: a JSON object with a list, or a table.
+/// Prints all results, as a JSON object with a list or as a table.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -44,7 +44,7 @@ pub fn print(context: &Context, is_paper: bool, finished: &[SimulatedCell]) -> R
     print_text(&out)
 }
 
-/// A number in six decimals without the zeros at its end.
+/// Rounds a number to six decimals.
 fn number(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

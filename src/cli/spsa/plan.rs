@@ -1,4 +1,4 @@
-//! `gputexel spsa plan`: settings for a number of games.
+//! `gputexel spsa plan`: plans settings for a number of games.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub struct PlanArgs {
     /// A parameter list of spsa.pl or bspsa.pl; distances are c_end / 2.2
     #[arg(long, value_name = "CSV")]
     variables: Option<PathBuf>,
-    /// This many identical parameters, given by --distance and --elo
+    /// Number of identical parameters, given by --distance and --elo
     #[arg(long, value_name = "N", conflicts_with_all = ["parameter", "variables"])]
     parameters: Option<usize>,
     /// Distance of the best value, for --parameters or for all in a list
@@ -57,10 +57,10 @@ pub struct PlanArgs {
     /// Estimate the draw rate from the time per move, as fishtest does: logistic(0.22 ln t + 1.35)
     #[arg(long, value_name = "T")]
     seconds_per_move: Option<f64>,
-    /// The engine takes integer values
+    /// Plan for an engine that takes integer values
     #[arg(long)]
     integers: bool,
-    /// Simulated runs [default: 200, or fewer for many games and parameters]
+    /// Number of simulated runs [default: 200, or fewer for many games and parameters]
     #[arg(long, value_name = "N")]
     repeats: Option<usize>,
     /// Seed of the simulation
@@ -68,7 +68,7 @@ pub struct PlanArgs {
     seed: u64,
 }
 
-/// Settings of more parameters than this are not listed one by one where all are equal.
+/// Equal settings of more parameters than this are not listed one by one.
 const LISTED: usize = 4;
 
 impl PlanArgs {

@@ -1,4 +1,4 @@
-//! `gputexel spsa simulate`: gains of methods and settings.
+//! `gputexel spsa simulate`: simulates what methods and settings gain.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use super::super::table::counted;
 use super::cells::ScenarioArgs;
 use super::output::print;
 
-/// Most repeats; their values at 200 times are kept.
+/// Maximum number of repeats; their values are kept at 200 points in time.
 const MAX_REPEATS: usize = 100_000;
 
 /// Flags of `spsa simulate`.
@@ -37,7 +37,7 @@ pub struct SimulateArgs {
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// CPU threads [default: one per core]; results do not depend on it
+    /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Draw the percentiles of the gain over the iterations to this file
@@ -48,7 +48,7 @@ pub struct SimulateArgs {
     force: bool,
 }
 
-/// Most panels of a picture.
+/// Maximum number of panels in a picture.
 const MAX_PANELS: usize = 100;
 
 /// Runs `spsa simulate`.
@@ -89,7 +89,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         let outcome = simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
         bar.finish_and_clear();
         let outcome = match outcome {
-            // What is done is shown.
+            // Print the finished results.
             Err(error @ Error::Interrupted(_)) if i > 0 => {
                 print(context, args.paper, &finished)?;
                 return Err(error.into());
@@ -128,7 +128,7 @@ fn title(cell: &GridCell) -> String {
     text
 }
 
-/// A bar of the pairs of a simulation.
+/// Creates a progress bar for the pairs of a simulation.
 pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
     if !context.shows_progress() {
         return ProgressBar::hidden();

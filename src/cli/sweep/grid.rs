@@ -1,4 +1,4 @@
-//! `sweep --grid`: from flags to a sweep, or from its folder, and to its end.
+//! `sweep --grid`: creates a sweep from flags or its folder, and runs it to the end.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -25,7 +25,7 @@ use super::{MANY, NewSweepArgs, SweepArgs};
 /// # Errors
 /// Bad usage, files that cannot be read or written, devices that fail, interruption.
 pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
-    // Everything that can be refused is refused before anything is written.
+    // All checks come before anything is written.
     let files = files(args, context)?;
     files.check(&args.datasets)?;
     let backend = args.backend.open()?;
@@ -34,10 +34,10 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::R
     carry_out(&files.begin(config, data)?, args, context, watch, &backend)
 }
 
-/// Goes on with a sweep, or shows a finished one.
+/// Resumes a sweep, or shows a finished one.
 ///
 /// # Errors
-/// As [`start`], and where the folder is not that of a sweep.
+/// As [`start`], and if the folder does not belong to a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     let files = files(args, context)?;
     let backend = args.backend.open()?;
@@ -47,7 +47,7 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage
 /// Merges the parts of a sweep.
 ///
 /// # Errors
-/// As [`start`], and where folders have not all parts of one sweep, each once.
+/// As [`start`], and if the folders do not hold each part of one sweep exactly once.
 pub fn merge(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     let files = files(args, context)?;
     let backend = args.backend.open()?;
@@ -71,7 +71,7 @@ fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
     })
 }
 
-/// What the flags and the data say.
+/// Derives the configuration from the flags and the data.
 fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let fresh = &args.fresh;
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
@@ -116,7 +116,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     sweep.config()
 }
 
-/// The method that trains every run.
+/// Returns the method that trains every run.
 fn method(fresh: &NewSweepArgs) -> Result<SweepMethod> {
     match fresh.optimizer.as_deref().unwrap_or("adam") {
         "adam" => Ok(SweepMethod::Adam { schedule: parsed(&fresh.schedule)?.unwrap_or_default() }),

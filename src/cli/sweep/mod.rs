@@ -1,4 +1,4 @@
-//! `gputexel sweep`: the loss for many values of K, or many runs with settings of their own.
+//! `gputexel sweep`: computes the loss for many values of K, or many runs with different settings.
 
 mod grid;
 mod output;
@@ -38,7 +38,7 @@ pub struct SweepArgs {
     datasets: Vec<PathBuf>,
     #[command(flatten)]
     fresh: NewSweepArgs,
-    // Beside `fresh` and not in it: clap leaves a group empty whose struct has a flattened one.
+    // Next to `fresh`, not in it: clap leaves a group empty if its struct has a flattened one.
     #[command(flatten)]
     k: ScaleArgs,
     #[command(flatten)]
@@ -52,7 +52,8 @@ pub struct SweepArgs {
     /// Resume an interrupted sweep with bit-identical results, or show a finished one again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Sweep", "Scale", "Tuned"], help_heading = "Output")]
     resume: Option<PathBuf>,
-    /// Do one part of the runs, such as 2/8, in the folder of --out; the parts of a sweep may run on different machines
+    /// Run only one part of the runs, such as 2/8, in the folder of --out; the parts of a sweep may run on different
+    /// machines
     #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["resume", "merge", "scale", "best", "csv", "svg"], help_heading = "Output")]
     part: Option<String>,
     /// Merge the parts of a sweep in these folders: the same results as without parts
@@ -82,7 +83,7 @@ pub struct SweepArgs {
     memory: MemoryArgs,
 }
 
-/// Flags that decide what a sweep computes; a resumed one has them in its folder.
+/// Flags that determine what a sweep computes; a resumed one has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "Sweep", multiple = true)]
 pub struct NewSweepArgs {
@@ -92,8 +93,8 @@ pub struct NewSweepArgs {
     /// Train and evaluate all combinations of these settings
     #[arg(long, value_name = "KEY=VALUES")]
     grid: Vec<String>,
-    /// Divide sums over positions into so many sections, which devices and machines can share; the last digits of results
-    /// depend on it [default: one of every 2^20 positions, and up to 64 of more]
+    /// Divide sums over positions into this many sections, which devices and machines can share; the last digits of
+    /// results depend on it [default: one per 2^20 positions, up to 64]
     #[arg(long, value_name = "N", help_heading = "Inputs")]
     sections: Option<usize>,
     /// Form of K in --scale and --grid: 10 for 1 / (1 + 10^(-K s / 400)), e for base e
@@ -104,11 +105,11 @@ pub struct NewSweepArgs {
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
     prior: Option<String>,
-    /// Penalties of every run, which --grid strength=... scales: weights such as bend=1e-4,mirror=1e-2, the
-    /// folder of a run, for its weights, or none [default: none]
+    /// Penalties of every run, scaled by --grid strength=...: weights such as bend=1e-4,mirror=1e-2, the folder of a
+    /// run, for its weights, or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Objective")]
     prior_strength: Option<String>,
-    /// squared, cross-entropy, or power:Q [default: squared]
+    /// Loss function: squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     loss: Option<String>,
     /// Loss for evaluating held-out positions [default: that of the runs, or squared if
@@ -124,7 +125,7 @@ pub struct NewSweepArgs {
     /// Seed of the folds [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     seed: Option<u64>,
-    /// adam or gauss-newton [default: adam]
+    /// Optimizer: adam or gauss-newton [default: adam]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     optimizer: Option<String>,
     /// Adam: constant, cosine, linear, or step:FACTOR:EPOCHS [default: cosine]
@@ -138,7 +139,7 @@ pub struct NewSweepArgs {
     yes: bool,
 }
 
-/// More runs, or values of K, than this are asked about.
+/// Number of runs, or values of K, above which `--yes` is required.
 const MANY: usize = 100_000;
 
 impl Subcommand for SweepArgs {

@@ -1,4 +1,4 @@
-//! What `sweep` shows.
+//! Output of `sweep`.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -11,7 +11,7 @@ use super::super::output::{print_text, write_stdout};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
 
-/// Says what is about to happen.
+/// Prints what is about to happen.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -64,12 +64,12 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     print_text(&out)
 }
 
-/// Returns true if runs' own losses say more than the ones they are judged by.
+/// Returns true if the runs' own losses are informative in addition to the ones used for ranking.
 fn has_own(config: &SweepConfig) -> bool {
     config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
 }
 
-/// The ranking as columns.
+/// Formats the ranking as columns.
 fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> String {
     let own = has_own(config);
     let mut header = vec!["rank".to_string(), String::new()];
@@ -102,7 +102,7 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> Str
     aligned(&rows, 0)
 }
 
-/// Shows the results.
+/// Prints the results.
 ///
 /// # Errors
 /// When standard output cannot be written.

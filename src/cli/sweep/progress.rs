@@ -1,4 +1,4 @@
-//! What a sweep shows while it is under way.
+//! Output of a sweep in progress.
 
 use gputexel::tuning::sweep::SweepEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,16 +11,16 @@ use super::super::table::grouped;
 /// Shows the progress of a sweep.
 pub struct Observer {
     bar: ProgressBar,
-    /// Plain lines instead of a bar.
+    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
     /// True if runs may end before all their epochs.
     ends_early: bool,
-    /// Epochs and seconds when this process saw its first step.
+    /// Epochs and seconds at the first step that this process saw.
     first: Option<(u64, f64)>,
 }
 
 impl Observer {
-    /// Begins to watch.
+    /// Starts observing.
     pub fn new(context: &Context, ends_early: bool) -> Self {
         let bar = match context.shows_progress() {
             true => ProgressBar::new(1),
@@ -32,7 +32,7 @@ impl Observer {
         Self { bar, lines: context.prints_lines().then(LineTimer::start), ends_early, first: None }
     }
 
-    /// Takes note of an event.
+    /// Handles an event.
     pub fn observe(&mut self, event: &SweepEvent<'_>) {
         match *event {
             SweepEvent::Step { done, planned, seconds } => {
@@ -56,7 +56,7 @@ impl Observer {
                     }
                     Some(lines) => {
                         if lines.is_due() {
-                            // Progress that cannot be shown is no reason to give up the sweep.
+                            // Failure to show progress is no reason to abort the sweep.
                             let _ = print_text(&format!("{text}\n"));
                         }
                     }

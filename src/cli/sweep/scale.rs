@@ -1,4 +1,4 @@
-//! `sweep --scale`: the loss as a function of K.
+//! `sweep --scale`: computes the loss as a function of K.
 
 use std::cell::RefCell;
 
@@ -71,7 +71,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     print_result(context, &results.summary(), || describe(&results, &line.into_inner()))
 }
 
-/// The results in words; `line` is what computed them.
+/// Formats the results as text; `line` names the device that computed them.
 fn describe(results: &ScaleSweepResults, line: &str) -> String {
     let ScaleSweepResults { curve, loss, prior, base, .. } = results;
     let end = match curve.at {

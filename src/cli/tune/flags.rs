@@ -1,4 +1,4 @@
-//! Flags of `tune` that decide what a run computes.
+//! Flags of `tune` that determine what a run computes.
 
 use std::path::PathBuf;
 
@@ -14,15 +14,15 @@ use gputexel::{Error, Result};
 
 use super::super::settings::{parsed, with};
 
-/// Each fold takes a matrix, and more of them change nothing.
+/// Maximum number of folds: each takes a matrix, and more of them change nothing.
 const MAX_FOLDS: usize = 100;
 
 /// Flags of `tune` and `pso` about the objective; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "ObjectiveArgs", multiple = true)]
 pub struct ObjectiveArgs {
-    /// Divide sums over positions into so many sections, which devices and machines can share; the last digits of results
-    /// depend on it [default: one of every 2^20 positions, and up to 64 of more]
+    /// Divide sums over positions into this many sections, which devices and machines can share; the last digits of
+    /// results depend on it [default: one per 2^20 positions, up to 64]
     #[arg(long, value_name = "N", help_heading = "Inputs")]
     pub(super) sections: Option<usize>,
     /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
@@ -30,16 +30,16 @@ pub struct ObjectiveArgs {
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
     pub(super) prior: Option<String>,
-    /// squared, cross-entropy, or power:Q [default: squared]
+    /// Loss function: squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     pub(super) loss: Option<String>,
-    /// Regularization toward neighbors and the prior: auto (weights chosen by held-out loss), none,
-    /// weights such as bend=1e-4,mirror=1e-2,ridge:king=1e-5, or the folder of a run, for its weights; see
-    /// docs/strength.md [default: auto, none with --l2 and for swarms]
+    /// Regularization toward neighbors and the prior: auto (weights chosen by held-out loss), none, weights such as
+    /// bend=1e-4,mirror=1e-2,ridge:king=1e-5, or the folder of a run, for its weights; see docs/strength.md [default:
+    /// auto; none with --l2 and for swarms]
     #[arg(long, value_name = "HOW", help_heading = "Objective")]
     pub(super) prior_strength: Option<String>,
-    /// L2 regularization toward the prior and nothing else: the cost of a parameter one pawn away from it
-    /// [default: none, but 1e-6 with more than 4,096 parameters]
+    /// L2 regularization toward the prior only: the cost of a parameter one pawn away from it [default: none, but
+    /// 1e-6 with more than 4,096 parameters]
     #[arg(long, value_name = "LAMBDA", value_delimiter = ',', help_heading = "Objective")]
     pub(super) l2: Vec<f64>,
     /// Share of the games held out to evaluate the parameters on unseen positions
@@ -54,10 +54,10 @@ pub struct ObjectiveArgs {
 }
 
 impl ObjectiveArgs {
-    /// A run on files with these settings.
+    /// Creates a run on files with these settings.
     ///
     /// # Errors
-    /// [`Error::Usage`] for names and numbers that make no sense.
+    /// [`Error::Usage`] for invalid names and numbers.
     pub fn tuner<'a>(&self, inputs: &'a [PathBuf]) -> Result<Tuner<'a>> {
         let mut tuner = Tuner::from_files(inputs)
             .loss(self.loss()?)
@@ -71,7 +71,7 @@ impl ObjectiveArgs {
         Ok(parsed(&self.loss)?.unwrap_or_default())
     }
 
-    /// Penalties of a run of swarms: weights are not chosen for it.
+    /// Returns the penalties of a swarm run, whose weights are not chosen automatically.
     pub fn given_strength(&self) -> Result<Option<PriorStrength>> {
         let strength = self.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
         if let Some(strength) = &strength {
@@ -80,10 +80,10 @@ impl ObjectiveArgs {
         Ok(strength)
     }
 
-    /// Particle swarms with these settings.
+    /// Returns particle swarms with these settings.
     ///
     /// # Errors
-    /// [`Error::Usage`] for numbers that make no sense.
+    /// [`Error::Usage`] for invalid numbers.
     pub fn swarms(&self, settings: ParticleSwarmSettings, polish: bool) -> Result<OptimizerConfig> {
         let seed = self.seed.unwrap_or(settings.seed);
         let l2 = if self.l2.is_empty() { settings.l2 } else { self.one_l2("pso")? };
@@ -101,19 +101,17 @@ impl ObjectiveArgs {
     }
 }
 
-/// Flags that decide what a new run computes; a resumed run has them in its folder.
+/// Flags that determine what a new run computes; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "NewRun", multiple = true)]
 pub struct NewRunArgs {
-    /// What inputs that are no datasets are: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or
-    /// lichess [default: detected]
+    /// Input format: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or lichess [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Inputs")]
     pub(super) format: Option<String>,
-    /// Leave out the parts of damaged training data that cannot be read [default: refuse the file]
+    /// Leave out unreadable parts of damaged training data [default: refuse the file]
     #[arg(long, help_heading = "Inputs")]
     pub(super) skip_damaged: bool,
-    /// What positions are labeled with when they are extracted: result, or score (the expected score of the
-    /// search score) [default: result]
+    /// Label of extracted positions: result, or score (the expected score of the search score) [default: result]
     #[arg(long, value_name = "NAME", help_heading = "Inputs")]
     pub(super) target: Option<String>,
     /// K of --target score [default: 1]
@@ -123,26 +121,26 @@ pub struct NewRunArgs {
     /// held-out games; see docs/blend.md [default: results only]
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) blend: Option<String>,
-    /// K of search scores (base 10) for --blend, or fit: the one that fits their results best [default: fit]
+    /// K of search scores (base 10) for --blend, or fit: the value that best fits their results [default: fit]
     #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
     pub(super) blend_k: Option<String>,
     /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games if scores are linear]
     #[arg(long, value_name = "N", help_heading = "Objective")]
     pub(super) prior_folds: Option<usize>,
-    /// What each group of features is worth: the held-out loss when it stays at the prior
+    /// Measure the worth of each group of features: the held-out loss if it stays at the prior
     #[arg(long, help_heading = "Objective")]
     pub(super) ablate: bool,
     /// Ignore the bounds of the basis
     #[arg(long, requires = "basis", help_heading = "Objective")]
     pub(super) no_bounds: bool,
-    /// gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), gn-cg (its steps by conjugate gradients,
-    /// without a matrix; products are computed on the CPU), adam, local (search on integers), or pso (the swarms of
-    /// `gputexel pso` with its default constants) [default: gn-lbfgs; with
-    /// more than 4,096 parameters gn-cg if scores are linear; otherwise, and if the loss is not differentiable, adam]
+    /// Optimizer: gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), gn-cg (its steps by
+    /// conjugate gradients, without a matrix; products are computed on the CPU), adam, local (search on integers), or
+    /// pso (the swarms of `gputexel pso` with its default constants) [default: gn-lbfgs; with more than 4,096
+    /// parameters gn-cg if scores are linear; otherwise, and if the loss is not differentiable, adam]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) optimizer: Option<String>,
-    /// Points to begin from if scores are not linear: the best after a short fit from each, the prior among them, goes
-    /// on [default: 1, or 5 if a term is off in nearly all positions under the prior]
+    /// Number of starting points if scores are not linear: of short fits from each, including the prior, the best
+    /// continues [default: 1, or 5 if a term is off in nearly all positions under the prior]
     #[arg(long, value_name = "N", help_heading = "Optimizer")]
     pub(super) starts: Option<usize>,
     /// Gauss-Newton: initial damping, relative to the diagonal [default: 0.0001]
@@ -172,8 +170,8 @@ pub struct NewRunArgs {
     /// Local: step sizes in descending order; 1 is always the last [default: 8,4,2,1]
     #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) step: Vec<u32>,
-    /// Round the result of gauss-newton, gn-lbfgs, gn-cg or adam to integers: naive (each to the nearest), local (until
-    /// no single step of any parameter improves the exact loss; for pso its --polish), or none [default: none]
+    /// Round the result of gauss-newton, gn-lbfgs, gn-cg or adam to integers: naive (each to the nearest), local
+    /// (until no single step of any parameter improves the exact loss; for pso its --polish), or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
     /// Epoch limit; the first epoch of gn-lbfgs, gn-cg and gauss-newton evaluates the prior [default: 400 for gn-lbfgs,
@@ -182,11 +180,11 @@ pub struct NewRunArgs {
     #[arg(long, alias = "iterations", value_name = "N", help_heading = "Stopping")]
     pub(super) epochs: Option<u64>,
     /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs,
-    /// gn-cg and local also end by themselves, when no step promises a lower loss
+    /// gn-cg and local also stop when no step promises a lower loss
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
-    /// Stop when the relative improvement of the lowest loss, regularized if it is, over --window is below this
-    /// [default: 1e-7 for gn-lbfgs, 1e-8 for gauss-newton and gn-cg, otherwise 0: never]
+    /// Stop when the relative improvement of the lowest loss (regularized, if there is regularization) over --window
+    /// is below this [default: 1e-7 for gn-lbfgs, 1e-8 for gauss-newton and gn-cg, otherwise 0: never]
     #[arg(long, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) improvement: Option<f64>,
     /// Window for --improvement, in epochs [default: 10 for gn-lbfgs, 3 for gn-cg, 1 for gauss-newton, otherwise 50]
@@ -199,7 +197,10 @@ pub struct NewRunArgs {
 }
 
 impl NewRunArgs {
-    /// How inputs are read, if anything was said of that.
+    /// Returns the settings for reading inputs, if any were given.
+    ///
+    /// # Errors
+    /// Invalid names and numbers.
     pub(super) fn extraction(&self) -> Result<Option<ExtractSettings>> {
         if self.format.is_none() && !self.skip_damaged && self.target.is_none() {
             return Ok(None);
@@ -288,7 +289,7 @@ impl NewRunArgs {
         self.optimizer.as_deref() == Some("pso")
     }
 
-    /// Regularization toward each other and the prior, if the flags say so.
+    /// Returns the regularization toward neighbors and the prior, if the flags specify it.
     pub(super) fn prior_strength(&self, objective: &ObjectiveArgs) -> Result<Option<PriorStrength>> {
         let folds = self.prior_folds;
         if self.is_swarm() {
@@ -302,7 +303,7 @@ impl NewRunArgs {
                 return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
             }
             None if folds.is_some() => Some(PriorStrength::Auto { folds }),
-            // The weight 0, too, means what it says.
+            // An explicit weight of 0 counts, too.
             None if !objective.l2.is_empty() => Some(PriorStrength::None),
             None => None,
             Some("auto") => Some(PriorStrength::Auto { folds }),
@@ -319,12 +320,12 @@ impl NewRunArgs {
         }
     }
 
-    /// Share of search scores in the targets.
+    /// Returns the share of search scores in the targets.
     pub(super) fn blend(&self) -> Result<Option<BlendShare>> {
         parsed(&self.blend)
     }
 
-    /// K of search scores, if it is given and not fitted.
+    /// Returns K of search scores, if it is given and not fitted.
     pub(super) fn blend_k(&self) -> Result<Option<f64>> {
         match self.blend_k.as_deref() {
             None | Some("fit") => Ok(None),
@@ -335,7 +336,7 @@ impl NewRunArgs {
         }
     }
 
-    /// Rounding of the result; swarms are polished instead.
+    /// Returns the rounding of the result; swarms are polished instead.
     pub(super) fn rounding(&self) -> Result<Rounding> {
         let round = self.round.as_deref().filter(|_| !self.is_swarm());
         round.as_deref().map_or(Ok(Rounding::None), str::parse)
@@ -360,7 +361,7 @@ impl NewRunArgs {
             || self.batches.is_some()
     }
 
-    /// All combinations of the lists.
+    /// Returns all combinations of the lists.
     fn adam_runs(&self, objective: &ObjectiveArgs) -> Result<Vec<AdamSettings>> {
         let grid = AdamGrid {
             learning_rate: self.learning_rate.clone(),

@@ -1,4 +1,4 @@
-//! `gputexel tune`: from a dataset, or games or positions, to parameters and tables. `gputexel pso` runs through it, too.
+//! `gputexel tune`: tunes parameters and tables from a dataset, games or positions. `gputexel pso` uses it, too.
 
 mod flags;
 mod output;
@@ -28,13 +28,13 @@ pub use flags::ObjectiveArgs;
 use requiesce::RequiesceArgs;
 use uncertainty::UncertaintyArgs;
 
-/// Flags of commands that tune: inputs, folders, what is tuned, and how a run is shown.
+/// Flags of commands that tune: inputs, folders, parameters to tune, and display.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
     /// One or more datasets, or games or labeled positions, which are extracted first
     #[arg(value_name = "INPUT", required_unless_present = "resume", conflicts_with = "resume")]
     pub inputs: Vec<PathBuf>,
-    /// The folder to write to
+    /// Output folder
     #[arg(short, long, value_name = "DIR", conflicts_with = "resume", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Write into a folder that is not empty
@@ -47,7 +47,7 @@ pub struct RunArgs {
     pub scale: ScaleArgs,
     #[command(flatten)]
     pub basis: BasisArgs,
-    /// The table to show as a board at the end: pawn, knight, bishop, rook, queen or king; with --king-buckets that of
+    /// Table to show as a board at the end: pawn, knight, bishop, rook, queen or king; with --king-buckets, that of
     /// bucket 0
     #[arg(long, value_name = "PIECE", default_value = "knight")]
     board: String,
@@ -66,7 +66,7 @@ impl RunArgs {
     /// Carries out a run: a new one, whose tuner `start` makes, or a resumed one, which `resume` may change.
     ///
     /// # Errors
-    /// Anything that keeps the run from its end; an interrupted run can be resumed.
+    /// Anything that stops the run early; an interrupted run can be resumed.
     pub fn carry_out<'a>(
         &'a self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! What `tune` shows at its end.
+//! Output of `tune` at its end.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
@@ -18,13 +18,13 @@ use super::super::style::columns;
 use super::super::table::{counted, grouped};
 use super::uncertainty::describe;
 
-/// Features that are listed at the end where there is no board to show.
+/// Maximum number of features listed if there is no board to show.
 const LISTED: usize = 24;
 
-/// Scores of this many times the prior's have the scale that search margins were made for.
+/// Ratio of scores to the prior's within which search margins still fit.
 const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 
-/// Shows the results.
+/// Prints the results.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -110,13 +110,13 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         );
     }
     let _ = writeln!(out);
-    // Of tables for each bucket of kings, the first.
+    // If there is a table for each king bucket, show the first.
     let drawn = |group: &str| board(set, &outcome.parameters, group, columns());
     let shown = drawn(piece).or_else(|| drawn(&format!("{piece}_k0")));
     match shown {
         Some(text) => out += &text,
         None => {
-            // Values that no position has are not those of anything: a king's in a sum of material, say.
+            // Values that occur in no position mean nothing, such as a king's in a sum of material.
             let ids: Vec<usize> = (0..set.features.len()).filter(|&id| tuned.occurrences[id] > 0).collect();
             let shown = &ids[..ids.len().min(LISTED)];
             let name = |id: &usize| set.features[*id].name.as_str();
@@ -185,7 +185,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     print_text(&out)
 }
 
-/// The lines about the uncertainty of the values, if it was asked for.
+/// Lines about the uncertainty of the values, if requested.
 pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
     match &tuned.uncertainty {
         Answer::None => String::new(),
@@ -194,14 +194,14 @@ pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
     }
 }
 
-/// The line about scores on another scale than the prior's, if they are.
+/// Line about scores whose scale differs from the prior's, if so.
 fn scale_line(tuned: &Tuned) -> String {
     let Some(ratio) = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio)) else {
         return String::new();
     };
     let scale = tuned.record.scale;
     if scale.is_some_and(|scale| scale.joint_failed) {
-        // There is no scale that margins could follow, as a warning has said.
+        // Margins have no scale to follow, as a warning has said.
         return String::new();
     }
     let joint = scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
@@ -211,7 +211,7 @@ fn scale_line(tuned: &Tuned) -> String {
     )
 }
 
-/// Cost of leaving out each group.
+/// Formats the cost of leaving out each group.
 pub(super) fn ablation_table(ablation: &Ablation) -> String {
     let width = ablation.groups.iter().map(|group| group.group.chars().count()).max().unwrap_or(0).max(5);
     let what = if ablation.by_game { "games" } else { "positions" };

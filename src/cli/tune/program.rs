@@ -1,4 +1,4 @@
-//! What `tune` shows of evaluations that are not linear.
+//! Output of `tune` about nonlinear evaluations.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -7,8 +7,8 @@ use gputexel::tuning::ProgramDiagnostics;
 
 use super::super::table::grouped;
 
-/// What each part is worth, how often terms are on, and warnings of terms that hardly ever are and of a factor that is
-/// often at its maximum. `imported` evaluations have a schema that can be changed.
+/// Lines about the worth of each part, how often terms are on, and warnings of terms that are hardly ever on and of a
+/// factor that is often at its maximum. `imported` evaluations have a schema that can be changed.
 pub fn lines(program: &ProgramDiagnostics, imported: bool) -> String {
     let ProgramDiagnostics { worth, terms, factor, .. } = program;
     let mut out = String::new();

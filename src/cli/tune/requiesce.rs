@@ -1,4 +1,4 @@
-//! Flags of rounds of resolving positions with the tuned parameters and tuning on them again.
+//! Flags for rounds that resolve positions with the tuned parameters and tune again.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use gputexel::{Error, Result};
 
 use super::super::trace_command::TraceCommandArgs;
 
-/// Flags that ask for rounds.
+/// Flags that request rounds.
 #[derive(Debug, clap::Args)]
 pub struct RequiesceArgs {
     /// After tuning, resolve the positions again with the tuned parameters, from the dataset's source
@@ -42,7 +42,7 @@ impl RequiesceArgs {
         }
     }
 
-    /// Refuses what can be refused before anything is read.
+    /// Performs all checks that are possible before anything is read.
     pub(super) fn check(&self, inputs: &[PathBuf]) -> Result<()> {
         self.from()?;
         let command = self.tracing.command()?;
@@ -66,7 +66,7 @@ impl RequiesceArgs {
         Ok(())
     }
 
-    /// Asks for the rounds.
+    /// Configures the rounds.
     pub(super) fn apply<'a>(&self, tuner: Tuner<'a>) -> Result<Tuner<'a>> {
         Ok(match (self.requiesce, self.tracing.command()?) {
             (Some(rounds), Some(command)) => tuner.retrace(rounds, command),

@@ -15,10 +15,10 @@ use super::super::style::columns;
 use super::super::table::{aligned, counted};
 use super::output::{ablation_table, uncertainty_lines};
 
-/// More coordinates than this are left to `z.json`.
+/// Maximum number of coordinates printed; more are left to `z.json`.
 const LISTED: usize = 120;
 
-/// Shows the results.
+/// Prints the results.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -53,7 +53,7 @@ pub(super) fn print_results(
         out += &polish_line(polish);
         out += &tuned.rounding.as_ref().map(rounding_lines).unwrap_or_default();
     }
-    // Behind them, because it is that of the values in the end.
+    // Printed last, because it concerns the final values.
     out += &regularized_line(tuned);
     if let Some((before, after)) = tuned.held_out_before.zip(tuned.held_out) {
         let _ = writeln!(out, "held out    {before:.10} -> {after:.10}");
@@ -81,7 +81,7 @@ pub(super) fn print_results(
     print_text(&out)
 }
 
-/// The line about a polished result.
+/// Line about a polished result.
 fn polish_line(polish: &Polish) -> String {
     let optimum = polish.optimum.map(|loss| format!(" (continuous optimum {loss:.10})")).unwrap_or_default();
     let closed =

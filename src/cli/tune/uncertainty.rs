@@ -1,4 +1,4 @@
-//! `tune --errors` and `tune --bootstrap`: the flags, and how sure the tuned parameters are.
+//! `tune --errors` and `tune --bootstrap`: flags and output for the uncertainty of tuned parameters.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
@@ -14,7 +14,7 @@ use gputexel::{Error, Result};
 
 use super::super::table::{aligned, counted, grouped};
 
-/// Flags that ask for errors; with `--resume` they add to what the run was asked for.
+/// Flags that request errors; with `--resume` they add to the request of the run.
 #[derive(Debug, clap::Args)]
 pub struct UncertaintyArgs {
     /// Compute standard errors of all parameters, clustered by game
@@ -26,10 +26,10 @@ pub struct UncertaintyArgs {
 }
 
 impl UncertaintyArgs {
-    /// What is asked for, by these flags or before.
+    /// Returns the request, from these flags or an earlier one.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a number of members that makes no spread, or a loss without curvature.
+    /// [`Error::Usage`] for too few members to have a spread, or a loss without curvature.
     pub fn request(&self, before: UncertaintyRequest, loss: LossKind) -> Result<UncertaintyRequest> {
         if let Some(members) = self.bootstrap {
             check_members(members.min(2), 1)?; // too many is said where parameters have been counted
@@ -45,7 +45,7 @@ impl UncertaintyArgs {
     }
 }
 
-/// The summary for people.
+/// Formats the summary.
 pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let (set, config, outcome) = (&tuned.features, tuned.config(), &tuned.outcome);
     let sandwich = &findings.sandwich;
@@ -169,7 +169,7 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     out
 }
 
-/// Median errors by group and phase.
+/// Returns median errors by group and phase.
 fn medians(findings: &Findings, set: &FeatureSet) -> Vec<Vec<String>> {
     let cell = |error: Option<f64>| error.map_or("-".to_string(), |error| format!("{error:.1}"));
     let header = ["median", "middlegame", "endgame"].map(str::to_string).to_vec();

@@ -1,10 +1,10 @@
-//! What strangers send: refused, counted and named, and nothing changes.
+//! Hostile messages are refused, counted and named, and change nothing.
 
 use super::runs::timeless;
 use super::server::{Process, Raw, Server};
 use crate::common::program::Bench;
 
-/// The server's configuration in the documentation, with users and permissions.
+/// Server configuration from the documentation, with users and permissions.
 fn documented() -> String {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/cluster.md")).unwrap();
     let (_, rest) = text.split_once("```text\n").unwrap();
@@ -12,7 +12,7 @@ fn documented() -> String {
 }
 
 #[test]
-fn forged_results_and_rubbish_change_nothing() {
+fn ignores_forged_and_invalid_messages() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -24,7 +24,7 @@ fn forged_results_and_rubbish_change_nothing() {
     let name = identity["run"].as_str().unwrap();
     let subject = format!("gputexel.result.{name}");
 
-    // Somebody who knows everything but tickets: each claims to be the result of a pair that is out.
+    // An attacker who knows everything but tickets: each message claims to be the result of an outstanding pair.
     let mut raw = Raw::connect(server.port, "");
     let pair = |number: u64, ticket: &str| {
         let game = "{\"moves\":[],\"result\":\"1-0\",\"end\":\"died\",\"failure\":\"died\"}";
@@ -62,7 +62,7 @@ fn forged_results_and_rubbish_change_nothing() {
     assert_eq!(timeless(&bench, "there/match.jsonl"), timeless(&bench, "here/match.jsonl"));
     assert!(err.contains("10000 forged (10000 from 'mallory"), "{err}");
     assert!(err.contains("6 unreadable") && !err.contains('\u{1b}'), "{err}");
-    // Each kind is told when it comes first.
+    // Each kind is reported the first time it occurs.
     assert_eq!(err.matches("was refused").count(), 2, "{err}");
     let mut unreadable = 0;
     for worker in workers {
@@ -75,13 +75,13 @@ fn forged_results_and_rubbish_change_nothing() {
 }
 
 #[test]
-fn a_worker_that_was_given_a_pair_cannot_make_up_impossible_games() {
+fn rejects_impossible_games_from_workers() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
     let games = ["match", "material", "zero", "--nodes", "60", "--games", "4"];
     bench.told(&[&games[..], &["--out", "here"]].concat());
-    // It takes work as a worker does, and makes the game short.
+    // Takes work as a worker does, and shortens the game.
     let mut raw = Raw::connect(server.port, "");
     raw.send(b"SUB liar 1\r\n");
     let run = Process::start(
@@ -90,7 +90,7 @@ fn a_worker_that_was_given_a_pair_cannot_make_up_impossible_games() {
     );
     crate::common::program::wait_until("the run is in the queue", || bench.path("there/queue.json").exists());
     raw.send(b"PUB $JS.API.CONSUMER.MSG.NEXT.GPUTEXEL_WORK.workers liar 2\r\n{}\r\n");
-    // It may ask before there is a consumer.
+    // It may ask before a consumer exists.
     std::thread::sleep(std::time::Duration::from_millis(500));
     raw.send(b"PUB $JS.API.CONSUMER.MSG.NEXT.GPUTEXEL_WORK.workers liar 2\r\n{}\r\n");
     let work: serde_json::Value = loop {
@@ -100,7 +100,7 @@ fn a_worker_that_was_given_a_pair_cannot_make_up_impossible_games() {
             _ => {}
         }
     };
-    // The digest is what the server's worker would make of it; a real one sends it along.
+    // The digest is the one that the server's worker would compute; a real worker sends it along.
     let worker = Process::worker(&bench, &url, "honest");
     let run_name = work["run"].as_str().unwrap();
     let digest = blake3_of(&work["task"]);
@@ -125,13 +125,13 @@ fn a_worker_that_was_given_a_pair_cannot_make_up_impossible_games() {
     drop(worker);
 }
 
-/// 32 digits of the hash of a task as it was sent.
+/// Returns 32 digits of the hash of a task as it was sent.
 fn blake3_of(task: &serde_json::Value) -> String {
     blake3::hash(task.to_string().as_bytes()).to_hex()[..32].to_string()
 }
 
 #[test]
-fn documented_permissions_are_enough_and_no_more_than_that() {
+fn documented_permissions_are_minimal() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, &documented()) else { return };
     let port = server.port;

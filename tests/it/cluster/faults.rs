@@ -1,4 +1,4 @@
-//! What may be killed, frozen or sent twice: each pair counts once, and the run has the result that it would have had.
+//! Kills, freezes and duplicate messages: each pair counts once, and the result of the run is unchanged.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn lines(bench: &Bench, file: &str) -> usize {
     std::fs::read(bench.path(file)).map_or(0, |bytes| bytes.iter().filter(|b| **b == b'\n').count())
 }
 
-/// Sends every result once more, until the server is gone.
+/// Sends every result a second time, until the server is gone.
 fn echo(port: u16) {
     let mut raw = Raw::connect(port, "");
     raw.send(b"SUB gputexel.result.* 1\r\n");
@@ -29,7 +29,7 @@ fn echo(port: u16) {
 }
 
 #[test]
-fn each_pair_counts_once_whatever_is_killed_or_frozen() {
+fn counts_each_pair_once_despite_kills_and_freezes() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -42,7 +42,7 @@ fn each_pair_counts_once_whatever_is_killed_or_frozen() {
     let mut run = Process::start(&bench, &[&games[..], &["--out", "there"], &queue].concat());
     wait_until("some pairs are played", || lines(&bench, "there/match.jsonl") >= 5);
 
-    // All are in mid-game.
+    // All are in the middle of a game.
     workers.remove(3).kill();
     workers[2].signal("-STOP");
     run.kill();
@@ -67,7 +67,7 @@ fn each_pair_counts_once_whatever_is_killed_or_frozen() {
 }
 
 #[test]
-fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
+fn sequential_pairs_give_the_journal_of_a_local_run() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -90,7 +90,7 @@ fn one_pair_at_a_time_has_the_journal_of_a_local_run_whatever_happens() {
     let run = Process::start(&bench, &[&["spsa", "run", "--resume", "there"][..], &queue].concat());
     wait_until("it goes on", || lines(&bench, "there/spsa.jsonl") >= 9);
     workers[0].signal("-CONT");
-    // A server that has lost its disk, and with it the pair, which nobody has any more.
+    // A server that has lost its disk and with it the pair, which now nobody has.
     workers.clear();
     server.kill();
     std::fs::remove_dir_all(bench.path("js")).unwrap();

@@ -1,4 +1,4 @@
-//! What workers play is what threads of one machine play.
+//! Workers play the same games as threads of one machine.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::server::{Process, Server};
 use crate::common::program::Bench;
 use crate::common::spsa::{built_in, entries};
 
-/// The lines of a journal behind the first, without times, sorted by number.
+/// Returns the lines of a journal after the first, without times, sorted by number.
 pub fn timeless(bench: &Bench, file: &str) -> Vec<Value> {
     let text = String::from_utf8(bench.bytes(file)).unwrap();
     let mut lines: Vec<Value> =
@@ -18,7 +18,7 @@ pub fn timeless(bench: &Bench, file: &str) -> Vec<Value> {
         if let Some(moves) = line["moves"].as_array_mut() {
             moves.iter_mut().for_each(|stored| drop(stored.as_array_mut().unwrap().pop()));
         }
-        // Comments have times.
+        // Comments contain times.
         line.as_object_mut().unwrap().remove("pgn");
     }
     lines.sort_by_key(|line| line["pair"].as_u64().or(line["game"].as_u64()));
@@ -26,7 +26,7 @@ pub fn timeless(bench: &Bench, file: &str) -> Vec<Value> {
 }
 
 #[test]
-fn workers_play_what_threads_play() {
+fn workers_play_the_same_games_as_threads() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -56,7 +56,7 @@ fn workers_play_what_threads_play() {
     let verified = |run: &str| timeless(&bench, &format!("{run}/verify/match.jsonl"));
     assert_eq!(verified("spsa-there"), verified("spsa-here"));
 
-    // Clocks are scaled, and nobody loses on time by it.
+    // Clocks are scaled, so nobody loses on time.
     let timed =
         ["match", "material", "zero", "--time", "0.3+0.01", "--time-margin-ms", "200", "--games", "4"];
     let told = bench.told(&[&timed[..], &["--out", "timed", "--queue", &url]].concat());
@@ -73,7 +73,7 @@ fn workers_play_what_threads_play() {
 }
 
 #[test]
-fn engines_are_those_of_the_worker_and_have_to_be_the_same() {
+fn rejects_engines_with_another_fingerprint() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
@@ -109,7 +109,7 @@ fn engines_are_those_of_the_worker_and_have_to_be_the_same() {
 }
 
 #[test]
-fn what_cannot_be_entered_is_said_in_one_line() {
+fn reports_unusable_queues_in_one_line() {
     let bench = Bench::new();
     let Some(server) = Server::start(&bench, "authorization { token: \"s3cret\" }") else { return };
     let url = server.url();
@@ -149,7 +149,7 @@ fn what_cannot_be_entered_is_said_in_one_line() {
         let line = bench.fails(&args, 2);
         assert!(line.contains(reason) && !line.contains("s3cret"), "{args:?}: {line}");
     }
-    // With the token, and without one on record.
+    // With the token, and without a recorded one.
     let worker =
         Process::start(&bench, &["worker", &url, "--queue-token-file", "right", "--concurrency", "1"]);
     bench.told(&[&games[..], &["--force", "--queue-token-file", "right"]].concat());
@@ -179,7 +179,7 @@ fn encrypted_servers_and_passwords() {
     let worker = Process::start(&bench, &args);
     let games = ["match", "material", "zero", "--nodes", "30", "--games", "2", "--out", "m", "--queue", &url];
     bench.told(&[&games[..], &["--queue-ca", "own.pem"]].concat());
-    // Folders are read by others.
+    // Others can read the folders.
     let journal = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap();
     assert!(journal.contains("tls://me:***@localhost") && !journal.contains("cr%40t"), "{journal}");
     assert_eq!(worker.interrupt().0, Some(0));

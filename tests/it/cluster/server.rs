@@ -1,4 +1,4 @@
-//! A NATS server of a test, its workers, and a client that writes and reads raw messages.
+//! A NATS server for a test, its workers, and a client that writes and reads raw messages.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::program::{Bench, wait_until};
 use crate::common::requirement;
 
-/// The server, in the folder of a bench.
+/// A server in the folder of a bench.
 pub struct Server {
     program: PathBuf,
     config: PathBuf,
@@ -18,9 +18,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one; `None`, with a word, where there is no such program. `more` is added to its configuration.
+    /// Starts a server; prints a note and returns `None` if there is no such program. `more` is added to its
+    /// configuration.
     pub fn start(bench: &Bench, more: &str) -> Option<Self> {
-        // Distributions have it where only administrators look.
+        // Distributions install it where only administrators look.
         let known = Path::new("/usr/sbin/nats-server");
         let program =
             requirement::find("nats-server").or_else(|| known.exists().then(|| known.to_path_buf()));
@@ -28,7 +29,7 @@ impl Server {
             requirement::lack("nats-server", "there is no program nats-server");
             return None;
         };
-        // A free port, as long as nobody else takes it meanwhile.
+        // This port is free as long as nobody else takes it meanwhile.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let store = bench.path("js").display().to_string();
         let jetstream = if more.contains("jetstream") {
@@ -45,13 +46,13 @@ impl Server {
         Some(server)
     }
 
-    /// Kills it without a chance to do anything.
+    /// Kills the server without warning.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Starts it again with what it has stored.
+    /// Restarts the server with its stored data.
     pub fn restart(&mut self) {
         self.child = spawn(&self.program, &self.config);
         self.wait();
@@ -78,7 +79,7 @@ fn spawn(program: &Path, config: &Path) -> Child {
     Command::new(program).arg("-c").arg(config).stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap()
 }
 
-/// A process of this program that is gone when the test is.
+/// A process of this program that is killed at the end of the test.
 pub struct Process(pub Option<Child>);
 
 impl Process {
@@ -86,7 +87,7 @@ impl Process {
         Self(Some(bench.spawn(args)))
     }
 
-    /// A worker with one place.
+    /// Starts a worker with one slot.
     pub fn worker(bench: &Bench, url: &str, name: &str) -> Self {
         Self::start(bench, &["worker", url, "--name", name, "--concurrency", "1"])
     }
@@ -103,7 +104,7 @@ impl Process {
         }
     }
 
-    /// Waits for its end: exit code, standard output, standard error.
+    /// Waits for the process to end; returns exit code, standard output, standard error.
     pub fn finish(mut self) -> (Option<i32>, String, String) {
         let child = self.0.as_mut().unwrap();
         wait_until("a process ends", || child.try_wait().unwrap().is_some());
@@ -112,7 +113,7 @@ impl Process {
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
 
-    /// Ends it as Ctrl-C does.
+    /// Ends the process as Ctrl-C does.
     pub fn interrupt(self) -> (Option<i32>, String, String) {
         self.signal("-INT");
         self.finish()
@@ -125,13 +126,13 @@ impl Drop for Process {
     }
 }
 
-/// A client that says what it likes.
+/// A client that sends arbitrary messages.
 pub struct Raw {
     reader: BufReader<TcpStream>,
 }
 
 impl Raw {
-    /// Connects; `login` is what goes into CONNECT besides the usual.
+    /// Connects; `login` is added to the usual fields of CONNECT.
     pub fn connect(port: u16, login: &str) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -165,7 +166,7 @@ impl Raw {
         line
     }
 
-    /// The next error of the server.
+    /// Returns the next error of the server.
     pub fn refusal(&mut self) -> String {
         loop {
             let line = self.line();
@@ -175,7 +176,7 @@ impl Raw {
         }
     }
 
-    /// The next message of a subscription: its subject and payload.
+    /// Returns the next message of a subscription: its subject and payload.
     pub fn message(&mut self) -> (String, Vec<u8>) {
         loop {
             let line = self.line();

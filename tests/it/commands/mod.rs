@@ -1,5 +1,4 @@
-//! The program `gputexel` as its users meet it: started as a process, and judged by what it prints,
-//! writes and leaves behind.
+//! The program `gputexel` as users run it: started as a process, and judged by its output and files.
 
 mod import;
 mod patch;

@@ -19,15 +19,15 @@ fn truth() -> WdlModel {
     }
 }
 
-/// Games of two moves from positions with much or little material, as PGN and as lines of positions; scores and
-/// results follow the truth.
+/// Returns games of two moves from positions with much or little material, as PGN and as lines of positions; scores
+/// and results follow the truth.
 fn games(number: usize, seed: u64) -> (String, String) {
     let (model, mut rng) = (truth(), Xoshiro256PlusPlus::seed_from_u64(seed));
     let (mut pgn, mut lines) = (String::new(), String::new());
     for _ in 0..number {
         let pawns: [usize; 2] = [rng.random_range(0..=8), rng.random_range(0..=8)];
         let pieces = rng.random_range(0..4);
-        // Rooks, knights and bishops of both sides, as many as there are.
+        // Rooks, knights and bishops of both sides.
         let home = ["r3k2r", "rn2k2r", "rn2k1nr", "rnb1kbnr"][pieces];
         let row = |n: usize| {
             format!("{}{}", "p".repeat(n), if n < 8 { (8 - n).to_string() } else { String::new() })
@@ -88,10 +88,10 @@ fn games_give_the_model_that_made_them() {
     let error = fit["errors"]["a_target"].as_f64().unwrap();
     let pawn = told["pawn_value"].as_f64().unwrap();
     assert!((pawn - truth().pawn_value()).abs() < 4.0 * error && error < 15.0, "{pawn} +- {error}");
-    // Two positions of each game say the same.
+    // Two positions of each game carry the same information.
     let naive = fit["naive_errors"]["a_target"].as_f64().unwrap();
     assert!((error / naive / 2.0f64.sqrt() - 1.0).abs() < 0.15, "{error} {naive}");
-    // Lines of positions say the same as games, but not which belong together.
+    // Lines of positions carry the same information as games, except for which belong together.
     let lines = wdl(&bench, &["g.txt"]);
     assert_eq!(lines["report"]["fit"]["model"], fit["model"]);
     assert_eq!(lines["report"]["reading"]["games"], 8000);
@@ -102,7 +102,7 @@ fn games_give_the_model_that_made_them() {
     {
         assert!((two - 2.0 * one).abs() < 1e-3 * one.abs().max(1.0), "{one} {two}");
     }
-    // Without a curve, scores that were printed by it are those of the engine again.
+    // Without a curve, scores that were printed with one become those of the engine again.
     let flat = wdl(&bench, &["g.pgn", "--degree", "0", "--by", "material"]);
     assert_eq!(numbers(&flat["report"]["fit"]["model"]["a"]).len(), 1);
 }
@@ -131,7 +131,7 @@ fn folders_and_formats_hold_the_constants() {
     assert_eq!(bench.run(&[&args[..], &["--force"]].concat(), "").0, 0);
     let (_, rust, _) = bench.run(&[&["wdl", "g.pgn", "--to", "rust"], &USUAL[..]].concat(), "");
     assert_eq!(rust.as_bytes(), bench.bytes("w/wdl.rs"));
-    // Scores that are normalized by the very constants have a pawn of one pawn.
+    // With scores normalized by these constants, a pawn is worth one pawn.
     let file = bench.json("w/wdl.json");
     assert_eq!((&file["momType"], &file["momTarget"]), (&"material".into(), &40.into()));
     let again = wdl(&bench, &["g.pgn", "--normalized-by", "w/wdl.json"]);
@@ -148,7 +148,7 @@ fn folders_and_formats_hold_the_constants() {
 }
 
 #[test]
-fn what_determines_no_model_is_refused() {
+fn rejects_insufficient_games() {
     let bench = Bench::new();
     let (pgn, _) = games(30, 1);
     bench.write("few.pgn", &pgn);
@@ -183,7 +183,7 @@ fn public_games_have_a_sensible_model() {
     let pawn = told["pawn_value"].as_f64().unwrap();
     let error = told["report"]["fit"]["errors"]["a_target"].as_f64().unwrap();
     assert!((30.0..50.0).contains(&pawn) && error > 0.0 && error < 3.0, "{pawn} +- {error}");
-    // Observed shares are those of the model, to a few percent: at 0.00 more games are drawn than the curve allows.
+    // Observed shares agree with the model to a few percent: at 0.00 more games are drawn than the curve allows.
     for row in told["report"]["calibration"].as_array().unwrap() {
         let [observed, model] = ["observed", "model"].map(|name| numbers(&row[name]));
         for (a, b) in observed.iter().zip(&model) {
@@ -194,7 +194,7 @@ fn public_games_have_a_sensible_model() {
 
 #[test]
 #[ignore = "full"]
-fn the_documented_counts_are_those_of_the_engine_form() {
+fn documented_counts_match_the_engine_form() {
     let Some(path) = shared("pgn/ccc.pgn.zst") else { return };
     let told = Bench::new().report(&["wdl", path.to_str().unwrap(), "--max-ply", "239"]);
     // Its comments have two scores each, `+0.39/72 ... wv=0.39`; docs/wdl.md has the table.

@@ -1,4 +1,4 @@
-//! Chromium without a window: pictures of pages, and what they ask the network for.
+//! Headless Chromium: screenshots of pages, and their network requests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::requirement;
 
-/// The program, if it is installed under one of its names.
+/// Returns the program, if it is installed under one of its names.
 pub fn chromium() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
     let found = names.into_iter().find_map(requirement::find);
@@ -19,37 +19,37 @@ pub fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// A function of a frame that measures contrasts.
+/// A function that measures contrasts in a frame.
 const CONTRASTS: &str = include_str!("contrast.js");
 
-/// Windows onto pages, all open at the same time: a browser takes longer to start than to show a page.
+/// Pages to capture, all open at once: a browser takes longer to start than to show a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
-    /// Pages, and how many pixels across each is shown.
+    /// Pages, each with its width in pixels.
     pub pages: &'a [(&'a Path, u32)],
-    /// Pixels down.
+    /// Height in pixels.
     pub height: u32,
-    /// True if the visitor likes it dark.
+    /// True for the dark color scheme.
     pub dark: bool,
 }
 
-/// What was seen.
+/// Result of a capture.
 pub struct Seen {
     /// By page.
     pub pages: Vec<SeenPage>,
-    /// Addresses that the pages asked for, other than of files.
+    /// Addresses requested by the pages, except files.
     pub requests: Vec<String>,
 }
 
-/// What was seen of a page.
+/// Result for one page.
 pub struct SeenPage {
-    /// The picture's rows of red, green and blue.
+    /// Rows of red, green and blue.
     pub pixels: Vec<[u8; 3]>,
-    /// How wide the page is, which is more than the window where it overflows.
+    /// Width of the page, which exceeds the window if it overflows.
     pub width: u32,
-    /// Of texts, on what is behind them.
+    /// Contrast of texts against their background.
     pub text_contrast: Contrast,
-    /// Of lines and points of pictures.
+    /// Contrast of lines and points in pictures.
     pub line_contrast: Contrast,
 }
 
@@ -57,13 +57,13 @@ pub struct SeenPage {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Contrast {
     pub ratio: f64,
-    /// Which element that is.
+    /// The element with that contrast.
     pub what: String,
-    /// How many were measured.
+    /// Number of elements measured.
     pub seen: u64,
 }
 
-/// What the frame finds out about the page in it.
+/// Findings of a frame about its page.
 #[derive(Deserialize)]
 struct Findings {
     width: u32,
@@ -71,8 +71,8 @@ struct Findings {
     line: Contrast,
 }
 
-/// Looks at files. The pages are framed side by side in another one, which makes windows possible that are narrower than a
-/// browser's, and can tell how wide the pages are. Works in `folder`.
+/// Captures files. The pages are framed side by side in another one, which allows windows narrower than a browser's,
+/// and measures the widths of the pages. Works in `folder`.
 pub fn look(chromium: &Path, look: Look<'_>, folder: &Path) -> Seen {
     let name = if look.dark { "dark" } else { "light" };
     let frames = folder.join(format!("{name}.html"));
@@ -131,7 +131,7 @@ pub fn look(chromium: &Path, look: Look<'_>, folder: &Path) -> Seen {
     Seen { pages: pages.collect(), requests: requests(&log) }
 }
 
-/// The parts of a picture that are side by side.
+/// Splits a picture into the parts that are side by side.
 fn pixels(path: &Path, widths: &[u32]) -> Vec<Vec<[u8; 3]>> {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
@@ -150,7 +150,7 @@ fn pixels(path: &Path, widths: &[u32]) -> Vec<Vec<[u8; 3]>> {
     parts
 }
 
-/// What pages asked for; the browser's own errands have no origin.
+/// Returns the requests of pages; the browser's own have no origin.
 fn requests(log: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(log).unwrap();
     let log: Value = serde_json::from_str(&text).unwrap();

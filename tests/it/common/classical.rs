@@ -14,8 +14,8 @@ pub fn classical() -> FeatureSet {
     FeatureSet::new(FeatureKind::Classical, PhaseSettings::default())
 }
 
-/// Positions of games that a search at depth 1 plays after random openings: as natural as they
-/// come without a book, and none of them quiet by selection.
+/// Returns positions of games played by a search at depth 1 after random openings: as natural as possible without a
+/// book, and not selected for being quiet.
 pub fn played(games: u64) -> Vec<Chess> {
     let (set, theta) = named_parameters("material").unwrap();
     let mut engine = Engine::try_new(TableEvaluation::try_new(&set, &theta).unwrap(), 1).unwrap();
@@ -28,7 +28,7 @@ pub fn played(games: u64) -> Vec<Chess> {
         for ply in 0..160 {
             let moves = position.legal_moves();
             let Some(&any) = moves.choose(&mut random) else { break };
-            // A random move now and then keeps games from being the same shuffle of pieces.
+            // An occasional random move keeps games from repeating the same shuffle of pieces.
             let limits = Limits { depth: Some(1), ..Limits::default() };
             let chosen = if ply < 10 || random.random_range(0..4) == 0 {
                 any
@@ -42,7 +42,7 @@ pub fn played(games: u64) -> Vec<Chess> {
     positions
 }
 
-/// Quiet positions of such games as text with results, one a line.
+/// Returns quiet positions of such games as text with results, one per line.
 pub fn labeled(games: u64) -> String {
     let line = |(n, position): (usize, &Chess)| {
         let fen = Fen::from_position(position, EnPassantMode::Legal);

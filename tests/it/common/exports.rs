@@ -1,4 +1,4 @@
-//! Parameter files to be exported, and the commands that do it.
+//! Parameter files to export, and commands that export them.
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
@@ -10,7 +10,7 @@ fn record(name: &str, group: &str, mg: f64, eg: f64) -> ParameterRecord {
     ParameterRecord { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
 }
 
-/// Piece-square values, uneven or with equal files.
+/// Writes piece-square values, uneven or with equal files.
 pub fn pst(bench: &Bench, name: &str, mirrored: bool) -> ParameterFile {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let piece = [100.0, 300.0, 320.0, 500.0, 900.0, 0.0];
@@ -25,7 +25,7 @@ pub fn pst(bench: &Bench, name: &str, mirrored: bool) -> ParameterFile {
     file
 }
 
-/// Names as authors have them, with the identifiers that they should become.
+/// Names as used by authors, with the identifiers expected for them.
 pub const ODD: [(&str, &str, &str); 10] = [
     ("mobility 0", "mobility", "mobility"),
     ("mobility 1", "mobility", "mobility"),
@@ -49,7 +49,7 @@ pub fn odd(bench: &Bench, name: &str) -> ParameterFile {
     file
 }
 
-/// Exports to a file, which must work.
+/// Exports to a file, which must succeed.
 #[track_caller]
 pub fn export(bench: &Bench, args: &[&str]) -> serde_json::Value {
     bench.told(&[&["export"], args].concat())

@@ -1,4 +1,4 @@
-//! Synthetic games whose positions depend on each other, and a plain way to the minimum.
+//! Synthetic games whose positions depend on each other, and a simple minimizer.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ use super::random_board;
 /// Scale constant of tests with games.
 pub const K: f64 = 0.8;
 
-/// Games of `length` positions that look alike: each has a piece less than the one before. Every
-/// position is written `copies` times.
+/// Writes games of `length` similar positions: each has one piece less than the one before. Every position is written
+/// `copies` times.
 pub fn games(
     path: &Path,
     kind: FeatureKind,
@@ -56,7 +56,7 @@ pub fn games(
     dataset::read(path).unwrap()
 }
 
-/// White's material less Black's.
+/// Returns White's material minus Black's.
 fn lean(board: &shakmaty::Board) -> f64 {
     let count = |color, role| (board.by_role(role) & board.by_color(color)).count() as f64;
     let difference = |role| count(shakmaty::Color::White, role) - count(shakmaty::Color::Black, role);
@@ -67,7 +67,7 @@ fn lean(board: &shakmaty::Board) -> f64 {
         .sum()
 }
 
-/// The minimum of the first part's mean loss with regularisation, from `start`.
+/// Returns the minimum of the first part's regularized mean loss, from `start`.
 pub fn minimize(
     layout: &Layout,
     basis: &Parameterization,

@@ -1,4 +1,4 @@
-//! The device of the GPU tests, and what populations are defined to give, in f64.
+//! The device of the GPU tests, and the definition of population results in f64.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use gputexel::evaluator::gpu::GpuContext;
 
 use super::requirement;
 
-/// One device for all tests, with the limits that every WebGPU device has, if there is an adapter.
+/// One device for all tests, with the limits guaranteed by WebGPU, if there is an adapter.
 pub fn context() -> Option<&'static GpuContext> {
     static CONTEXT: OnceLock<Result<GpuContext, String>> = OnceLock::new();
     let context = CONTEXT.get_or_init(|| {

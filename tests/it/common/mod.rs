@@ -23,8 +23,8 @@ use gputexel::tuning::Stopping;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase,
-/// results drawn with a lean toward the side with more material, 10 positions per game.
+/// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase, results biased toward
+/// the side with more material, 10 positions per game.
 pub fn random_dataset(path: &Path, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
     write_dataset(path, kind, positions, seed, |_, _, _| {})
 }
@@ -36,8 +36,8 @@ pub fn weighted_dataset(path: &Path, positions: usize, seed: u64) -> Dataset {
     })
 }
 
-/// As [`random_dataset`]; nine positions of ten have a search score, which is about what the
-/// result was drawn from, and `relabel` may change the labels.
+/// As [`random_dataset`]; nine of ten positions have a search score close to the score from which the result was
+/// drawn, and `relabel` may change the labels.
 pub fn scored_dataset(
     path: &Path,
     kind: FeatureKind,
@@ -91,7 +91,7 @@ fn write_dataset(
     dataset::read(path).unwrap()
 }
 
-/// A board with both kings and up to 30 other pieces on random squares.
+/// Returns a board with both kings and up to 30 other pieces on random squares.
 pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
     use shakmaty::{Color, Role, Square};
     let mut squares: Vec<Square> = Square::ALL.to_vec();
@@ -114,18 +114,18 @@ pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
     board
 }
 
-/// Limits of a run of `epochs`, unless it gains nothing on held-out positions for so many.
+/// Returns limits for a run of `epochs`, stopped early after `patience` epochs without a gain on held-out positions.
 pub fn stopping(epochs: u64, window: u64, patience: u64) -> Stopping {
     Stopping { epochs, seconds: None, gradient_norm: 0.0, improvement: 0.0, window, patience }
 }
 
-/// A legal position from its FEN, of chess960 too.
+/// Returns a legal position from its FEN, including chess960.
 pub fn position(fen: &str) -> shakmaty::Chess {
     let (setup, _) = parse_fen(fen.as_bytes()).unwrap();
     legal_position(setup, shakmaty::CastlingMode::Chess960).unwrap()
 }
 
-/// Random parameters, whole numbers where `whole`, around plain material.
+/// Returns random parameters around plain material, integers if `whole`.
 pub fn random_theta(set: &FeatureSet, whole: bool, seed: u64) -> Vec<f64> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut theta = gputexel::model::Prior::default().theta(set).unwrap();
@@ -138,7 +138,7 @@ pub fn random_theta(set: &FeatureSet, whole: bool, seed: u64) -> Vec<f64> {
     theta
 }
 
-/// Largest difference relative to the largest magnitude wanted; what is NaN must be NaN.
+/// Returns the largest difference relative to the largest expected magnitude; NaN must match NaN.
 pub fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
     assert_eq!(got.len(), wanted.len());
     let largest = wanted.iter().filter(|value| !value.is_nan()).fold(1e-300f64, |a, b| a.max(b.abs()));
@@ -149,7 +149,7 @@ pub fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
         }
         false => (a - b).abs(),
     };
-    // A NaN that is not wanted must not be lost in a maximum.
+    // An unexpected NaN must not be lost in a maximum.
     let differences = got.iter().zip(wanted).map(difference);
     differences.fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(b) }) / largest
 }

@@ -1,4 +1,4 @@
-//! Players for matches in tests: a script for both sides, and a mover that never thinks.
+//! Players for matches in tests: a script for both sides, and a random mover.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use shakmaty::san::SanPlus;
 use shakmaty::{CastlingMode, Chess, Position};
 use std::sync::atomic::AtomicBool;
 
-/// What is done at a ply of a script.
+/// Action at a ply of a script.
 #[derive(Clone, Debug)]
 pub enum Step {
     Play(String, Option<Score>),
@@ -20,13 +20,13 @@ pub enum Step {
     Fail(Failure),
 }
 
-/// Plays what is written, whichever side it has.
+/// Plays the script for either side.
 #[derive(Clone, Debug)]
 pub struct Scripted {
     pub name: String,
     pub steps: Vec<Step>,
     pub not_ready: Option<Failure>,
-    /// The deadlines and limits that it was given.
+    /// The deadlines and limits passed to it.
     pub asked: Vec<(Limits, Duration)>,
 }
 
@@ -64,7 +64,7 @@ impl Player for Scripted {
     }
 }
 
-/// Words of a script as steps without scores.
+/// Converts the words of a script to steps without scores.
 pub fn script(moves: &str) -> Vec<Step> {
     moves.split_whitespace().map(|san| Step::Play(san.into(), None)).collect()
 }
@@ -91,7 +91,7 @@ pub fn opening(fen: &str) -> Opening {
     Opening::at(fen.into_position(mode).unwrap(), mode.is_chess960())
 }
 
-/// Both sides play a script under rules.
+/// Plays a script for both sides under some rules.
 pub fn try_game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> Result<GameRecord, Unplayed> {
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
     play_game(&mut white, &mut black, opening, rules, rules.time_controls, &AtomicBool::new(false))
@@ -101,7 +101,7 @@ pub fn game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> GameRecord {
     try_game(opening, steps, rules).unwrap()
 }
 
-/// Moves at random, the same in the same position of the same game, with scores from the material.
+/// Random moves, the same in the same position of the same game, with scores from the material.
 pub struct Whim {
     pub name: String,
     pub seed: u64,

@@ -21,14 +21,14 @@ impl Bench {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// With a dataset `d.bin` of random boards and piece-square rows.
+    /// Creates a bench with a dataset `d.bin` of random boards and piece-square rows.
     pub fn with_positions(positions: usize, seed: u64) -> Self {
         let bench = Self::new();
         bench.dataset("d.bin", FeatureKind::Pst, positions, seed);
         bench
     }
 
-    /// Compiles a source without a warning and runs it; `None` where there is no such compiler.
+    /// Compiles a source without warnings and runs it; `None` without such a compiler.
     pub fn compiled(&self, compiler: &str, flags: &[&str], name: &str, source: &str) -> Option<String> {
         self.write(name, source);
         let (warnings, printed) = self.built(compiler, flags, name)?;
@@ -36,8 +36,8 @@ impl Bench {
         Some(printed)
     }
 
-    /// Compiles a source of the folder and runs it; returns what the compiler and the program say, `None`
-    /// where there is no such compiler.
+    /// Compiles a source of the folder and runs it; returns the output of the compiler and the program, `None`
+    /// without such a compiler.
     pub fn built(&self, compiler: &str, flags: &[&str], name: &str) -> Option<(String, String)> {
         if !requirement::program(compiler) {
             return None;
@@ -78,7 +78,7 @@ impl Bench {
         (output.status.code().unwrap(), text(output.stdout), messages(&text(output.stderr)))
     }
 
-    /// Extracts to `out.bin`, which must work; returns the report and the dataset.
+    /// Extracts to `out.bin`, which must succeed; returns the report and the dataset.
     pub fn extract(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (Value, Dataset) {
         let all = [&["--json", "extract", "-o", "out.bin", "--force"], args].concat();
         let (code, out, err) = self.run(&all, stdin);
@@ -91,7 +91,7 @@ impl Bench {
         random_dataset(&self.path(name), kind, positions, seed)
     }
 
-    /// Runs with `--json`, which must work without a word on standard error; returns what is told.
+    /// Runs with `--json`, which must succeed without output on standard error; returns the object.
     #[track_caller]
     pub fn told(&self, args: &[&str]) -> Value {
         let (code, out, err) = self.run(&[&["--json"], args].concat(), "");
@@ -99,7 +99,7 @@ impl Bench {
         serde_json::from_str(&out).unwrap()
     }
 
-    /// As [`Self::told`], in one line.
+    /// As [`Self::told`], for a single line.
     #[track_caller]
     pub fn report(&self, args: &[&str]) -> Value {
         let (code, out, err) = self.run(&[&["--json"], args].concat(), "");
@@ -114,7 +114,7 @@ impl Bench {
         self.report(&Self::tuning("cpu", args))
     }
 
-    /// The arguments of a run of `tune` on a backend; nothing is regularized unless they say so.
+    /// Returns the arguments of a run of `tune` on a backend, without regularization unless `args` request it.
     pub fn tuning<'a>(backend: &'a str, args: &[&'a str]) -> Vec<&'a str> {
         let says =
             |arg: &&str| ["--l2", "--prior-strength", "--resume"].iter().any(|flag| arg.starts_with(flag));
@@ -122,7 +122,7 @@ impl Bench {
         [&["tune", "--backend", backend], none, args].concat()
     }
 
-    /// Runs something that must fail with an exit code and an error; returns the error.
+    /// Runs a command that must fail with an exit code and an error; returns the error.
     pub fn fails(&self, args: &[&str], code: i32) -> String {
         let (got, out, err) = self.run(args, "");
         assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
@@ -139,19 +139,19 @@ impl Bench {
         serde_json::from_slice(&self.bytes(name)).unwrap()
     }
 
-    /// The lines of a run's metrics.
+    /// Returns the lines of a run's metrics.
     pub fn metrics(&self, run: &str) -> Vec<Value> {
         let text = String::from_utf8(self.bytes(&format!("{run}/metrics.jsonl"))).unwrap();
         assert!(text.ends_with('\n'), "the last line is torn");
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Whole lines of the metrics of a run under way.
+    /// Returns the number of complete lines in the metrics of a run in progress.
     pub fn metrics_so_far(&self, run: &str) -> usize {
         String::from_utf8_lossy(&self.bytes(&format!("{run}/metrics.jsonl"))).matches('\n').count()
     }
 
-    /// Names in a folder, sorted.
+    /// Returns the names in a folder, sorted.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();
         let mut names: Vec<String> =
@@ -160,7 +160,7 @@ impl Bench {
         names
     }
 
-    /// The program as a process of its own, output caught.
+    /// Starts the program as a process of its own, with captured output.
     pub fn spawn(&self, args: &[&str]) -> Child {
         std::process::Command::new(assert_cmd::cargo::cargo_bin!("gputexel"))
             .current_dir(self.folder.path())
@@ -202,12 +202,12 @@ impl Bench {
     }
 }
 
-/// The words of a command line without quotes.
+/// Splits a command line without quotes into words.
 pub fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
-/// Waits until something has happened, and fails if it takes more than a minute.
+/// Waits until a condition holds, and fails after a minute.
 #[track_caller]
 pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -217,12 +217,12 @@ pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-/// Standard error without lines of progress, which only a busy machine takes long enough for.
+/// Removes progress lines from standard error; only a busy machine is slow enough to print them.
 fn messages(err: &str) -> String {
     err.split_inclusive('\n').filter(|line| !line.starts_with("reading: ")).collect()
 }
 
-/// Asserts that standard error holds one line, or clap's explanation of a mistake in the command line.
+/// Asserts that standard error is one line, or clap's explanation of a usage error.
 pub fn assert_one_line(err: &str) {
     let ours = err.starts_with("gputexel: ") && err.ends_with('\n') && err.lines().count() == 1;
     let usage = err.starts_with("error: ") && err.ends_with("For more information, try '--help'.\n");
@@ -230,7 +230,7 @@ pub fn assert_one_line(err: &str) {
     assert!(!err.contains("panicked"), "{err}");
 }
 
-/// Distinct positions; the results favor the side with more material.
+/// Returns distinct positions with results that favor the side with more material.
 pub fn positions(count: usize) -> Vec<(String, &'static str, f32)> {
     let mut list = Vec::new();
     for i in 0..count {
@@ -243,7 +243,7 @@ pub fn positions(count: usize) -> Vec<(String, &'static str, f32)> {
             let after = if file < 7 { (7 - file).to_string() } else { String::new() };
             format!("{before}{piece}{after}")
         };
-        // The knights reach neither king.
+        // The knights attack neither king.
         let knights = if white_up { "NN6" } else { "nn6" };
         let board =
             format!("7k/{knights}/{}/8/{}/8/{}/8", rank("p", pawn), rank("P", extra), rank("K", king));
@@ -269,7 +269,7 @@ pub fn results(data: &Dataset) -> Vec<f32> {
     data.results().to_vec()
 }
 
-/// The bytes of every tensor, without the metadata (which names the inputs).
+/// Returns the bytes of every tensor, without the metadata (which name the inputs).
 pub fn tensors(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).unwrap();
     let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
@@ -283,13 +283,14 @@ pub fn pgn(tags: &str, moves: &str, result: &str) -> String {
     format!("[Event \"x\"]\n{tags}[Result \"{result}\"]\n\n{moves} {result}\n\n")
 }
 
-/// Writes 150 games of the same moves, won, lost and drawn.
+/// Writes 150 games with the same moves, won, lost and drawn.
 pub fn write_games(bench: &Bench, name: &str) {
     let game = |result| pgn("", GAME, result);
     bench.write(name, ["1-0", "0-1", "1/2-1/2"].map(game).concat().repeat(50));
 }
 
-/// Public data beside the checkout, or in the folder that `GPUTEXEL_SHARED_DATA` names, if it is there.
+/// Returns the path of public data next to the checkout, or in the folder named by `GPUTEXEL_SHARED_DATA`, if it
+/// exists.
 pub fn shared(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("GPUTEXEL_SHARED_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);

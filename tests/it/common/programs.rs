@@ -1,4 +1,4 @@
-//! Datasets of evaluations that are not linear.
+//! Datasets of nonlinear evaluations.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub fn program_theta() -> Vec<f64> {
     mg.into_iter().chain(eg).collect()
 }
 
-/// Writes a dataset of random rows, ten a game, to `path` and reads it back.
+/// Writes a dataset of random rows, ten per game, to `path` and reads it back.
 pub fn program_dataset(path: &Path, positions: usize, seed: u64) -> Dataset {
     program_dataset_from(path, positions, seed, &[0.0; 2 * FEATURES])
 }

@@ -1,17 +1,18 @@
-//! What some tests need and a machine may lack: a GPU adapter, compilers, engines, public data.
+//! Requirements of tests that a machine may lack: a GPU adapter, compilers, engines, public data.
 //!
-//! A test without its requirement says so on standard error, in one line that the test harness does
-//! not hold back, and passes. It fails instead where the environment asks for the requirement:
+//! A test without its requirement prints one line to standard error, bypassing the capture of the test harness, and
+//! passes. It fails instead if the environment demands the requirement:
 //!
-//! - `GPUTEXEL_REQUIRE_ALL=1` asks for everything,
-//! - `GPUTEXEL_REQUIRE=gpu,g++,python` for what it lists, names of [`NAMES`],
+//! - `GPUTEXEL_REQUIRE_ALL=1` demands everything,
+//! - `GPUTEXEL_REQUIRE=gpu,g++,python` for the listed names, see [`NAMES`],
 //! - `GPUTEXEL_REQUIRE_GPU=1` for a GPU adapter.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What can be asked for. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public games and positions beside the checkout, `root` the
-/// right to give files away, `ptrace` the right to trace processes.
+/// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public
+/// games and positions next to the checkout, `root` the right to give files away, `ptrace` the right to trace
+/// processes.
 pub const NAMES: [&str; 23] = [
     "gpu",
     "radv",
@@ -38,7 +39,7 @@ pub const NAMES: [&str; 23] = [
     "data",
 ];
 
-/// The switches of the environment, as they are set.
+/// The switches of the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
     pub all: Option<String>,
@@ -56,7 +57,7 @@ impl Switches {
         }
     }
 
-    /// Returns true if a test that lacks something must fail. An error names what the list has in vain.
+    /// Returns true if a test without the requirement must fail. An unknown name in the list is an error.
     pub fn require(&self, name: &str) -> Result<bool, String> {
         assert!(NAMES.contains(&name), "'{name}' is no name of a requirement");
         let list = self.list.as_deref().unwrap_or("");
@@ -69,15 +70,14 @@ impl Switches {
     }
 }
 
-/// Says that the running test, or a part of it, is skipped for want of something, or fails if that is
-/// required.
+/// Reports that the running test, or a part of it, is skipped for lack of something, or fails if that is required.
 #[track_caller]
 pub fn lack(name: &str, why: &str) {
     let required = Switches::of_environment().require(name).unwrap_or_else(|error| panic!("{error}"));
     assert!(!required, "{name} is required: {why}");
     let thread = std::thread::current();
     let line = format!("SKIPPED: {}: no {name}: {why}\n", thread.name().unwrap_or("a test"));
-    // Not by `eprintln!`, which the harness shows of failed tests alone.
+    // Not by `eprintln!`, whose output the harness shows for failed tests only.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
@@ -93,7 +93,7 @@ pub fn program(program: &str) -> bool {
     found
 }
 
-/// Returns true if there is a file that some systems have, by its path.
+/// Returns true if a file exists that some systems have, by its path.
 #[track_caller]
 pub fn file(path: &str) -> bool {
     let found = Path::new(path).exists();
@@ -103,7 +103,7 @@ pub fn file(path: &str) -> bool {
     found
 }
 
-/// Where a program is, without a word if it is nowhere.
+/// Returns the path of a program, without a message if it is missing.
 pub fn find(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);

@@ -1,10 +1,10 @@
-//! Runs of `gputexel spsa run`: configurations, and what their journals say.
+//! Runs of `gputexel spsa run`: configurations, and the contents of their journals.
 
 use serde_json::Value;
 
 use super::program::Bench;
 
-/// A configuration of a run of the built-in engine: a queen and a rook that are worth the same.
+/// Returns a configuration for the built-in engine: a queen and a rook of equal value.
 pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {
     format!(
         "[run]\nmethod = \"{method}\"\niterations = {iterations}\nseed = 7\n\
@@ -15,7 +15,7 @@ pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {
     )
 }
 
-/// A configuration with UCI engines; `command` may be of several words.
+/// Returns a configuration with UCI engines; `command` may have several words.
 pub fn uci(command: &str, iterations: u64, games: &str) -> String {
     let quoted = command.replace('\\', "\\\\").replace('"', "\\\"");
     format!(
@@ -37,14 +37,14 @@ fn parameters(one: &str, other: &str, integer: &str) -> String {
         .concat()
 }
 
-/// The lines of a run's journal behind the first.
+/// Returns the lines of a run's journal after the first.
 pub fn entries(bench: &Bench, run: &str) -> Vec<Value> {
     let text = String::from_utf8(bench.bytes(&format!("{run}/spsa.jsonl"))).unwrap();
     assert!(text.ends_with('\n'), "the last line is torn");
     text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Iterations of the pairs that count, sorted.
+/// Returns the iterations of the pairs that count, sorted.
 pub fn iterations(bench: &Bench, run: &str) -> Vec<u64> {
     let mut all: Vec<u64> =
         entries(bench, run).iter().filter_map(|entry| entry["pair"]["k"].as_u64()).collect();

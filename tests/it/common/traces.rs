@@ -1,4 +1,4 @@
-//! Traces that the tests make up, with what they mean in plain numbers.
+//! Synthetic traces, with their meaning in plain numbers.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,12 +10,12 @@ use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, impo
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Parameters of the made-up evaluation.
+/// Number of parameters of the synthetic evaluation.
 pub const PARAMETERS: usize = 12;
 /// Value of the scale column that stands for 1.
 pub const SCALE_ONE: u32 = 64;
 
-/// A position as it was made up.
+/// A synthetic position.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub result: f64,
@@ -29,13 +29,13 @@ pub struct Made {
 }
 
 impl Made {
-    /// Shares of the middlegame and the endgame value.
+    /// Returns the shares of the middlegame and the endgame value.
     pub fn shares(&self) -> (f64, f64) {
         let phi = f64::from(self.phase) / 24.0;
         (phi, (1.0 - phi) * f64::from(self.scale) / f64::from(SCALE_ONE))
     }
 
-    /// Score under θ, mg of every parameter, then eg.
+    /// Returns the score under θ, mg of every parameter, then eg.
     pub fn score(&self, theta: &[f64]) -> f64 {
         let (mg, eg) = self.shares();
         let count = theta.len() / 2;
@@ -43,8 +43,8 @@ impl Made {
     }
 }
 
-/// Positions of all phases and four endgame scale factors, 0 among them, `fine` ones with
-/// coefficients that half precision changes.
+/// Returns positions of all phases with four endgame scale factors, including 0; `fine` ones have coefficients that
+/// half precision changes.
 pub fn make(positions: usize, seed: u64, fine: bool) -> Vec<Made> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..positions)
@@ -72,7 +72,7 @@ pub fn make(positions: usize, seed: u64, fine: bool) -> Vec<Made> {
         .collect()
 }
 
-/// The schema of [`text`].
+/// Returns the schema of [`text`].
 pub fn schema() -> String {
     let mut text = String::from(
         r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,
@@ -95,7 +95,7 @@ pub fn schema() -> String {
     text
 }
 
-/// Lines of a trace; zeros are left out, as most engines do.
+/// Returns the lines of a trace; zeros are left out, as in most engines.
 pub fn text(made: &[Made]) -> String {
     let mut text = String::new();
     for (n, one) in made.iter().enumerate() {
@@ -112,7 +112,7 @@ pub fn text(made: &[Made]) -> String {
     text
 }
 
-/// Imports the text of a trace by the library.
+/// Imports the text of a trace through the library.
 pub fn imported(folder: &Path, text: &str, schema: &str) -> (ImportReport, Dataset) {
     let trace = folder.join("trace.svm");
     std::fs::write(&trace, text).unwrap();
@@ -126,7 +126,7 @@ pub fn imported(folder: &Path, text: &str, schema: &str) -> (ImportReport, Datas
     (report, dataset::read(&output).unwrap())
 }
 
-/// Values of θ around the priors of the schema.
+/// Returns values of θ around the priors of the schema.
 pub fn theta(seed: u64, whole: bool) -> Vec<f64> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..2 * PARAMETERS)

@@ -1,7 +1,7 @@
-//! Engines in other processes: real ones, and all the ways to misbehave.
+//! Engines in other processes: real ones, and all kinds of misbehavior.
 //!
-//! The bad engines are shell scripts, so these tests need a POSIX shell. The real ones are looked for
-//! where Debian puts them, see [`requirement`].
+//! The bad engines are shell scripts, so these tests need a POSIX shell. The real ones are expected where Debian
+//! installs them, see [`requirement`].
 #![cfg(unix)]
 
 use std::path::Path;
@@ -19,7 +19,7 @@ use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
 
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;
 
-/// A script that behaves, but for what a test puts in its place.
+/// A script that behaves correctly, except for the parts that a test replaces.
 struct Script {
     before: &'static str,
     options: &'static str,
@@ -73,7 +73,7 @@ fn start() -> GameSoFar {
     game("", "")
 }
 
-/// A Chess960 position where both sides can castle to the queen's side at once.
+/// A Chess960 position in which both sides can castle queenside at once.
 const FRC: &str = "rk2nbqr/pp1ppppp/8/8/8/8/PP1PPPPP/RK2NBQR w HAha - 0 1";
 
 const DEPTH: Limits = Limits { depth: Some(3), nodes: None, move_time: None, clock: None };
@@ -111,7 +111,7 @@ fn a_good_engine_plays() {
         choice,
         Choice { m: e2e4(), score: Some(Score::Centipawns(12)), depth: Some(3), nodes: Some(77) }
     );
-    // Two Chess960 games and an ordinary one: the option is set where it changes.
+    // Two Chess960 games and an ordinary one: the option is set when it changes.
     let frc = game(FRC, "");
     player.new_game(true).unwrap();
     player.new_game(true).unwrap();
@@ -163,13 +163,13 @@ fn a_good_engine_plays() {
 
 #[test]
 #[ignore = "full"]
-fn what_engines_say_of_moves_is_judged() {
+fn validates_engine_output() {
     for (go, expected) in [
         ("echo 'bestmove e2e5'", Err(Failure::IllegalMove("e2e5".to_string()))),
         ("echo 'bestmove (none)'", Err(Failure::NoMove("bestmove (none)".to_string()))),
         ("echo 'bestmove 0000 ponder e2e4'", Err(Failure::NoMove("bestmove 0000 ponder e2e4".to_string()))),
         ("echo bestmove", Err(Failure::NoMove("bestmove".to_string()))),
-        // Nonsense, bytes that are no UTF-8, empty lines, look-alikes, tokens out of order.
+        // Nonsense, invalid UTF-8, empty lines, look-alikes, tokens out of order.
         (
             "printf '\\n\\377\\376 bestmove\\nBESTMOVE e2e5\\nbestmoves e2e5\\n\\001\\000\\n'; \
              printf 'info score\\ninfo depth x\\ninfo pv e2e4 nodes 5 score mate 2 depth 9\\n'; echo 'bestmove e2e4'",
@@ -179,12 +179,12 @@ fn what_engines_say_of_moves_is_judged() {
             "printf 'info depth 4 score cp -7\\r\\n'; printf 'bestmove e2e4 ponder e7e5\\r\\n'",
             Ok((Some(Score::Centipawns(-7)), Some(4), None)),
         ),
-        // A line of 100 KiB is cut, and what follows is read.
+        // A line of 100 KiB is truncated, and the next one is read.
         (
             "printf 'info depth 5 pv '; head -c 100000 /dev/zero | tr '\\0' x; echo; echo bestmove e2e4",
             Ok((None, Some(5), None)),
         ),
-        // An answer too many is no answer to the next question.
+        // An extra answer does not count as the answer to the next question.
         ("echo 'bestmove e2e4'; echo 'bestmove (none)'", Ok((None, None, None))),
         ("head -c 1000000 /dev/zero >&2; echo 'bestmove e2e4'", Ok((None, None, None))),
     ] {
@@ -218,8 +218,8 @@ fn stale_answers_are_dropped_within_a_game() {
 }
 
 #[test]
-fn answers_that_come_late_are_not_those_of_the_next_search() {
-    // A second answer whose lines only come once the engine is spoken to again.
+fn late_answers_do_not_count_for_the_next_search() {
+    // A second answer whose lines only arrive after the next command.
     let late = "echo 'info depth 99 score cp 9999'; echo 'bestmove a1a1'; echo readyok";
     let bench = Bench::new(&Script { options: "echo uciok", ready: late, ..GOOD });
     let mut player = start_engine(&bench);
@@ -232,12 +232,12 @@ fn answers_that_come_late_are_not_those_of_the_next_search() {
 }
 
 #[test]
-fn dead_engines_are_reported_and_started_anew() {
+fn dead_engines_are_reported_and_restarted() {
     for (go, words) in [
         ("echo 'out of luck' >&2; exit 3", "died (exit status: 3: out of luck)"),
         ("kill -SEGV $$", "signal: 11 (SIGSEGV)"),
         ("exec >&-; echo 'deaf' >&2; sleep 100", "died (closed its output: deaf)"),
-        // A child of its own holds the pipes when it dies.
+        // A child of the engine holds the pipes when the engine dies.
         ("sleep 100 & exit 4", "died (exit status: 4"),
     ] {
         let go = format!("if [ $starts = 1 ]; then {go}; fi; echo 'bestmove e2e4'");
@@ -264,7 +264,7 @@ fn dead_engines_are_reported_and_started_anew() {
 }
 
 #[test]
-fn an_engine_that_dies_between_games_is_started_anew() {
+fn engine_that_dies_between_games_is_restarted() {
     let bench = Bench::new(&Script { go: "echo 'bestmove e2e4'; exit 0", ..GOOD });
     let mut player = start_engine(&bench);
     for _ in 0..3 {
@@ -281,7 +281,7 @@ fn hanging_engines_are_killed() {
     for go in [
         "while :; do sleep 100; done",
         "trap '' TERM INT HUP PIPE; while :; do sleep 100; done",
-        // Output without end, with and without ends of lines.
+        // Endless output, with and without line ends.
         "while :; do echo 'info depth 1 score cp 1'; done",
         "cat /dev/zero",
         "yes | tr -d '\\n'",
@@ -307,7 +307,7 @@ fn children_of_engines_are_killed_too() {
     player.new_game(false).unwrap();
     assert!(matches!(choose(&mut player, 0.5), Err(Failure::Hung(_))));
     let child = bench.lines("child").remove(0);
-    // A killed process takes its time to end, and whoever adopted it may never wait for it.
+    // A killed process takes time to end, and its adoptive parent may never wait for it.
     let deadline = Instant::now() + SECONDS(10);
     loop {
         match std::fs::read_to_string(format!("/proc/{child}/stat")) {
@@ -328,7 +328,7 @@ fn engines_outlive_the_thread_that_started_them() {
     assert_eq!(bench.lines("pids").len(), 1, "it was started anew");
 }
 
-/// Where the other instance of this test program finds its engine.
+/// Variable with the engine of the other instance of this test program.
 #[cfg(target_os = "linux")]
 const HOST: &str = "GPUTEXEL_TEST_HOST";
 
@@ -378,7 +378,7 @@ fn engines_die_with_a_program_that_is_killed() {
 #[ignore = "full"]
 fn players_that_are_stopped_have_not_failed() {
     static STOP: AtomicBool = AtomicBool::new(false);
-    // One that follows, and one that does not.
+    // One that complies, and one that does not.
     for (go, follows) in
         [("read line; echo \"$line\" >> told; echo bestmove e2e4", true), ("sleep 1000", false)]
     {
@@ -431,7 +431,7 @@ fn engines_that_ignore_quit_are_killed() {
 }
 
 #[test]
-fn engines_that_do_not_read_block_nobody() {
+fn engines_that_do_not_read_do_not_block() {
     // It answers from a loop of its own and never reads again.
     let bench = Bench::new(&Script {
         ready: "echo readyok; while :; do echo readyok; echo 'bestmove e2e4'; sleep 0.01; done",
@@ -486,7 +486,7 @@ fn bad_starts_are_explained() {
 }
 
 #[test]
-fn settings_are_checked_against_what_is_offered() {
+fn settings_are_checked_against_offered_options() {
     let bench = Bench::new(&GOOD);
     for (setting, words) in [
         ("Threads=2", "Script One: Threads: no such option"),
@@ -508,7 +508,7 @@ fn settings_are_checked_against_what_is_offered() {
 }
 
 #[test]
-fn slow_and_talkative_starts_are_waited_for() {
+fn waits_for_slow_and_verbose_starts() {
     let bench = Bench::new(&Script {
         before: "echo 'Engine by Somebody'; echo uciok?; echo 'id name'; printf '\\377\\n'; sleep 1",
         ready: "sleep 1; echo thinking; printf 'readyok\\r\\n'",
@@ -520,7 +520,7 @@ fn slow_and_talkative_starts_are_waited_for() {
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
 }
 
-/// A real engine, if it is installed.
+/// Starts a real engine, if it is installed.
 fn real(path: &str) -> Option<UciPlayer> {
     requirement::program(path)
         .then(|| UciPlayer::start(path.parse().unwrap()).unwrap_or_else(|error| panic!("{error}")))
@@ -553,7 +553,7 @@ fn stockfish_plays() {
         assert_eq!(self_play(&mut player, start(), &limits, 20).moves.len(), 20);
     }
     assert!(self_play(&mut player, game(FRC, ""), &DEPTH, 40).moves.len() > 10);
-    // Had it not understood the castling, it would move for the wrong side.
+    // Had it misread the castling, it would move for the wrong side.
     let castled = game(FRC, "b1a1 b8a8 e2e4");
     assert!(player.choose(&castled, &DEPTH, SECONDS(20)).is_ok());
     let mate = game("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "");
@@ -561,7 +561,7 @@ fn stockfish_plays() {
     let choice = player.choose(&mate, &DEPTH, SECONDS(20)).unwrap();
     assert_eq!(choice.score, Some(Score::Mate(1)));
     assert_eq!(choice.m.to_uci(CastlingMode::Standard).to_string(), "a1a8");
-    // Mated already: it says so, and that is no move.
+    // Already mated: it reports so, without a move.
     let over = game("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "a1a8");
     assert!(matches!(player.choose(&over, &DEPTH, SECONDS(20)), Err(Failure::NoMove(_))));
     let before = Instant::now();

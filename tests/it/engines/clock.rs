@@ -1,4 +1,4 @@
-//! Clocks of engines that are other programs.
+//! Clocks of external engines.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -45,7 +45,7 @@ fn clocks_start_when_engines_are_ready() {
     }
     let (_, told) = play("time=0.25+0.05");
     assert!(told.contains(&"go wtime 300 btime 300 winc 50 binc 50".to_string()), "{told:?}");
-    // Nothing is measured by nodes, and nothing further is sent.
+    // A limit of nodes uses no clock, and nothing further is sent.
     let (_, told) = play("nodes=10");
     let at = told.iter().position(|line| line == "position startpos").unwrap();
     assert_eq!(told[at + 1], "go nodes 10", "{told:?}");

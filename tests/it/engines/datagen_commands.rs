@@ -1,4 +1,4 @@
-//! `gputexel selfplay` and `gputexel rescore` through the binary.
+//! `gputexel selfplay` and `gputexel rescore` through the real binary.
 
 use std::collections::HashSet;
 
@@ -34,13 +34,13 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     assert_eq!(text(&bench, "one/games.pgn"), text(&bench, "two/games.pgn"));
     selfplay(&bench, &["--games", "6", "-o", "other", "--seed", "2"]);
     assert_ne!(text(&bench, "one/games.pgn"), text(&bench, "other/games.pgn"));
-    // Every position that was searched is read back with its score; openings have none.
+    // Every searched position is read back with its score; openings have none.
     let pgn = bench.bytes("two/games.pgn");
     let batch = read_pgn(&pgn, 1, &Selection::everything());
     assert_eq!((batch.records, batch.complaints.len()), (6, 0));
     let scored = batch.samples.iter().filter(|sample| !sample.score_cp.is_nan()).count() as u64;
     assert_eq!(scored, count("positions"));
-    // What the binary formats hold is what the PGN holds.
+    // The binary formats contain the same as the PGN.
     let positions = |file: &str| {
         let args = ["convert", file, "-o", "out.txt", "--force"];
         bench.report(&args);
@@ -70,7 +70,7 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
 }
 
 #[test]
-fn openings_come_once_and_are_within_their_limit() {
+fn openings_are_distinct_and_balanced() {
     let bench = Bench::new();
     let args = ["--games", "30", "-o", "r", "--random-plies", "2", "--opening-limit", "100"];
     bench.report(&[&["selfplay"], &args[..], &["--nodes", "5", "--max-plies", "6"]].concat());
@@ -101,7 +101,7 @@ fn openings_come_once_and_are_within_their_limit() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn killed_runs_go_on_to_the_same_games() {
+fn killed_runs_resume_to_the_same_games() {
     let bench = Bench::new();
     selfplay(&bench, &["--games", "16", "-o", "whole", "--concurrency", "1"]);
     let args = [&["selfplay", "--games", "16", "-o", "killed", "--concurrency", "2"], &QUICK[..]].concat();
@@ -117,7 +117,7 @@ fn killed_runs_go_on_to_the_same_games() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // A line that was being written, as after a crash of the system.
+    // An incomplete line, as after a system crash.
     let mut journal = bench.bytes("killed/selfplay.jsonl");
     journal.extend_from_slice(b"{\"game\":3,\"key\":12");
     bench.write("killed/selfplay.jsonl", journal);
@@ -126,7 +126,7 @@ fn killed_runs_go_on_to_the_same_games() {
     assert_eq!(report["games"], 16);
     assert!(report["played_now"].as_u64().unwrap() <= 13, "{report}");
     assert_eq!(text(&bench, "killed/games.pgn"), text(&bench, "whole/games.pgn"));
-    // Longer on demand, and in another format.
+    // Extended on request, and in another format.
     let report =
         bench.report(&["selfplay", "--resume", "killed", "--games", "18", "--format", "pgn,binpack"]);
     assert_eq!((&report["games"], &report["played_now"]), (&18.into(), &2.into()));
@@ -154,7 +154,7 @@ fn spoiled_games_are_not_written() {
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&report["games"], &report["spoiled"]), (&0.into(), &3.into()));
     assert_eq!((&report["engine"], &report["ends"]["illegal-move"]), (&"Mayfly".into(), &3.into()));
-    // Nothing to work with: no file says otherwise.
+    // Nothing to work with: no file is created.
     assert_eq!((code, &bench.names("m")[..]), (1, &["selfplay.jsonl".to_string()][..]));
     assert_one_line(&err);
     assert!(
@@ -201,7 +201,7 @@ fn bad_usage_of_selfplay_is_named() {
     assert_eq!(bench.names("."), Vec::<String>::new(), "something was written");
 }
 
-/// Positions of a text with scores: position, score, result.
+/// Returns the positions of a text with scores: position, score, result.
 fn labeled(bench: &Bench, name: &str) -> Vec<(String, f64, f64)> {
     let line = |line: &str| {
         let mut fields = line.split('|').map(str::trim);
@@ -218,7 +218,7 @@ const POSITIONS: &str = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w K
     4k3/8/8/8/8/8/q3p3/4K3 w - - 0 1 | -55 | 0.0\n";
 
 #[test]
-fn engines_replace_scores_and_nothing_else() {
+fn engines_replace_only_scores() {
     let bench = Bench::new();
     // Enough for several blocks.
     bench.write("in.txt", POSITIONS.repeat(60));
@@ -231,7 +231,7 @@ fn engines_replace_scores_and_nothing_else() {
     for ((old, new), i) in before.iter().zip(&after).zip(0..) {
         assert_eq!((&old.0, old.2), (&new.0, new.2));
         match i % 5 {
-            // A queen and a pawn, for White and then for Black.
+            // An extra queen and pawn, for White and then for Black.
             2 => assert!((800.0..2000.0).contains(&new.1), "{new:?}"),
             // Fool's mate is on the board.
             3 => assert_eq!(new.1, -30_000.0),
@@ -282,16 +282,17 @@ fn interrupted_rescorings_are_resumed() {
     let report = bench.report(&[&whole[..], &["-o", "out.txt", "--resume"]].concat());
     assert!(report["progress"]["known"].as_u64().unwrap() >= 64, "{report}");
     assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
-    // What a killed process was writing stays behind, as everywhere.
+    // A killed process leaves incomplete files, as everywhere.
     let names = bench.names(".").into_iter().filter(|name| !name.starts_with(".gputexel-"));
     assert_eq!(names.collect::<Vec<_>>(), ["in.txt", "out.txt", "whole.txt"]);
 }
 
-/// What is in the place of the result is compared with it: it may be the result of what was killed, or anything.
+/// An existing file in place of the result is compared with it: it may be the result of the killed process, or
+/// anything else.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn resumed_rescorings_know_their_result() {
+fn resumed_rescoring_recognizes_its_result() {
     let bench = Bench::new();
     bench.write("in.txt", POSITIONS.repeat(400));
     let args = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
@@ -323,17 +324,17 @@ fn resumed_rescorings_know_their_result() {
 
 #[cfg(unix)]
 #[test]
-fn silence_is_no_score() {
+fn missing_scores_are_not_labels() {
     let bench = Bench::new();
     bench.write("in.txt", POSITIONS);
-    // Moves nothing and says nothing of it where a queen is on a1; elsewhere, a score but no legal move.
+    // Neither moves nor reports anything if a queen is on a1; otherwise a score but no legal move.
     let engine = "while read line; do case \"$line\" in uci) echo 'id name Mute'; echo uciok;; \
                   isready) echo readyok;; position*Q3K3*) quiet=1;; position*) quiet=;; \
                   'go '*) [ $quiet ] || echo 'info score cp 9'; echo bestmove e8e7;; quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
     let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "-o", "out.txt"];
     let report = bench.report(&args);
-    // The move is legal in one position only, in which there is no score.
+    // The move is legal in one position only, which has no score.
     let unscored = report["unscored"].as_array().unwrap();
     assert_eq!((&report["progress"]["unscored"], unscored.len()), (&4.into(), 4));
     assert_eq!(unscored[2]["reason"], "no score");
@@ -375,7 +376,7 @@ fn engines_are_started_for_positions_and_their_silence_is_no_label() {
     assert_eq!(text(&bench, "starts").lines().count(), 2 * 3);
 }
 
-/// Folder of the tables for KQvK and KRvK.
+/// Returns the folder of the tables for KQvK and KRvK.
 fn tables() -> String {
     format!("{}/tests/data/syzygy", env!("CARGO_MANIFEST_DIR"))
 }
@@ -383,8 +384,8 @@ fn tables() -> String {
 #[test]
 fn tablebases_decide_endings() {
     let bench = Bench::new();
-    // Mate in one; the same for the other side; a rook that hangs; too late to mate within 50 moves; castling
-    // rights; too many pieces.
+    // Mate in one; the same for the other side; a hanging rook; too late to mate within 50 moves; castling rights;
+    // too many pieces.
     let positions = "7k/8/6K1/8/8/8/8/R7 w - - 0 1 | 5 | 0.0\n\
         r7/8/8/8/8/6k1/8/7K b - - 0 1 | 5 | 1.0\n\
         8/8/8/8/4k3/8/1r6/K7 w - - 0 1 | 5 | 0.0\n\
@@ -441,7 +442,7 @@ fn missing_tables_are_named() {
     bench.write("empty/KPvK.rtbw", "");
     let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
     assert!(error.contains("empty/KPvK.rtbw: "), "{error}");
-    // Damaged: the first bytes of another kind of file.
+    // Damaged: the first bytes belong to another kind of file.
     bench.write("empty/KPvK.rtbw", [7; 80]);
     bench.write("empty/KPvK.rtbz", [7; 80]);
     let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);

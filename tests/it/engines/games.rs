@@ -1,4 +1,4 @@
-//! One game: every way in which it can end, forced by scripted players.
+//! Single games: every kind of ending, forced by scripted players.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn facts(record: &GameRecord) -> Facts {
     (record.outcome.as_str(), record.end, record.plies())
 }
 
-/// A game by fixed nodes.
+/// Plays a game with fixed nodes.
 fn ends(fen: &str, moves: &str, adjudication: Adjudication) -> Facts {
     facts(&game(&opening(fen), script(moves), &Rules { adjudication, ..rules("nodes=100") }))
 }
@@ -32,7 +32,7 @@ fn the_board_ends_games() {
     assert_eq!(ends("7k/8/8/6Q1/8/8/8/K7 w - - 0 1", "Qg6", NONE), ("1/2-1/2", End::Stalemate, 1));
     let dead = "7k/8/8/8/8/8/1r6/K7 w - - 0 1";
     assert_eq!(ends(dead, "Kxb2", NONE), ("1/2-1/2", End::InsufficientMaterial, 1));
-    // A knight and a bishop could mate, if the other side helped: no dead position.
+    // A knight and a bishop can mate with the opponent's help: not a dead position.
     let long = Adjudication { max_plies: Some(2), ..NONE };
     let minors = "k7/8/8/8/4n3/8/1p6/K1B5 w - - 0 1";
     assert_eq!(ends(minors, "Bxb2 Kb7", long), ("1/2-1/2", End::TooLong, 2));
@@ -44,7 +44,7 @@ fn the_board_ends_games() {
 fn the_third_time_is_a_draw() {
     let there_and_back = "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8";
     assert_eq!(ends(STANDARD, there_and_back, NONE), ("1/2-1/2", End::Repetition, 8));
-    // Castling rights make positions differ: those after 2...Ke7 are the first to come thrice.
+    // Castling rights distinguish positions: those after 2...Ke7 are the first to occur three times.
     let kings = "e4 e5 Ke2 Ke7 Ke1 Ke8 Ke2 Ke7 Ke1 Ke8 Ke2 Ke7";
     assert_eq!(ends(STANDARD, kings, NONE), ("1/2-1/2", End::Repetition, 12));
     // Moves of the opening count, too.
@@ -65,7 +65,7 @@ fn fifty_moves_are_a_draw_unless_the_last_one_mates() {
     assert_eq!(ends(fen, "Kf2 Kf8", NONE), ("1/2-1/2", End::FiftyMoves, 2));
     assert_eq!(ends(&fen.replace("98", "99"), "Ra8", NONE), ("1-0", End::Checkmate, 1));
     assert_eq!(ends(&fen.replace("98", "99"), "Ra7", NONE), ("1/2-1/2", End::FiftyMoves, 1));
-    // A capture or pawn move begins the count anew.
+    // A capture or pawn move restarts the count.
     let long = Adjudication { max_plies: Some(3), ..NONE };
     assert_eq!(ends(&fen.replace("98", "99"), "Kf2", long).1, End::FiftyMoves);
     assert_eq!(ends(fen, "Kf2 h6 Kf1", long), ("1/2-1/2", End::TooLong, 3));
@@ -74,22 +74,22 @@ fn fifty_moves_are_a_draw_unless_the_last_one_mates() {
 #[test]
 fn flags_fall() {
     let slow = |ms| vec![Step::Wait("Kb1".into(), Duration::from_millis(ms))];
-    // The opponent has a bare king: a loss all the same.
+    // Even though the opponent has a bare king, it is a loss.
     let bare = opening("7k/8/8/8/8/8/8/KQ6 w - - 0 1");
     let with_queen = vec![Step::Wait("Qb2".into(), Duration::from_millis(120))];
     let record = game(&bare, with_queen, &rules("time=0.06"));
     assert_eq!(facts(&record), ("0-1", End::TimeForfeit, 0));
     assert!(record.failure.unwrap().ends_with("of 0.060 s"));
-    // Mate after the flag has fallen is none.
+    // A mate after the flag has fallen does not count.
     let mate = opening("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1");
     let late = vec![Step::Wait("Ra8".into(), Duration::from_millis(120))];
     assert_eq!(facts(&game(&mate, late.clone(), &rules("time=0.06"))), ("0-1", End::TimeForfeit, 0));
     assert_eq!(facts(&game(&mate, late.clone(), &rules("move-time=60"))), ("0-1", End::TimeForfeit, 0));
-    // A margin forgives; limits without time know no flag.
+    // A margin tolerates delays; limits without time have no flag.
     let margin = Rules { time_margin: Duration::from_secs(5), ..rules("time=0.06") };
     assert_eq!(facts(&game(&mate, late.clone(), &margin)), ("1-0", End::Checkmate, 1));
     assert_eq!(facts(&game(&mate, late, &rules("depth=1"))), ("1-0", End::Checkmate, 1));
-    // Every move has its increment, the first one, too.
+    // Every move has its increment, including the first.
     let king = opening("7k/7p/8/8/8/8/8/K7 w - - 0 1");
     let mut steps = slow(50);
     steps.extend(script("Kg8"));
@@ -103,7 +103,7 @@ fn flags_fall() {
 }
 
 #[test]
-fn engines_are_told_their_time() {
+fn engines_receive_their_time() {
     let mut rules = Rules { time_margin: Duration::from_secs(1), ..rules("time=2/10+1") };
     rules.time_controls[1] = "nodes=7".parse().unwrap();
     let steps = script("f3 e5 g4 Qh4");
@@ -171,7 +171,7 @@ fn scores_end_games() {
     let win = Adjudication { win: Some(WinRule { score_cp: 500, plies: 4 }), max_plies: Some(10), ..NONE };
     assert_eq!(adjudicated(win, &[500, -500]), ("1-0", End::AdjudicatedWin, 4));
     assert_eq!(adjudicated(win, &[-500, 500]), ("0-1", End::AdjudicatedWin, 4));
-    // Both claim to win, or one does not see it.
+    // Both claim to win, or one of them disagrees.
     assert_eq!(adjudicated(win, &[900, 900]), ("1/2-1/2", End::TooLong, 10));
     assert_eq!(adjudicated(win, &[900, -499]), ("1/2-1/2", End::TooLong, 10));
     // Mate on the board comes before any adjudication.
@@ -195,7 +195,7 @@ fn pairs_swap_colors_and_limits() {
     assert_eq!(pair.games.each_ref().map(|game| game.half_points(Color::White)), [0, 0]);
     assert!(a.asked.len() == 4 && a.asked.iter().all(|(limits, _)| limits.nodes == Some(11)));
     assert!(b.asked.len() == 4 && b.asked.iter().all(|(limits, _)| limits.depth == Some(3)));
-    // A wins both: it plays the mate as Black, and is let off as White.
+    // A wins both games: it mates as White, and as Black because B dies.
     let mut a = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));
     let mut b = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));
     b.steps[0] = Step::Fail(Failure::Died("x".into()));
@@ -204,14 +204,14 @@ fn pairs_swap_colors_and_limits() {
 }
 
 #[test]
-fn games_can_be_called_off() {
+fn games_can_be_cancelled() {
     let steps = script("e4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     let rules = rules("nodes=1");
     let unplayed = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(true));
     assert_eq!(unplayed, Err(Unplayed::Cancelled));
     assert!(try_game(&start(), script("f3 e5 g4 Qh4"), &rules).is_ok());
-    // Nor has an engine lost that was stopped.
+    // Nor does an engine that was stopped lose.
     let mut steps = script("e4 e5");
     steps[1] = Step::Fail(Failure::Stopped);
     assert_eq!(try_game(&start(), steps.clone(), &rules), Err(Unplayed::Cancelled));

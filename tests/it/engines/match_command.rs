@@ -1,4 +1,4 @@
-//! `gputexel match` through the binary.
+//! `gputexel match` through the real binary.
 
 use crate::common::program::{Bench, assert_one_line};
 use serde_json::Value;
@@ -10,7 +10,7 @@ fn play(bench: &Bench, args: &[&str]) -> Value {
 const QUICK: [&str; 6] = ["--nodes", "200", "--hash", "1", "--max-plies", "120"];
 
 #[test]
-fn material_beats_nothing_and_extract_reads_the_games() {
+fn material_beats_zero_and_extract_reads_the_games() {
     let bench = Bench::new();
     let args =
         [&["material", "zero", "--games", "8", "--out", "m", "--concurrency", "2"], &QUICK[..]].concat();
@@ -23,7 +23,7 @@ fn material_beats_nothing_and_extract_reads_the_games() {
     let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
     assert_eq!(ends, 8);
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
-    // The same games whatever the concurrency; others under another seed.
+    // The same games for any concurrency; other games under another seed.
     let alone =
         [&["material", "zero", "--games", "8", "--out", "n", "--concurrency", "1"], &QUICK[..]].concat();
     let again = play(&bench, &alone);
@@ -37,7 +37,7 @@ fn material_beats_nothing_and_extract_reads_the_games() {
     assert_eq!(extracted["sources"][0]["records"], 8);
     assert_eq!(extracted["sources"][0]["complaints"].as_array().map_or(0, Vec::len), 0);
     assert!(data.len() > 50);
-    // In words.
+    // As text.
     let (code, out, _) =
         bench.run(&[&["match", "material", "zero", "--games", "2", "--out", "w"], &QUICK[..]].concat(), "");
     assert_eq!(code, 0);
@@ -48,7 +48,7 @@ fn material_beats_nothing_and_extract_reads_the_games() {
 
 #[test]
 #[ignore = "full"]
-fn interrupted_matches_go_on_to_the_same_games() {
+fn interrupted_matches_resume_to_the_same_games() {
     let bench = Bench::new();
     let base = ["material", "material:100,310,330,500,950", "--concurrency", "1"];
     play(&bench, &[&base[..], &["--games", "6", "--out", "whole"], &QUICK].concat());
@@ -59,7 +59,7 @@ fn interrupted_matches_go_on_to_the_same_games() {
     let report = play(&bench, &["--resume", "torn", "--concurrency", "2"]);
     assert_eq!(report["games"], 6);
     assert_eq!(bench.bytes("torn/games.pgn"), bench.bytes("whole/games.pgn"));
-    // Longer on demand; nothing is played twice.
+    // Extended on request; nothing is played twice.
     let longer = play(&bench, &["--resume", "torn", "--games", "8"]);
     assert_eq!(longer["games"], 8);
     assert_eq!(String::from_utf8(bench.bytes("torn/match.jsonl")).unwrap().lines().count(), 5);
@@ -104,7 +104,7 @@ fn files_that_have_changed_are_refused() {
 }
 
 #[test]
-fn counters_of_openings_are_those_of_their_games() {
+fn opening_counters_match_their_games() {
     let bench = Bench::new();
     let opening = "8/5pk1/6p1/8/8/6P1/5PK1/3R4 w - -";
     let match_of = |book: String, more: &[&str]| {
@@ -120,7 +120,7 @@ fn counters_of_openings_are_those_of_their_games() {
     assert_eq!(pgn.matches(&format!("[FEN \"{opening} 98 80\"]")).count(), 2, "{pgn}");
     assert_eq!(pgn.matches("[PlyCount \"2\"]").count(), 2, "{pgn}");
     assert!(pgn.to_lowercase().contains("fifty"), "{pgn}");
-    // Beyond move 40, four plies of small scores are enough.
+    // After move 40, four plies of small scores are enough.
     let even = "4k3/8/8/4p3/4P3/8/8/4K3 w - -";
     for counters in ["hmvc 0; fmvn 45;", "0 45"] {
         let rules = ["--draw-after", "40", "--draw-plies", "4"];
@@ -162,7 +162,7 @@ fn bad_usage_is_named() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn control_c_stops_and_tells_how_to_go_on() {
+fn control_c_stops_and_prints_how_to_resume() {
     let bench = Bench::new();
     let args = ["match", "material", "zero", "--games", "100000", "--nodes", "300", "--out", "m", "--json"];
     let child = bench.spawn(&args);
@@ -192,14 +192,14 @@ fn control_c_stops_and_tells_how_to_go_on() {
 
 #[cfg(unix)]
 #[test]
-fn uci_engines_play_and_their_failures_are_survived() {
+fn uci_engines_play_and_may_fail() {
     let bench = Bench::new();
-    // Answers every search with a move that is not legal.
+    // Answers every search with an illegal move.
     let engine = "while read line; do case \"$line\" in uci) echo 'id name Mayfly'; echo uciok;; \
                   isready) echo readyok;; 'go '*) echo 'bestmove a1a1';; quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
     let args = ["cmd:sh engine.sh", "material", "--games", "4", "--out", "m", "--max-failures", "4"];
-    // Everything is there, but a result that says nothing is no success.
+    // All files exist, but an inconclusive result is not a success.
     let (code, out, err) = bench.run(&[&["match", "--json"], &args[..], &QUICK].concat(), "");
     assert_eq!(code, 1);
     assert_one_line(&err);

@@ -43,7 +43,7 @@ fn settings(pairs: u64, concurrency: usize) -> MatchSettings {
     }
 }
 
-/// Keeps what a match reports; cancels after so many pairs.
+/// Records the events of a match; cancels after this many pairs.
 #[derive(Default)]
 struct Kept {
     pairs: BTreeMap<u64, PairSummary>,
@@ -76,7 +76,7 @@ fn run(settings: &MatchSettings, done: BTreeMap<u64, PairSummary>, kept: &mut Ke
     run_match(settings, &Openings::generated(3), &whims, done, &cancel, &mut Watch(kept)).unwrap()
 }
 
-/// Without what differs from run to run.
+/// Removes values that differ from run to run.
 fn timeless(mut pair: PairSummary) -> PairSummary {
     pair.games.iter_mut().for_each(|game| game.micros = [0; 2]);
     pair
@@ -122,7 +122,7 @@ fn results_do_not_depend_on_concurrency() {
 
 #[test]
 fn a_sequential_test_decides_on_pairs_in_order() {
-    // A mates at once, B never gets to move but once.
+    // A mates at once, B gets only one move.
     let make = |engine: usize| -> gputexel::Result<Box<dyn Player>> {
         let mut player = Scripted::new(Vec::new());
         player.name = ["a", "b"][engine].into();
@@ -157,7 +157,7 @@ fn a_sequential_test_decides_on_pairs_in_order() {
 }
 
 #[test]
-fn failures_are_survived_up_to_a_limit() {
+fn tolerates_failures_up_to_a_limit() {
     let starts = AtomicU64::new(0);
     let make = |engine: usize| -> gputexel::Result<Box<dyn Player>> {
         let mut player = Scripted::new(vec![Step::Fail(Failure::Died("signal 11".into())); 20]);
@@ -178,7 +178,7 @@ fn failures_are_survived_up_to_a_limit() {
     let Stop::Failures(text) = &result.stop else { panic!("{:?}", result.stop) };
     assert!(text.starts_with("b: failed in 8 of 8 games, last: died (signal 11)"), "{text}");
     assert_eq!((result.tally.failures, result.tally.points()), ([0, 8], 8.0));
-    // An engine that cannot be started is no opponent: no game is counted.
+    // An engine that cannot be started is not an opponent: no game is counted.
     let make = |engine: usize| -> gputexel::Result<Box<dyn Player>> {
         let mut player = Scripted::new(Vec::new());
         player.name = ["a", "b"][engine].into();
@@ -191,7 +191,7 @@ fn failures_are_survived_up_to_a_limit() {
     assert!(kept.pairs.is_empty());
 }
 
-/// A journal in a folder, which its lock keeps from others.
+/// Creates a journal in a folder, locked against other processes.
 fn begun<T: serde::Serialize>(folder: &Path, config: &T) -> RunLog<PairSummary> {
     RunLog::create(&FolderLock::acquire(folder).unwrap(), LOG, config).unwrap()
 }
@@ -202,7 +202,7 @@ fn opened<T: serde::de::DeserializeOwned>(folder: &Path) -> gputexel::Result<Ope
 
 #[test]
 #[ignore = "full"]
-fn a_killed_match_goes_on_from_any_byte() {
+fn killed_match_resumes_from_any_byte() {
     let folder = tempfile::tempdir().unwrap();
     let config = "a configuration".to_string();
     let whole = folder.path().join("whole");
@@ -239,7 +239,7 @@ fn a_killed_match_goes_on_from_any_byte() {
         let lines = std::fs::read_to_string(torn.join("match.jsonl")).unwrap().lines().count();
         assert_eq!(lines, 9, "a pair is written twice or lost");
     }
-    // Without its first line a journal is none; a damaged line in the middle is not passed over.
+    // Without its first line a journal is invalid; a damaged line in the middle is not skipped.
     std::fs::write(whole.join("match.jsonl"), &bytes[..header - 1]).unwrap();
     let error = opened::<String>(&whole).unwrap_err().to_string();
     assert!(error.ends_with("contains no configuration; no games were played"), "{error}");
@@ -263,7 +263,7 @@ fn one_process_at_a_time_and_every_pair_once() {
     }
     drop(journal);
     assert_eq!(opened::<i32>(folder.path()).unwrap().2, kept.pairs);
-    // Games are written in the order of pairs, whatever the order in which they come.
+    // Games are written in the order of pairs, in whatever order they arrive.
     let path = folder.path().join("games.pgn");
     let mut games = GamesFile::create(&path).unwrap();
     for (pair, text) in [(1, "b"), (0, "a"), (4, "e"), (2, "c")] {
@@ -272,7 +272,7 @@ fn one_process_at_a_time_and_every_pair_once() {
     assert_eq!(std::fs::read(&path).unwrap(), b"abc");
     games.finish().unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"abce");
-    // What is gone is said to be.
+    // Missing games are reported.
     let games = GamesFile::create(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(cfg!(not(unix)) || games.finish().unwrap_err().to_string().contains("was removed"));
@@ -336,7 +336,7 @@ fn write_book(folder: &Path, name: &str, text: &[u8]) -> std::path::PathBuf {
 }
 
 #[test]
-fn books_name_what_they_cannot_use() {
+fn books_report_unusable_lines() {
     let folder = tempfile::tempdir().unwrap();
     let text = "\
 # a comment
@@ -432,7 +432,7 @@ fn books_of_games_give_their_first_moves() {
 }
 
 #[test]
-fn orders_go_through_the_whole_book() {
+fn orders_cover_the_whole_book() {
     let folder = tempfile::tempdir().unwrap();
     let lines: Vec<String> =
         (0..20).map(|i| format!("4k3/7p/8/8/8/8/{}P{}/4K3 w - - {i} 1", i % 7 + 1, 6 - i % 7)).collect();
@@ -457,7 +457,7 @@ fn orders_go_through_the_whole_book() {
 }
 
 #[test]
-fn a_cancelled_match_keeps_what_is_finished() {
+fn cancelled_match_keeps_finished_games() {
     let mut kept = Kept::default();
     let cancel = AtomicBool::new(false);
     struct CancelAfter<'a>(&'a mut Kept, &'a AtomicBool, usize);

@@ -1,5 +1,5 @@
-//! Engines at play, most of them in processes of their own: what they are told, what they may do wrong,
-//! and that none is left. Clocks run here, so `scripts/test` runs these tests after the others.
+//! Engines at play, most of them in processes of their own: protocols, failures, and no leftover processes. Clocks
+//! run here, so `scripts/test` runs these tests after the others.
 
 mod client;
 #[cfg(unix)]

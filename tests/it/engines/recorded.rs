@@ -5,14 +5,14 @@ use crate::common::program::Bench;
 use crate::common::spsa::uci;
 use gputexel::model::FeatureKind;
 
-/// This program as an engine that leaves a file when it is started.
+/// Returns this program as an engine that creates a file when it starts.
 fn engine(bench: &Bench) -> String {
     let program = assert_cmd::cargo::cargo_bin!("gputexel").display().to_string();
     bench.write("engine.sh", format!("touch started\nexec '{program}' uci --params material\n"));
     format!("sh {}", bench.path("engine.sh").display())
 }
 
-/// Runs a command that succeeds and says nothing, and forgets that the engine has started.
+/// Runs a command that succeeds silently, and removes the trace of the engine's start.
 fn begin(bench: &Bench, args: &[&str]) {
     let (code, _, err) = bench.run(args, "");
     assert_eq!((code, err.as_str()), (0, ""));
@@ -71,13 +71,13 @@ fn a_resumed_sweep_replaces_only_its_own_files() {
     record["outputs"]["written"] = false.into();
     bench.write("w/sweep.json", record.to_string());
     keeps(&bench, "all.csv", "a diary", &["--quiet", "sweep", "--resume", "w"]);
-    // Named by the user, it is the user's.
+    // A file named by the user is allowed.
     assert_eq!(bench.run(&["sweep", "--resume", "w", "--csv", "all.csv", "--force"], "").0, 0);
     assert!(bench.bytes("all.csv").starts_with(b"rank,"));
 }
 
 #[test]
-fn names_of_engines_do_nothing_to_a_terminal() {
+fn escapes_engine_names_on_terminals() {
     let bench = Bench::new();
     let program = assert_cmd::cargo::cargo_bin!("gputexel").display().to_string();
     let active = r"printf 'id name Trap\033[2J\033]0;title\007\n'";

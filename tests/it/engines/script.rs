@@ -7,13 +7,13 @@ use std::time::Duration;
 use gputexel::matches::client::EngineCommand;
 use tempfile::TempDir;
 
-/// What a script says and does.
+/// Output and behavior of a script.
 pub trait EngineScript {
-    /// The script. It starts in its folder, and may append what it is told to the file `told` there.
+    /// The script. It starts in its folder, and may append its input to the file `told` there.
     fn text(&self) -> String;
 }
 
-/// A folder with a script in it, which leaves its process id there.
+/// A folder with a script in it, which writes its process id there.
 pub struct Bench(TempDir);
 
 impl Bench {
@@ -36,12 +36,12 @@ impl Bench {
         command
     }
 
-    /// The lines of a file that the script has written.
+    /// Returns the lines of a file written by the script.
     pub fn lines(&self, name: &str) -> Vec<String> {
         std::fs::read_to_string(self.path(name)).unwrap_or_default().lines().map(str::to_string).collect()
     }
 
-    /// Returns true if all processes of the script are gone, not even zombies being left.
+    /// Returns true if all processes of the script are gone, including zombies.
     pub fn is_gone(&self) -> bool {
         let pids = self.lines("pids");
         assert!(!pids.is_empty());

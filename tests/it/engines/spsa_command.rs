@@ -1,11 +1,11 @@
-//! `gputexel spsa run` with engines that are other programs: what they are told, how they fail, and
-//! that none outlives a run or a match, however that ends.
+//! `gputexel spsa run` with external engines: their input, their failures, and no engine left after a run or a match,
+//! however it ends.
 #![cfg(unix)]
 
 use crate::common::program::Bench;
 use crate::common::spsa::{entries, iterations, uci};
 
-/// This program as an engine, behind a shell command that its input goes through first.
+/// Returns this program as an engine, behind a shell command that filters its input.
 fn filtered(filter: &str) -> String {
     let program = assert_cmd::cargo::cargo_bin!("gputexel").display().to_string();
     format!("sh -c '{filter} | \"{program}\" uci --params material'")
@@ -17,7 +17,7 @@ fn run(bench: &Bench, config: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn engines_are_told_the_values_of_the_journal() {
+fn engines_receive_the_values_of_the_journal() {
     let bench = Bench::new();
     let told = bench.path("told").display().to_string();
     let config = uci(&filtered(&format!("tee -a {told}")), 12, "concurrency = 1");
@@ -38,7 +38,7 @@ fn engines_are_told_the_values_of_the_journal() {
         }
         assert_ne!(entry["pair"]["plus"], entry["pair"]["minus"]);
     }
-    // Two engines, each told the start, and two values for each of 12 pairs.
+    // Two engines, each with the starting values, and two values for each of 12 pairs.
     assert_eq!(told.matches("setoption name queen.mg").count(), 2 + 24);
     assert_eq!(told.matches("ucinewgame").count(), 48);
 }
@@ -59,10 +59,10 @@ fn crashes_are_counted_and_their_pairs_played_again() {
 
 #[test]
 #[ignore = "full"]
-fn hanging_engines_are_killed_and_started_anew() {
+fn hanging_engines_are_killed_and_restarted() {
     let bench = Bench::new();
     let hang = filtered("(sed -u 100q; exec sleep 1000)");
-    // During a game and between two.
+    // During a game and between two games.
     let config = uci(&hang, 6, "concurrency = 1\ndeadline = 1");
     let (code, _, err) = run(&bench, &config.replacen("[games]", "start_deadline = 1\n[games]", 1));
     assert_eq!(code, 0, "{err}");
@@ -131,7 +131,7 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     assert_eq!(code, 0, "{err}");
     assert!(err.contains("book.epd:2: ") && err.contains("book.epd:3: "), "{err}");
     assert!(err.contains("4 pairs from 2 openings: openings will be reused"), "{err}");
-    // A book that has changed is another book.
+    // A changed book is another book.
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n");
     let refused = bench.fails(&["-q", "spsa", "run", "--resume", "r"], 1);
     assert!(refused.contains("book.epd: has changed since the run started"), "{refused}");
@@ -147,7 +147,7 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     assert!(code == 1 && err.contains("book.epd"), "{err}");
 }
 
-/// Programs in a folder of their own, found by a variable that every process of theirs inherits.
+/// Programs in a folder of their own, found through a variable that each of their processes inherits.
 #[cfg(target_os = "linux")]
 mod processes {
     use std::process::{Child, Command, ExitStatus, Stdio};
@@ -155,7 +155,7 @@ mod processes {
 
     use super::Bench;
 
-    /// Far more than anything here may take, and less than the 60 s after which engines count as hung.
+    /// Much longer than anything here may take, and less than the 60 s after which engines count as hung.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     pub struct Marked {
@@ -176,12 +176,12 @@ mod processes {
             let mut command = Command::new(program);
             command.current_dir(self.bench.folder.path()).args(args);
             command.env(name, value).env("GPUTEXEL", program);
-            // Files, as engines that are left would keep pipes open.
+            // Files, as leftover engines would keep pipes open.
             let file = |name| std::fs::File::create(self.bench.path(name)).unwrap();
             command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap()
         }
 
-        /// Living processes with the mark.
+        /// Returns living processes with the mark.
         pub fn alive(&self) -> Vec<(i32, String)> {
             let mut alive = Vec::new();
             for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -222,8 +222,8 @@ mod processes {
     }
 }
 
-/// Plays well for a while, then neither answers nor ends, whatever it is told or sent, and has a child
-/// in a session of its own that does not end either.
+/// Plays well for a while, then neither answers nor ends, whatever it receives, and has a child in a session of its
+/// own that does not end either.
 #[cfg(target_os = "linux")]
 const HOSTILE: &str = "trap '' INT TERM HUP\n\
     setsid sleep 1000 < /dev/null > /dev/null 2>&1 &\n\
@@ -233,7 +233,7 @@ const HOSTILE: &str = "trap '' INT TERM HUP\n\
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "full"]
-fn no_engine_outlives_a_match_or_a_run() {
+fn engines_end_with_their_match_or_run() {
     let config = uci("sh engine.sh", 1000, "concurrency = 2").replace("max_plies = 100", "max_plies = 4");
     let play_match: &[&str] = &[
         "match",
@@ -268,7 +268,7 @@ fn no_engine_outlives_a_match_or_a_run() {
             marked.wait_for("no engine hangs", || bench.path("hung").exists());
             let engines: Vec<_> = marked.alive();
             assert!(engines.iter().any(|(_, line)| line.starts_with("sleep 1000")), "{engines:?}");
-            // Signals of one kind that come together would be one.
+            // Signals of one kind that arrive together would count as one.
             let kills: Vec<String> =
                 signals.iter().map(|signal| format!("kill {signal} {}", child.id())).collect();
             bench.shell(&kills.join("; "));
@@ -279,7 +279,7 @@ fn no_engine_outlives_a_match_or_a_run() {
             if code == Some(1) {
                 assert!(err.contains("interrupted: ") && err.contains("--resume r"), "{err}");
             }
-            // What was played is kept, and a game that was broken off is not among it.
+            // Finished games are kept, without those that were aborted.
             let text = String::from_utf8(bench.bytes(journal)).unwrap();
             let finished = text.lines().count() - 1;
             assert!(!text.contains("\"died\"") && !text.contains("\"hung\""), "{text}");
@@ -301,9 +301,9 @@ fn no_engine_outlives_a_match_or_a_run() {
 }
 
 #[test]
-fn what_engines_end_by_is_told_and_cannot_drive_the_terminal() {
+fn reports_engine_exits_without_escape_sequences() {
     let bench = Bench::new();
-    // A group of its own that is killed as a whole does not take the program along.
+    // Killing the engine's process group does not kill the program.
     for (engine, expected) in [
         ("echo no network >&2; exit 3", "died (exit status: 3: no network)"),
         ("kill -SEGV $$", "died (signal: 11 (SIGSEGV)"),

@@ -1,4 +1,4 @@
-//! The engine as a GUI sees it: the real program behind real pipes.
+//! The engine as seen by a GUI: the real program behind real pipes.
 
 use crate::common;
 use crate::common::requirement;
@@ -12,7 +12,7 @@ use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, Prior};
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen, zobrist::Zobrist64};
 
-/// Longer than any answer takes on a machine that is busy with something else.
+/// Longer than any answer takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Program {
@@ -46,7 +46,7 @@ impl Program {
         input.write_all(text.as_bytes()).and_then(|()| input.write_all(b"\n")).unwrap();
     }
 
-    /// Lines up to the first that begins so, which is the last.
+    /// Returns the lines up to the first that starts with `start`, including it.
     fn until(&mut self, start: &str) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -60,13 +60,13 @@ impl Program {
         }
     }
 
-    /// Asks, and returns the line that begins so.
+    /// Sends a command, and returns the line that starts with `start`.
     fn ask(&mut self, text: &str, start: &str) -> String {
         self.tell(text);
         self.until(start).pop().unwrap()
     }
 
-    /// Nothing more is said, and the process has ended well.
+    /// Asserts that there is no further output and the process exits successfully.
     fn ends(mut self) {
         self.input = None;
         let rest: Vec<String> = self.lines.iter().collect();
@@ -97,7 +97,7 @@ fn options_are_offered_and_taken() {
     ] {
         assert!(lines.iter().any(|line| line == option), "{option} in {lines:?}");
     }
-    // The exact value of the file counts until the option is set, then the exact one that was set.
+    // The exact value of the file is used until the option is set, then the exact value that was set.
     let fen = "position fen 4k3/8/8/8/8/8/8/1N2K1N1 w - - 0 1";
     engine.tell(fen);
     assert!(engine.ask("eval", "info string static").contains(" 601 cp"));
@@ -142,14 +142,14 @@ fn limits_are_kept() {
 }
 
 #[test]
-fn endless_searches_end_when_told() {
+fn endless_searches_end_on_stop() {
     let mut engine = Program::gputexel(&[]);
     engine.tell("position startpos\ngo infinite");
     engine.until("info depth 5");
-    // A search does not keep the engine from answering.
+    // A search does not prevent the engine from answering.
     engine.ask("isready", "readyok");
     engine.ask("stop", "bestmove");
-    // Nothing is left to search, and yet no answer comes before it is asked for.
+    // Nothing is left to search, but the answer waits for the stop command.
     engine.tell("position fen 7k/8/5K2/8/8/8/8/6Q1 w - - 0 1\ngo infinite");
     engine.until("info depth 127");
     std::thread::sleep(Duration::from_millis(100));
@@ -187,14 +187,14 @@ fn searches_with_limits_finish_before_the_next_and_at_the_end_of_the_input() {
         let last = part.rsplit(" nodes ").next().unwrap();
         last.split(' ').next().unwrap().parse::<u64>().unwrap()
     };
-    // The last full iteration within 30,000 nodes.
+    // The last complete iteration within 30,000 nodes.
     assert!(nodes(answers[0]) > 5_000, "{text}");
     assert!(answers[1].contains("info depth 9 "), "{text}");
     assert!(!answers[2].contains("info depth 40 "), "{text}");
 }
 
 #[test]
-fn castling_is_written_as_asked() {
+fn castling_notation_follows_the_option() {
     let mut engine = Program::gputexel(&[]);
     engine.tell("position fen 6k1/8/8/8/8/8/8/4K2R w K - 0 1");
     assert!(engine.ask("go depth 1 searchmoves e1g1", "bestmove").starts_with("bestmove e1g1"));
@@ -202,12 +202,12 @@ fn castling_is_written_as_asked() {
     assert!(engine.ask("go depth 1 searchmoves e1h1", "bestmove").starts_with("bestmove e1h1"));
     engine.tell("position fen 6k1/8/8/8/8/8/8/RK6 w A - 0 1");
     assert!(engine.ask("go depth 1 searchmoves b1a1", "bestmove").starts_with("bestmove b1a1"));
-    // The end of the input is the end of the program.
+    // The end of the input ends the program.
     engine.ends();
 }
 
 #[test]
-fn nonsense_is_answered_and_changes_nothing() {
+fn invalid_commands_are_answered_and_ignored() {
     let mut engine = Program::gputexel(&[]);
     for (text, wanted) in [
         ("hello", "unknown command 'hello'"),
@@ -222,7 +222,7 @@ fn nonsense_is_answered_and_changes_nothing() {
         assert!(line.contains(wanted), "{text}: {line}");
     }
     engine.until("bestmove");
-    // The position is that before the move that was not legal.
+    // The position is the one before the illegal move.
     let fen = engine.ask("d", "info string fen");
     assert!(fen.contains("4P3/8/PPPP1PPP/RNBQKBNR b KQkq"), "{fen}");
     engine.until("info string key");
@@ -261,7 +261,7 @@ fn parameters_too_large_to_play_with_are_refused() {
     }
 }
 
-/// A listener that goes away is no error.
+/// A reader that exits is not an error.
 #[test]
 fn a_broken_pipe_ends_quietly() {
     let bench = common::program::Bench::new();
@@ -270,7 +270,7 @@ fn a_broken_pipe_ends_quietly() {
     assert_eq!((code, err.as_str()), (0, ""));
 }
 
-/// The end of a game, if it is one.
+/// Returns the end of the game, if it is one.
 fn is_over(position: &Chess, keys: &[Zobrist64]) -> bool {
     let last = keys.last();
     position.is_game_over()
@@ -278,7 +278,7 @@ fn is_over(position: &Chess, keys: &[Zobrist64]) -> bool {
         || keys.iter().filter(|key| Some(*key) == last).count() >= 3
 }
 
-/// A game through real pipes: each side's moves are legal in the eyes of the rules and the other.
+/// A game through real pipes: each side's moves are legal according to the rules and the other side.
 #[test]
 #[ignore = "full"]
 fn a_game_against_stockfish() {

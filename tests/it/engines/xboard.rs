@@ -1,4 +1,4 @@
-//! Engines that speak xboard's protocol, in the form of a script: how they are talked to, and all the ways to fail.
+//! Engines that use xboard's protocol, as scripts: the dialog, and all kinds of failures.
 #![cfg(unix)]
 
 use std::sync::atomic::AtomicBool;
@@ -14,7 +14,7 @@ use shakmaty::{CastlingMode, Chess, fen::Fen};
 
 use super::script::{Bench, EngineScript};
 
-/// A script that moves knights to and fro, but for what a test puts in its place.
+/// A script that moves knights back and forth, except for the parts that a test replaces.
 struct Script {
     features: &'static str,
     ping: &'static str,
@@ -59,7 +59,7 @@ fn start() -> Opening {
     Opening::at(Chess::default(), false)
 }
 
-/// White is the script, Black one that does nothing wrong.
+/// Plays the script as White against a correct script as Black.
 fn play(script: &Script, limit: &str) -> GameRecord {
     let (bench, good) = (Bench::new(script), Bench::new(&GOOD));
     let (mut white, mut black, rules) = (start_engine(&bench), start_engine(&good), rules(limit));
@@ -111,7 +111,7 @@ fn two_engines_play_a_game_by_the_clock() {
         "ping 4",
     ];
     assert_eq!(game[..begin.len()], begin);
-    // As Black in the second game: the first move of White is told in force mode.
+    // As Black in the second game: White's first move is sent in force mode.
     let second = game.iter().rposition(|line| *line == "new").unwrap();
     let again = ["new", "force", "easy", "post", "ping 7", "level 0 0:10 0.1", "usermove g1f3", "ping 8"];
     assert_eq!(game[second..second + again.len()], again);
@@ -119,8 +119,8 @@ fn two_engines_play_a_game_by_the_clock() {
 }
 
 #[test]
-fn other_features_are_other_dialogs() {
-    // Standard notation, moves without a word before them, no clocks, a process for each game.
+fn features_change_the_dialog() {
+    // Standard notation, moves without a prefix, no clocks, one process per game.
     let odd = "feature ping=1 san=1 time=0 reuse=0 myname=\"Odd\" done=1";
     let (bench, good) = (Bench::new(&Script { features: odd, ..GOOD }), Bench::new(&GOOD));
     let (mut white, mut black) = (start_engine(&good), start_engine(&bench));
@@ -132,7 +132,7 @@ fn other_features_are_other_dialogs() {
     assert!(!told.iter().any(|line| line.starts_with("time ") || line.starts_with("usermove")));
     drop((white, black));
     assert_eq!(bench.lines("pids").len(), 2);
-    // Without setboard there is no other position to start from.
+    // Without setboard, only the initial position is possible.
     let fen: Fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1".parse().unwrap();
     let endgame = Opening::at(fen.into_position(CastlingMode::Standard).unwrap(), false);
     let mut white = start_engine(&bench);
@@ -169,7 +169,7 @@ fn failures_lose_the_game() {
     }
     let late = play(&go("sleep 0.4; shuffle"), "time=0.3");
     assert_eq!((late.end, late.half_points(shakmaty::Color::White)), (End::TimeForfeit, 0));
-    // A process that died is another in the next game.
+    // A process that died is replaced in the next game.
     let (bench, good) = (Bench::new(&go("exit 3")), Bench::new(&GOOD));
     let never = AtomicBool::new(false);
     play_pair(&mut start_engine(&bench), &mut start_engine(&good), &start(), &rules("depth=3"), &never)
@@ -178,7 +178,7 @@ fn failures_lose_the_game() {
 }
 
 #[test]
-fn what_is_no_xboard_engine_is_refused() {
+fn rejects_engines_without_xboard() {
     let why = |bench: &Bench| {
         let mut command = bench.command();
         command.start_deadline = Duration::from_millis(500);

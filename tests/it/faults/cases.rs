@@ -1,4 +1,4 @@
-//! The commands that write, each with a small run.
+//! The commands that write files, each with a small run.
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
@@ -15,7 +15,7 @@ fn material(bench: &Bench) {
     bench.dataset("m.bin", FeatureKind::Material, 300, 11);
 }
 
-/// Runs something that must work, as part of what was there before.
+/// Runs a command that must succeed, as preparation.
 fn before(bench: &Bench, line: &str) {
     let (code, _, err) = bench.run(&words(&format!("{line} -q")), "");
     assert_eq!(code, 0, "{line}: {err}");
@@ -285,7 +285,7 @@ fn sources(bench: &Bench) {
     bench.write("x.tune", tune);
 }
 
-/// The program with the state of a user of its own.
+/// The program with the state of a separate user.
 fn patch(bench: &Bench, args: &[&str]) {
     let folder = bench.folder.path().canonicalize().unwrap();
     let status = std::process::Command::new(super::program())

@@ -1,9 +1,9 @@
-//! Every command, with a fault at each of its calls that change files: the call fails, the disk is full from
-//! then on, half is written, or the process ends there. What is on disk afterwards is the old or the new, never
-//! half of it, and the next run makes it what it would have been.
+//! Every command, with a fault at each of its calls that change files: the call fails, the disk is full from then on,
+//! half is written, or the process ends there. Afterwards the files on disk are the old or the new ones, never
+//! partial, and the next run completes them.
 //!
-//! By default a sample of the calls is hit; `GPUTEXEL_FAULTS=all` hits each of them, `GPUTEXEL_FAULTS=N` has N of a
-//! kind. What was done is told on standard error, one line a command.
+//! By default a sample of the calls is hit; `GPUTEXEL_FAULTS=all` hits each of them, `GPUTEXEL_FAULTS=N` N of each
+//! kind. Progress is printed to standard error, one line per command.
 
 mod cases;
 mod own;
@@ -20,37 +20,37 @@ use crate::common::requirement;
 use state::{Tree, is_leftover, is_whole, timeless};
 use tracer::{Call, End, Fault, Kind, Ran};
 
-/// Faults of a kind where nobody says how many.
+/// Default number of faults of each kind.
 const SAMPLE: usize = 6;
 
-/// A command and what its runs leave.
+/// A command and the files of its runs.
 struct Case {
     name: &'static str,
-    /// Another program than this project's.
+    /// Program to run, if not this project's.
     program: Option<&'static str>,
-    /// Writes the inputs, and what stands where the results go.
+    /// Writes the inputs, and existing files in place of the results.
     prepare: fn(&Bench),
     start: &'static str,
-    /// What continues an interrupted run; the same command again, where there is nothing of that kind.
+    /// Command that resumes an interrupted run; the same command again if there is none.
     resume: Option<&'static str>,
     /// Each of these is the old or the new one at any time.
     results: &'static [&'static str],
-    /// A run that begins anew removes old results first; until it ends, there are none.
+    /// True if a new run removes old results first; until it ends, there are none.
     clears: bool,
     /// Files that grow line by line.
     grows: &'static [&'static str],
-    /// What a run that failed may leave to be continued.
+    /// Files that a failed run may leave for resuming.
     leaves: &'static [&'static str],
-    /// Below these, a killed run may leave anything for the next one to remove.
+    /// Folders in which a killed run may leave anything, for the next one to remove.
     scraps: &'static [&'static str],
-    /// What runs do without, with a warning, if it cannot be written.
+    /// Output that runs can do without, with a warning, if it cannot be written.
     spare: Option<&'static str>,
-    /// A command that takes an interrupted one back, to the old state.
+    /// Command that reverts an interrupted one to the old state.
     undo: Option<&'static str>,
 }
 
 impl Case {
-    /// A command that is not resumed, and writes results only.
+    /// Defaults for a command that is not resumed, and writes results only.
     const PLAIN: Self = Self {
         name: "",
         program: None,
@@ -67,7 +67,7 @@ impl Case {
     };
 }
 
-/// How many faults of each kind; `None` for one at every call.
+/// Returns the number of faults of each kind; `None` for one at every call.
 fn wanted() -> Option<usize> {
     match std::env::var("GPUTEXEL_FAULTS").as_deref() {
         Ok("all") => None,
@@ -76,18 +76,18 @@ fn wanted() -> Option<usize> {
     }
 }
 
-/// A case with what its runs make of its folder.
+/// A case with the effects of its runs on its folder.
 struct Trial<'c> {
     case: &'c Case,
     bench: Bench,
     old: Tree,
     new: Tree,
-    /// Files that are others after every run.
+    /// Files that differ after every run.
     restless: BTreeSet<String>,
     calls: Vec<Call>,
 }
 
-/// A fault and what followed, for messages.
+/// A fault and its consequences, for messages.
 struct Event<'a> {
     case: &'a str,
     fault: Fault,
@@ -104,12 +104,12 @@ impl std::fmt::Display for Event<'_> {
     }
 }
 
-/// The program of the project.
+/// Returns the program of the project.
 fn program() -> &'static Path {
     Path::new(assert_cmd::cargo::cargo_bin!("gputexel"))
 }
 
-/// Not looked at: what belongs to the user, and the system's folder for what is temporary.
+/// Ignored paths: those of the user, and the temporary folder.
 const OUTSIDE: [&str; 2] = ["state/", "tmp/"];
 
 impl<'c> Trial<'c> {
@@ -129,7 +129,7 @@ impl<'c> Trial<'c> {
         let again = trial.seen();
         assert!(trial.new.0.keys().eq(again.0.keys()), "{}: names differ from run to run", case.name);
         let differs = |name: &String| timeless(name, &trial.new.0[name]) != timeless(name, &again.0[name]);
-        // Reports say when a run began, which may be the same second.
+        // Reports contain the starting time of a run, which may be in the same second.
         let has_times = |name: &&String| Some(name.as_str()) == case.spare || differs(name);
         trial.restless = trial.new.0.keys().filter(has_times).cloned().collect();
         for name in case.results.iter().chain(case.grows) {
@@ -143,19 +143,19 @@ impl<'c> Trial<'c> {
         self.case.program.map_or_else(program, Path::new)
     }
 
-    /// Runs the command from the old state on.
+    /// Runs the command from the old state.
     fn run(&self, fault: Option<(Fault, usize)>) -> Ran {
         self.old.restore(self.bench.folder.path());
         tracer::run(self.program(), &words(self.case.start), self.bench.folder.path(), fault)
             .unwrap_or_else(|error| panic!("{}: {fault:?}: {error}", self.case.name))
     }
 
-    /// What is in the folder, as far as it is compared.
+    /// Returns the contents of the folder that are compared.
     fn seen(&self) -> Tree {
         Tree::of(self.bench.folder.path()).without(&OUTSIDE)
     }
 
-    /// Runs something without a fault.
+    /// Runs a command without a fault.
     fn plainly(&self, line: &str) -> (i32, String) {
         let folder = self.bench.folder.path().canonicalize().unwrap();
         let output = Command::new(self.program())
@@ -169,7 +169,7 @@ impl<'c> Trial<'c> {
         (output.status.code().unwrap_or(-1), err)
     }
 
-    /// Why a file is not what it is to be after a whole run.
+    /// Returns true if a file differs from the one after a complete run.
     fn differs(&self, name: &str, tree: &Tree) -> bool {
         match (tree.get(name), self.new.get(name)) {
             (Some(now), Some(_)) if self.restless.contains(name) => !is_whole(name, now),
@@ -178,12 +178,12 @@ impl<'c> Trial<'c> {
         }
     }
 
-    /// Returns true if all is as after a whole run; what is not.
+    /// Checks that everything is as after a complete run; the error names what is not.
     fn check_new(&self) -> Result<(), String> {
         self.check_new_but(None)
     }
 
-    /// The same but for a file.
+    /// As [`Self::check_new`], except for one file.
     fn check_new_but(&self, but: Option<&str>) -> Result<(), String> {
         let now = self.seen();
         let names: BTreeSet<&String> = now.0.keys().chain(self.new.0.keys()).collect();
@@ -192,7 +192,7 @@ impl<'c> Trial<'c> {
         if wrong.is_empty() { Ok(()) } else { Err(format!("not as after a whole run: {wrong:?}")) }
     }
 
-    /// Returns true if what a fault left is neither half of anything nor a mess.
+    /// Checks that a fault left neither partial nor stray files.
     fn check_left(&self, event: &Event<'_>) -> Result<(), String> {
         let (case, now, old) = (self.case, self.seen(), self.old.without(&OUTSIDE));
         for name in case.results {
@@ -218,7 +218,7 @@ impl<'c> Trial<'c> {
                 return Err(format!("{name} is gone"));
             }
         }
-        // What could not be removed stays.
+        // Files that could not be removed stay.
         let kept = event.ran.hit.as_ref().is_some_and(|call| call.kind == Kind::Remove);
         let is_scrap =
             |name: &str| is_leftover(name) || case.scraps.iter().any(|path| name.starts_with(path));
@@ -233,7 +233,7 @@ impl<'c> Trial<'c> {
         if !event.fault.kills() && !kept && !temporary.0.is_empty() {
             return Err(format!("tmp has {:?}", temporary.0.keys()));
         }
-        // A run that came to nothing takes the folders away that it made.
+        // A failed run removes the folders that it created.
         let changed = |name: &&String| now.get(name) != old.get(name);
         let only_folders = now.0.keys().filter(changed).all(|name| name.ends_with('/'));
         let more = now.0.keys().any(|name| !old.0.contains_key(name));
@@ -243,7 +243,7 @@ impl<'c> Trial<'c> {
         Ok(())
     }
 
-    /// Checks what a fault left, and that the next run makes the best of it.
+    /// Checks what a fault left, and that the next run recovers from it.
     fn check(&self, event: &Event<'_>) -> Result<(), String> {
         let killed = event.fault.kills();
         match event.ran.end {
@@ -277,7 +277,7 @@ impl<'c> Trial<'c> {
         self.again(event)
     }
 
-    /// Has the next run finish what was begun.
+    /// Lets the next run complete the interrupted one.
     fn again(&self, event: &Event<'_>) -> Result<(), String> {
         if let Some(undo) = self.case.undo.filter(|_| event.n.is_multiple_of(2)) {
             let (code, err) = self.plainly(undo);
@@ -299,7 +299,7 @@ impl<'c> Trial<'c> {
             }
             if err.contains("is finished") || err.contains("is complete") {
                 let now = self.check_new();
-                // Perhaps it is the old one, of which nothing was touched yet.
+                // It may be the old state, still untouched.
                 let left = self.seen();
                 let is_old = |name: &&str| left.get(name) == self.old.get(name);
                 if now.is_ok() || !self.case.results.iter().chain(self.case.grows).all(is_old) {
@@ -315,7 +315,7 @@ impl<'c> Trial<'c> {
         self.anew(told)
     }
 
-    /// Has the command begun again; `told` is what was said before.
+    /// Starts the command over; `told` is the output so far.
     fn anew(&self, mut told: String) -> Result<(), String> {
         let (mut code, mut err) = self.plainly(self.case.start);
         if code == 1 && err.ends_with("; run again\n") {
@@ -335,15 +335,15 @@ impl<'c> Trial<'c> {
     }
 }
 
-/// What came of all faults.
+/// Outcome of all faults.
 struct Outcome {
-    /// Calls of a whole run.
+    /// Number of calls of a complete run.
     calls: usize,
     counts: Vec<(Fault, usize)>,
     broken: Vec<String>,
 }
 
-/// Hits a command's calls, `wanted` of each kind, or all.
+/// Injects faults into a command's calls, `wanted` of each kind, or all.
 fn inject(case: &Case, wanted: Option<usize>) -> Outcome {
     let trial = Trial::new(case);
     let (mut counts, mut broken) = (Vec::new(), Vec::new());
@@ -351,7 +351,7 @@ fn inject(case: &Case, wanted: Option<usize>) -> Outcome {
         let possible = trial.calls.iter().filter(|call| fault.befalls(call)).count();
         let sample = wanted.map(|wanted| {
             let wanted = wanted.min(possible);
-            // Spread evenly, the last one always among them.
+            // Spread evenly, including the last one.
             (1..=wanted).map(|i| (i * possible).div_ceil(wanted)).collect::<Vec<usize>>()
         });
         let mut injected = 0;
@@ -377,7 +377,7 @@ fn inject(case: &Case, wanted: Option<usize>) -> Outcome {
     Outcome { calls: trial.calls.len(), counts, broken }
 }
 
-/// Hits a command's calls, all of which must be held, and says how many.
+/// Injects faults into a command's calls, which must all be handled, and prints their number.
 fn hit(case: &Case) {
     if let Err(why) = tracer::is_possible() {
         requirement::lack("ptrace", &why);
@@ -389,7 +389,7 @@ fn hit(case: &Case) {
     let verdict =
         if broken.is_empty() { "all held".to_string() } else { format!("{} not held", broken.len()) };
     let line = format!("faults: {}: {calls} calls; {}; {verdict}\n", case.name, counts.join(", "));
-    // Not by `eprintln!`, which the harness shows of failed tests alone.
+    // Not by `eprintln!`, whose output the harness shows for failed tests only.
     let _ = std::io::stderr().write_all(line.as_bytes());
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

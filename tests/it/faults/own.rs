@@ -1,4 +1,4 @@
-//! The injector itself: what it counts, what it does to a call, and that what is written carelessly is found out.
+//! Tests of the injector itself: its counting, its effect on calls, and that it detects careless writing.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::common::requirement;
 
 const SHELL: &str = "/bin/sh";
 
-/// A shell command in a folder.
+/// Runs a shell command in a folder.
 fn shell(folder: &Path, command: &str, fault: Option<(Fault, usize)>) -> Option<Ran> {
     if let Err(why) = is_possible() {
         requirement::lack("ptrace", &why);
@@ -25,7 +25,7 @@ fn calls_are_counted_and_hit() {
     let Some(ran) = shell(folder.path(), command, None) else { return };
     let calls: Vec<String> =
         ran.calls.iter().map(|call| format!("{} {}", call.name, call.path.display())).collect();
-    // What other programs do, such as mkdir, is not counted.
+    // Calls of other programs, such as mkdir, are not counted.
     assert_eq!(calls, ["openat a", "write a", "openat a", "write a"]);
     assert_eq!((ran.end, ran.err.as_str()), (End::Code(0), ""));
     assert!(folder.path().join("b").is_dir());
@@ -49,7 +49,7 @@ fn calls_are_counted_and_hit() {
     assert_eq!((ran.end, left.as_str()), (End::Code(0), "1234567890"));
 }
 
-/// The verdicts on a script that writes `result`, where `old` stands.
+/// Returns the verdicts on a script that writes `result` where `old` exists.
 fn verdicts(script: &'static str) -> Option<Vec<String>> {
     if let Err(why) = is_possible() {
         requirement::lack("ptrace", &why);
@@ -72,14 +72,14 @@ fn verdicts(script: &'static str) -> Option<Vec<String>> {
 
 #[test]
 #[ignore = "full"]
-fn careless_writing_is_found_out() {
+fn detects_careless_writing() {
     let Some(broken) = verdicts("half.sh") else { return };
     let found =
         |start: &str, end: &str| broken.iter().any(|line| line.starts_with(start) && line.ends_with(end));
     // Killed when the file was emptied, or half written.
     let half = "result is neither the old nor the new one";
     assert!(found("careless: end 2", half) && found("careless: torn 1", half), "{broken:#?}");
-    // What is beside it and in nobody's way is a mess all the same.
+    // A stray file that is in nobody's way is still reported.
     let Some(broken) = verdicts("mess.sh") else { return };
     let found =
         |start: &str, end: &str| broken.iter().any(|line| line.starts_with(start) && line.ends_with(end));

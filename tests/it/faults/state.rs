@@ -1,4 +1,4 @@
-//! What is in a folder: as it was, as it should be, and whether what a fault left is either.
+//! Contents of a folder: before, as expected, and whether a fault left either.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-/// The files of a folder by their paths; folders end with a slash and hold nothing themselves.
+/// The files of a folder by path; folders end with a slash and have no contents of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree(pub BTreeMap<String, Vec<u8>>);
 
@@ -32,8 +32,7 @@ impl Tree {
         }
     }
 
-    /// Makes a folder hold this and nothing else, and all files equally old: records of runs have the time of
-    /// their inputs.
+    /// Makes a folder contain exactly this, with equal file times: records of runs contain the times of their inputs.
     pub fn restore(&self, folder: &Path) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -54,7 +53,7 @@ impl Tree {
         }
     }
 
-    /// Without what is below some paths.
+    /// Returns the tree without everything below some paths.
     pub fn without(&self, paths: &[&str]) -> Self {
         let kept = |name: &&String| !paths.iter().any(|path| name.starts_with(path));
         Self(self.0.iter().filter(|(name, _)| kept(name)).map(|(n, b)| (n.clone(), b.clone())).collect())
@@ -64,20 +63,20 @@ impl Tree {
         self.0.get(name).map(Vec::as_slice)
     }
 
-    /// Names that are in neither of two others.
+    /// Returns names that are in neither of two other trees.
     pub fn strays(&self, one: &Self, other: &Self) -> Vec<&str> {
         let known = |name: &String| one.0.contains_key(name) || other.0.contains_key(name);
         self.0.keys().filter(|name| !known(name)).map(String::as_str).collect()
     }
 }
 
-/// Returns true if a name is one of a file that a killed process may leave, for the next one to remove.
+/// Returns true if a killed process may leave a file of this name, for the next one to remove.
 pub fn is_leftover(name: &str) -> bool {
     let own = name.trim_end_matches('/').rsplit('/').next().unwrap();
     own.starts_with(".gputexel") || own.ends_with(".gputexel-new")
 }
 
-/// A file without the times that differ from run to run.
+/// Removes the times from a file that differ from run to run.
 pub fn timeless(name: &str, bytes: &[u8]) -> Vec<u8> {
     if name.ends_with(".json") {
         return serde_json::from_slice::<Value>(bytes).map_or(bytes.to_vec(), |mut value| {
@@ -117,7 +116,7 @@ fn forget_times(value: &mut Value) {
     }
 }
 
-/// Returns true if a file of which every run writes another one, for the times in it, is whole.
+/// Returns true if a file that differs in every run, because of its times, is complete.
 pub fn is_whole(name: &str, bytes: &[u8]) -> bool {
     let ends = |end: &str| bytes.trim_ascii_end().ends_with(end.as_bytes());
     match Path::new(name).extension().and_then(|ending| ending.to_str()) {

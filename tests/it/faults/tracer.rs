@@ -1,8 +1,8 @@
-//! Runs a program and lets one of its calls that change files fail, be short, or be its last.
+//! Runs a program and makes one of its calls that change files fail, write less, or be its last.
 //!
-//! A filter of system calls (seccomp) stops the program at each of them alone, and this process, which
-//! traces it (ptrace), looks whether it is about a file below the folder of the test. Only the program's own
-//! process counts; what it starts, such as engines, is let through.
+//! A filter of system calls (seccomp) stops the program at these calls only, and this process, which traces it
+//! (ptrace), checks whether the call concerns a file below the folder of the test. Only the program's own process
+//! counts; its children, such as engines, are ignored.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,21 +16,21 @@ use std::process::{Command, Stdio};
 
 use libc::{c_int, c_long, c_void, pid_t, user_regs_struct};
 
-/// Seconds after which a program hangs.
+/// Seconds after which a program counts as hung.
 const PATIENCE: u32 = 60;
 
-/// What befalls a call.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// It fails, once.
+    /// The call fails once.
     Fail,
-    /// It fails, and so does all that needs room from then on: the disk is full.
+    /// The call fails, and so does everything that needs space from then on: the disk is full.
     Full,
-    /// It writes half of what it should, as it may.
+    /// The call writes half of its data, which is allowed.
     Short,
-    /// It writes half of what it should, and the process ends.
+    /// The call writes half of its data, and the process ends.
     Torn,
-    /// The process ends before it.
+    /// The process ends before the call.
     End,
 }
 
@@ -47,12 +47,12 @@ impl Fault {
         }
     }
 
-    /// Returns true if the process is ended.
+    /// Returns true if the fault ends the process.
     pub fn kills(self) -> bool {
         matches!(self, Self::Torn | Self::End)
     }
 
-    /// Returns true if a call can suffer it; those that can are counted.
+    /// Returns true if the fault can affect a call; such calls are counted.
     pub fn befalls(self, call: &Call) -> bool {
         match self {
             Self::Fail | Self::End => true,
@@ -62,7 +62,7 @@ impl Fault {
     }
 }
 
-/// What a call does.
+/// Kinds of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Write,
@@ -72,7 +72,7 @@ pub enum Kind {
     /// A new folder.
     Folder,
     Remove,
-    /// Room or length of a file.
+    /// Space or length of a file.
     Allocate,
     /// Owner or mode.
     Rights,
@@ -97,30 +97,30 @@ impl Kind {
 pub struct Call {
     pub kind: Kind,
     pub name: &'static str,
-    /// Below the folder.
+    /// Path below the folder.
     pub path: PathBuf,
     /// True if half of it can be done.
     pub halvable: bool,
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Code(i32),
     Signal(i32),
 }
 
-/// A program that has run.
+/// Result of a program.
 pub struct Ran {
     pub end: End,
     pub err: String,
-    /// The calls that counted.
+    /// Calls that counted.
     pub calls: Vec<Call>,
-    /// That which was hit.
+    /// Call that was hit.
     pub hit: Option<Call>,
 }
 
-/// The calls that are looked at: number, name, kind, and where they name files.
+/// The calls that are examined: number, name, kind, and arguments that name files.
 const CALLS: [(c_long, &str, Kind, Place); 34] = [
     (libc::SYS_write, "write", Kind::Write, Place::Fd(0)),
     (libc::SYS_pwrite64, "pwrite", Kind::Write, Place::Fd(0)),
@@ -158,28 +158,28 @@ const CALLS: [(c_long, &str, Kind, Place); 34] = [
     (libc::SYS_openat2, "openat2", Kind::Name, Place::Opened(Some(0), 1, 2)),
 ];
 
-/// Which arguments of a call name its file.
+/// Arguments of a call that name its file.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Fd(usize),
     Path(usize),
     /// A folder, and a path from there.
     At(usize, usize),
-    /// The same, and flags, by which the file may be made or emptied; or else it is not counted.
+    /// The same, with flags that may create or truncate the file; otherwise the call is not counted.
     Opened(Option<usize>, usize, usize),
 }
 
-/// Returns true if processes can be traced here.
+/// Checks that processes can be traced here.
 pub fn is_possible() -> std::result::Result<(), String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let ran = run(Path::new("/bin/true"), &[], folder.path(), None);
     ran.map(drop).map_err(|e| format!("processes cannot be traced: {e}"))
 }
 
-/// Runs a program in a folder; the `n`-th call (from 1) of those that can suffer a fault does.
+/// Runs a program in a folder, with a fault at the `n`-th call (from 1) that it can affect.
 ///
 /// # Errors
-/// Where processes cannot be traced.
+/// If processes cannot be traced.
 pub fn run(program: &Path, args: &[&str], folder: &Path, fault: Option<(Fault, usize)>) -> Result<Ran> {
     let folder = folder.canonicalize()?;
     let (out, err) = (tempfile::tempfile()?, tempfile::tempfile()?);
@@ -190,7 +190,7 @@ pub fn run(program: &Path, args: &[&str], folder: &Path, fault: Option<(Fault, u
     for (name, value) in environment(&folder) {
         command.env(name, value);
     }
-    // SAFETY: between fork and exec, only system calls are made, on memory that was allocated before.
+    // SAFETY: between fork and exec, only system calls are made, on memory allocated before.
     unsafe {
         command.pre_exec(move || {
             libc::alarm(PATIENCE);
@@ -201,7 +201,7 @@ pub fn run(program: &Path, args: &[&str], folder: &Path, fault: Option<(Fault, u
             check(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, program, 0, 0).into())
         });
     }
-    // Whoever waits for it is the tracer, below.
+    // The tracer below waits for it.
     let leader = command.spawn()?.id() as pid_t;
     let tracer = Tracer { leader, folder, fault, calls: Vec::new(), befallen: 0, hit: None };
     let (end, calls, hit) = tracer.follow()?;
@@ -210,7 +210,7 @@ pub fn run(program: &Path, args: &[&str], folder: &Path, fault: Option<(Fault, u
     Ok(Ran { end, err: String::from_utf8_lossy(&bytes).into_owned(), calls, hit })
 }
 
-/// Everything that a program may write lies in the folder.
+/// Returns variables that keep all files of a program in the folder.
 pub fn environment(folder: &Path) -> [(&'static str, PathBuf); 3] {
     [
         ("XDG_STATE_HOME", folder.join("state")),
@@ -223,11 +223,11 @@ fn check(result: c_long) -> Result<()> {
     if result == -1 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
-/// A program that stops at the calls of [`CALLS`], and lets all others through.
+/// Returns a filter that stops a program at the calls of [`CALLS`].
 fn filter() -> Vec<libc::sock_filter> {
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let give = |value| statement(libc::BPF_RET | libc::BPF_K, value);
-    // The number of the call is the first word of what is looked at.
+    // The number of the call is the first word of the data.
     let mut filter = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
     for (i, (number, ..)) in CALLS.iter().enumerate() {
         filter.push(libc::sock_filter {
@@ -247,21 +247,21 @@ struct Tracer {
     folder: PathBuf,
     fault: Option<(Fault, usize)>,
     calls: Vec<Call>,
-    /// Calls that could have suffered the fault.
+    /// Number of calls that the fault could have affected.
     befallen: usize,
     hit: Option<Call>,
 }
 
 impl Tracer {
-    /// Follows the program and all that it starts, until the last of it has ended.
+    /// Follows the program and all its children until the last one has ended.
     fn follow(mut self) -> Result<(End, Vec<Call>, Option<Call>)> {
         let mut end = None;
-        // Whether a thread has been met; a new one begins with a stop of its own.
+        // True once a thread was seen; a new one starts with a stop of its own.
         let mut known: BTreeMap<pid_t, ()> = BTreeMap::new();
         loop {
             let mut status = 0;
-            // SAFETY: `status` is there to be written. Only what this thread has started or traces is
-            // waited for, so that tests do not take each other's processes.
+            // SAFETY: `status` is valid for writing. Only children and tracees of this thread are waited for, so that
+            // tests do not take each other's processes.
             let thread = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
             if thread == -1 {
                 let error = Error::last_os_error();
@@ -284,7 +284,7 @@ impl Tracer {
             let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
             if known.insert(thread, ()).is_none() {
                 if thread == self.leader {
-                    // It has just begun.
+                    // It has just started.
                     let options = libc::PTRACE_O_TRACESECCOMP
                         | libc::PTRACE_O_TRACECLONE
                         | libc::PTRACE_O_TRACEFORK
@@ -323,16 +323,16 @@ impl Tracer {
     }
 
     fn kill(&self) -> Result<()> {
-        // SAFETY: sends a signal to a process that this one has started and not yet waited for to its end.
+        // SAFETY: sends a signal to a child process that has not yet been waited for.
         check(unsafe { libc::kill(self.leader, libc::SIGKILL) }.into())
     }
 
-    /// A thread is about to make a call; whether it is to be stopped at its end.
+    /// Handles a thread that is about to make a call; returns true to stop it at the end of the call.
     fn at_call(&mut self, thread: pid_t) -> Result<bool> {
         if !self.is_own(thread) {
             return Ok(false);
         }
-        // SAFETY: all zeros are registers.
+        // SAFETY: all zeros are valid registers.
         let mut registers: user_regs_struct = unsafe { std::mem::zeroed() };
         request(libc::PTRACE_GETREGS, thread, (&raw mut registers).expose_provenance())?;
         let Some(call) = self.call_of(thread, &registers) else { return Ok(false) };
@@ -360,14 +360,14 @@ impl Tracer {
         Ok(fault == Fault::Torn)
     }
 
-    /// Returns true if a thread is one of the program, and not of something that it has started.
+    /// Returns true if a thread belongs to the program itself, not to one of its children.
     fn is_own(&self, thread: pid_t) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
         let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
         group.is_some_and(|group| group.trim() == self.leader.to_string())
     }
 
-    /// The call, if it changes something below the folder.
+    /// Returns the call, if it changes something below the folder.
     fn call_of(&self, thread: pid_t, registers: &user_regs_struct) -> Option<Call> {
         let number = registers.orig_rax as c_long;
         let (_, name, kind, place) = *CALLS.iter().find(|(known, ..)| *known == number)?;
@@ -409,7 +409,7 @@ fn arguments(registers: &user_regs_struct) -> [u64; 6] {
     [registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9]
 }
 
-/// Half as many bytes, or half as many pieces of memory, where there is more than one.
+/// Halves the number of bytes, or of memory segments if there is more than one.
 fn halve(registers: &mut user_regs_struct) {
     let length = match registers.orig_rax as c_long {
         libc::SYS_copy_file_range | libc::SYS_splice => &mut registers.r8,
@@ -421,7 +421,7 @@ fn halve(registers: &mut user_regs_struct) {
     }
 }
 
-/// A path without `.` and `..`, links aside.
+/// Removes `.` and `..` from a path, without following links.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -434,11 +434,11 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// A path in the memory of a process.
+/// Reads a path from the memory of a process.
 fn text(memory: &File, address: u64) -> Option<PathBuf> {
     let mut bytes = Vec::new();
     while bytes.len() < libc::PATH_MAX as usize {
-        // Not beyond the page: the next need not be there.
+        // Not beyond the page: the next one may not exist.
         let here = address + bytes.len() as u64;
         let mut piece = vec![0; 256.min(4096 - here as usize % 4096)];
         memory.read_exact_at(&mut piece, here).ok()?;
@@ -451,19 +451,19 @@ fn text(memory: &File, address: u64) -> Option<PathBuf> {
     None
 }
 
-/// A request about a stopped thread that this one traces.
+/// Sends a request about a stopped thread that this one traces.
 fn request(what: libc::c_uint, thread: pid_t, data: usize) -> Result<()> {
     let data = std::ptr::with_exposed_provenance_mut::<c_void>(data);
-    // SAFETY: `data` is what the request takes: options, a signal, or registers that are there.
+    // SAFETY: `data` is what the request takes: options, a signal, or valid registers.
     let result = unsafe { libc::ptrace(what, thread, 0, data) };
     match check(result) {
-        // It was killed meanwhile, which its end will say.
+        // It was killed meanwhile, which will be seen at its end.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         result => result,
     }
 }
 
-/// Lets a stopped thread go on, to the end of its call if `to_its_end`.
+/// Resumes a stopped thread, until the end of its call if `to_its_end`.
 fn go_on(thread: pid_t, to_its_end: bool, signal: c_int) -> Result<()> {
     let how = if to_its_end { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     request(how, thread, signal as usize)

@@ -1,4 +1,4 @@
-//! Steps of Adam that the GPU takes on its own: the same as the host's, whatever is taken at a time.
+//! Adam steps computed on the GPU: the same results as on the host, for any number of steps at a time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,7 +20,7 @@ fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
     common::random_dataset(&folder.path().join("d.bin"), kind, positions, 51)
 }
 
-/// `steps` steps of some members that differ in everything.
+/// Returns `steps` steps for some members that differ in every setting.
 fn batch(data: &Dataset, members: usize, steps: usize) -> AdamBatch {
     let set = &data.metadata().feature_set;
     let theta: Vec<f64> = (0..members).flat_map(|m| common::random_theta(set, false, m as u64)).collect();
@@ -42,7 +42,7 @@ fn batch(data: &Dataset, members: usize, steps: usize) -> AdamBatch {
     }
 }
 
-/// The batch that goes on after a step.
+/// Returns the batch that continues after a step.
 fn after(batch: &AdamBatch, step: &AdamStep, done: usize) -> AdamBatch {
     let mut next = batch.clone();
     next.population.parameters = step.parameters.clone();
@@ -53,7 +53,7 @@ fn after(batch: &AdamBatch, step: &AdamStep, done: usize) -> AdamBatch {
 }
 
 #[test]
-fn a_step_is_the_one_of_the_paper() {
+fn step_matches_the_paper() {
     let Some(context) = context() else { return };
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
         let data = dataset(kind, 1200);
@@ -62,7 +62,7 @@ fn a_step_is_the_one_of_the_paper() {
         let mut batch = batch(&data, 3, 4);
         for done in 0..3 {
             let step = gpu.adam_steps(&batch).unwrap().unwrap().remove(0);
-            // The gradient in f64 from the CPU, the update by the formula.
+            // The gradient in f64 from the CPU, and the update by the formula.
             let size = 2 * data.feature_count();
             let mut reference =
                 gputexel::evaluator::reference::reference(&data, &layout, &batch.population, &batch.request);
@@ -89,7 +89,7 @@ fn a_step_is_the_one_of_the_paper() {
                     .collect();
                 assert!(relative_difference(&step.first_moment[range.clone()], &first) < 1e-5);
                 assert!(relative_difference(&step.second_moment[range.clone()], &second) < 2e-5);
-                // From the device's own moments, so that gradients near 0 do not decide.
+                // Uses the device's own moments, so that gradients near 0 do not dominate.
                 let (rate, correction) = batch.rates[member];
                 for i in range {
                     let (m, v) = (step.first_moment[i], step.second_moment[i]);
@@ -106,7 +106,7 @@ fn a_step_is_the_one_of_the_paper() {
 
 #[test]
 #[ignore = "full"]
-fn it_makes_no_difference_how_many_steps_are_taken_at_a_time() {
+fn results_do_not_depend_on_steps_per_call() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 1500);
     let layout = Layout::whole(&data).unwrap();
@@ -119,7 +119,7 @@ fn it_makes_no_difference_how_many_steps_are_taken_at_a_time() {
             let before = gpu.stats().unwrap().submissions;
             let steps = gpu.adam_steps(&rest).unwrap().unwrap();
             assert!(steps.len() > 1 || rest.rates.len() == members);
-            // One for all steps, one to wait for what comes back; the first call uploads as well.
+            // One for all steps, one to wait for the results; the first call uploads as well.
             let submissions = gpu.stats().unwrap().submissions - before;
             assert!(at_once.is_empty() || submissions <= steps.len() as u64, "{submissions}");
             rest = after(&rest, steps.last().unwrap(), steps.len());
@@ -143,7 +143,7 @@ fn it_makes_no_difference_how_many_steps_are_taken_at_a_time() {
         let mut small = batch.clone();
         small.rates.iter_mut().for_each(|rate| rate.0 = 1e-6);
         let steps = gpu.adam_steps(&small).unwrap().unwrap();
-        // All of them, those of hundreds of centipawns as well, that have a gradient.
+        // All of them, including those of hundreds of centipawns, if they have a gradient.
         let moved = steps[0].parameters.iter().zip(&batch.population.parameters).map(|(a, b)| (a - b).abs());
         let moved: Vec<f64> = moved.filter(|&moved| moved > 1e-9).collect();
         assert!(moved.len() > 600 * members);
@@ -153,7 +153,7 @@ fn it_makes_no_difference_how_many_steps_are_taken_at_a_time() {
 }
 
 #[test]
-fn what_it_cannot_do_it_declines() {
+fn declines_unsupported_batches() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 24_000);
     let layout = Layout::whole(&data).unwrap();
@@ -201,7 +201,7 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
     }
 }
 
-/// A run; the checkpoint after every epoch.
+/// Carries out a run; returns the checkpoint after every epoch.
 fn run(
     data: &Dataset,
     config: &RunConfig,
@@ -230,7 +230,7 @@ fn run(
 
 #[test]
 #[ignore = "full"]
-fn a_run_ends_where_the_host_ends_and_goes_on_exactly_from_any_epoch() {
+fn run_matches_the_host_and_resumes_from_any_epoch() {
     if context().is_none() {
         return;
     }
@@ -243,7 +243,7 @@ fn a_run_ends_where_the_host_ends_and_goes_on_exactly_from_any_epoch() {
         for ((_, a), (_, b)) in gpu.members.iter().zip(&cpu.members) {
             assert!((a - b).abs() < 1e-5, "{a} {b}");
         }
-        // The pull is in the losses that are reported: their reference has it, too.
+        // The reported losses include the pull; so does the reference.
         let layout = Layout::whole(&data).unwrap();
         let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: false };
         let mut exact = gputexel::evaluator::reference::reference(

@@ -1,4 +1,4 @@
-//! `tune` on the GPU, without one, and when one fails in the middle.
+//! `tune` with a GPU, without one, and with one that fails midway.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ fn tune(bench: &Bench, args: &[&str]) -> Value {
 
 #[test]
 #[ignore = "full"]
-fn the_gpu_ends_where_the_cpu_ends() {
+fn gpu_run_matches_cpu_run() {
     if !gpu() {
         return;
     }
@@ -62,7 +62,7 @@ fn the_gpu_ends_where_the_cpu_ends() {
 }
 
 #[test]
-fn gauss_newton_has_its_matrix_from_the_gpu() {
+fn gauss_newton_uses_the_gpu_matrix() {
     if !gpu() {
         return;
     }
@@ -82,7 +82,7 @@ fn gauss_newton_has_its_matrix_from_the_gpu() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn without_a_gpu_the_cpu_does_it() {
+fn falls_back_to_the_cpu_without_a_gpu() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 43);
     let hidden =
@@ -99,7 +99,7 @@ fn without_a_gpu_the_cpu_does_it() {
     assert!(!bench.path("g").exists());
 }
 
-/// An evaluator that fails from some call on, as a device that is lost does.
+/// An evaluator that fails from some call on, as a lost device does.
 struct Failing<'a> {
     inner: CpuEvaluator<'a>,
     calls_left: u32,
@@ -123,7 +123,7 @@ impl Evaluator for Failing<'_> {
     }
 }
 
-/// An evaluator, with or without the CPU to go on with.
+/// Returns an evaluator, with or without a fallback to the CPU.
 fn or_cpu<'a>(
     evaluator: Box<dyn Evaluator + 'a>,
     layout: &'a Layout,
@@ -135,7 +135,7 @@ fn or_cpu<'a>(
     }
 }
 
-/// A run whose device fails after `works` calls, with or without something to go on with.
+/// Carries out a run whose device fails after `works` calls, with or without a fallback.
 fn with_failure(
     data: &Dataset,
     config: &RunConfig,
@@ -161,13 +161,13 @@ fn with_failure(
 }
 
 #[test]
-fn a_lost_device_costs_nothing_but_time() {
+fn lost_device_does_not_change_the_result() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 44);
     let adam =
         OptimizerConfig::Adam { runs: vec![AdamSettings::default()], schedule: Schedule::Cosine, batches: 1 };
     let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
-    // Steps with and without held-out positions, so that either kind of call may be the one.
+    // Steps with and without held-out positions, so that either kind of call may fail.
     for (optimizer, holdout) in [(adam.clone(), 0.0), (adam, 0.2), (newton.clone(), 0.0), (newton, 0.2)] {
         let config = RunConfig {
             holdout,
@@ -188,26 +188,26 @@ fn a_lost_device_costs_nothing_but_time() {
             let pairs = outcome.parameters.iter().zip(&whole.parameters);
             let largest = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(largest < 1e-9, "after {works} calls: {largest} centipawns off");
-            // Where the GPU was insisted on, the failure is the end.
+            // If the GPU was required, the failure ends the run.
             let (outcome, told, _) = with_failure(&data, &config, works, false);
             assert!(matches!(outcome, Err(Error::Gpu(_))) && told.is_empty());
         }
     }
 }
 
-/// Which way a device fails.
+/// Kinds of device failures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trouble {
     None,
-    /// It is lost after an epoch.
+    /// Lost after an epoch.
     Lost(u64),
-    /// It cannot run the shaders.
+    /// Cannot run the shaders.
     Rejects,
-    /// It has no room for anything.
+    /// Has no memory.
     NoMemory,
 }
 
-/// A run on a device in trouble, that goes on with the CPU or ends.
+/// Carries out a run on a failing device, which continues on the CPU or ends.
 fn in_trouble(
     data: &Dataset,
     config: &RunConfig,
@@ -251,7 +251,7 @@ fn in_trouble(
 
 #[test]
 #[ignore = "full"]
-fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
+fn failing_device_is_replaced_during_the_run() {
     if !gpu() {
         return;
     }
@@ -260,7 +260,7 @@ fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
     let adam =
         OptimizerConfig::Adam { runs: vec![AdamSettings::default()], schedule: Schedule::Cosine, batches: 1 };
     let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
-    // Few enough that Gauss-Newton does not stop at its minimum, where the last bit decides.
+    // Few enough that Gauss-Newton does not stop at its minimum, where the last bit matters.
     for (optimizer, epochs) in [(adam, 30), (newton, 3)] {
         let config = RunConfig {
             holdout: 0.2,
@@ -300,7 +300,7 @@ fn a_device_in_trouble_is_replaced_and_the_run_goes_on() {
 
 #[test]
 #[ignore = "full"]
-fn a_limit_of_memory_streams_and_says_so() {
+fn memory_limit_streams_and_is_reported() {
     if !gpu() {
         return;
     }
@@ -335,7 +335,7 @@ fn a_limit_of_memory_streams_and_says_so() {
     assert!(err.contains("50 KiB of memory is too little; "), "{err}");
     let (code, _, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat(), "");
     assert!(code == 2 && err.contains("expected a size such as 64M or 2G"), "{err}");
-    // With auto, the CPU takes over; without a real GPU it does anyway.
+    // With auto, the CPU takes over; without a real GPU it is used anyway.
     let auto = [&["tune"][..], &flags, &["d", "--gpu-memory", "50K"]].concat();
     assert_eq!(bench.run(&auto, "").0, 0);
 }

@@ -9,7 +9,7 @@ use gputexel::evaluator::{AdamBatch, AdamMember, DeviceSteps, Evaluations, Evalu
 use gputexel::model::FeatureKind;
 use gputexel::objective::LossKind;
 
-/// Everything that the evaluator has kernels for.
+/// Returns the results of every kernel of the evaluator.
 fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), kind, 2300, 61);
@@ -69,7 +69,7 @@ fn program_evaluations(context: &GpuContext) -> Vec<Evaluations> {
         .into()
 }
 
-/// Tables in workgroup memory and those elsewhere: the same sums in the same order.
+/// Tables in workgroup memory and elsewhere give the same sums in the same order.
 #[test]
 #[ignore = "full"]
 fn staged_tables_change_no_bit() {
@@ -79,7 +79,7 @@ fn staged_tables_change_no_bit() {
     let context = GpuContext::try_new(true).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
-        // Buckets long enough that a table pays.
+        // Buckets long enough that a table is worth it.
         let data = common::random_dataset(&folder.path().join("d.bin"), kind, 9000, 62);
         let layout = Layout::whole(&data).unwrap();
         let set = &data.metadata().feature_set;

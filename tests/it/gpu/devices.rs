@@ -1,4 +1,4 @@
-//! Checks of a device: a sound one passes, and whatever is wrong with one is told.
+//! Checks of a device: a correct one passes, and every fault is reported.
 
 use gputexel::devices::{Checker, Depth, Group};
 
@@ -6,7 +6,7 @@ use crate::common::gpu::context;
 
 #[test]
 #[ignore = "full"]
-fn a_sound_device_passes_and_a_wrong_one_is_told_apart_group_by_group() {
+fn correct_device_passes_and_faults_are_reported_by_group() {
     let Some(context) = context() else { return };
     let sound = Checker::new(context, Depth::Brief).run().unwrap();
     assert_eq!((sound.fault(), &sound.broken), (None, &None), "{sound:?}");
@@ -15,7 +15,7 @@ fn a_sound_device_passes_and_a_wrong_one_is_told_apart_group_by_group() {
     for finding in &sound.findings {
         assert!(finding.cases > 0 && finding.error <= finding.bound, "{finding:?}");
     }
-    // One thousandth off, in one group after the other.
+    // One thousandth off, in one group after another.
     let wrong: [fn(Group) -> f64; 3] = [
         |group| if group == Group::Losses { 1.001 } else { 1.0 },
         |group| if group == Group::Matrices { 1.001 } else { 1.0 },

@@ -22,9 +22,9 @@ fn random(kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
     common::random_dataset(&folder.path().join("d.bin"), kind, positions, seed)
 }
 
-/// Members around material, each with its own K, all of them numbers that an f32 holds. K is small
-/// enough that boards with nine queens to none leave 1 − p above 1e-16: beyond that the reference's
-/// cross-entropy, which forms 1 − p, is the one that is wrong.
+/// Returns members around material, each with its own K, all exactly representable in f32. K is small enough that
+/// boards with nine queens against none leave 1 − p above 1e-16: beyond that, the reference's cross-entropy, which
+/// computes 1 − p, is the inaccurate one.
 fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     let mut parameters = Vec::new();
     for member in 0..members {
@@ -135,8 +135,8 @@ fn many_positions_agree_with_f64_and_repeat_bit_for_bit() {
     }
 }
 
-/// Far from 0 the cross-entropy of a lost prediction is |x| itself. With a power of two for dx/ds, and
-/// each position a part of its own, losses tell every bit of the scores.
+/// Far from 0 the cross-entropy of a lost prediction is |x| itself. With a power of two for dx/ds, and each position
+/// in a part of its own, losses reveal every bit of the scores.
 #[test]
 fn scores_of_whole_number_weights_are_exact() {
     let Some(context) = context() else { return };
@@ -176,7 +176,7 @@ fn scores_of_whole_number_weights_are_exact() {
 }
 
 #[test]
-fn parts_are_kept_apart() {
+fn parts_are_summed_separately() {
     let Some(context) = context() else { return };
     let data = random(FeatureKind::Pst, 4000, 11);
     let split = Split::try_new(&data, 0.25, 3, 1).unwrap();
@@ -236,7 +236,7 @@ fn weights_and_offsets_count() {
 
 #[test]
 #[ignore = "full"]
-fn every_tile_and_every_cut_gives_the_same_answer() {
+fn results_do_not_depend_on_tiles_and_cuts() {
     let Some(context) = context() else { return };
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
         let data = random(kind, 2500, 21);
@@ -246,7 +246,7 @@ fn every_tile_and_every_cut_gives_the_same_answer() {
         let usual = GpuOptions::new(context);
         let mut cuts: Vec<GpuOptions> =
             [1, 4, 8, 16, 32].map(|tile| GpuOptions { tile: Some(tile), ..usual }).into();
-        // Shards of some hundred kilobytes, slabs for two segments, a few thousand pairs a slice.
+        // Shards of some hundred kilobytes, slabs for two segments, a few thousand pairs per slice.
         cuts.push(GpuOptions { binding_bytes: 640 << 10, slab_bytes: 256 << 10, ..usual });
         cuts.push(GpuOptions { pairs_per_dispatch: 4000, workgroups: 3, ..usual });
         for options in cuts {
@@ -363,7 +363,7 @@ fn matrices_agree_with_f64_and_repeat_bit_for_bit() {
             }
         }
     }
-    // Measured on lavapipe: see the bound above, which leaves a factor of about three.
+    // Measured on lavapipe: see the bound above, with a margin of about a factor of three.
     eprintln!("worst: matrix {worst:.1e}");
 }
 

@@ -1,4 +1,4 @@
-//! The GPU evaluator with less memory than it would like, and what it costs the device.
+//! The GPU evaluator with limited memory, and the cost for the device.
 
 use crate::common;
 use crate::common::gpu::context;
@@ -32,12 +32,12 @@ fn request(parts: usize, gradients: bool) -> Request {
 
 #[test]
 #[ignore = "full"]
-fn streamed_results_are_the_resident_ones_bit_for_bit() {
+fn streamed_results_equal_resident_ones_bit_for_bit() {
     let Some(context) = context() else { return };
     for (kind, memory) in [(FeatureKind::Pst, 5 << 20), (FeatureKind::Material, 1 << 20)] {
         let data = dataset(kind, 24_000);
         let layout = layout(&data);
-        // Buckets of several cells, of which each fits the slots.
+        // Buckets of several cells, each of which fits the slots.
         let usual = GpuOptions { cell: 1024, ..GpuOptions::new(context) };
         let little = GpuOptions { memory_bytes: Some(memory), ..usual };
         let mut resident = GpuEvaluator::with_options(context, &layout, usual).unwrap();
@@ -49,7 +49,7 @@ fn streamed_results_are_the_resident_ones_bit_for_bit() {
         weighted.part_weights = (0..27).map(|i| (i % 4) as f32).collect();
         weighted.resamples = (0..9).collect();
         weighted.blends = vec![0.25; 9];
-        // Chunks of members, too, where the tables of all do not fit.
+        // Chunks of members, too, if the tables of all do not fit.
         let many = population(&data, 70);
         for round in 0..2 {
             for (population, gradients) in
@@ -61,7 +61,7 @@ fn streamed_results_are_the_resident_ones_bit_for_bit() {
                 let got = streamed.evaluate(population, &request).unwrap();
                 assert!(got == wanted, "{kind:?}, {} members, gradients {gradients}", population.members());
                 let after = streamed.stats().unwrap();
-                // Shards really go up every time, but for one that a slot still holds.
+                // Shards are uploaded every time, except for one that a slot still holds.
                 let sent = after.bytes_up - before.bytes_up;
                 assert!(sent > 24_000 * 16, "{kind:?}, round {round}: {sent} bytes");
                 assert!(after.submissions - before.submissions > 3);
@@ -116,7 +116,7 @@ fn sums_do_not_depend_on_how_slices_are_cut() {
 }
 
 #[test]
-fn a_limit_that_is_too_small_says_what_would_do() {
+fn too_small_limit_reports_the_required_memory() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 3000);
     let layout = Layout::whole(&data).unwrap();
@@ -129,7 +129,7 @@ fn a_limit_that_is_too_small_says_what_would_do() {
                 .and_then(|mut evaluator| evaluator.evaluate(&population, &request(1, true)))
         };
         let mut memory = memory;
-        // What is enough for the data may not be for the members yet.
+        // Enough memory for the data may not be enough for the members.
         while let Err(error) = outcome(memory) {
             failures += 1;
             let text = error.to_string();
@@ -146,7 +146,7 @@ fn a_limit_that_is_too_small_says_what_would_do() {
 }
 
 #[test]
-fn an_iteration_takes_as_many_dispatches_for_many_members_as_for_one() {
+fn dispatches_do_not_depend_on_members() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 600);
     let layout = Layout::whole(&data).unwrap();
@@ -154,9 +154,10 @@ fn an_iteration_takes_as_many_dispatches_for_many_members_as_for_one() {
     for (gradients, wanted) in [(false, 2), (true, 4)] {
         for members in [1, 2, 16, 64, 300] {
             let population = population(&data, members);
-            // The first calls compile, upload, and find the pace; on a busy machine any call may be cut into slices.
+            // The first calls compile, upload, and measure the pace; on a busy machine any call may be split into
+            // slices.
             let mut dispatches = u64::MAX;
-            // Members are brought side by side, and gradients back.
+            // Members are transposed, and gradients back.
             let wanted = wanted + if members == 1 { 0 } else { 1 + u64::from(gradients) };
             for attempt in 0..40 {
                 if attempt >= 5 && dispatches <= wanted {
@@ -194,7 +195,7 @@ fn a_device_compiles_once_and_buffers_are_bound_once() {
     let then = evaluator.stats().unwrap();
     assert_eq!((then.pipelines, then.bind_groups), (first.pipelines, first.bind_groups));
     assert!(then.dispatches >= first.dispatches + 6);
-    // Larger buffers are bound anew, and the old ones are let go.
+    // Larger buffers are bound again, and the old ones are released.
     let more = self::population(&data, 70);
     let wanted = evaluator.evaluate(&more, &request(1, true)).unwrap();
     assert!(evaluator.stats().unwrap().bind_groups > then.bind_groups);

@@ -1,4 +1,4 @@
-//! What needs a GPU adapter; any will do, software ones included.
+//! Tests that need a GPU adapter, which may be a software one.
 
 mod adam;
 mod backends;

@@ -1,6 +1,5 @@
-//! What a population may say about single members, on the GPU: part weights, blended targets,
-//! resampled games, a θ that all share. Against f64, and against each other where the same sums
-//! are asked for in two ways.
+//! Per-member options of a population on the GPU: part weights, blended targets, resampled games, a shared θ. Against
+//! f64, and against each other where the same sums can be computed in two ways.
 
 use crate::common;
 use crate::common::gpu::context;
@@ -19,14 +18,14 @@ fn theta(data: &Dataset, members: usize) -> Vec<f64> {
     (0..members).flat_map(of).map(|value| f64::from(value as f32)).collect()
 }
 
-/// Five parts, with search scores that are not the results.
+/// Five parts, with search scores that differ from the results.
 fn layout(data: &Dataset) -> Layout {
     let split = Split::try_new(data, 0.2, 4, 3).unwrap();
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
     layout.with_search((0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect()).unwrap()
 }
 
-/// Every combination of the lists.
+/// Returns a population with a combination of the lists.
 fn population(data: &Dataset, layout: &Layout, members: usize, lists: usize, shared: bool) -> Population {
     let all = 0..members;
     let parts = layout.parts().len();
@@ -50,7 +49,7 @@ fn population(data: &Dataset, layout: &Layout, members: usize, lists: usize, sha
 
 #[test]
 #[ignore = "full"]
-fn every_list_does_what_its_definition_says() {
+fn every_list_matches_its_definition() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
@@ -64,14 +63,14 @@ fn every_list_does_what_its_definition_says() {
         let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
         for (members, shared) in [(1, false), (5, false), (34, true)] {
             for lists in 0..8 {
-                // Rows that repeat an id are what is new in these, and their matrices are large.
+                // Rows with repeated ids are the new case in these sets, and their matrices are large.
                 if kind == FeatureKind::Classical && (members > 1 || lists % 4 != 3) {
                     continue;
                 }
                 let population = population(&data, &layout, members, lists, shared);
                 let losses = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
                 let (loss, parts) = (losses[lists % 3], [0..5, 1..4][lists % 2].clone());
-                // One matrix of 768 x 768 a member is a lot to check; of 12 x 12 it is not.
+                // One matrix of 768 x 768 per member is a lot to check; one of 12 x 12 is not.
                 let curvature = kind == FeatureKind::Material || members == 1;
                 let request = Request { parts, loss, gradients: true, curvature };
                 let wanted = reference(&data, &layout, &population, &request);
@@ -124,13 +123,13 @@ fn games_count_exactly_as_often_as_on_the_host() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 4000, 9);
-    // With θ = 0 a decided game loses ¼ and a drawn one nothing: sums are whole numbers of quarters,
-    // and a part of two positions tells how often each counts.
+    // With θ = 0 a decided game loses ¼ and a drawn one nothing: sums are multiples of a quarter, and a part of two
+    // positions shows how often each counts.
     let parts = 2000;
     let layout = Layout::try_new(&data, parts, |n| (n * 7 + n / parts) % parts).unwrap();
     let seeds: Vec<u32> = (0..9u32).map(|i| i.wrapping_mul(0x0123_4567) ^ i << 31).collect();
-    // In each part a decided game whose hash is close to a threshold, from below or above, under one
-    // of the seeds, and a drawn one that counts.
+    // In each part, a decided game whose hash is just below or above a threshold under one of the seeds, and a drawn
+    // one that counts.
     let mut close = Vec::new();
     for &seed in &seeds {
         let mut nearest = [[(u32::MAX, 0u32); 2]; POISSON_TAILS.len()];
@@ -181,7 +180,7 @@ fn games_count_exactly_as_often_as_on_the_host() {
 }
 
 #[test]
-fn one_theta_for_all_is_as_good_as_a_copy_for_each() {
+fn shared_theta_equals_copies() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 3000, 6);
@@ -196,7 +195,7 @@ fn one_theta_for_all_is_as_good_as_a_copy_for_each() {
     assert_eq!(evaluator.evaluate(&copies, &request).unwrap(), first);
     let alone = Request { gradients: false, ..request };
     assert_eq!(evaluator.evaluate(&shared, &alone).unwrap(), evaluator.evaluate(&copies, &alone).unwrap());
-    // θ goes up once, not 40 times; the rest of it is the dataset.
+    // θ is uploaded once, not 40 times; the rest is the dataset.
     let mut again = evaluator.stats().unwrap().bytes_up;
     evaluator.evaluate(&shared, &alone).unwrap();
     again = evaluator.stats().unwrap().bytes_up - again;
@@ -204,7 +203,7 @@ fn one_theta_for_all_is_as_good_as_a_copy_for_each() {
 }
 
 #[test]
-fn lists_that_do_not_fit_are_refused() {
+fn rejects_lists_of_wrong_length() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 6);

@@ -1,4 +1,4 @@
-//! Evaluations that are not linear, on the GPU: against f64, and against themselves where data are streamed.
+//! Nonlinear evaluations on the GPU: against f64, and against themselves with streamed data.
 
 use crate::common;
 use crate::common::gpu::context;
@@ -18,7 +18,7 @@ fn layout(data: &Dataset) -> Layout {
     layout.with_search((0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect()).unwrap()
 }
 
-/// Members around a θ, with everything that populations may vary.
+/// Returns members around a θ, with every option of populations if `varied`.
 fn population(theta: &[f64], members: usize, varied: bool) -> Population {
     let moved = |m: usize| {
         let step = move |(i, value): (usize, &f64)| value + ((i * 7 + m * 13) % 11) as f64 - 5.0;
@@ -58,7 +58,7 @@ fn check(data: &Dataset, theta: &[f64], options: GpuOptions, context: &gputexel:
                 let (a, b) = (slopes(&got.gradients), slopes(&wanted.gradients));
                 let largest = b.iter().fold(1e-12f64, |most, slope| most.max(slope.abs()));
                 for (i, (a, b)) in a.iter().zip(&b).enumerate() {
-                    // A position whose sum is at a kink in f32 and beside it in f64 may differ.
+                    // A position whose sum is at a kink in f32 and next to it in f64 may differ.
                     assert!((a - b).abs() < 1e-3 * largest, "{what}, {member}, {i}: {a} {b}");
                 }
             }
@@ -87,7 +87,7 @@ fn the_set_full_agrees_with_f64() {
     check(&data, &theta, GpuOptions::new(context), context);
 }
 
-/// More slabs than one, which the memory does not hold together: the same bits as if it did.
+/// Several slabs that do not fit in memory together give the same bits as if they did.
 #[test]
 #[ignore = "full"]
 fn streaming_changes_no_bit() {
@@ -116,9 +116,9 @@ fn streaming_changes_no_bit() {
     assert!(error.contains("bytes allowed"), "{error}");
 }
 
-/// Matrices are those of the CPU, and losses of members that are not finite are not either.
+/// Matrices are those of the CPU, and losses of non-finite members are non-finite.
 #[test]
-fn matrices_come_from_the_cpu_and_broken_members_are_told() {
+fn matrices_come_from_the_cpu_and_nonfinite_members_are_reported() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("p.bin"), 300, 5);

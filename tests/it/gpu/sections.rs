@@ -1,4 +1,4 @@
-//! Sums by sections: whoever computes which section, results have the same bits, and they are those of the f64 reference.
+//! Sums by sections: results are bit-identical whoever computes which section, and agree with the f64 reference.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,14 +16,15 @@ use gputexel::{Error, Result};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Positions with weights, search scores and games of ten positions, and few features, so that matrices are small.
+/// Writes positions with weights, search scores and games of ten positions, with few features, so that matrices are
+/// small.
 fn data(folder: &Path, positions: usize) -> Dataset {
     scored_dataset(&folder.join("d.bin"), FeatureKind::Material, positions, 5, |labels| {
         labels.weight = 0.5 + labels.game.map_or(0.0, |game| (game % 7) as f32 / 4.0);
     })
 }
 
-/// Part 3 is only at the end of the dataset, so that most sections have none of it.
+/// Part 3 occurs only at the end of the dataset, so that most sections have none of it.
 fn layout(data: &Dataset, sections: Option<usize>) -> Layout {
     let data = data.clone().with_sections(sections).unwrap();
     let last = data.len() - data.len() / 9;
@@ -31,7 +32,7 @@ fn layout(data: &Dataset, sections: Option<usize>) -> Layout {
     layout.with_search_scores(&data, 1.0).unwrap()
 }
 
-/// Populations of every kind: plain, weighed by part, blended and resampled, and with shared scores.
+/// Returns populations of every kind: plain, weighted by part, blended and resampled, and with shared scores.
 fn populations(features: usize, members: usize) -> Vec<Population> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(members as u64);
     let theta = (0..2 * features * members).map(|_| rng.random_range(-60.0..60.0)).collect();
@@ -59,7 +60,7 @@ fn product_request(features: usize, members: usize) -> ProductRequest {
     ProductRequest { parts: 0..3, loss: LossKind::Squared, vectors, block: Some(2) }
 }
 
-/// The bits of all answers of an evaluator.
+/// Returns the bits of all results of an evaluator.
 fn answers(evaluator: &mut dyn Evaluator, features: usize, members: usize) -> Vec<u64> {
     let mut bits = Vec::new();
     let mut keep = |values: &[f64]| bits.extend(values.iter().map(|value| value.to_bits()));
@@ -79,7 +80,7 @@ fn answers(evaluator: &mut dyn Evaluator, features: usize, members: usize) -> Ve
     bits
 }
 
-/// Another process, or rather a copy of what it would get.
+/// Simulates another process with a copy of its data.
 struct Far {
     layout: Layout,
     answer: Option<Result<Answer>>,
@@ -114,7 +115,7 @@ impl Helper for Far {
 
 #[test]
 #[ignore = "full"]
-fn results_do_not_depend_on_who_computes_which_section() {
+fn results_do_not_depend_on_section_owners() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path(), 9001);
     for sections in [1, 2, 5, 13] {
@@ -124,7 +125,7 @@ fn results_do_not_depend_on_who_computes_which_section() {
             let alone = answers(&mut CpuEvaluator::new(&layout), data.feature_count(), members);
             for shares in [1, 2, 3, 4, 20] {
                 let of = |share: usize| share * sections / shares..(share + 1) * sections / shares;
-                // The first is this process, behind all others.
+                // The first is this process, after all others.
                 let helpers = (0..shares - 1)
                     .map(of)
                     .filter(|sections| !sections.is_empty())
@@ -179,7 +180,7 @@ fn layouts_of_other_processes_are_checked() {
                 bytes[at] ^= 1 << rng.random_range(0..8);
             }
         }
-        // Whatever is let through can be evaluated.
+        // Every accepted layout can be evaluated.
         if let Ok(layout) = Layout::from_bytes(&bytes) {
             let population = &populations(layout.features(), 18)[n % 2];
             let request = &requests()[0];
@@ -200,7 +201,7 @@ fn several_devices_agree_to_the_last_bit() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path(), 3000);
     let layout = layout(&data, Some(5));
-    // Another device of the same adapter each time.
+    // A different device of the same adapter each time.
     let device =
         |share| ListedDevice { context: Some(GpuContext::with_default_limits(true).unwrap()), share };
     let several = |devices: Vec<ListedDevice>| {
@@ -215,7 +216,7 @@ fn several_devices_agree_to_the_last_bit() {
     assert_eq!(one, two);
     let (measured, _) = several(vec![device(None), device(None), device(None)]);
     assert_eq!(one, measured);
-    // With the CPU results are as close as those of GPU and CPU are.
+    // With the CPU, results differ as little as those of GPU and CPU do.
     let cpu = ListedDevice { context: None, share: Some(1.0) };
     let (mixed, line) = several(vec![device(Some(1.0)), cpu]);
     assert!(line.contains("by CPU") && line.contains("by GPU"), "{line}");

@@ -9,7 +9,7 @@ use gputexel::model::FeatureKind;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
 
-/// Entries of a layout's positions, with signs as coefficients, by position.
+/// Returns the entries of a layout's positions, with signs as coefficients, by position.
 fn layout_entries(layout: &Layout) -> Vec<BTreeMap<u16, f32>> {
     let mut all = vec![BTreeMap::new(); layout.positions()];
     for shape in layout.shapes() {
@@ -105,7 +105,7 @@ fn shards_join_like_one_dataset() {
 }
 
 #[test]
-fn every_truncation_and_flipped_bit_is_noticed() {
+fn detects_every_truncation_and_flipped_bit() {
     // Every byte of a header with all its fields, and bytes throughout one with many features.
     for (kind, step) in [(FeatureKind::Material, 1), (FeatureKind::Pst, 61)] {
         let folder = tempfile::tempdir().unwrap();
@@ -129,8 +129,8 @@ fn every_truncation_and_flipped_bit_is_noticed() {
             bytes[at] ^= 4;
             check(&bytes, format!("bit at {at}"));
         }
-        // A bit of the header may fall into free text (a program name), which is not a number that
-        // anything rests on; but it must never panic.
+        // A flipped bit of the header may fall into free text (a program name) on which no number depends; but it
+        // must never cause a panic.
         for at in (0..header).step_by(step) {
             let mut bytes = good.clone();
             bytes[at] ^= 1;
@@ -142,8 +142,8 @@ fn every_truncation_and_flipped_bit_is_noticed() {
     }
 }
 
-/// Writes a dataset file anew after `change` to its tensors and metadata, with the right checksums, as
-/// another program might.
+/// Rewrites a dataset file after `change` to its tensors and metadata, with correct checksums, as another program
+/// might.
 fn forge(from: &Path, to: &Path, change: impl FnOnce(&mut BTreeMap<String, Tensor>, &mut Value)) {
     let bytes = std::fs::read(from).unwrap();
     let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
@@ -166,14 +166,14 @@ fn forge(from: &Path, to: &Path, change: impl FnOnce(&mut BTreeMap<String, Tenso
 
 type Tensor = (Dtype, Vec<u8>);
 
-/// Puts a number in the place of the first one of a tensor.
+/// Replaces the first number of a tensor.
 fn put(tensors: &mut BTreeMap<String, Tensor>, name: &str, bytes: &[u8]) {
     tensors.get_mut(name).unwrap().1[..bytes.len()].copy_from_slice(bytes);
 }
 
-/// Files whose checksums are right and whose numbers would lead kernels astray are refused on reading.
+/// Files with correct checksums but invalid numbers for kernels are refused on reading.
 #[test]
-fn files_of_other_programs_are_not_trusted() {
+fn validates_files_of_other_programs() {
     let folder = tempfile::tempdir().unwrap();
     let [pst, material, forged] = ["p.bin", "m.bin", "f.bin"].map(|name| folder.path().join(name));
     common::random_dataset(&pst, FeatureKind::Pst, 40, 1);
@@ -209,9 +209,9 @@ fn files_of_other_programs_are_not_trusted() {
     }
 }
 
-/// Game numbers that leave no room for those of a further shard.
+/// Game numbers that leave no room for those of another shard.
 #[test]
-fn games_are_counted_as_far_as_numbers_go() {
+fn rejects_too_many_games() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b, last, none] = ["a.bin", "b.bin", "l.bin", "n.bin"].map(|name| folder.path().join(name));
     common::random_dataset(&a, FeatureKind::Pst, 40, 1);
@@ -221,7 +221,7 @@ fn games_are_counted_as_far_as_numbers_go() {
         let error = dataset::read_many(&shards).unwrap_err().to_string();
         assert!(error.contains("too many games for one dataset"), "{error}");
     }
-    // What stands for no game stays so.
+    // The marker for "no game" is kept.
     forge(&a, &none, |tensors, _| put(tensors, "games", &u32::MAX.to_le_bytes()));
     let games: Vec<u32> = dataset::read(&b).map(|data| (0..40).map(|n| data.game(n)).collect()).unwrap();
     let both = dataset::read_many(&[&none, &b]).unwrap();
@@ -231,9 +231,9 @@ fn games_are_counted_as_far_as_numbers_go() {
     assert_eq!((both.game(40), both.game(79)), (u32::MAX, 7));
 }
 
-/// A layout is only had of ids that its features have, whatever part a position is put into.
+/// A layout is created only from ids within its features, whatever part a position is put into.
 #[test]
-fn positions_belong_to_parts_that_there_are() {
+fn rejects_nonexistent_parts() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 40, 1);
     for part in [2, 1 << 32, usize::MAX] {

@@ -1,4 +1,4 @@
-//! What has the same bits on every system: this test runs on all of them, and compares with bits that are written down.
+//! Results that are bit-identical on every system: this test runs on all of them, and compares with recorded bits.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use gputexel::dataset;
 use gputexel::evaluator::exact::exact_loss;
 use gputexel::objective::{LossKind, Objective};
 
-/// Exact losses of the sample, by f64 sums whose order is fixed and whose functions are the project's own.
+/// Exact losses of the sample: f64 sums with a fixed order and the project's own functions.
 #[test]
-fn exact_losses_have_the_same_bits_on_every_processor() {
+fn exact_losses_are_bit_identical_on_every_processor() {
     let sample = dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap();
     let features = sample.feature_count();
-    // Whole centipawns, which differ from square to square.
+    // Whole centipawns that differ from square to square.
     let theta: Vec<f64> = (0..2 * features).map(|i| (i * 7919 % 401) as f64 - 200.0).collect();
     let which: Vec<u32> = (0..sample.len() as u32).collect();
     let bits = [LossKind::Squared, LossKind::CrossEntropy]
@@ -19,7 +19,7 @@ fn exact_losses_have_the_same_bits_on_every_processor() {
     assert_eq!(bits, [0x3fd1_3539_69f3_4941, 0x3feb_eba0_0482_32a1], "{bits:#x?}");
 }
 
-/// What docs/determinism.md promises is held by tests that exist.
+/// The tests named in docs/determinism.md exist.
 #[test]
 fn promises_name_tests_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -9,7 +9,7 @@ fn sample() -> Dataset {
     gputexel::dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap()
 }
 
-/// The first positions of the sample as a dataset of their own, compressed.
+/// Returns the first positions of the sample as a dataset of their own, compressed.
 fn embedded(sample: &Dataset) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("positions.bin");

@@ -1,4 +1,4 @@
-//! The examples do what they say.
+//! The examples work as described.
 
 #[allow(dead_code, reason = "the tests call what the program calls")]
 #[path = "../../../examples/custom_optimizer.rs"]
@@ -29,7 +29,7 @@ fn games_are_tuned_on_and_the_records_read_back() {
     let provenance = &file.provenance;
     assert!(provenance.loss < provenance.loss_before && provenance.loss_held_out.is_some());
     assert!(folder.join("tables.h").exists() && folder.join("tables.rs").exists());
-    // What `write_to` writes passes for the folder of a run that has ended.
+    // The output of `write_to` is accepted as the folder of a finished run.
     let Reopened::Finished(finished) = Tuner::reopen(&folder).unwrap() else { panic!("it has ended") };
     assert_eq!(finished.complete().unwrap(), [""; 0]);
     drop(finished);
@@ -43,7 +43,7 @@ fn games_are_tuned_on_and_the_records_read_back() {
 
 #[test]
 #[ignore = "full"]
-fn an_optimizer_of_ones_own_takes_part() {
+fn custom_optimizer_works() {
     let tuned = custom_optimizer::tune(&sample("sample.bin")).unwrap();
     assert!(tuned.loss.unwrap() < 0.98 * tuned.loss_before.unwrap(), "{:?}", tuned.loss);
     assert_eq!((tuned.outcome.optimizer.as_str(), tuned.epochs.len()), ("rprop", 40));

@@ -1,8 +1,8 @@
-//! Writing files whole.
+//! Atomic writing of files.
 
 #[cfg(unix)]
 #[test]
-fn pipes_stay_pipes() {
+fn pipes_are_not_replaced() {
     use std::os::unix::fs::FileTypeExt as _;
 
     use crate::common::requirement;

@@ -1,5 +1,5 @@
-//! Binary training data: real files as independent readers read them, round trips through every writer,
-//! files that are cut short at any byte or damaged.
+//! Binary training data: real files compared with independent readers, round trips through every writer, and files
+//! truncated at any byte or damaged.
 
 use std::fmt::Write as _;
 
@@ -15,13 +15,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::common::program::shared;
 
-/// Every position with all that its format says of it.
+/// Returns every position with all data of its format.
 fn everything(format: Format, bytes: &[u8]) -> Batch {
     let selection = Selection { keep_ends: true, ..Selection::everything() };
     format.read(bytes, 0, Criteria { origins: true, ..Criteria::from(&selection) })
 }
 
-/// A line a position: FEN, move, score, ply and result (−1 to 1), the side to move's view.
+/// Returns a line per position: FEN, move, score, ply and result (−1 to 1), from the side to move's view.
 fn lines(batch: &Batch) -> Vec<String> {
     let line = |(sample, origin): (&gputexel::chess::sample::Sample, &Origin)| {
         let position = &origin.position;
@@ -36,10 +36,10 @@ fn lines(batch: &Batch) -> Vec<String> {
     batch.samples.iter().zip(&batch.origins).map(line).collect()
 }
 
-/// The sum of the lines that sfbinpack 0.6.5 gives of the same file: 434,921 positions in 4,304 chains.
+/// The sum of the lines printed by sfbinpack 0.6.5 for the same file: 434,921 positions in 4,304 chains.
 #[test]
 #[ignore = "full"]
-fn a_real_binpack_is_read_as_by_an_independent_reader() {
+fn reads_real_binpack_like_an_independent_reader() {
     let Some(path) = shared("training/small.binpack") else { return };
     let bytes = std::fs::read(path).unwrap();
     assert_eq!(Format::detect("small", &bytes[..1 << 19], false).unwrap(), Some(Format::Binpack));
@@ -57,10 +57,10 @@ fn a_real_binpack_is_read_as_by_an_independent_reader() {
     assert!(written == bytes);
 }
 
-/// The sum of what the crate bulletformat 1.8.0 gives: squares from a1, score, result.
+/// The sum printed by the crate bulletformat 1.8.0: squares from a1, score, result.
 #[test]
 #[ignore = "full"]
-fn real_bulletformat_is_read_as_by_an_independent_reader() {
+fn reads_real_bulletformat_like_an_independent_reader() {
     let Some(path) = shared("training/batch.bf") else { return };
     let bytes = std::fs::read(path).unwrap();
     assert_eq!(Format::detect("batch", &bytes, true).unwrap(), Some(Format::Bulletformat));
@@ -75,7 +75,7 @@ fn real_bulletformat_is_read_as_by_an_independent_reader() {
     assert_eq!(xxh3_64(text.as_bytes()), 0x7cf1_9f00_9f4b_5a04);
 }
 
-/// Games of random moves with random scores, results and, at times, positions left out.
+/// Returns games of random moves with random scores, results and, sometimes, omitted positions.
 fn games(seed: u64, count: usize, gaps: bool) -> Vec<Vec<(Origin, f32)>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let game = |random: &mut Xoshiro256PlusPlus| {
@@ -126,7 +126,7 @@ fn same(batch: &Batch, games: &[Vec<(Origin, f32)>], moves: bool) {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_files_round_trip() {
     for gaps in [false, true] {
         let games = games(7, 60, gaps);
         for (output, format) in WHOLE {
@@ -158,7 +158,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn plain_text_is_read_as_it_is_written() {
+fn plain_text_round_trips() {
     for gaps in [false, true] {
         let games = games(5, 60, gaps);
         let bytes = write(OutputFormat::Plain, &games);
@@ -166,7 +166,7 @@ fn plain_text_is_read_as_it_is_written() {
         let whole = everything(Format::Plain, &bytes);
         same(&whole, &games, true);
         assert_eq!(whole.records, everything(Format::Binpack, &write(OutputFormat::Binpack, &games)).records);
-        // In chunks, games stay whole.
+        // Chunks contain whole games.
         let end = Format::Plain.split_point(&bytes).unwrap();
         let (first, second) = bytes.split_at(end);
         let [first, second] = [first, second].map(|part| everything(Format::Plain, part));
@@ -177,7 +177,7 @@ fn plain_text_is_read_as_it_is_written() {
     }
 }
 
-/// Where positions are left out, chains end, but games go on.
+/// If positions are left out, chains end, but games continue.
 #[test]
 fn gaps_do_not_end_games() {
     let games = games(11, 40, true);
@@ -195,10 +195,10 @@ fn gaps_do_not_end_games() {
     assert!(seen.len() > 35, "{}", seen.len());
 }
 
-/// Whatever byte a file ends at, positions are those of the whole file up to there, and an end within a record
-/// is said with its offset.
+/// At whatever byte a file ends, positions are those of the whole file up to there, and an end within a record is
+/// reported with its offset.
 #[test]
-fn files_that_are_cut_short_yield_a_beginning_and_say_so() {
+fn truncated_files_yield_their_beginning_and_an_error() {
     let games = games(3, 3, false);
     let all = WHOLE.into_iter().chain([(OutputFormat::Bulletformat, Format::Bulletformat)]);
     for (output, format) in all {
@@ -229,9 +229,9 @@ fn files_that_are_cut_short_yield_a_beginning_and_say_so() {
 }
 
 proptest! {
-    /// Damaged bytes never make an illegal position, and whatever is not read is counted.
+    /// Damaged bytes never produce an illegal position, and all data that are not read are counted.
     #[test]
-    fn damage_is_survived(
+    fn damaged_files_are_handled(
         seed in 0u64..50,
         hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+    fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let block = [&b"BINP"[..], &(bytes.len() as u32).to_le_bytes(), &bytes].concat();
         for format in Format::ALL {
             for bytes in [&bytes, &block] {

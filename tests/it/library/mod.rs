@@ -1,4 +1,4 @@
-//! The library, called as another program would call it: no process of ours, and no device.
+//! The library, called as by another program: no child processes, and no device.
 
 mod dataset;
 mod determinism;

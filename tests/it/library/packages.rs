@@ -1,4 +1,4 @@
-//! What is published: names that have to agree, and what every crate must have for it.
+//! Published packages: names that must agree, and requirements of every crate.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn archives_are_named_as_cargo_binstall_looks_for_them() {
+fn archive_names_match_cargo_binstall() {
     let manifest = read("Cargo.toml");
     let name = "gputexel-{ version }-{ target }";
     for line in [
@@ -24,7 +24,7 @@ fn archives_are_named_as_cargo_binstall_looks_for_them() {
 }
 
 #[test]
-fn the_release_is_made_by_the_script_that_everybody_can_run() {
+fn release_uses_the_public_script() {
     let workflow = read(".github/workflows/release.yml");
     assert!(workflow.contains("run: scripts/archive \"$TARGET\" archives"));
     assert!(workflow.contains("run: scripts/clean-room archives/gputexel-*.tgz"));

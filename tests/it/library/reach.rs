@@ -1,12 +1,12 @@
-//! How far the program reaches: every place that starts programs, uses the network, opens a browser or asks the
-//! environment is in the table of SECURITY.md, which says who decides what happens there.
+//! Access to the outside: every place that starts programs, uses the network, opens a browser or reads the
+//! environment is in the table of SECURITY.md, which says who controls it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// What is looked for, by the word that the table has for it.
+/// Search patterns, by their names in the table.
 const KINDS: [(&str, &str); 4] = [
     ("starts a program", r"\bCommand::new\(|\.exec\(\)"),
     ("opens a browser", r"\bopen::(that|with|commands)"),
@@ -21,7 +21,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every Rust file below a folder.
+/// Returns every Rust file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -33,7 +33,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The sources of the program, by their paths from the root, without tests and comments.
+/// Returns the sources of the program, by path from the root, without tests and comments.
 fn sources() -> BTreeMap<String, String> {
     let crates = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
     let folders =
@@ -55,7 +55,7 @@ fn without_tests(text: &str) -> String {
     comment.replace_all(text, "").into_owned()
 }
 
-/// How often each kind is in each file.
+/// Returns the number of matches of each kind in each file.
 fn found(sources: &BTreeMap<String, String>) -> BTreeMap<(String, String), usize> {
     let mut found = BTreeMap::new();
     for (kind, pattern) in KINDS {
@@ -70,7 +70,7 @@ fn found(sources: &BTreeMap<String, String>) -> BTreeMap<(String, String), usize
     found
 }
 
-/// The rows of the table: kind, file, how often, and who decides.
+/// Returns the rows of the table: kind, file, count, and who controls it.
 fn table(text: &str) -> BTreeMap<(String, String), (usize, String)> {
     let row = Regex::new(r"(?m)^\| ([a-z ]+) \| `([^`]+)` \| (\d+) \| (.+) \|$").unwrap();
     let rows = row.captures_iter(text);
@@ -79,7 +79,7 @@ fn table(text: &str) -> BTreeMap<(String, String), (usize, String)> {
 }
 
 #[test]
-fn what_the_program_reaches_is_in_the_table_of_security() {
+fn access_is_listed_in_security_table() {
     let listed = table(&std::fs::read_to_string(root().join("SECURITY.md")).unwrap());
     let found = found(&sources());
     let mut wrong = Vec::new();
@@ -104,7 +104,7 @@ fn what_the_program_reaches_is_in_the_table_of_security() {
 }
 
 #[test]
-fn places_are_found() {
+fn finds_all_access_patterns() {
     let text = "use std::process::Command;\nfn f() { Command::new(\"x\").spawn(); EngineCommand::new(\"y\"); }\n\
                 // Command::new(\"comment\")\nlet a = std::env::var(\"A\"); // env::var\nTcpListener::bind(a);\n\
                 open::that(\"x\"); File::open::<T>(); #[cfg(test)]\nmod tests { fn g() { Command::new(\"z\"); } }\n";

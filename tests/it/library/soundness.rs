@@ -1,6 +1,6 @@
-//! What kernels rely on without looking, attacked from safe code through the public interface. That
-//! fields are private is held by the documentation tests of `Layout` and `Dataset`; that files are not
-//! trusted, by `dataset`; that populations are checked, by `evaluator::cpu`.
+//! Invariants on which kernels rely without checks, attacked from safe code through the public interface. The
+//! documentation tests of `Layout` and `Dataset` show that fields are private; `dataset` that files are not trusted;
+//! `evaluator::cpu` that populations are checked.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn refused(outcome: Result<(), Error>, what: &str) {
     }
 }
 
-/// A writer takes no row that a reader would refuse, and goes on with the next.
+/// A writer refuses rows that a reader would refuse, and continues with the next.
 #[test]
 fn rows_of_another_feature_set_are_not_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ fn imported_rows_are_checked_as_they_are_written() {
     refused(file.push_imported(&ImportedPosition { scale: u16::MAX, ..good }), "scale factor of 65535");
     let shown = ImportedPosition { evaluation_cp: Some(f32::INFINITY), ..good };
     refused(file.push_imported(&shown), "static evaluation");
-    // Neither way of writing rows takes those of the other.
+    // Each way of writing rows refuses those of the other.
     let computed = FeatureRow { plus: vec![1], coefficients: vec![f16::ONE], ..FeatureRow::default() };
     refused(file.push(&computed, LABELS), "not one of the feature set 'imported'");
     let mut pst =
@@ -117,7 +117,7 @@ fn imported_rows_are_checked_as_they_are_written() {
     file.push_imported(&good).unwrap();
     file.finish(Vec::new(), []).unwrap();
     assert_eq!(dataset::read(&path).unwrap().len(), 1);
-    // A feature set that says too much of itself is not had, and not read.
+    // An inconsistent feature set cannot be created or read.
     assert!(imported(0).is_err() && imported(MAX_FEATURES + 1).is_err());
     let mut set = imported(3).unwrap();
     set.features.truncate(2);
@@ -131,9 +131,9 @@ fn data(folder: &Path) -> Dataset {
     common::random_dataset(&folder.join("d.bin"), FeatureKind::Material, 100, 4)
 }
 
-/// Parts that there are not, however many are asked for, and columns of other lengths.
+/// Nonexistent parts, however many are requested, and columns of other lengths.
 #[test]
-fn layouts_are_had_of_one_piece_only() {
+fn rejects_inconsistent_layouts() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
     for parts in [101, 1 << 40, usize::MAX] {
@@ -141,7 +141,7 @@ fn layouts_are_had_of_one_piece_only() {
         assert!(error.contains(&format!("too few for {parts} batches")), "{error}");
     }
     assert!(Layout::try_new(&data, 0, |_| 0).is_err());
-    // A function that answers otherwise each time is asked once a position.
+    // A function with a different result each time is called once per position.
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let fickle = |_| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 7;
     let layout = Layout::try_new(&data, 7, fickle).unwrap();
@@ -157,9 +157,9 @@ fn layouts_are_had_of_one_piece_only() {
     assert!(layout.with_search_scores(&data, 1.0).is_err());
 }
 
-/// Nothing is remembered of a population that was checked: the next call checks what it is given.
+/// Validation is not cached: the next call checks its population again.
 #[test]
-fn populations_that_change_between_calls_are_checked_again() {
+fn revalidates_populations_on_every_call() {
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
     let layout = Layout::whole(&data).unwrap();

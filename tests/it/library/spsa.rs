@@ -77,9 +77,9 @@ fn gains(scenario: &Scenario) -> Summary {
 
 #[test]
 #[ignore = "full"]
-fn the_papers_table_comes_out() {
+fn reproduces_the_table_of_the_paper() {
     for cell in paper_cells() {
-        // As many as a debug build of a busy machine has time for.
+        // As many as a debug build on a busy machine has time for.
         let repeats = match (cell.parameters, cell.method) {
             (64, MethodKind::Bspsa) => continue, // in `bspsa_is_bspsas_on_the_papers_largest_engine`
             (64, _) => 32,
@@ -116,7 +116,7 @@ fn bspsa_is_bspsas_on_the_papers_largest_engine() {
 }
 
 #[test]
-fn clamped_perturbations_do_no_harm_unless_as_published() {
+fn clamped_perturbations_are_unbiased_unless_as_published() {
     let cell =
         paper_cells().into_iter().find(|c| c.parameters == 4 && c.method == MethodKind::Bspsas).unwrap();
     let mut scenario = cell.scenario(64, 1);
@@ -130,8 +130,8 @@ fn clamped_perturbations_do_no_harm_unless_as_published() {
 
 #[test]
 #[ignore = "full"]
-fn parameters_near_a_bound_are_not_drawn_away_from_it() {
-    // A start near a bound, a perturbation that reaches beyond it, a sigma that is too small by 1.6.
+fn parameters_near_a_bound_are_unbiased() {
+    // A start near a bound, a perturbation that reaches beyond it, a sigma that is too small by a factor of 1.6.
     let variable = |simul_elo: f64| Variable {
         name: "x".to_string(),
         start: 20.0,
@@ -152,10 +152,10 @@ fn parameters_near_a_bound_are_not_drawn_away_from_it() {
         simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
     for method in [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa] {
-        // The points of a pair reach to 176, where so steep a curve is no parabola in the score: a bias of third order.
+        // The points of a pair reach 176, where the curve is too steep for a parabolic score: a third-order bias.
         let most = if method.is_bayesian() { 12.0 } else { 8.0 };
         assert!(run(method, 100.0).rms_error < most, "{method}: {}", run(method, 100.0).rms_error);
-        // One that hardly matters stays where it is, more or less.
+        // A parameter that hardly matters approximately keeps its value.
         let outcome = run(method, 1e-6);
         let mean = outcome.values.iter().map(|values| values[0]).sum::<f64>() / 96.0;
         assert!((mean - 20.0).abs() < 30.0, "{method}: {mean}");
@@ -183,7 +183,7 @@ fn near_zero(method: MethodKind, c_end: f64, start: f64, optimum: f64) -> Scenar
 
 #[test]
 #[ignore = "full"]
-fn starts_on_a_bound_do_not_hold_a_run_back() {
+fn starts_on_a_bound_do_not_slow_a_run() {
     for method in MethodKind::ALL {
         for (c_end, least) in [(20.0, 1.2), (40.0, 3.8), (88.0, 5.5)] {
             let now = near_zero(method, c_end, 0.0, 80.0);
@@ -210,7 +210,7 @@ fn starts_on_a_bound_do_not_hold_a_run_back() {
 }
 
 #[test]
-fn posterior_deviations_are_those_of_the_errors() {
+fn posterior_deviations_match_the_errors() {
     for (parameters, method) in [(1, MethodKind::Bspsas), (4, MethodKind::Bspsas), (4, MethodKind::Bspsa)] {
         let cell =
             paper_cells().into_iter().find(|c| c.parameters == parameters && c.method == method).unwrap();
@@ -254,7 +254,7 @@ fn variables() -> Vec<Variable> {
     ]
 }
 
-/// Scores that depend on what was played, without chance.
+/// Returns scores that depend on the values played, without chance.
 fn score(pair: &Perturbation) -> u8 {
     let of = |side: &[f64]| side.iter().map(|x| (x - 1.0) * (x - 1.0)).sum::<f64>();
     match of(&pair.minus) - of(&pair.plus) {
@@ -277,7 +277,7 @@ fn stored_states_resume_bit_for_bit() {
         let mut tuner = Tuner::try_new(settings(method), variables()).unwrap();
         let mut out = Vec::new();
         while !tuner.is_finished() {
-            // Up to three pairs in flight; the youngest ends first.
+            // Up to three pairs in flight; the newest ends first.
             while out.len() < 3 {
                 let Some(pair) = tuner.ask(&mut rng) else { break };
                 assert!(pair.plus.iter().zip(&pair.minus).all(|(p, m)| p != m), "{pair:?}");
@@ -303,7 +303,7 @@ fn stored_states_resume_bit_for_bit() {
 }
 
 #[test]
-fn pairs_are_told_once_and_lost_ones_are_asked_again() {
+fn pairs_count_once_and_lost_ones_are_repeated() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
     let mut tuner = Tuner::try_new(settings(MethodKind::Spsa), variables()).unwrap();
     let (first, second) = (tuner.ask(&mut rng).unwrap(), tuner.ask(&mut rng).unwrap());

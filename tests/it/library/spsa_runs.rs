@@ -1,4 +1,4 @@
-//! Whole runs through the library: begun, resumed, replanned and verified without a command line.
+//! Whole runs through the library: started, resumed, replanned and verified without a command line.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;

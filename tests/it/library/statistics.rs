@@ -1,4 +1,4 @@
-//! What is said of results, held against other ways to compute it and against simulated matches.
+//! Statistics of results, compared with other ways to compute them and with simulated matches.
 
 use gputexel::matches::statistics::{
     Estimate, MAX_ELO, Pentanomial, Sprt, SprtState, Trinomial, expected_score,
@@ -31,9 +31,9 @@ fn games_give_the_textbook_interval() {
     assert!(near(trinomial(200, 150, 150).los(), 0.99645, 1e-5));
 }
 
-/// The figures are those of the tests of fastchess (MIT), a widely used match runner.
+/// The figures are from the tests of fastchess (MIT), a widely used match runner.
 #[test]
-fn elo_is_that_of_another_match_runner() {
+fn elo_matches_fastchess() {
     for (games, normalized, normalized_error, los) in [
         (trinomial(76, 89, 123), -20.76, 40.13, Some(0.1553)),
         (trinomial(136, 96, 111), 49.77, 36.77, Some(0.9960)),
@@ -60,9 +60,9 @@ fn elo_is_that_of_another_match_runner() {
     }
 }
 
-/// The figures are those of the tests of fastchess (MIT).
+/// The figures are from the tests of fastchess (MIT).
 #[test]
-fn likelihood_ratios_are_those_of_another_match_runner() {
+fn likelihood_ratios_match_fastchess() {
     let small = Sprt::try_new(0.0, 2.0, 0.05, 0.05).unwrap();
     let shifted = Sprt::try_new(0.5, 2.5, 0.05, 0.05).unwrap();
     let games = trinomial(21404, 21184, 40708);
@@ -75,9 +75,8 @@ fn likelihood_ratios_are_those_of_another_match_runner() {
     assert!(near(small.llr(&pairs), -4.98, 0.01), "{}", small.llr(&pairs));
 }
 
-/// Greatest log-likelihood of `counts` with mean `score`, climbing along directions that change
-/// neither the sum nor the mean: second differences of the probabilities, each searched by
-/// golden sections.
+/// Returns the maximum log-likelihood of `counts` with mean `score`, by ascent along directions that change neither
+/// the sum nor the mean: second differences of the probabilities, each searched by golden sections.
 fn climbed_likelihood(counts: &[f64; 5], score: f64) -> f64 {
     // A start with the right mean and no zeros: a binomial distribution.
     let binomial = [1.0, 4.0, 6.0, 4.0, 1.0];
@@ -121,7 +120,7 @@ fn climbed_likelihood(counts: &[f64; 5], score: f64) -> f64 {
 }
 
 #[test]
-fn likelihood_ratios_are_those_of_a_climb() {
+fn likelihood_ratios_match_direct_maximization() {
     for counts in [
         [10, 20, 30, 25, 15],
         [223, 9863, 21279, 10037, 246],
@@ -208,8 +207,8 @@ fn counts_add_up() {
     assert!(near(games.score(), 0.7, 1e-15));
 }
 
-/// Pairs whose opening gives White a bonus of random size: with colors swapped the results of the
-/// two games are negatively correlated, as in real matches.
+/// Pairs whose opening gives White a random bonus: with colors swapped the results of the two games are negatively
+/// correlated, as in real matches.
 struct Players {
     elo: f64,
     draw_share: f64,
@@ -218,7 +217,7 @@ struct Players {
 
 impl Players {
     fn game(&self, advantage_elo: f64, rng: &mut Xoshiro256PlusPlus) -> usize {
-        // A draw takes the same from winning and losing, so the mean is the expected score.
+        // A draw reduces wins and losses equally, so the mean is the expected score.
         let score = expected_score(advantage_elo);
         let draw = self.draw_share * 2.0 * score.min(1.0 - score);
         let u: f64 = rng.random();
@@ -236,7 +235,7 @@ impl Players {
         [self.game(self.elo + bonus, rng), self.game(self.elo - bonus, rng)]
     }
 
-    /// Elo of the true mean score of pairs: not quite `elo`, as the logistic is curved.
+    /// Returns the Elo of the true mean score of pairs: not quite `elo`, as the logistic is curved.
     fn true_elo(&self) -> f64 {
         let with = |bonus: f64| 0.5 * (expected_score(self.elo + bonus) + expected_score(self.elo - bonus));
         let score: f64 = 0.5 * (with(0.0) + with(self.opening_elo));
@@ -246,7 +245,7 @@ impl Players {
 
 #[test]
 #[ignore = "full"]
-fn intervals_cover_the_truth_as_often_as_they_say() {
+fn intervals_have_nominal_coverage() {
     for (seed, players) in [
         Players { elo: 0.0, draw_share: 0.5, opening_elo: 0.0 },
         Players { elo: 20.0, draw_share: 0.7, opening_elo: 200.0 },
@@ -276,7 +275,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
         let share = covered as f64 / matches as f64;
         assert!((0.93..0.97).contains(&share), "{truth}: {share} of the intervals");
         if players.opening_elo >= 200.0 {
-            // The test can tell: errors that ignore the pairs are too wide by far.
+            // The test is sensitive: errors that ignore the pairs are far too wide.
             assert!(covered_by_games as f64 / matches as f64 > 0.97, "{truth}: {covered_by_games}");
         }
         let superior = superior / matches as f64;
@@ -289,7 +288,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
 
 #[test]
 #[ignore = "full"]
-fn sequential_tests_err_as_seldom_as_they_say() {
+fn sequential_tests_have_nominal_error_rates() {
     let (alpha, beta) = (0.1, 0.05);
     let runs = 1500;
     for (opening_elo, draw_share) in [(0.0, 0.4), (200.0, 0.6)] {

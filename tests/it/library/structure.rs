@@ -1,18 +1,18 @@
-//! The shape of the sources: neighboring modules of a crate use each other one way only, and files
-//! stay short enough to read. Between crates Cargo sees to the first.
+//! Structure of the sources: neighboring modules of a crate use each other in one direction only, and files are short
+//! enough to read. Between crates Cargo enforces the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// Lines that a file may have.
+/// Maximum number of lines of a file.
 const MAX_LINES: usize = 620;
 
-/// A module by the names on its path from the crate's root.
+/// Path of a module from the crate's root.
 type Module = Vec<String>;
 
-/// Every Rust file below a folder.
+/// Returns every Rust file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -27,7 +27,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folders of sources: of each crate, and of the command line.
+/// Returns the source folders of each crate and of the command line.
 fn roots() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut roots: Vec<PathBuf> = std::fs::read_dir(root.join("crates"))
@@ -39,7 +39,7 @@ fn roots() -> Vec<PathBuf> {
     roots
 }
 
-/// The modules of a crate with what they say, without tests and comments.
+/// Returns the modules of a crate with their text, without tests and comments.
 fn modules(root: &Path) -> BTreeMap<Module, String> {
     let comment = Regex::new(r"//[^\n]*").unwrap();
     let mut modules = BTreeMap::new();
@@ -58,7 +58,7 @@ fn modules(root: &Path) -> BTreeMap<Module, String> {
     modules
 }
 
-/// The paths that `prefix::{a, b::{c, d}}` stands for.
+/// Expands `prefix::{a, b::{c, d}}` to paths.
 fn expand(prefix: &[String], group: Option<&str>) -> Vec<Module> {
     let Some(group) = group else { return vec![prefix.to_vec()] };
     let (mut depth, mut parts) = (0, vec![String::new()]);
@@ -86,7 +86,7 @@ fn expand(prefix: &[String], group: Option<&str>) -> Vec<Module> {
     paths
 }
 
-/// Which modules each module names, by path or by a name that a module passes on from a child.
+/// Returns the modules that each module names, by path or by a name that a module re-exports from a child.
 fn uses(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     let reexport = Regex::new(r"pub(?:\([a-z]+\))? use (?:self::)?([a-z_]\w*)::([^;]*);").unwrap();
     let word = Regex::new(r"\w+").unwrap();
@@ -129,9 +129,9 @@ fn uses(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>
     uses
 }
 
-/// Neighbors that use each other, directly or by way of others.
+/// Returns neighbors that use each other, directly or through others.
 fn circles(uses: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<(Module, String, String)> {
-    // What of a folder uses what of the same folder, whole subfolders counting as one.
+    // Uses within the same folder; a subfolder counts as one.
     let mut edges: BTreeMap<Module, BTreeSet<(String, String)>> = BTreeMap::new();
     for (from, targets) in uses {
         for to in targets {
@@ -167,7 +167,7 @@ fn circles(uses: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<(Module, Strin
 }
 
 #[test]
-fn neighboring_modules_do_not_use_each_other_in_circles() {
+fn sibling_modules_have_no_cyclic_uses() {
     let mut found = Vec::new();
     for root in roots() {
         for (folder, a, b) in circles(&uses(&modules(&root))) {
@@ -178,7 +178,7 @@ fn neighboring_modules_do_not_use_each_other_in_circles() {
 }
 
 #[test]
-fn circles_are_found() {
+fn finds_cyclic_uses() {
     let sources = [
         ("", "pub use a::Thing; pub mod a; mod b; mod c;"),
         ("a", "use crate::b::{self, inner::{Deep, Other}};"),
@@ -206,9 +206,9 @@ fn files_are_short_enough_to_read() {
     assert!(long.is_empty(), "files of more than {MAX_LINES} lines:\n{}", long.join("\n"));
 }
 
-/// README opens with `cargo run`, which asks for a name where a package has several programs and none is the default.
+/// README starts with `cargo run`, which requires a name if a package has several programs and no default.
 #[test]
-fn cargo_knows_what_to_run() {
+fn cargo_has_a_default_program() {
     let root = env!("CARGO_MANIFEST_DIR");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let asked = ["metadata", "--no-deps", "--offline", "--format-version", "1"];

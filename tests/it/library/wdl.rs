@@ -59,7 +59,7 @@ fn known_constants_are_recovered_within_their_errors() {
         assert!(fit.errors.a_target < 0.03 * true_a && fit.errors.draw_rate < 0.02, "{:?}", fit.errors);
         assert!(fit.by_game && (fit.model.draw_rate() - self::truth().draw_rate()).abs() < 0.02);
     }
-    // Squared errors in units of standard errors are 1 in the mean.
+    // Squared errors in units of standard errors have mean 1.
     let mean = squares.iter().sum::<f64>() / squares.len() as f64;
     assert!((0.4..2.0).contains(&mean), "{mean}");
 }
@@ -112,7 +112,7 @@ fn lower_degrees_fit_less_well() {
 }
 
 #[test]
-fn counts_that_determine_nothing_are_refused() {
+fn rejects_uninformative_counts() {
     type Outcomes = fn(i32, usize) -> Outcome;
     let by_score: Outcomes = |score, n| match (score, n % 3) {
         (_, 0) => Outcome::Draw,

@@ -1,5 +1,5 @@
-//! `gputexel-mpi` under `mpirun`: the bytes of the program alone with any number of ranks, and what happens when one of
-//! them ends.
+//! `gputexel-mpi` under `mpirun`: the same bytes as the program alone with any number of ranks, and the behavior if
+//! one of them ends.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -9,7 +9,8 @@ use crate::common::program::Bench;
 use crate::common::requirement;
 use gputexel::model::FeatureKind;
 
-/// The launcher, if there is one; for another than `mpirun`, such as MPICH's beside Open MPI's, `MPIRUN` names it.
+/// Returns the launcher, if there is one; `MPIRUN` names a launcher other than `mpirun`, such as MPICH's next to Open
+/// MPI's.
 fn launcher() -> Option<String> {
     let name = std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".to_string());
     let found = requirement::find(&name).is_some();
@@ -19,11 +20,11 @@ fn launcher() -> Option<String> {
     found.then_some(name)
 }
 
-/// A launcher with so many ranks, on however few cores.
+/// Returns a launcher with this many ranks, on any number of cores.
 fn ranks(launcher: &str, folder: &Path, count: usize) -> Command {
     let mut command = Command::new(launcher);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Open MPI's; others take no notice.
+    // For Open MPI; others ignore them.
     let settings =
         ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"];
     command.envs(settings.map(|name| (name, "1")));
@@ -76,7 +77,7 @@ fn any_number_of_ranks_writes_the_same_files() {
 }
 
 #[test]
-fn what_keeps_a_rank_from_working_is_told_in_one_line() {
+fn reports_rank_failures_in_one_line() {
     let Some(launcher) = launcher() else { return };
     let bench = Bench::with_positions(2_000, 5);
     let folder = bench.folder.path();
@@ -90,7 +91,7 @@ fn what_keeps_a_rank_from_working_is_told_in_one_line() {
     let (code, err) = run(&launcher, folder, 3, &["tune", "none.bin"]);
     assert_ne!(code, 0);
     assert_eq!(err.matches("none.bin: No such file").count(), 1, "{err}");
-    // Its own folder for what exceeds memory is missing on rank 1 alone.
+    // Only rank 1 lacks its own scratch folder.
     let arguments = ["tune", "d.bin", "--backend", "cpu", "--sections", "4", "--quiet", "--out", "r"];
     let mut command = ranks(&launcher, folder, 1);
     let other = ["--memory", "512M", "--scratch", "/nonexistent"];
@@ -107,7 +108,7 @@ fn what_keeps_a_rank_from_working_is_told_in_one_line() {
     assert!(!bench.path("r").join("params.json").exists());
 }
 
-/// The processes of a launcher, the first rank first.
+/// Returns the processes of a launcher, the first rank first.
 fn processes(launcher: &Child) -> Vec<i32> {
     let children = |of: u32| -> Vec<u32> {
         let list = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
@@ -126,7 +127,7 @@ fn processes(launcher: &Child) -> Vec<i32> {
     found
 }
 
-/// Returns true if a process has not ended.
+/// Returns true if a process is still running.
 fn lives(process: i32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
@@ -134,7 +135,7 @@ fn lives(process: i32) -> bool {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_rank_that_is_killed_ends_all_and_any_number_of_ranks_goes_on() {
+fn killed_rank_ends_all_and_runs_resume_with_any_ranks() {
     let Some(launcher) = launcher() else { return };
     let bench = Bench::with_positions(20_000, 7);
     let folder = bench.folder.path();

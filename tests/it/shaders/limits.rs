@@ -1,4 +1,4 @@
-//! Devices with little: small bindings, few workgroups, a speed that is not what was expected.
+//! Devices with limited resources: small bindings, few workgroups, unexpected speed.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use gputexel::objective::LossKind;
 use crate::common::gpu::context;
 use crate::common::{random_dataset, random_theta, relative_difference};
 
-/// Bindings so small that the data take many shards, the members many chunks, and slabs many slices; the sums are
-/// still those of f64, and the same bits as those of a device with room that has the same cells.
+/// Bindings so small that the data need many shards, the members many chunks, and slabs many slices; the sums still
+/// agree with f64, bit-identical to those of a device with more room and the same cells.
 #[test]
 #[ignore = "full"]
 fn many_shards_and_chunks_make_the_same_sums() {
@@ -43,7 +43,7 @@ fn many_shards_and_chunks_make_the_same_sums() {
     assert!(many.submissions > few.submissions, "{many:?} {few:?}");
     assert!(relative_difference(&whole.losses, &wanted.losses) < 1e-6);
     assert!(relative_difference(&whole.gradients, &wanted.gradients) < 1e-5);
-    // Where not one member fits, the message says what does not.
+    // If not even one member fits, the message names the limit.
     let error = GpuEvaluator::with_options(context, &layout, GpuOptions { binding_bytes: 4096, ..roomy })
         .and_then(|mut gpu| gpu.evaluate(&population, &request).map(|_| ()))
         .unwrap_err()
@@ -51,7 +51,7 @@ fn many_shards_and_chunks_make_the_same_sums() {
     assert!(error.starts_with("GPU: ") && !error.contains('\n'), "{error}");
 }
 
-/// Slices of a device that does `rate(slice)` pairs per second; the longest of them, in seconds.
+/// Simulates slices of a device that computes `rate(slice)` pairs per second; returns the longest in seconds.
 fn longest(mut pace: Pace, slices: usize, rate: impl Fn(usize) -> f64) -> f64 {
     let mut longest = 0f64;
     for slice in 0..slices {
@@ -63,10 +63,10 @@ fn longest(mut pace: Pace, slices: usize, rate: impl Fn(usize) -> f64) -> f64 {
     longest
 }
 
-/// Evaluators begin with a sixteenth of what they expect a device to do in a fifth of a second.
+/// Evaluators start with a sixteenth of the work expected to take a fifth of a second.
 #[test]
 #[ignore = "full"]
-fn no_dispatch_takes_a_second_however_wrong_the_pace_was() {
+fn dispatches_stay_below_a_second_for_any_initial_pace() {
     // Expected pairs, and how slow a device of the kind may be: a discrete GPU of 2012, the graphics of a netbook, a
     // software adapter on a busy core.
     for (expected, slowest) in [(1u64 << 31, 4e8), (1 << 27, 2e7), (1 << 22, 1e6)] {
@@ -75,10 +75,10 @@ fn no_dispatch_takes_a_second_however_wrong_the_pace_was() {
             let seconds = longest(begin(), 60, |_| slowest * factor);
             assert!(seconds < 1.0, "{expected} pairs expected, {slowest} x {factor}: {seconds} s");
         }
-        // A device that another program slows down to a fourth, over and over.
+        // A device that another program slows down to a quarter, repeatedly.
         let seconds = longest(begin(), 200, |slice| if slice / 10 % 2 == 0 { 1e10 } else { 2.5e9 });
         assert!(seconds < 1.0, "{seconds} s");
-        // A host that was late once, and took the device for slower than it is, comes back.
+        // A host that was late once, and underestimated the device, recovers.
         let mut pace = begin();
         for _ in 0..40 {
             pace.observe(pace.pairs(), Duration::from_secs_f64(pace.pairs() as f64 / 1e10));

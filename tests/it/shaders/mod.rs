@@ -1,5 +1,5 @@
-//! What can be proved of the kernels without a GPU: that every back end translates them, that the compiler of a real
-//! one finds registers for them, that no barrier is missing, and that their sums bear the errors that WGSL allows.
+//! Properties of the kernels that can be verified without a GPU: every back end translates them, a real compiler
+//! finds registers for them, no barrier is missing, and their sums tolerate the errors that WGSL allows.
 
 mod barriers;
 mod limits;

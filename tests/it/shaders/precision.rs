@@ -1,7 +1,7 @@
 //! Sums under the errors that WGSL allows. Drivers may compute exponentials, logarithms, powers and quotients a few
-//! units off, flush denormal numbers to 0, and fuse multiplications with additions; lavapipe does little of it. Here
-//! the source of the loss kernel is rewritten so that it does all of it, as far as the specification lets it, and runs
-//! on real positions.
+//! units off, flush denormal numbers to 0, and fuse multiplications with additions; lavapipe does little of this.
+//! Here the source of the loss kernel is rewritten to do all of it, as far as the specification allows, and runs on
+//! real positions.
 
 use gputexel::dataset::Layout;
 use gputexel::devices::positions;
@@ -15,21 +15,21 @@ use gputexel::objective::{LossKind, x_per_cp};
 
 use crate::common::gpu::context;
 
-/// Which way errors point.
+/// Direction of errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Errors {
     /// None: the source as it is.
     None,
-    /// Each of another size and sign, by the bits of its argument.
+    /// Of varying size and sign, by the bits of the argument.
     Scattered,
-    /// All as large as they may be, upward.
+    /// Of maximum size, upward.
     Upward,
-    /// All as large as they may be, downward.
+    /// Of maximum size, downward.
     Downward,
 }
 
-/// Functions with the errors of the specification's table (WGSL, accuracy of expressions), on numbers that the hash
-/// of an argument scatters.
+/// Functions with the errors of the specification's table (WGSL, accuracy of expressions), on numbers scattered by a
+/// hash of the argument.
 const FUNCTIONS: &str = "
 fn error_of(a: f32, b: f32) -> f32 {
     var h = bitcast<u32>(a) * 0x9e3779b1u ^ bitcast<u32>(b) * 0x85ebca77u;
@@ -67,7 +67,7 @@ fn allowed_pow(a: f32, b: f32) -> f32 {
 }
 ";
 
-/// The source with those errors. Each replacement must find something, so that none is lost when kernels change.
+/// Returns the source with those errors. Each replacement must match, so that none is lost when kernels change.
 fn rewritten(source: &str, errors: Errors) -> String {
     let direction = match errors {
         Errors::None => return source.to_string(),
@@ -95,7 +95,7 @@ fn rewritten(source: &str, errors: Errors) -> String {
     format!("const DIRECTION = {direction};\n{FUNCTIONS}{text}")
 }
 
-/// The mean loss of a θ by the loss kernel, one member at a time, on rows of ±1.
+/// Returns the mean loss of a θ by the loss kernel, one member at a time, on rows of ±1.
 fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32, errors: Errors) -> f64 {
     let features = layout.features();
     let (mut places, mut rows, mut segments) = (Vec::new(), Vec::new(), Vec::new());
@@ -170,11 +170,11 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
 }
 
 #[test]
-fn losses_bear_the_errors_that_wgsl_allows() {
+fn losses_tolerate_errors_allowed_by_wgsl() {
     let Some(context) = context() else { return };
     let sample = positions::piece_squares().unwrap();
     let layout = Layout::whole(&sample.data).unwrap();
-    // No whole numbers, and small shares of large ones.
+    // Fractions, and small shares of large values.
     let theta: Vec<f64> = sample
         .theta
         .iter()

@@ -1,10 +1,10 @@
-//! What the compiler of a real GPU makes of the kernels: Mesa's driver for AMD compiles without a device, as if it had
-//! one of a family that it is told. A variant that needs more registers than there are, so that values spill to
-//! memory, fails; registers, workgroup memory and instructions of the usual variants are kept in `docs/gpu-kernels.md`,
-//! which `GPUTEXEL_BLESS=1` writes anew.
+//! Output of a real GPU compiler for the kernels: Mesa's driver for AMD compiles without a device, for a given GPU
+//! family. A variant that needs more registers than there are, so that values spill to memory, fails; registers,
+//! workgroup memory and instructions of the usual variants are kept in `docs/gpu-kernels.md`, which
+//! `GPUTEXEL_BLESS=1` rewrites.
 //!
-//! A driver reads its environment once, so each family is compiled for in a process of its own: this test, started
-//! with another name.
+//! A driver reads its environment once, so each family is compiled in a process of its own: this test, started under
+//! another name.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -20,29 +20,29 @@ use super::translations::spirv;
 use super::variants::{Compiled, all};
 use crate::common::requirement;
 
-/// Families, from the newest, and what people know them as.
+/// Families, from the newest, and their common names.
 const FAMILIES: [(&str, &str); 3] = [
     ("gfx1100", "RDNA 3, Radeon RX 7900"),
     ("navi21", "RDNA 2, Radeon RX 6800"),
     ("vega10", "GCN 5, Radeon RX Vega"),
 ];
 
-/// The variable that tells Mesa which family to compile for, and a process that it is the one that compiles.
+/// Variable that selects the family in Mesa, and marks the process that compiles.
 const FAMILY: &str = "RADV_FORCE_FAMILY";
 
 /// Registers and instructions may differ by this factor between versions of the compiler.
 const TOLERANCE: f64 = 1.25;
 
-/// What begins the lines of the process that compiles.
+/// Prefix of the output lines of the compiling process.
 const MARK: &str = "kernel:";
 
-/// What the compiler says of a kernel.
+/// Statistics of the compiler about a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Figures {
     vector_registers: u64,
-    /// Registers whose values did not fit and are kept in memory.
+    /// Registers that did not fit and are kept in memory.
     spilled: u64,
-    /// Memory of a thread: arrays that are indexed by what is computed, and spilled registers.
+    /// Memory of a thread: arrays with computed indices, and spilled registers.
     scratch_bytes: u64,
     workgroup_bytes: u64,
     instructions: u64,
@@ -56,7 +56,7 @@ fn driver() -> Option<PathBuf> {
         .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("radeon_icd")))
 }
 
-/// Compiles all variants for a family; by name. `None`, with the reason, where the driver does not.
+/// Compiles all variants for a family; returns them by name, or `None` with the reason if the driver does not.
 fn compiled_for(driver: &Path, family: &str) -> Result<BTreeMap<String, Figures>, String> {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "shaders::radv::compiles_in_a_process_of_its_own", "--ignored", "--nocapture"])
@@ -96,18 +96,18 @@ fn compiled_for(driver: &Path, family: &str) -> Result<BTreeMap<String, Figures>
     }
 }
 
-/// Text of a name that Vulkan pads with zeros.
+/// Returns the text of a name that Vulkan pads with zeros.
 fn text(name: &[std::ffi::c_char]) -> String {
     // SAFETY: the specification ends names with a zero within the array.
     unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
 }
 
-/// A device that compiles, and the functions that report on what it compiled.
+/// A device that compiles, and the functions that report compilation statistics.
 struct Device {
     properties: ash::khr::pipeline_executable_properties::Device,
     device: ash::Device,
     instance: ash::Instance,
-    // Dropped last, by being declared last: all functions are those of the library that it has loaded.
+    // Declared last, so that it is dropped last: all functions belong to the library that it has loaded.
     _entry: ash::Entry,
 }
 
@@ -154,7 +154,7 @@ impl Device {
 
     fn compile(&self, variant: &Compiled) -> Figures {
         let (module, info) = variant.module();
-        // As kernels are compiled without checks at run time.
+        // As kernels are compiled without run-time checks.
         let words = spirv(&variant.name, &module, &info, BoundsCheckPolicy::Unchecked);
         let bindings: Vec<_> = module
             .global_variables
@@ -176,8 +176,8 @@ impl Device {
             })
             .collect();
         let device = &self.device;
-        // SAFETY: the module is valid SPIR-V, which its own test validates; what is made is destroyed below, in
-        // reverse order, and nothing uses it in between but this thread.
+        // SAFETY: the module is valid SPIR-V, validated by its own test. All objects are destroyed below, in reverse
+        // order, and only this thread uses them in between.
         unsafe {
             let shader = device
                 .create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None)
@@ -212,7 +212,7 @@ impl Device {
         let statistics = unsafe { self.properties.get_pipeline_executable_statistics(&of) }.unwrap();
         let mut found = BTreeMap::new();
         for statistic in statistics {
-            // SAFETY: the format says which member of the union there is.
+            // SAFETY: the format says which member of the union is valid.
             let value = unsafe {
                 match statistic.format {
                     vk::PipelineExecutableStatisticFormatKHR::UINT64 => statistic.value.u64,
@@ -234,7 +234,7 @@ impl Device {
     }
 }
 
-/// What the other test of this file starts.
+/// Process started by the other test of this file.
 #[test]
 #[ignore = "started by the other test, with a driver"]
 fn compiles_in_a_process_of_its_own() {
@@ -289,7 +289,7 @@ fn written(all: &[(&str, &str, BTreeMap<String, Figures>)], variants: &[Compiled
     out
 }
 
-/// The tables of the document: by family and kernel.
+/// Reads the tables of the document, by family and kernel.
 fn read(document: &str) -> BTreeMap<(String, String), Figures> {
     let mut family = "";
     let mut all = BTreeMap::new();

@@ -11,14 +11,14 @@ use naga::{Module, ShaderStage};
 use super::variants::{Compiled, all};
 use crate::common::requirement;
 
-/// With run-time checks of indices, and without.
+/// With and without run-time checks of indices.
 const POLICIES: [BoundsCheckPolicy; 2] = [BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Unchecked];
 
 fn policies(policy: BoundsCheckPolicy) -> BoundsCheckPolicies {
     BoundsCheckPolicies { index: policy, buffer: policy, image_load: policy, binding_array: policy }
 }
 
-/// SPIR-V of an entry point.
+/// Returns the SPIR-V of an entry point.
 pub fn spirv(name: &str, module: &Module, info: &ModuleInfo, policy: BoundsCheckPolicy) -> Vec<u32> {
     let is_checked = policy == BoundsCheckPolicy::Restrict;
     let options = spv::Options {
@@ -42,7 +42,7 @@ fn to_msl(name: &str, module: &Module, info: &ModuleInfo, policy: BoundsCheckPol
     };
     let (text, found) = msl::write_string(module, info, &options, &msl::PipelineOptions::default())
         .unwrap_or_else(|e| panic!("{name}: {e}"));
-    // Errors of single entry points are reported apart from those of the whole.
+    // Errors of single entry points are reported separately from those of the module.
     for entry in found.entry_point_names {
         entry.unwrap_or_else(|e| panic!("{name}: {e}"));
     }
@@ -69,7 +69,7 @@ fn to_hlsl(name: &str, module: &Module, info: &ModuleInfo, policy: BoundsCheckPo
     text
 }
 
-/// What the validator of Khronos says of a module; nothing if it is sound.
+/// Returns the output of the Khronos validator for a module; empty if it is valid.
 fn spirv_val(words: &[u32]) -> String {
     let mut child = Command::new("spirv-val")
         .args(["--target-env", "vulkan1.1", "-"])
@@ -99,7 +99,7 @@ fn every_variant_is_translated_for_every_driver() {
             let hlsl = to_hlsl(name, &module, &info, policy);
             let threads = format!("[numthreads({}, {}, {})]", group[0], group[1], group[2]);
             assert!(hlsl.contains(&threads), "{name}: {threads}");
-            // Barriers are not lost.
+            // Barriers are kept.
             if variant.source.contains("workgroupBarrier();") {
                 assert!(hlsl.contains("GroupMemoryBarrierWithGroupSync()"), "{name}");
                 assert!(msl.contains("threadgroup_barrier("), "{name}");
@@ -111,11 +111,11 @@ fn every_variant_is_translated_for_every_driver() {
 
 #[test]
 #[ignore = "full"]
-fn spirv_is_sound_to_the_validator_of_khronos() {
+fn spirv_passes_khronos_validator() {
     if !requirement::program("spirv-val") {
         return;
     }
-    // It finds what is wrong.
+    // It detects errors.
     let variants = all();
     let (module, info) = variants[0].module();
     let mut broken = spirv("broken", &module, &info, BoundsCheckPolicy::Restrict);

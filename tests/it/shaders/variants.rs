@@ -1,4 +1,4 @@
-//! Every kernel with everything that it is specialized for.
+//! Every kernel in each of its specializations.
 
 use std::collections::HashSet;
 
@@ -13,16 +13,16 @@ use naga::{Module, ShaderStage};
 
 use crate::common::programs::{FEATURES, program};
 
-/// Features for which workgroup memory is sized: those of piece-square tables.
+/// Number of features for which workgroup memory is sized: that of piece-square tables.
 const SIZED_FOR: usize = 384;
 
 /// A kernel as it is compiled.
 pub struct Compiled {
-    /// What tells it from others.
+    /// Name that distinguishes it from others.
     pub name: String,
-    /// The kernel, without what it is specialized for.
+    /// The kernel, without its specialization.
     pub kernel: String,
-    /// True if it is the most common variant of its kernel.
+    /// True for the most common variant of its kernel.
     pub is_usual: bool,
     /// Its source, with a value for each override.
     pub source: String,
@@ -31,13 +31,13 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// The module with its overrides replaced.
+    /// Returns the module with its overrides replaced.
     pub fn module(&self) -> (Module, ModuleInfo) {
         module(&self.name, &self.source, &self.constants)
     }
 }
 
-/// A source as a module without overrides.
+/// Parses a source as a module without overrides.
 pub fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (Module, ModuleInfo) {
     let parsed = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)));
@@ -53,7 +53,7 @@ pub fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (M
     (module.into_owned(), info.into_owned())
 }
 
-/// All kernels, in all their variants.
+/// Returns all kernels, in all their variants.
 pub fn all() -> Vec<Compiled> {
     let mut all = evaluator();
     all.extend(programs());
@@ -69,7 +69,7 @@ fn evaluator() -> Vec<Compiled> {
             for bits in 0..64u32 {
                 let bit = |n: u32| bits >> n & 1 == 1;
                 let shape = Shape {
-                    // Unit rows first: they are the usual ones.
+                    // Unit rows first: they are the common case.
                     unit: !bit(0),
                     blends: bit(1),
                     resamples: bit(2),
@@ -85,7 +85,7 @@ fn evaluator() -> Vec<Compiled> {
                 }
                 for (loss, staged) in (0..3).flat_map(|loss| [(loss, false), (loss, true)]) {
                     let variant = Variant::new(kernel, tile, loss, shape);
-                    // Tables in workgroup memory, where they fit what most devices have.
+                    // Tables in workgroup memory, if they fit on most devices.
                     let fits = match kernel {
                         Kernel::Loss => tile > 1 && !shape.shared,
                         Kernel::Gradient => (4..=16).contains(&tile) && !shape.shared,
@@ -108,7 +108,7 @@ fn evaluator() -> Vec<Compiled> {
                         _ => variant.tile,
                     };
                     let is_usual = bits == 0 && loss == 0 && variant.tile == tiles;
-                    // Of kernels that only know whether they have vectors, the one that has.
+                    // Of kernels that depend only on vectors, the one that has them.
                     if is_usual {
                         all.iter_mut().filter(|other: &&mut Compiled| other.kernel == label).for_each(
                             |other| {
@@ -144,7 +144,7 @@ fn name(variant: &Variant, staged: bool) -> String {
     format!("{} tile {} loss {}{flags}", variant.kernel.name(), variant.tile, variant.loss)
 }
 
-/// The kernels of a program of each kind: one that tests made up, and that of the set `full`.
+/// Returns the kernels of a program of each kind: one synthetic, and that of the set `full`.
 fn programs() -> Vec<Compiled> {
     let full = FeatureSet::new(FeatureKind::Full, PhaseSettings::default());
     let of_full = full.program.clone().expect("the set has a program");

@@ -1,4 +1,4 @@
-//! Runs whose device is lost at random, over and over in one process.
+//! Runs whose device is lost at random, repeated in one process.
 
 use std::sync::atomic::AtomicBool;
 
@@ -18,14 +18,14 @@ use crate::common::{requirement, stopping};
 
 const EPOCHS: u64 = 12;
 
-/// The variable that tells a process that it runs this test alone, as its memory is what is measured.
+/// Variable that makes a process run this test alone, as its memory is measured.
 const ALONE: &str = "GPUTEXEL_SOAK_ALONE";
 
 #[test]
 #[ignore = "full"]
-fn devices_that_are_lost_cost_nothing_but_time() {
+fn lost_devices_do_not_change_results() {
     if std::env::var_os(ALONE).is_none() {
-        let name = "soak::devices::devices_that_are_lost_cost_nothing_but_time";
+        let name = "soak::devices::lost_devices_do_not_change_results";
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", name, "--include-ignored", "--nocapture"]).env(ALONE, "1");
         assert!(command.status().unwrap().success());
@@ -60,7 +60,7 @@ fn devices_that_are_lost_cost_nothing_but_time() {
         let device: Box<dyn Evaluator> =
             Box::new(GpuEvaluator::with_options(&context, &layout, GpuOptions::new(&context)).unwrap());
         let mut evaluator = FallbackEvaluator::new(device, || Box::new(CpuEvaluator::new(&layout)));
-        // Some never.
+        // Sometimes never.
         let at = random.random_range(0..EPOCHS + 2);
         if at == 0 {
             context.device().destroy();
@@ -75,7 +75,7 @@ fn devices_that_are_lost_cost_nothing_but_time() {
             Ok(())
         });
         let outcome = outcome.unwrap_or_else(|error| panic!("lost at {at}: {error}"));
-        // What is lost at the end nobody misses.
+        // A loss at the end has no effect.
         assert!(replaced == 1 || at >= EPOCHS, "lost at {at}: replaced {replaced} times");
         assert_eq!(outcome.epochs, wanted.epochs);
         let pairs = outcome.parameters.iter().zip(&wanted.parameters);

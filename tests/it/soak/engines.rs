@@ -1,4 +1,4 @@
-//! SPSA with engines that crash, hang and lie at random, interrupted and killed in between.
+//! SPSA with engines that crash, hang and misreport at random, interrupted and killed in between.
 
 use std::path::Path;
 use std::process::Child;
@@ -9,7 +9,7 @@ use crate::common::program::Bench;
 use crate::common::requirement;
 use crate::common::spsa::{entries, iterations, uci};
 
-/// This program as an engine, behind one that spoils what it says, or ends, or falls silent.
+/// This program as an engine, behind a filter that corrupts its output, exits, or stops responding.
 const BAD_ENGINE: &str = r"
 import os, random, subprocess, sys, threading, time
 engine = subprocess.Popen([sys.argv[1], 'uci', '--params', 'material'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -51,10 +51,10 @@ fn signal(process: &Child, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Pairs that are under way at a time.
+/// Number of concurrent pairs.
 const CONCURRENCY: u64 = 2;
 
-/// The journal has every iteration once, but for those that were under way, and each pair is whole.
+/// Checks that the journal has every iteration once, except for those in progress, and that each pair is complete.
 fn check_journal(bench: &Bench) -> usize {
     let all = iterations(bench, "r");
     assert!(all.is_sorted_by(|a, b| a < b), "iterations are told twice: {all:?}");
@@ -68,7 +68,7 @@ fn check_journal(bench: &Bench) -> usize {
     all.len()
 }
 
-/// Processes whose command line has a text.
+/// Returns the number of processes whose command line contains a text.
 fn processes_with(text: &str) -> usize {
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok());
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -77,7 +77,7 @@ fn processes_with(text: &str) -> usize {
 
 #[test]
 #[ignore = "full"]
-fn engines_that_crash_hang_and_lie_spoil_pairs_and_nothing_else() {
+fn misbehaving_engines_invalidate_only_their_pairs() {
     if !requirement::program("python3") {
         return;
     }
@@ -88,7 +88,7 @@ fn engines_that_crash_hang_and_lie_spoil_pairs_and_nothing_else() {
     let config =
         uci(&engine, 100_000, &format!("concurrency = {CONCURRENCY}\ndeadline = 3\nmax_failures = 100"));
     bench.write("run.toml", config.replacen("[games]", "start_deadline = 30\n[games]", 1));
-    // Half of the time in one process, whose memory is watched, the rest in many.
+    // Half of the time in one process, whose memory is monitored, the rest in many.
     let mut run = bench.spawn(&["-q", "spsa", "run", "run.toml", "--out", "r"]);
     let mut gauge = Gauge::new(run.id());
     while gauge.goes_on() {
@@ -122,7 +122,7 @@ fn engines_that_crash_hang_and_lie_spoil_pairs_and_nothing_else() {
     }
     let spoiled = entries(&bench, "r").iter().filter(|entry| entry["spoiled"].is_object()).count();
     eprintln!("spsa: {known} pairs, {spoiled} spoiled, {kills} ends");
-    // Engines of killed processes end when nobody speaks to them.
+    // Engines of killed processes end when their input closes.
     let waiting = Instant::now();
     while processes_with(&script.display().to_string()) > 0 {
         assert!(waiting.elapsed() < Duration::from_secs(60), "engines are left");

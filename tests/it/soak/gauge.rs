@@ -1,12 +1,12 @@
-//! How much a process has of what must not grow.
+//! Resource usage of a process that must not grow.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long a test goes on where nobody says.
+/// Default duration of a test.
 const SHORT: Duration = Duration::from_secs(6);
 
-/// The time that a test has.
+/// Returns the duration of a test.
 pub fn time() -> Duration {
     match std::env::var("GPUTEXEL_SOAK_MINUTES") {
         Ok(text) => {
@@ -17,7 +17,7 @@ pub fn time() -> Duration {
     }
 }
 
-/// What a process has at a moment.
+/// Resources of a process at a moment.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     resident_bytes: u64,
@@ -25,10 +25,10 @@ struct Reading {
     threads: u64,
 }
 
-/// Readings that say something.
+/// Minimum number of readings.
 const ENOUGH: usize = 12;
 
-/// Watches a process: what it has after it has warmed up, and ever after.
+/// Monitors the resources of a process after its warm-up.
 pub struct Gauge {
     proc: PathBuf,
     begun: Instant,
@@ -36,12 +36,12 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Watches a process by its number.
+    /// Monitors a process by its id.
     pub fn new(process: u32) -> Self {
         Self { proc: PathBuf::from(format!("/proc/{process}")), begun: Instant::now(), readings: Vec::new() }
     }
 
-    /// Returns true if there is time left, or too little has been read.
+    /// Returns true if there is time left, or too few readings.
     pub fn goes_on(&self) -> bool {
         self.begun.elapsed() < time() || self.readings.len() < ENOUGH
     }
@@ -61,7 +61,8 @@ impl Gauge {
         });
     }
 
-    /// Checks that the last third has no more than the first; a fifth and 24 MB of memory are in the allocator's discretion.
+    /// Checks that the last third has no more than the first; a fifth and 24 MB of memory are tolerated for the
+    /// allocator.
     pub fn check(&self, what: &str) {
         let third = self.readings.len() / 3;
         assert!(third > 0, "{what}: too few readings");
@@ -83,14 +84,14 @@ impl Gauge {
         );
         let room = warm.resident_bytes / 5 + 24_000_000;
         assert!(late.resident_bytes <= warm.resident_bytes + room, "{what}: memory grows");
-        // Those that are open at a moment by chance.
+        // Handles that happen to be open at a moment.
         assert!(late.handles <= warm.handles + 8, "{what}: handles grow");
         assert!(late.threads <= warm.threads + 8, "{what}: threads grow");
     }
 }
 
 #[test]
-fn what_grows_is_noticed() {
+fn detects_growth() {
     let reading = |resident_bytes, handles| Reading { resident_bytes, handles, threads: 3 };
     let gauge = |late| Gauge { readings: vec![reading(100_000_000, 20), late, late], ..Gauge::new(1) };
     gauge(reading(140_000_000, 24)).check("flat");

@@ -1,6 +1,6 @@
-//! Long runs under bad conditions: engines that crash, hang and lie, devices that are lost, readers that are impatient.
-//! Memory and handles must stay flat, and what is on disk must fit together. `GPUTEXEL_SOAK_MINUTES` says how long
-//! each test goes on; `scripts/soak` sets it.
+//! Long runs under bad conditions: engines that crash, hang and misreport, devices that are lost, impatient readers.
+//! Memory and handles must not grow, and files on disk must be consistent. `GPUTEXEL_SOAK_MINUTES` sets the duration
+//! of each test; `scripts/soak` sets it.
 
 mod devices;
 mod engines;

@@ -1,4 +1,4 @@
-//! A live page whose readers are impatient: they leave, say nothing, say half, and read slowly.
+//! A live page with impatient readers, which disconnect, send nothing or half a request, and read slowly.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,28 +10,28 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::gauge::Gauge;
 use crate::common::program::Bench;
 
-/// One reader; returns whether it has seen a whole page.
+/// Simulates one reader; returns true if it received a whole page.
 fn visit(address: &str, random: &mut Xoshiro256PlusPlus, held: &mut Vec<TcpStream>) -> bool {
-    // Where too many are inside, some are sent away, which is an answer too.
+    // If there are too many connections, some are refused, which counts as a response.
     let Ok(mut stream) = TcpStream::connect(address) else { return false };
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     match random.random_range(0..6) {
-        // Says nothing, and stays for a while.
+        // Sends nothing, and stays for a while.
         0 => held.push(stream),
-        // Says half.
+        // Sends half a request.
         1 => {
             let _ = stream.write_all(&request.as_bytes()[..request.len() / 2]);
             held.push(stream);
         }
-        // Does not wait for the answer.
+        // Does not wait for the response.
         2 => drop(stream.write_all(request.as_bytes())),
-        // Reads a little and leaves.
+        // Reads a little and disconnects.
         3 => {
             let _ = stream.write_all(request.as_bytes());
             let _ = stream.read(&mut [0; 100]);
         }
-        // Is not of this world.
+        // Sends garbage.
         4 => {
             let noise: Vec<u8> = (0..500).map(|_| random.random_range(0..=255)).collect();
             let _ = stream.write_all(&noise);
@@ -50,7 +50,7 @@ fn visit(address: &str, random: &mut Xoshiro256PlusPlus, held: &mut Vec<TcpStrea
 
 #[test]
 #[ignore = "full"]
-fn impatient_readers_neither_stop_nor_swell_a_run() {
+fn impatient_readers_do_not_affect_a_run() {
     let bench = Bench::with_positions(3000, 7);
     // Longer than anybody waits.
     let tune = ["tune", "d.bin", "--l2", "1e-4", "--optimizer", "adam", "--learning-rate", "0.01"];
@@ -63,7 +63,7 @@ fn impatient_readers_neither_stop_nor_swell_a_run() {
         Some(rest.trim_end_matches('/').to_string())
     });
     let address = address.expect("the address is told");
-    // What it says must not fill the pipe.
+    // Its output must not fill the pipe.
     let said = std::thread::spawn(move || lines.map_while(Result::ok).count());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     let (mut visits, mut pages, mut held) = (0u64, 0u64, Vec::new());

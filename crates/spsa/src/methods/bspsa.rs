@@ -192,11 +192,11 @@ mod tests {
                 assert!((theta[i] - dense[i]).abs() < 1e-8, "{k} {i}: {} {}", theta[i], dense[i]);
             }
         }
-        for i in 0..n {
+        for (i, variable) in variables.iter().enumerate() {
             let unit = (0..n).map(|j| f64::from(u8::from(i == j))).collect();
             let expected = solve(inverse.clone(), unit)[i].sqrt();
             assert!((rule.deviation(i) / expected - 1.0).abs() < 1e-9);
-            assert!(rule.deviation(i) < 0.9 * variables[i].s.unwrap());
+            assert!(rule.deviation(i) < 0.9 * variable.s.unwrap());
         }
     }
 }

@@ -107,7 +107,7 @@ pub enum DetailsSummary<'a> {
     /// A run of `tune`.
     Tune(Box<TuneDetails<'a>>),
     /// A run of `pso`.
-    Swarms(SwarmDetails),
+    Swarms(Box<SwarmDetails>),
 }
 
 /// Details of the result of a run of `tune`.

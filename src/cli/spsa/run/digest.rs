@@ -1,4 +1,4 @@
-//! `gputexel spsa report --openbench`: where a tune of OpenBench stands.
+//! `gputexel spsa report --openbench`: shows the state of an OpenBench tune.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::super::super::context::Context;
 use super::super::super::output::print_result;
 use super::super::super::table::{aligned, counted};
 
-/// Shows a digest.
+/// Prints a digest.
 ///
 /// # Errors
-/// Files that cannot be read or are no digests.
+/// Files that cannot be read or are not digests.
 pub fn report(path: &Path, context: &Context) -> anyhow::Result<()> {
     let digest = Digest::read(path)?;
     let parameters: Vec<_> = digest

@@ -1,4 +1,4 @@
-//! The table that shows a run while it is under way.
+//! Table that shows a run in progress.
 
 use std::time::{Duration, Instant};
 
@@ -15,25 +15,25 @@ use super::super::super::table::{aligned, counted, duration, grouped};
 const LINES_EVERY: Duration = Duration::from_secs(10);
 const TABLES_EVERY: Duration = Duration::from_millis(500);
 
-/// Parameters that are shown while a run is under way: those that went farthest.
+/// Maximum number of parameters shown during a run: those that moved farthest.
 const ROWS: usize = 24;
 
-/// Values that a plain line has room for.
+/// Maximum number of values in a plain line.
 const VALUES: usize = 8;
 
-/// The table on the terminal, or plain lines where there is none.
+/// Table on the terminal, or plain lines without one.
 pub struct Live {
     bar: ProgressBar,
     lines: bool,
     shown: Option<Instant>,
     begin: Instant,
-    /// Pairs that an earlier process played.
+    /// Number of pairs played by an earlier process.
     known: u64,
     heading: String,
 }
 
 impl Live {
-    /// Begins to show.
+    /// Starts the display.
     pub fn new(context: &Context, header: &Header, state: &RunState) -> Self {
         let bar = match context.shows_progress() {
             true => ProgressBar::new(state.tuner.iterations()),
@@ -52,7 +52,7 @@ impl Live {
         Self { bar, lines, shown: None, begin: Instant::now(), known, heading }
     }
 
-    /// Shows where the run stands, if it is time to.
+    /// Shows the current state of the run, if an update is due.
     pub fn show(&mut self, state: &RunState) {
         let every = if self.lines { LINES_EVERY } else { TABLES_EVERY };
         if self.shown.get_or_insert(self.begin).elapsed() < every || !self.lines && self.bar.is_hidden() {
@@ -72,10 +72,10 @@ impl Live {
         } else {
             self.bar.set_position(completed);
             let (height, width) = Term::stderr().size();
-            // The bar, the headings, and a line for what is left out.
+            // The bar, the headings, and a line for the parameters left out.
             let rows = parameter_rows(state, ROWS.min(usize::from(height).saturating_sub(8)).max(1));
             let text = format!("{}\n{}\n\n{}", self.heading, games(state), aligned(&rows, 0));
-            // A line that wraps would leave its remains behind.
+            // A wrapped line would leave remains when the table is redrawn.
             let width = usize::from(width).saturating_sub(1);
             let shown = gputexel::escaped;
             let lines = text.trim_end().lines().map(|line| shown(line).chars().take(width).collect());
@@ -83,14 +83,14 @@ impl Live {
         }
     }
 
-    /// Takes the table away; returns the seconds since it began.
+    /// Clears the table; returns the seconds since the start.
     pub fn finish(self) -> f64 {
         self.bar.finish_and_clear();
         self.begin.elapsed().as_secs_f64()
     }
 }
 
-/// Who plays what, by which method.
+/// Describes the engine and the method.
 pub fn heading(header: &Header, state: &RunState) -> String {
     let [plus, minus] = &header.engines;
     let engines = if plus == minus { plus.clone() } else { format!("{plus} against {minus}") };
@@ -102,7 +102,7 @@ pub fn heading(header: &Header, state: &RunState) -> String {
     )
 }
 
-/// What the games say as a whole.
+/// Summarizes the results of the games.
 pub fn games(state: &RunState) -> String {
     let mut text = format!(
         "{:.1} % drawn, plus against minus {}",
@@ -120,16 +120,16 @@ pub fn games(state: &RunState) -> String {
     text
 }
 
-/// Elo with its error.
+/// Formats Elo with its error.
 pub fn elo(estimate: &Estimate, pairs: u64) -> String {
     match pairs {
         0 => "unknown".to_string(),
-        // Half a hundredth either way is not minus nothing.
+        // A value that rounds to zero is not printed as minus zero.
         _ => format!("{:+.1} \u{b1} {:.1} Elo", (estimate.elo * 10.0).round() / 10.0 + 0.0, estimate.error95),
     }
 }
 
-/// Header and rows of the parameters, at most so many: those that went farthest, in their order.
+/// Header and rows of at most `most` parameters: those that moved farthest, in their order.
 pub fn parameter_rows(state: &RunState, most: usize) -> Vec<Vec<String>> {
     let tuner = &state.tuner;
     let bayesian = tuner.method().is_bayesian();
@@ -166,7 +166,7 @@ fn values(state: &RunState) -> String {
     texts.join(", ")
 }
 
-/// The same with its sign.
+/// Formats a value with its sign.
 fn signed(value: f64) -> String {
     let text = number(value);
     if value > 0.0 { format!("+{text}") } else { text }

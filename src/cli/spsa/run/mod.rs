@@ -1,4 +1,4 @@
-//! `gputexel spsa run`: tuning by real games.
+//! `gputexel spsa run`: tunes by playing games.
 
 mod digest;
 mod live;
@@ -38,7 +38,7 @@ was killed can be resumed with --resume and loses no finished pair.\n\n\
 Examples:\n  \
 gputexel spsa run spsa.toml --out runs/toga --verify 1000")]
 pub struct RunArgs {
-    /// The configuration
+    /// Configuration file
     #[arg(value_name = "CONFIG", required_unless_present = "resume")]
     config: Option<PathBuf>,
     /// Folder of the run [default: a dated one under runs]
@@ -50,11 +50,11 @@ pub struct RunArgs {
     /// Resume the run in this folder; with CONFIG, only if the configuration is the same
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// With --resume and --iterations: continue with a different number of pairs, and the gains of a run
-    /// of that length
+    /// With --resume and --iterations: continue with a different number of pairs, and the gains of a run of that
+    /// length
     #[arg(long, requires = "resume", requires = "iterations")]
     replan: bool,
-    /// Method instead of the configured one: spsa, bspsas, bspsa, constant
+    /// Override the configured method: spsa, bspsas, bspsa, constant
     #[arg(
         long,
         value_name = "NAME",
@@ -130,7 +130,7 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The configuration as the flags change it.
+/// Reads the configuration and applies the flags.
 fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
     let mut config = match Conf::open(path)? {
         Conf::Games(config) => *config,
@@ -202,7 +202,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(P
     play_on(args, run, queue, &page, context)
 }
 
-/// Goes on with another number of pairs, and says what that does to the first parameter.
+/// Resumes with another number of pairs, and prints the effect on the first parameter.
 fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
     let gains = |state: &RunState| {
         let gain = state.tuner.r_now(0).map(|r| format!(", R {}", four_digits(r)));
@@ -222,8 +222,8 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Plays to the end, in the folder that is returned, with the JSON object that is still to be shown: that of a run that is
-/// verified has the match in it.
+/// Plays to the end. Returns the folder and the JSON object that is still to be printed; if the run is verified, the
+/// object contains the match.
 fn play_on(
     args: &RunArgs,
     mut run: SpsaRun,
@@ -249,7 +249,7 @@ fn play_on(
     if let Some(dispatched) = dispatched {
         dispatched.leave();
     }
-    // What is known is worth a picture whatever ended the run, but in its folder and in no other.
+    // Draw the picture however the run ended, but only in its own folder.
     run.check_folder()?;
     let drawn = outputs::write_picture(folder, run.state()).and_then(|()| page::write_page(folder));
     let stop = stop?;

@@ -1,4 +1,4 @@
-//! What a run shows at its end: a picture, a table.
+//! Output of a run at its end: a picture and a table.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use gputexel::{Result, write_atomically};
 use super::super::super::table::{aligned, counted, grouped, percent};
 use super::live::{games, heading, parameter_rows};
 
-/// The picture's name in the folder.
+/// Name of the picture in the folder.
 const PICTURE: &str = "paths.svg";
 
-/// Draws the paths of the parameters into the folder.
+/// Draws the paths of the parameters to a file in the folder.
 ///
 /// # Errors
 /// [`gputexel::Error::Io`].
@@ -21,7 +21,7 @@ pub fn write_picture(folder: &Path, state: &RunState) -> Result<()> {
     write_atomically(&folder.join(PICTURE), picture(state)?.as_bytes())
 }
 
-/// Every parameter's way from its start, in units of its perturbation.
+/// Draws the path of every parameter from its start, in units of its perturbation.
 ///
 /// # Errors
 /// When it cannot be drawn.
@@ -43,7 +43,7 @@ pub fn picture(state: &RunState) -> Result<String> {
     paths.to_svg()
 }
 
-/// Where the run stands, in words.
+/// Formats the state of the run as text.
 pub fn table(folder: &Path, header: &Header, state: &RunState, seconds: f64) -> String {
     let tuner = &state.tuner;
     let (completed, all) = (tuner.completed_pairs(), tuner.iterations());

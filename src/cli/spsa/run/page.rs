@@ -1,4 +1,4 @@
-//! The report of a run by games.
+//! Report of an SPSA run.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use gputexel::{Result, write_atomically};
 use super::super::super::table::{grouped, percent};
 use super::live::{elo, heading, parameter_rows};
 
-/// Parameters that are drawn: those that went farthest.
+/// Maximum number of parameters drawn: those that moved farthest.
 const DRAWN: usize = 24;
 
-/// Returns true if a folder is that of a run by games.
+/// Returns true if a folder belongs to an SPSA run.
 pub fn is_run(folder: &Path) -> bool {
     folder.join("spsa.jsonl").exists()
 }
 
-/// Most points of a course.
+/// Maximum number of points of a curve.
 const POINTS: u64 = 400;
-/// Pairs from which on an estimate is worth drawing.
+/// Number of pairs from which an estimate is worth drawing.
 const FIRST: u64 = 5;
 
-/// The report of a run from its folder, which may be under way.
+/// Creates the report of a run from its folder; the run may be in progress.
 ///
 /// # Errors
 /// Journals that cannot be read.
@@ -47,7 +47,7 @@ pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
     Ok(page(folder, &header, &state, sides, gain))
 }
 
-/// What the games of the values against the start said as they went on.
+/// Returns the estimates over the course of the games of the values against the start.
 fn course(verified: &Verified) -> Vec<Standing> {
     let pairs = verified.half_points.len() as u64;
     let stride = pairs.div_ceil(POINTS).max(1);

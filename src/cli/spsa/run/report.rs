@@ -1,4 +1,4 @@
-//! `gputexel spsa report`: where a run stands, also while it is under way.
+//! `gputexel spsa report`: shows the state of a run, even while it is in progress.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub struct ReportArgs {
     /// Folder of the run
     #[arg(value_name = "DIR", required_unless_present = "openbench", conflicts_with = "openbench")]
     folder: Option<PathBuf>,
-    /// Show a tune of OpenBench instead: what its /api/spsa/ID/digest/ answers, saved as a file
+    /// Show a tune of OpenBench instead: the response of its /api/spsa/ID/digest/, saved as a file
     #[arg(long, value_name = "DIGEST", conflicts_with = "svg")]
     openbench: Option<PathBuf>,
     /// Draw the path of every parameter, scaled by its perturbation, to this file

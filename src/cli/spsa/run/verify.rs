@@ -1,4 +1,4 @@
-//! `gputexel spsa verify`: what a run has gained, in games of its values against its start.
+//! `gputexel spsa verify`: measures what a run has gained, in games of its values against its start.
 
 use std::path::{Path, PathBuf};
 
@@ -57,8 +57,8 @@ pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
     played
 }
 
-/// Lets the values of a run play against its start, and leaves what came of it in `report`, which is for JSON: also where
-/// there was nothing to play, or the match was ended.
+/// Plays the values of a run against its start, and stores the result for JSON in `report`, even if there was nothing
+/// to play or the match was aborted.
 ///
 /// # Errors
 /// Runs that cannot be read, engines that cannot be used, files that cannot be written,
@@ -72,7 +72,7 @@ pub fn play_folder(
     context: &Context,
     report: &mut Option<Value>,
 ) -> anyhow::Result<()> {
-    // With a queue, this machine plays nothing.
+    // With a queue, this machine plays no games.
     let here = concurrency.filter(|_| !queue.is_asked_for());
     let options = VerifyOptions { games, concurrency: here, replace: force, stop: context.cancel.into() };
     let mut verification = Verification::open(folder, options)?;
@@ -109,7 +109,7 @@ pub fn play_folder(
         dispatched.leave();
     }
     let result = result?;
-    // The report of the run shows what it has gained.
+    // The report of the run shows the gain.
     super::page::write_page(folder)?;
     *report = Some(summary(&result.tally, Some(&verification.pgn())));
     show(&result, games, &verification.pgn(), context)?;
@@ -126,7 +126,7 @@ pub fn play_folder(
     }
 }
 
-/// The match as JSON; no PGN where none was played, as no value has changed.
+/// Summarizes the match as JSON; without PGN if no games were played because no value changed.
 fn summary(tally: &Tally, pgn: Option<&Path>) -> Value {
     let elo = tally.pairs.elo();
     let [wins, draws, losses] = tally.wins_draws_losses;

@@ -1,5 +1,5 @@
-//! What `gputexel export` writes, under compilers and interpreters: they say what the exports are worth,
-//! and a small evaluation in C what index means which square.
+//! Output of `gputexel export` under compilers and interpreters, which check the exports, and a small evaluation in
+//! C, which checks the order of squares.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord, T
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Position as _};
 
-/// Runs an interpreter in the folder; `None` where there is none.
+/// Runs an interpreter in the folder; `None` if it is missing.
 fn interpreted(bench: &Bench, program: &str, args: &[&str]) -> Option<String> {
     if !requirement::program(program) {
         return None;
@@ -22,7 +22,7 @@ fn interpreted(bench: &Bench, program: &str, args: &[&str]) -> Option<String> {
     Some(String::from_utf8(run.stdout).unwrap())
 }
 
-/// Each identifier with the number of its values.
+/// Returns each identifier with the number of its values.
 fn identifiers() -> Vec<(&'static str, usize)> {
     let mut all: Vec<(&str, usize)> = Vec::new();
     for (_, _, identifier) in ODD {
@@ -34,7 +34,7 @@ fn identifiers() -> Vec<(&'static str, usize)> {
     all
 }
 
-/// `mg eg` of each parameter, a line each.
+/// Returns `mg eg` of each parameter, one per line.
 fn wanted(file: &ParameterFile, decimals: usize) -> String {
     let line = |r: &ParameterRecord| match decimals {
         0 => format!("{} {}\n", r.mg.round(), r.eg.round()),
@@ -197,7 +197,7 @@ fn python_reads_its_lists() {
 
 #[test]
 #[ignore = "full"]
-fn go_and_csharp_compile_where_they_are() {
+fn odd_names_compile_in_go_and_csharp() {
     let bench = Bench::new();
     let file = odd(&bench, "p.json");
     let uneven = pst(&bench, "pst.json", false);
@@ -259,7 +259,8 @@ const POSITIONS: [&str; 6] = [
     "6k1/PP6/8/8/8/8/5p1p/1K6 b - - 0 1",
 ];
 
-/// An evaluation in C, by its tables' lookup; prints 24 times the score of each position, White's view.
+/// An evaluation in C that uses the lookup of its tables; prints 24 times the score of each position from White's
+/// view.
 fn engine(header: &str, lookup: &str) -> String {
     let mut boards = String::new();
     for fen in POSITIONS {
@@ -300,14 +301,14 @@ const SIX: &str = "#define TABLES(p) { pawn_##p, knight_##p, bishop_##p, rook_##
 
 #[test]
 #[ignore = "full"]
-fn an_engine_in_c_scores_positions_alike() {
+fn engine_in_c_gives_the_same_scores() {
     let bench = Bench::new();
     pst(&bench, "uneven.json", false);
     pst(&bench, "mirrored.json", true);
     let pointers = format!("{SIX}static const int *const tables[2][6] = {{ TABLES(mg), TABLES(eg) }};\n");
     let rows = format!("{SIX}static const int (*const tables[2][6])[64] = {{ TABLES(mg), TABLES(eg) }};\n");
     let cases = [
-        // a1 = 0, as docs/exports.md has it.
+        // a1 = 0, as in docs/exports.md.
         (
             "uneven.json",
             &["--orientation", "a1"][..],
@@ -315,7 +316,7 @@ fn an_engine_in_c_scores_positions_alike() {
                 "{pointers}static int value(int color, int role, int square, int phase) {{\n    int v = tables[phase][role][color ? square ^ 56 : square];\n    return color ? -v : v;\n}}\n"
             ),
         ),
-        // a8 = 0, piece values apart.
+        // a8 = 0, with separate piece values.
         (
             "uneven.json",
             &["--orientation", "a8", "--split-material"],
@@ -331,7 +332,7 @@ fn an_engine_in_c_scores_positions_alike() {
                 "{rows}static int value(int color, int role, int square, int phase) {{\n    int v = tables[phase][role][color][square ^ 7];\n    return color ? -v : v;\n}}\n"
             ),
         ),
-        // h8 = 0, both colors to be added up.
+        // h8 = 0, both colors, to be added.
         (
             "uneven.json",
             &["--orientation", "h8", "--colors", "negated"],
@@ -372,7 +373,7 @@ fn an_engine_in_c_scores_positions_alike() {
             let own = evaluation.score_stm(&evaluation.state(&position), &position);
             let own = if position.turn().is_white() { own } else { -own };
             let score: f64 = line.parse::<f64>().unwrap() / 24.0;
-            // The engine's own is rounded.
+            // The engine's own result is rounded.
             assert!((f64::from(own) - score).abs() <= 0.5 + 1e-9, "{flags:?} {fen}: {own} {score}");
             scores.insert(own);
         }

@@ -1,5 +1,5 @@
-//! `gputexel export` and `import-params` through the real binary: what is written comes back, and what is
-//! wrong is refused.
+//! `gputexel export` and `import-params` through the real binary: exports are read back unchanged, and bad input is
+//! refused.
 
 use crate::common::exports::{export, import, odd, pst};
 use crate::common::program::Bench;
@@ -7,7 +7,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 
 #[test]
-fn all_formats_come_back() {
+fn all_export_formats_round_trip() {
     let bench = Bench::new();
     let file = pst(&bench, "p.json", false);
     std::fs::create_dir(bench.path("run")).unwrap();
@@ -25,7 +25,7 @@ fn all_formats_come_back() {
         ("csv", "a.csv"),
         ("uci", "a.uci"),
         ("params", "a.params"),
-        // What it is, is seen.
+        // The format is detected.
         ("python", "python.txt"),
         ("csv", "csv.txt"),
         ("uci", "uci.txt"),
@@ -41,7 +41,7 @@ fn all_formats_come_back() {
         );
         assert_eq!(values(&import(&bench, &[name, "--model", "pst"])), values(&file), "{name}");
         assert_eq!(values(&import(&bench, &[name, "--like", "run"])), values(&file), "{name}");
-        // Standard output has the same text.
+        // Standard output gets the same text.
         let (_, out, _) = bench.run(&["export", "p.json", "--to", to, "--decimals", "all"], "");
         assert_eq!(out.as_bytes(), bench.bytes(name), "{name}");
     }
@@ -52,7 +52,7 @@ fn all_formats_come_back() {
     let (_, out, _) = bench.run(&["import-params", "whole.h", "-o", "whole.json"], "");
     assert!(out.contains("written     whole.json: 768 values (pst)"), "{out}");
     assert!(out.contains("note        values are whole centipawns"), "{out}");
-    // CRLF, as editors elsewhere write it.
+    // CRLF, as written by editors on other systems.
     for name in ["a.h", "a.py", "a.csv", "a.uci"] {
         let text = String::from_utf8(bench.bytes(name)).unwrap().replace('\n', "\r\n");
         bench.write(name, text);
@@ -86,7 +86,7 @@ fn normalized_parameters_have_the_same_loss() {
 }
 
 #[test]
-fn patch_fills_what_export_writes() {
+fn patch_fills_exported_tables() {
     let bench = Bench::new();
     let old = pst(&bench, "old.json", true);
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
@@ -108,7 +108,7 @@ fn patch_fills_what_export_writes() {
             assert_eq!(import(&bench, &[name]).parameters, patched.parameters, "{name} {flags:?}");
         }
     }
-    // Of one's own features, too.
+    // For imported features, too.
     odd(&bench, "odd.json");
     export(&bench, &["odd.json", "-o", "odd.h", "--no-header"]);
     let text = String::from_utf8(bench.bytes("odd.json")).unwrap();

@@ -6,7 +6,7 @@ use crate::common::program::{Bench, GAME, pgn, tensors};
 
 const BLOCK: usize = 512;
 
-/// A tar header with the fields that matter and their checksum.
+/// Builds a tar header with the fields that matter and their checksum.
 fn header(name: &[u8], kind: u8, size: usize) -> [u8; BLOCK] {
     let mut header = [0; BLOCK];
     header[..name.len()].copy_from_slice(name);
@@ -55,7 +55,7 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A zip file; every other member is deflated, the rest stored.
+/// Builds a zip file; every other member is deflated, the rest stored.
 fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for (i, (name, content)) in members.iter().enumerate() {
@@ -95,7 +95,7 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// Two files of games, the first without a line end.
+/// Returns two files of games, the first without a line end.
 fn games() -> [String; 2] {
     let other = GAME.replace("9. h3 Nb8", "9. d3 Na5");
     let first = [pgn("", GAME, "1-0"), pgn("", &other, "0-1")].concat();
@@ -150,7 +150,7 @@ fn games_of_an_archive_are_one_input() {
 }
 
 #[test]
-fn faults_are_found_in_the_file_that_has_them() {
+fn reports_the_faulty_file_of_an_archive() {
     let bench = Bench::new();
     let [one, two] = games();
     // A comment that is never closed ends with its file.
@@ -167,7 +167,7 @@ fn faults_are_found_in_the_file_that_has_them() {
 }
 
 #[test]
-fn names_may_be_long() {
+fn accepts_long_names_in_archives() {
     let bench = Bench::new();
     let [one, _] = games();
     let name = format!("{}/1.pgn", "long".repeat(40));
@@ -193,7 +193,7 @@ fn names_may_be_long() {
 }
 
 #[test]
-fn positions_have_to_be_alone_in_an_archive() {
+fn rejects_several_position_files_in_an_archive() {
     let bench = Bench::new();
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n4k3/4p3/8/8/8/8/8/4K3 b - - [0.0]\n".as_bytes();
     bench.write("alone.zip", zip(&[("positions", lines)]));
@@ -217,7 +217,7 @@ fn positions_have_to_be_alone_in_an_archive() {
 }
 
 #[test]
-fn no_archive_loses_games_in_silence() {
+fn reports_games_lost_from_damaged_archives() {
     let bench = Bench::new();
     let [one, two] = games();
     let (one, two) = (bz2(one.as_bytes()), bz2(two.as_bytes()));
@@ -229,7 +229,7 @@ fn no_archive_loses_games_in_silence() {
         assert!(!err.contains("panicked"), "{err}");
         (code, out, err)
     };
-    // At every byte around what matters, and some between.
+    // At every byte near the boundaries, and some between.
     let ends = (1..archive.len()).filter(|end| {
         [0, BLOCK, BLOCK + one.len(), second, second + BLOCK, second + BLOCK + two.len()]
             .iter()
@@ -238,7 +238,7 @@ fn no_archive_loses_games_in_silence() {
     });
     for end in ends {
         let (code, out, err) = extract(&archive[..end]);
-        // Only between files does nothing show that more should follow.
+        // Only between files does nothing indicate that more should follow.
         let complete = end == archive.len() - BLOCK;
         assert_eq!(code == 0, complete || [second, archive.len() - 2 * BLOCK].contains(&end), "{end}: {err}");
         if code == 0 {

@@ -1,5 +1,4 @@
-//! `gputexel check` through the real binary: what it finds, and that it finds nothing where nothing
-//! is wrong.
+//! `gputexel check` through the real binary: its findings, and no findings on correct data.
 
 use crate::common::program::{Bench, assert_one_line, positions};
 use gputexel::model::FeatureKind;
@@ -13,7 +12,7 @@ const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base"
   {"name": "never", "group": "other", "index": 4},
   {"name": "rare", "group": "other", "index": 5, "prior": 10}]}"#;
 
-/// A position: FEN, pawns, knights (White's less Black's), phase.
+/// Returns a position: FEN, pawns, knights (White's minus Black's), phase.
 fn position(n: usize) -> (String, f64, f64, f64) {
     let (white, black, knights) = (1 + n % 7, 1 + (n / 7) % 7, n % 3);
     let turn = if (n / 2).is_multiple_of(2) { "w" } else { "b" };
@@ -29,7 +28,8 @@ fn position(n: usize) -> (String, f64, f64, f64) {
     (fen, white as f64 - black as f64, knights as f64, knights as f64 / 24.0)
 }
 
-/// Lines whose printed evaluation is right, but for what `twist` makes of it and of the result.
+/// Returns lines whose printed evaluation is correct, except for the changes that `twist` makes to it and to the
+/// result.
 fn trace(count: usize, twist: impl Fn(usize, bool, f64, f64) -> (f64, f64)) -> String {
     let mut text = String::new();
     for n in 0..count {
@@ -58,7 +58,7 @@ fn check(text: &str, args: &[&str]) -> (i32, Value, String) {
 }
 
 #[test]
-fn a_good_trace_passes() {
+fn accepts_correct_traces() {
     let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, result)), &[]);
     assert_eq!((code, err.as_str()), (0, ""), "{found}");
     assert_eq!(found["evaluation"]["compared"], 900);
@@ -112,7 +112,7 @@ fn wrong_evaluations_are_named_with_line_and_position() {
     bench.write("s.json", SCHEMA);
     let (_, out, _) = bench.run(&["check", "t.svm", "--schema", "s.json"], "");
     assert!(out.contains("t.svm:501") && out.contains(&position(500).0), "{out}");
-    // The dataset keeps what was printed, if not the lines.
+    // The dataset keeps the printed evaluations, but not the lines.
     let (code, _, err) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     let (code, out, _) = bench.run(&["check", "d.bin"], "");
@@ -121,8 +121,8 @@ fn wrong_evaluations_are_named_with_line_and_position() {
 }
 
 #[test]
-fn points_of_view_are_told_apart() {
-    // The evaluation is the side to move's.
+fn detects_wrong_points_of_view() {
+    // The evaluation is from the side to move's view.
     let turned = |black: bool, value: f64| if black { -value } else { value };
     let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), &[]);
     assert_eq!(code, 1, "{err}");
@@ -143,7 +143,7 @@ fn points_of_view_are_told_apart() {
 fn search_scores_are_judged_by_themselves() {
     let bench = Bench::new();
     let list = positions(2000);
-    // Scores that go with material, those with Black to move turned where they are the mover's.
+    // Scores agree with material; those with Black to move are negated if they are from the mover's view.
     let extract = |sign: &dyn Fn(usize, &str) -> f64, args: &[&str]| {
         let line = |(i, (b, t, r)): (usize, &(String, &str, f32))| {
             let score = sign(i, t) * if b.contains('N') { 310.0 } else { -310.0 };
@@ -160,7 +160,7 @@ fn search_scores_are_judged_by_themselves() {
     assert_eq!((code, err.as_str(), found["search_verdict"].as_str()), (0, "", Some("agree")));
     assert!(out.contains("OK: search scores predict results"), "{out}");
     assert!(found["search_evaluations"]["correlation"].as_f64().unwrap() > 0.9, "{found}");
-    // Read as White's although they are the side to move's: they go with nothing.
+    // Read as White's although they are from the side to move's view, they do not correlate with material.
     let stm = |_: usize, t: &str| if t == "b" { -1.0 } else { 1.0 };
     let (code, out, err, found) = extract(&stm, &["--score-pov", "white"]);
     assert!(found["search"]["correlation"].as_f64().unwrap().abs() < 0.1, "{found}");
@@ -168,7 +168,7 @@ fn search_scores_are_judged_by_themselves() {
     assert_eq!(found["verdict"], "agree");
     assert!(err.contains("search scores predict results much worse than evaluations do"), "{err}");
     assert!(out.contains("WRONG POINT OF VIEW: search scores"), "{out}");
-    // So do those of which two in five are wrong, although what is left of their tendency is clear.
+    // The same holds if two in five are wrong, although the remaining tendency is clear.
     let some = |i: usize, t: &str| if t == "b" && i % 5 < 4 { -1.0 } else { 1.0 };
     let (code, _, _, found) = extract(&some, &["--score-pov", "white"]);
     assert!(found["search"]["correlation"].as_f64().unwrap() > 0.15, "{found}");
@@ -179,9 +179,9 @@ fn search_scores_are_judged_by_themselves() {
 }
 
 #[test]
-fn evaluations_that_say_nothing_are_never_called_right() {
+fn does_not_confirm_uninformative_evaluations() {
     let bench = Bench::new();
-    // Results that have nothing to do with material.
+    // Results that do not depend on material.
     let line =
         |(i, (b, t, _)): (usize, &(String, &str, f32))| format!("{b} {t} - - [{}]\n", [1.0, 0.0, 0.5][i % 3]);
     bench.write("x.epd", positions(2000).iter().enumerate().map(line).collect::<String>());
@@ -192,7 +192,7 @@ fn evaluations_that_say_nothing_are_never_called_right() {
 }
 
 #[test]
-fn traces_on_another_scale_are_refused_however_rare_it_shows() {
+fn rejects_traces_on_another_scale() {
     let bench = Bench::new();
     bench.write("s.json", SCHEMA);
     // Draws are 0, losses -1: below a tenth of the lines, the last of them.
@@ -223,7 +223,7 @@ fn traces_on_another_scale_are_refused_however_rare_it_shows() {
 }
 
 #[test]
-fn extracted_datasets_are_checked_for_what_applies() {
+fn checks_extracted_datasets() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 4);
     let (code, out, err) = bench.run(&["check", "d.bin"], "");

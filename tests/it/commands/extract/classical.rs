@@ -7,7 +7,7 @@ use gputexel::model::{FeatureKind, FeatureRow};
 
 #[test]
 #[ignore = "full"]
-fn from_text_to_games() {
+fn works_from_text_to_games() {
     let bench = Bench::new();
     bench.write("p.txt", labeled(12));
     let (_, data) = bench.extract(&["p.txt", "--model", "classical"], "");

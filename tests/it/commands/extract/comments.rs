@@ -1,10 +1,11 @@
-//! Scores in the comments of games, in the spellings of many programs.
+//! Scores in comments of games, in the spellings of many programs.
 
 use std::fmt::Write as _;
 
 use crate::common::program::{Bench, GAME, pgn};
 
-/// A won game whose moves have comments, of the ply and a score in White's view that grows for White.
+/// Returns a won game with a comment on each move, made from the ply and a score in White's view that grows for
+/// White.
 fn commented(comment: impl Fn(usize, i32) -> String) -> String {
     let mut moves = String::new();
     for (ply, san) in GAME.split_whitespace().filter(|word| !word.ends_with('.')).enumerate() {
@@ -14,7 +15,7 @@ fn commented(comment: impl Fn(usize, i32) -> String) -> String {
     pgn("", moves.trim_end(), "1-0")
 }
 
-/// A score for the side that moves.
+/// Converts a score to the view of the side that moves.
 fn movers(ply: usize, score: i32) -> i32 {
     if ply.is_multiple_of(2) { score } else { -score }
 }
@@ -23,7 +24,7 @@ fn pawns(score: i32) -> String {
     format!("{:+.2}", f64::from(score) / 100.0)
 }
 
-/// The scores that `convert` writes, and what it says.
+/// Returns the scores that `convert` writes, and its messages.
 fn scores(bench: &Bench, args: &[&str]) -> (Vec<i32>, String) {
     let (code, out, err) = bench.run(&[&["convert", "-o", "x.txt", "--force"], args].concat(), "");
     assert_eq!(code, 0, "{err}");
@@ -32,13 +33,13 @@ fn scores(bench: &Bench, args: &[&str]) -> (Vec<i32>, String) {
     (text.lines().map(score).collect(), out)
 }
 
-/// The scores of a game of 18 moves, whose first is 60.
+/// Returns the scores of a game of 18 moves, of which the first is 60.
 fn wanted(plies: usize) -> Vec<i32> {
     (0..plies as i32).map(|ply| 60 + 20 * ply).collect()
 }
 
 #[test]
-fn units_and_views_of_evaluations_are_told_by_their_games() {
+fn infers_units_and_views_of_scores_from_games() {
     let bench = Bench::new();
     let plies = wanted(18);
     let clock = "[%emt 0:00:04]";
@@ -47,7 +48,7 @@ fn units_and_views_of_evaluations_are_told_by_their_games() {
         ("centipawns, White's", commented(|_, cp| format!("[%eval {cp},18] {clock}"))),
         ("pawns, White's", commented(|_, cp| format!("[%eval {},18] {clock}", pawns(cp)))),
         ("pawns, mover's", commented(|ply, cp| format!("[%eval {}] {clock}", pawns(movers(ply, cp))))),
-        // Whole numbers beside others with a point.
+        // Integers next to decimals.
         (
             "pawns, some of them whole",
             commented(|_, cp| match cp % 100 {
@@ -69,11 +70,11 @@ fn units_and_views_of_evaluations_are_told_by_their_games() {
 }
 
 #[test]
-fn evaluations_of_one_side_are_held_against_material() {
+fn compares_scores_of_one_side_with_material() {
     let bench = Bench::new();
     let mut text = String::new();
     for game in 0..24 {
-        // A queen more for one side or the other; only Black has an engine.
+        // An extra queen for one side or the other; only Black is an engine.
         let (board, score) = [("3qk3/8/8/8/8/8/8/4K3", 900), ("4k3/8/8/8/8/8/8/3QK3", -900)][game % 2];
         let king = if board.starts_with('3') { "Ke7" } else { "Kf7" };
         let _ = write!(
@@ -97,9 +98,9 @@ fn evaluations_of_one_side_are_held_against_material() {
 }
 
 #[test]
-fn units_are_held_against_material() {
+fn compares_units_with_material() {
     let bench = Bench::new();
-    // A queen more, and scores of nine pawns in several units.
+    // An extra queen, and scores of nine pawns in several units.
     let games = |score: &str| {
         let game = format!("[FEN \"4k3/8/8/8/8/8/8/3QK3 w - - 0 1\"]\n\n1. Kf2 {{{score}}} 1-0\n\n");
         bench.write("g.pgn", game.repeat(40));
@@ -113,7 +114,7 @@ fn units_are_held_against_material() {
 }
 
 #[test]
-fn a_view_that_cannot_be_known_is_asked_for() {
+fn requires_a_view_that_cannot_be_inferred() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval -28,19]}", "1-0"));
     let (found, told) = scores(&bench, &["g.pgn"]);
@@ -150,16 +151,16 @@ fn scores_of_two_views_in_one_file_are_refused() {
     }
     let (found, _) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
     assert_eq!(found[..18], wanted(18)[..]);
-    // What its beginning says of a file need not be true of the rest.
+    // The beginning of a file need not be representative of the rest.
     bench.write("h.pgn", white.repeat(480) + &mover.repeat(480));
     let error = bench.fails(&["convert", "h.pgn", "-o", "y.txt"], 1);
     assert!(error.contains("8160 of 16320 scores"), "{error}");
 }
 
 #[test]
-fn missing_scores_stay_missing_and_unknown_ones_are_said() {
+fn reports_unknown_score_syntax() {
     let bench = Bench::new();
-    // As OpenBench wrote them.
+    // As written by OpenBench.
     let moves = "1. e4 {+0.35 12/20 5 40000} e5 {-0.28 11/19 8 40000} 2. Qh5 {+0.41 13/22 16 35602} Ke7 { 0/1 8 40000} \
                  3. Qxe5# {+M1 96/2 2 2516, White mates}";
     bench.write("g.pgn", pgn("", moves, "1-0"));
@@ -180,7 +181,7 @@ fn missing_scores_stay_missing_and_unknown_ones_are_said() {
     assert_eq!(report["sources"][0]["unread_scores"]["count"], 2);
     let error = bench.fails(&["wdl", "odd.pgn"], 1);
     assert!(error.contains(&format!("left out: positions without a score (5); {unread}")), "{error}");
-    // Everything else of these is kept, the last position being left out by choice.
+    // Everything else in these is kept; the last position is left out by the selection.
     let unread = "1 comment whose score was not read";
     for (comment, said) in [
         ("{book}", "nothing was lost"),
@@ -214,7 +215,7 @@ fn evaluation_profiles_have_the_scores_of_all_positions() {
 }
 
 #[test]
-fn of_two_scores_in_a_comment_that_of_the_searched_position_counts() {
+fn uses_the_score_of_the_searched_position() {
     let bench = Bench::new();
     let moves = "1. e4 {+0.39/72 4s, wv=0.39} e5 {-0.28/25 8s, wv=0.28} 2. Nf3 {d=9, wv=0.31}";
     bench.write("g.pgn", pgn("", moves, "1-0"));
@@ -225,11 +226,11 @@ fn of_two_scores_in_a_comment_that_of_the_searched_position_counts() {
 }
 
 #[test]
-fn units_of_evaluations_are_those_of_most_games() {
+fn uses_the_unit_of_most_games() {
     let bench = Bench::new();
     let whole = pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval 28,17]} 2. Nf3 {[%eval 35,19]}", "1-0");
     let decimal = pgn("", "1. e4 {[%eval 0.25]}", "1-0");
-    // One game of another program does not make pawns of all others, wherever it stands.
+    // One game from another program does not change the unit of the others to pawns, wherever it stands.
     for games in [whole.repeat(20) + &decimal, decimal.clone() + &whole.repeat(20)] {
         bench.write("g.pgn", games);
         let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "white"]);

@@ -1,8 +1,8 @@
-//! `gputexel convert`, and `gputexel extract` on what it wrote.
+//! `gputexel convert`, and `gputexel extract` on its output.
 
 use crate::common::program::Bench;
 
-/// The first games of the sample, as PGN.
+/// Writes the first games of the sample as PGN.
 fn games(bench: &Bench, count: usize) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
@@ -13,13 +13,13 @@ fn games(bench: &Bench, count: usize) {
 const QUIET: [&str; 2] = ["--skip-plies", "12"];
 
 #[test]
-fn a_conversion_changes_no_dataset() {
+fn conversion_does_not_change_the_dataset() {
     let bench = Bench::new();
     games(&bench, 60);
     let (report, direct) = bench.extract(&[&["games.pgn", "--require-score"], &QUIET[..]].concat(), "");
     let count = report["positions"].as_u64().unwrap();
     assert!(count > 2000, "{report}");
-    // With moves, every rule of the selection applies as to the games, and folds stay games.
+    // With moves, every rule of the selection applies as it does to games, and folds are still by game.
     for name in ["a.binpack", "a.vf", "a.plain"] {
         let told = bench.told(&["convert", "games.pgn", "-o", name]);
         assert_eq!(told["losses"]["rights"], 0, "{told}");
@@ -32,7 +32,7 @@ fn a_conversion_changes_no_dataset() {
         assert_eq!(data.results(), direct.results(), "{name}");
         assert_eq!(data.search_scores(), direct.search_scores(), "{name}");
     }
-    // The others hold what was selected when they were written.
+    // The other formats contain the positions that were selected when they were written.
     let (_, wanted) = bench.extract(&["games.pgn", "--require-score"], "");
     for name in ["a.marlin", "a.txt", "a.epd", "a.bf"] {
         let told = bench.told(&[
@@ -66,7 +66,7 @@ fn a_conversion_changes_no_dataset() {
 }
 
 #[test]
-fn what_is_lost_is_said() {
+fn reports_lost_data() {
     let bench = Bench::new();
     games(&bench, 3);
     let losses = |args: &[&str]| {
@@ -87,7 +87,7 @@ fn what_is_lost_is_said() {
 }
 
 #[test]
-fn damage_is_refused_or_skipped() {
+fn refuses_or_skips_damage() {
     let bench = Bench::new();
     games(&bench, 20);
     for name in ["a.binpack", "a.vf", "a.bf", "a.marlin"] {
@@ -104,7 +104,7 @@ fn damage_is_refused_or_skipped() {
     }
     let error = bench.refuse(&["a.bf", "--format", "marlinformat"], "", 1);
     assert!(error.contains("a.bf: is bulletformat, not marlinformat"), "{error}");
-    // The bytes of numbers in the other order.
+    // The bytes of numbers in reverse order.
     let mut swapped = bench.bytes("a.bf");
     for record in swapped.chunks_exact_mut(32) {
         record[..8].reverse();
@@ -112,7 +112,7 @@ fn damage_is_refused_or_skipped() {
     }
     bench.write("swapped", swapped);
     assert!(bench.refuse(&["swapped"], "", 1).contains("with the high bytes first"));
-    // Results that are none are counted like bad lines.
+    // Invalid results are counted like bad lines.
     let mut wrong = bench.bytes("a.bf");
     wrong[64 + 26] = 7;
     bench.write("wrong", wrong);
@@ -125,10 +125,10 @@ fn damage_is_refused_or_skipped() {
 
 #[test]
 #[ignore = "full"]
-fn training_data_is_tuned_at_once() {
+fn tunes_training_data_directly() {
     let bench = Bench::new();
     games(&bench, 60);
-    // Trainers of networks call such files `.bin`, as datasets are called.
+    // Network trainers name such files `.bin`, as datasets are named.
     bench.told(&["convert", "games.pgn", "-o", "train.bin", "--to", "vf"]);
     let whole = bench.tune(&["train.bin", "--out", "whole"]);
     assert!(whole["loss"].as_f64() < whole["loss_before"].as_f64(), "{whole}");
@@ -149,7 +149,7 @@ fn training_data_is_tuned_at_once() {
     assert!(error.contains("is viriformat, not bulletformat"), "{error}");
 }
 
-/// What `GAME RESULT FEN [centipawns]` says: game, result, FEN, score.
+/// Parses `GAME RESULT FEN [centipawns]` to game, result, FEN, score.
 fn fields(line: &str) -> (u32, f32, String, Option<f32>) {
     let words: Vec<&str> = line.split(' ').collect();
     assert!([8, 9].contains(&words.len()), "{line}");
@@ -158,7 +158,7 @@ fn fields(line: &str) -> (u32, f32, String, Option<f32>) {
 }
 
 #[test]
-fn positions_are_those_of_the_dataset() {
+fn writes_the_positions_of_the_dataset() {
     let bench = Bench::new();
     games(&bench, 60);
     let rules: [&[&str]; 4] = [
@@ -181,7 +181,7 @@ fn positions_are_those_of_the_dataset() {
         assert_eq!(games, wanted, "{rules:?}");
         let results: Vec<f32> = lines.iter().map(|line| line.1).collect();
         assert_eq!(results, data.results(), "{rules:?}");
-        // The boards are those that features were taken from: the resolved ones.
+        // The boards are the resolved ones, from which features were taken.
         let plain: String = lines.iter().map(|line| format!("{} [{:.1}]\n", line.2, line.1)).collect();
         bench.write("again.txt", plain);
         let (_, again) =
@@ -195,7 +195,7 @@ fn positions_are_those_of_the_dataset() {
 
 #[test]
 #[ignore = "full"]
-fn what_takes_all_positions_is_that_of_the_dataset() {
+fn positions_and_datasets_agree_for_all_rules() {
     let bench = Bench::new();
     // Two inputs with many positions in common.
     games(&bench, 60);
@@ -262,7 +262,7 @@ fn what_takes_all_positions_is_that_of_the_dataset() {
 
 #[test]
 #[ignore = "full"]
-fn positions_take_the_format_of_their_ending() {
+fn chooses_the_format_by_extension() {
     let bench = Bench::new();
     games(&bench, 20);
     bench.told(&["extract", "games.pgn", "--positions", "p.epd"]);

@@ -103,7 +103,7 @@ fn unusable_games_are_counted_by_reason() {
 }
 
 #[test]
-fn odd_notation_is_understood() {
+fn reads_unusual_notation() {
     let bench = Bench::new();
     let wanted = {
         bench.write("g.pgn", pgn("", GAME, "1-0"));
@@ -194,7 +194,7 @@ fn public_games_are_read_without_a_loss() {
         }
     }
     refused.sort();
-    // A bad move, null moves, and results that contradict each other: in most of their games.
+    // A bad move, null moves, and contradictory results, in most of their games.
     assert_eq!(refused, ["err.pgn", "test-allownullmoves.pgn", "test-nobadresults.pgn"]);
 }
 
@@ -206,7 +206,7 @@ fn everything<'a>(args: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn headers_without_moves_are_games_of_their_own() {
+fn counts_headers_without_moves_as_games() {
     let bench = Bench::new();
     let game = "[White \"a\"]\n[Result \"1-0\"]\n\n1. e4 e5 1-0\n\n";
     bench.write("g.pgn", game);
@@ -214,7 +214,7 @@ fn headers_without_moves_are_games_of_their_own() {
     let wanted = tensors(&bench.path("out.bin"));
     let fen = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]";
     for (header, games) in [
-        // What leaks would make another game of it, or none.
+        // Tags that leak through would change or drop the game.
         (format!("[White \"b\"]\n{fen}\n\n"), 2),
         (format!("[White \"b\"]\n{fen}\n"), 2),
         ("[White \"b\"]\n[Variant \"Atomic\"]\n[Result \"0-1\"]\n\n".to_string(), 2),
@@ -235,14 +235,14 @@ fn headers_without_moves_are_games_of_their_own() {
     bench.write("g.pgn", format!("[White \"b\"]\n[WhiteElo \"900\"]\n[BlackElo \"900\"]\n\n{game}"));
     let error = bench.refuse(&everything(&["g.pgn", "--max-elo", "1000"]), "", 1);
     assert!(error.contains("games without the Elo of both players (1)"), "{error}");
-    // Blank lines within a header, tags in another order, and tags that come twice, are one game.
+    // Blank lines within a header, reordered tags and repeated tags are still one game.
     for header in ["[Site \"x\"]\n[Event \"y\"]\n\n", "[Event \"x\"]\n[Event \"x\"]\n", "[Date \"x\"]\n\n\n"]
     {
         bench.write("g.pgn", format!("{header}{game}"));
         let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
         assert_eq!(report["sources"][0]["records"], 1, "{header}");
     }
-    // A file of nothing but headers, more than a chunk of it, and one game.
+    // A file of headers only, longer than a chunk, and one game.
     let headers = format!("[Event \"x\"]\n[White \"b\"]\n{fen}\n\n").repeat(60_000);
     bench.write("g.pgn", format!("{headers}[Event \"y\"]\n{game}"));
     let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
@@ -251,7 +251,7 @@ fn headers_without_moves_are_games_of_their_own() {
 }
 
 #[test]
-fn tags_that_contradict_each_other_are_not_believed() {
+fn ignores_contradictory_tags() {
     let bench = Bench::new();
     let other = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n[FEN \"4k3/8/8/8/8/8/4P3/3K4 w - - 0 1\"]\n";
     bench.write("g.pgn", pgn(other, "1. e4", "1-0") + &pgn("[Result \"0-1\"]\n", "1. e4", "1-0"));
@@ -260,7 +260,7 @@ fn tags_that_contradict_each_other_are_not_believed() {
         error.contains("games whose tag and last token name different results (1), games with an unreadable"),
         "{error}"
     );
-    // The same twice is no contradiction, nor is a result that is not known.
+    // The same tag twice is not a contradiction, nor is an unknown result.
     bench.write("g.pgn", pgn("[Result \"1-0\"]\n[Result \"*\"]\n", "1. e4", "1-0"));
     bench.extract(&everything(&["g.pgn"]), "");
 }
@@ -290,7 +290,7 @@ fn quotes_in_tags_do_not_end_them() {
             assert_eq!(tensors(&bench.path("out.bin")), wanted, "{text}");
         }
     }
-    // Tags without quotes, or with others, count where they matter.
+    // Tags with missing or other quotes count where they matter.
     for fen in [
         "[FEN 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1]\n",
         "[Fen \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n",
@@ -326,7 +326,7 @@ fn too_many_faulty_games_are_refused() {
         "{source}"
     );
     assert!(bench.refuse(&["g.pgn", "--illegal", "drop"], "", 1).contains("2 of 10 games"));
-    // Plies: one game in eleven, but the longest of them.
+    // Plies: one game in eleven, but the longest.
     let short = pgn("", "1. e4 e5", "1-0");
     bench.write("g.pgn", short.repeat(10) + &pgn("", &GAME.replace("3. Bb5", "3. Bb6"), "1-0"));
     let error = bench.refuse(&["g.pgn"], "", 1);
@@ -337,7 +337,7 @@ fn too_many_faulty_games_are_refused() {
     bench.write("bad.pgn", &bad);
     let error = bench.refuse(&["good.pgn", "bad.pgn"], "", 1);
     assert!(error.contains("bad.pgn: 1 of 1 games"), "{error}");
-    // What was not wanted, or is of no use, does not hide faults.
+    // Unwanted or useless games do not hide faults.
     let of_no_use = pgn("", GAME, "*") + &pgn("[Variant \"Atomic\"]\n", GAME, "1-0") + &pgn("", "", "1-0");
     bench.write("g.pgn", of_no_use.repeat(20) + &good + &bad);
     assert!(bench.refuse(&["g.pgn"], "", 1).contains("1 of 2 games (50.0 %)"));
@@ -346,7 +346,7 @@ fn too_many_faulty_games_are_refused() {
     bench.write("g.pgn", good.repeat(30) + &rated);
     bench.extract(&["g.pgn"], "");
     assert!(bench.refuse(&["g.pgn", "--min-elo", "1"], "", 1).contains("1 of 2 games (50.0 %)"));
-    // Neither does a file with nothing wrong but what was asked to be left out.
+    // Nor does a file whose only left-out games were excluded on request.
     bench.write("g.pgn", of_no_use.repeat(20) + &good);
     let (report, _) = bench.extract(&["g.pgn"], "");
     assert_eq!(report["sources"][0]["warnings"], serde_json::json!([]));
@@ -357,7 +357,7 @@ fn too_many_faulty_games_are_refused() {
     bench.write("g.pgn", pgn("", &GAME.replace("5. O-O", "5. --"), "1-0"));
     let error = bench.refuse(&["g.pgn"], "", 1);
     assert!(error.contains("null move '--'") && error.contains("9 of 17 plies (52.9 %)"), "{error}");
-    // Faults are named though twenty other games fill the list.
+    // Faults are reported even if twenty other games fill the list.
     bench.write("g.pgn", pgn("", GAME, "*").repeat(30) + &bad);
     assert!(bench.refuse(&["g.pgn"], "", 1).contains("game 31 (line 154): illegal move 'Qh3'"));
 }
@@ -371,7 +371,7 @@ struct SampleGame {
     result: &'static str,
 }
 
-/// The first games of the sample.
+/// Returns the first games of the sample.
 fn sample_games(count: usize) -> Vec<SampleGame> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.pgn.zst");
     let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
@@ -402,7 +402,7 @@ fn sample_games(count: usize) -> Vec<SampleGame> {
     games
 }
 
-/// Writes games with a word for each move.
+/// Writes games with a given spelling of each move.
 fn written(games: &[SampleGame], spell: impl Fn(&Chess, Move) -> String) -> String {
     let mut text = String::new();
     for game in games {
@@ -522,15 +522,15 @@ fn pieces_are_named_in_many_languages() {
             out.contains(&format!("piece letters: {letters}")) && out.contains("20 of the first 20"),
             "{out}"
         );
-        // What was asked for is asked for again where the extraction is repeated.
+        // A repeated extraction uses the settings of the first.
         let recorded = dataset::read(&bench.path("out.bin")).unwrap().metadata().clone();
         let (_, settings) = ExtractSettings::of_dataset(&bench.path("out.bin"), &recorded).unwrap();
         assert_eq!(settings.piece_letters, Some(letters.parse().unwrap()), "{language}");
-        // Where others are asked for, they are not detected.
+        // If other letters are requested, they are not detected.
         let error = bench.refuse(&["g.pgn", "--piece-letters", "en"], "", 1);
         assert!(error.contains("20 of 20 games (100.0 %) are faulty"), "{error}");
     }
-    // English ones that are read in another language are as bad.
+    // English letters read in another language are just as bad.
     assert!(bench.refuse(&["en.pgn", "--piece-letters", "ru"], "", 1).contains("20 of 20 games"));
     // A king in French, a knight in Finnish.
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2", "1-0"));
@@ -543,12 +543,12 @@ fn pieces_are_named_in_many_languages() {
     );
     let (report, _) = bench.extract(&everything(&["g.pgn", "--piece-letters", "fi"]), "");
     assert_eq!(report["sources"][0]["piece_letters"], "KDTLR");
-    // A first game longer than what is looked at first.
+    // A first game longer than the part that is examined first.
     let comment = format!("{{{}}}", "so ".repeat(20_000));
     bench.write("g.pgn", pgn("", &format!("1. e4 {comment} e5 2. Sf3 Sc6 3. Lb5 De7"), "1-0"));
     let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
     assert_eq!(report["sources"][0]["piece_letters"], "KDTLS");
-    // Letters of no language.
+    // Letters that belong to no language.
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Zf3 Zc6 3. Yb5", "1-0"));
     let error = bench.refuse(&["g.pgn"], "", 1);
     assert!(error.contains("unreadable move 'Zf3'") && error.contains("--piece-letters"), "{error}");
@@ -568,7 +568,7 @@ fn pieces_are_named_in_many_languages() {
 }
 
 #[test]
-fn what_could_mean_several_moves_is_not_played() {
+fn rejects_ambiguous_moves() {
     let bench = Bench::new();
     let read = |moves: &str| {
         bench.write("g.pgn", pgn("", moves, "1-0"));

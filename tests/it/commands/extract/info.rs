@@ -35,10 +35,10 @@ fn info_describes_whole_and_damaged_datasets() {
 }
 
 #[test]
-fn info_explains_what_was_left_out() {
+fn info_explains_left_out_positions() {
     let bench = Bench::new();
-    // A game of four plies, of which the first eight are passed over; one without a result; one that
-    // is cut short before any position can be kept.
+    // A game of four plies, of which the first eight are skipped; one without a result; one that is truncated before
+    // any position can be kept.
     let games = [
         pgn("", GAME, "1-0"),
         pgn("", "1. e4 e5 2. Nf3 Nc6", "0-1"),

@@ -1,17 +1,17 @@
-//! Tables by the squares of kings, from text to games, and what is refused.
+//! Piece-square tables selected by king squares, from text to games, and refused settings.
 
 use crate::common::classical::labeled;
 use crate::common::program::Bench;
 
 #[test]
 #[ignore = "full"]
-fn from_text_to_games() {
+fn works_from_text_to_games() {
     let bench = Bench::new();
     bench.write("p.txt", labeled(12));
     let (_, data) = bench.extract(&["p.txt", "--king-buckets", "8"], "");
     assert!(data.unit_rows() && data.feature_count() == 8 * 384, "{}", data.feature_count());
 
-    // So many parameters are tuned without matrices, to where these would lead.
+    // This many parameters are tuned without matrices, to the same optimum.
     let arguments = ["out.bin", "--k", "0.8", "--l2", "1e-3"];
     let tuned = bench.tune(&[&arguments[..], &["--out", "r", "--round", "naive"]].concat());
     let file = bench.json("r/params.json");
@@ -26,7 +26,7 @@ fn from_text_to_games() {
         &[&arguments[..], &["--freeze", "king_k0,pawn_k1", "--positive", "queen_k2_d1", "--out", "f"]]
             .concat(),
     );
-    // Nothing holds so many parameters otherwise.
+    // By default this many parameters have L2 regularization only.
     let held = |more: &[&str], out: &str| {
         let args = ["tune", "out.bin", "--backend", "cpu", "--k", "0.8", "--epochs", "2", "--out", out];
         assert_eq!(bench.run(&[&args, more].concat(), "").0, 0);
@@ -35,7 +35,7 @@ fn from_text_to_games() {
     assert_eq!((held(&[], "held"), held(&["--l2", "0"], "loose")), (Some(1e-6), Some(0.0)));
     bench.told(&["check", "out.bin"]);
 
-    // Tables come back from code with all their names.
+    // Tables are read back from code with all their names.
     bench.told(&["export", "r", "--to", "rust", "-o", "t.rs"]);
     let code = String::from_utf8(bench.bytes("t.rs")).unwrap();
     assert!(code.contains("knight_k7") || code.contains("KNIGHT_K7"), "{}", &code[..500]);
@@ -65,7 +65,7 @@ fn from_text_to_games() {
         "m",
     ];
     assert_eq!(bench.told(&played)["engines"][0]["name"], "r");
-    // Others' tables do not fit.
+    // Tables of other bucketings do not fit.
     bench.extract(&["p.txt", "--king-buckets", "4"], "");
     let error = bench.fails(&["tune", "out.bin", "--prior", "r/params.json", "--k", "0.8"], 1);
     assert!(error.contains("its tables are for other king buckets"), "{error}");

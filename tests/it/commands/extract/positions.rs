@@ -62,14 +62,14 @@ fn every_syntax_gives_the_same_dataset() {
             "games" => assert_eq!(score, (i % 2 == 1).then_some(21.0)),
             _ => assert_eq!(score, None),
         }
-        // Asked for by name, the outcome is the same.
+        // The result is the same if the syntax is named.
         let (_, again) = bench.extract(&[path.to_str().unwrap(), "--labels", name, "--pov", view], "");
         assert_eq!(results(&again), wanted, "{name} {view}");
     }
 }
 
 #[test]
-fn what_was_written_for_engines_is_read_again() {
+fn reads_positions_written_for_engines() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     bench.told(&["extract", sample, "--share", "0.05", "--positions", "p.fens"]);
@@ -106,7 +106,7 @@ fn compression_and_standard_input_change_nothing() {
     gz.write_all(text.as_bytes()).unwrap();
     let gz = gz.finish().unwrap();
     bench.write("x.epd.gz", &gz);
-    // Two members or frames one after the other are one file.
+    // Two concatenated members or frames are one file.
     let (head, tail) = text.split_at(text.len() / 2);
     let frames = [head, tail].map(|part| zstd::encode_all(part.as_bytes(), 1).unwrap()).concat();
     bench.write("frames.zst", &frames);
@@ -130,7 +130,7 @@ fn compression_and_standard_input_change_nothing() {
 }
 
 #[test]
-fn words_are_results_where_they_are_certain() {
+fn reads_unambiguous_result_words() {
     let bench = Bench::new();
     let wanted: Vec<f32> = positions(1000).iter().map(|(_, _, r)| *r).collect();
     let word = |words: [&'static str; 3], r: f32| words[(2.0 * r) as usize];
@@ -149,9 +149,9 @@ fn words_are_results_where_they_are_certain() {
         assert_eq!((&source["results"], &source["point_of_view"]), (&scale.into(), &view.into()), "{args:?}");
         assert_eq!(results(&data), wanted, "{args:?}");
     }
-    // Without the setting, L may be White's loss or that of the side to move.
+    // Without the setting, L may be a loss for White or for the side to move.
     assert!(bench.refuse(&["white.epd"], "", 1).contains("--results wdl w, d and l as won, drawn"));
-    // A letter of the other scale, however late and rare, makes all others doubtful.
+    // A letter of the other scale, however late and rare, makes all others ambiguous.
     let late = |i: usize, r: f32| if i == 4990 { ";l" } else { [";b", ";d", ";w"][(2.0 * r) as usize] };
     let text: String = (0..5).map(|_| scheme(1000, |i, _, r| late(i, r).to_string())).collect();
     bench.write("mixed.epd", text.replacen(";d", ";l", 1));
@@ -184,7 +184,7 @@ fn game_numbers_follow_the_inputs() {
     let games: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
     assert_eq!(games[..5], [0, 1, 2, 3, 4]);
     assert_eq!((games[14], games[15], *games.last().unwrap()), (4, 5, 5));
-    // The game column of texelutil is taken over, games in order of their first position.
+    // The game column of texelutil is used, with games in order of their first position.
     let text: String = positions(6)
         .iter()
         .enumerate()
@@ -233,7 +233,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
 }
 
 #[test]
-fn some_broken_lines_are_reported_many_stop_the_run() {
+fn reports_bad_lines_and_stops_at_too_many() {
     let bench = Bench::new();
     let list = positions(2000);
     let with_broken = |every: usize| -> String {
@@ -275,7 +275,7 @@ fn some_broken_lines_are_reported_many_stop_the_run() {
 }
 
 #[test]
-fn points_of_view_are_questioned() {
+fn warns_about_doubtful_points_of_view() {
     let bench = Bench::new();
     let list = positions(1500);
     let lines = |flip: &dyn Fn(usize, &str) -> bool| -> String {
@@ -291,7 +291,7 @@ fn points_of_view_are_questioned() {
     let wrong = report("w.epd", lines(&|_, t| t == "b"), &["--pov", "white"]);
     assert_eq!(wrong["verdict"], "wrong-point-of-view");
     assert!(wrong["warnings"].to_string().contains("try the point of view stm"), "{wrong}");
-    // Reversed results are not written unless someone says so.
+    // Reversed results are not written unless requested.
     bench.write("r.epd", lines(&|_, _| true));
     for args in [&["r.epd"][..], &["r.epd", "--pov", "white"]] {
         let error = bench.refuse(args, "", 1);
@@ -303,7 +303,7 @@ fn points_of_view_are_questioned() {
     let (mended, data) = bench.extract(&["r.epd", "--pov", "white", "--results", "1..0"], "");
     assert_eq!(mended["sources"][0]["verdict"], "agree");
     assert_eq!(results(&data), list.iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
-    // The side that has just moved, as some print it.
+    // From the view of the side that has just moved, as some programs print it.
     bench.write("moved.epd", lines(&|_, t| t == "w"));
     let error = bench.refuse(&["moved.epd"], "", 1);
     assert!(
@@ -323,7 +323,7 @@ fn points_of_view_are_questioned() {
     assert!(text.contains("point of view side to move: with Black to move"), "{text}");
 }
 
-/// Lines of [`positions`] with results as a scheme writes them.
+/// Returns lines of [`positions`] with results written in a scheme.
 pub fn scheme(count: usize, write: impl Fn(usize, &str, f32) -> String) -> String {
     let list = positions(count);
     let lines = list.iter().enumerate();
@@ -331,9 +331,9 @@ pub fn scheme(count: usize, write: impl Fn(usize, &str, f32) -> String) -> Strin
 }
 
 #[test]
-fn other_scales_are_refused_and_read_when_named() {
+fn reads_other_result_scales_only_when_named() {
     let bench = Bench::new();
-    // The class that tells is rare, and occurs late: beyond what detection looks at.
+    // The decisive class is rare, and occurs after the part that detection examines.
     let wanted = |i: usize, r: f32| if r == 0.0 && i < 8000 { 0.5 } else { r };
     let written = |i: usize, r: f32, of: [&str; 3]| {
         let value = wanted(i, r);
@@ -363,7 +363,7 @@ fn other_scales_are_refused_and_read_when_named() {
         let right: Vec<f32> = list.iter().enumerate().map(|(i, (_, _, r))| wanted(i, *r)).collect();
         assert_eq!(results(&data), right, "{of:?}");
     }
-    // Where every class is frequent, the many bad lines are explained.
+    // If every class is frequent, the many bad lines are explained.
     bench.write("all.epd", scheme(2000, |_, _, r| format!("[{}]", 2.0 * r - 1.0)));
     assert!(bench.refuse(&["all.epd"], "", 1).contains("extract --results -1..1 reads"));
     bench.write(
@@ -373,7 +373,7 @@ fn other_scales_are_refused_and_read_when_named() {
     let (report, data) = bench.extract(&["stm.epd", "--results", "-1..1"], "");
     assert_eq!(report["sources"][0]["point_of_view"], "stm");
     assert_eq!(results(&data), positions(2000).iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
-    // One is enough, and the complaint shows it; asked for, it is one broken line.
+    // One line is enough, and the message shows it; if the scale is named, it is one bad line.
     bench.write(
         "one.epd",
         scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{}]", r.round()) }),
@@ -381,7 +381,7 @@ fn other_scales_are_refused_and_read_when_named() {
     assert!(bench.refuse(&["one.epd"], "", 1).contains("one.epd:701: 1 line has the result -1"));
     let (report, _) = bench.extract(&["one.epd", "--results", "0..1"], "");
     assert_eq!(report["sources"][0]["complaints"][0], "one.epd:701: the result -1 is not from 0 to 1");
-    // Beside draws it is a mark for something else: left out, with a warning.
+    // Next to draws it is a marker for something else: left out, with a warning.
     bench.write("mark.epd", scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{r}]") }));
     let (report, data) = bench.extract(&["mark.epd"], "");
     assert_eq!((data.len(), report["sources"][0]["bad_lines"].as_u64()), (999, Some(1)));
@@ -395,7 +395,7 @@ fn other_scales_are_refused_and_read_when_named() {
         scheme(1000, |i, _, r| if i % 50 == 0 { "[D]".into() } else { format!("[{r}]") }),
     );
     assert!(bench.refuse(&["letters.epd"], "", 1).contains("letters.epd:1: 20 lines have a word or letter"));
-    // 0 and 1 alone: told, and doubted where 0 is a draw as far as material knows.
+    // Only 0 and 1: reported, with a warning if 0 is a draw judging by material.
     bench.write(
         "decisive.epd",
         scheme(1500, |i, _, r| format!("[{}]", if i % 5 == 0 { f32::from(i % 2 == 0) } else { r })),
@@ -408,7 +408,7 @@ fn other_scales_are_refused_and_read_when_named() {
     bench.write(
         "won.epd",
         scheme(2000, |i, _, _| match (i / 128) % 2 {
-            // White is up: won or drawn. Black is up: drawn, where the game has a result.
+            // White is ahead: won or drawn. Black is ahead: drawn, if the game has a result.
             0 => format!("[{}]", i32::from(i % 2 == 0)),
             _ if i % 2 == 0 => "[*]".to_string(),
             _ => "[0]".to_string(),
@@ -429,10 +429,10 @@ fn other_scales_are_refused_and_read_when_named() {
 }
 
 #[test]
-fn scores_and_results_have_points_of_view_of_their_own() {
+fn scores_and_results_have_separate_points_of_view() {
     let bench = Bench::new();
     let list = positions(1500);
-    // Scores go with material; results do where they are decisive.
+    // Scores agree with material; results do if they are decisive.
     let lines = |results: &str, scores: &str, sign: f32| -> String {
         let turned = |view: &str, t: &str| view == "stm" && t == "b";
         let line = |(b, t, r): &(String, &str, f32)| {
@@ -467,11 +467,11 @@ fn scores_and_results_have_points_of_view_of_their_own() {
         let name = if score_view == "stm" { "side to move" } else { "white" };
         assert!(out.contains(&format!("point of view of scores {name}: with Black to move")), "{out}");
     }
-    // What was asked for is done, but questioned.
+    // Explicit settings are followed, with a warning.
     bench.write("x.txt", lines("white", "stm", 1.0));
     let (report, _) = bench.extract(&["x.txt", "--score-pov", "white"], "");
     assert!(report["sources"][0]["warnings"].to_string().contains("scores look like stm"), "{report}");
-    // Black's scores are nobody's.
+    // Scores from Black's view match no setting.
     bench.write("black.txt", lines("white", "white", -1.0));
     let error = bench.refuse(&["black.txt"], "", 1);
     assert!(error.contains("scores contradict material as if they were Black's"), "{error}");

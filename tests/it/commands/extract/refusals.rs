@@ -1,4 +1,4 @@
-//! What `gputexel extract` refuses, warns of, or leaves as it was.
+//! Input that `gputexel extract` refuses, warns about or leaves unchanged.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use crate::common::program::{Bench, GAME, pgn, tensors};
 use serde_json::Value;
 
 #[test]
-fn foreign_formats_are_named() {
+fn names_unsupported_formats() {
     let bench = Bench::new();
     let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
     for (name, text, part) in [
@@ -46,7 +46,7 @@ fn foreign_formats_are_named() {
 }
 
 #[test]
-fn inputs_given_twice_are_noticed() {
+fn rejects_duplicate_inputs() {
     let bench = Bench::new();
     let text = scheme(300, |_, _, r| format!("[{r:.1}]"));
     bench.write("a.epd", &text);
@@ -57,7 +57,7 @@ fn inputs_given_twice_are_noticed() {
         std::os::unix::fs::symlink("a.epd", bench.path("link.epd")).unwrap();
         assert!(bench.refuse(&["link.epd", "a.epd"], "", 2).contains("a.epd: is given twice"));
     }
-    // Under another name and compressed it is the same all the same.
+    // Renamed and compressed, it is still recognized as the same file.
     bench.write("b.epd.zst", zstd::encode_all(text.as_bytes(), 3).unwrap());
     bench.write("c.epd", text.replacen("[1.0]", "[0.5]", 1));
     for (inputs, duplicates) in [
@@ -135,7 +135,7 @@ fn bad_requests_are_refused_in_one_line() {
 }
 
 #[test]
-fn outputs_are_never_lost() {
+fn does_not_overwrite_outputs() {
     let bench = Bench::new();
     bench.write("good.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
     bench.write("out.bin", "precious");
@@ -166,7 +166,7 @@ fn an_interrupt_leaves_nothing_behind() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // Enough for the detection, then a pipe that stays open and silent.
+    // Enough for detection, then a pipe that stays open and silent.
     let mut pipe = child.stdin.take().unwrap();
     for i in 0..20_000 {
         writeln!(pipe, "4k3/8/8/8/8/8/4P3/4K3 w - - {} {i} [1.0]", i % 50).unwrap();

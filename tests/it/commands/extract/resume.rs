@@ -1,4 +1,4 @@
-//! `gputexel extract --shard-size --resume`: interrupted at any moment, the same bytes in the end.
+//! `gputexel extract --shard-size --resume`: byte-identical output after interruption at any time.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::common::program::Bench;
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
 const JOURNAL: &str = "unfinished.extract";
 
-/// A folder with the sample and, as `b.epd`, all its positions once more, in another format and order.
+/// Creates a folder with the sample and, as `b.epd`, all its positions again, in another format and order.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("a.pgn.zst", std::fs::read(SAMPLE).unwrap());
@@ -18,7 +18,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Searches, duplicates across inputs, a sample of everything: whatever is decided at different times.
+/// Searches, duplicates across inputs, a sample of everything: rules that are applied at different stages.
 const RULES: [&str; 10] = [
     "--resolve",
     "quiescence",
@@ -43,7 +43,7 @@ fn contents(bench: &Bench, folder: &str) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 #[ignore = "full"]
-fn killed_extractions_go_on_to_the_same_bytes() {
+fn killed_extractions_resume_to_the_same_bytes() {
     let bench = bench();
     let inputs = ["a.pgn.zst", "b.epd"];
     let told = bench.told(&args(&inputs, "whole", &[]));
@@ -52,7 +52,7 @@ fn killed_extractions_go_on_to_the_same_bytes() {
     let journal = bench.path("killed").join(JOURNAL);
     let mut kills = 0;
     for step in 1.. {
-        // A little further each time, so that every run resumes one that had resumed.
+        // A little further each time, so that every run resumes one that was itself resumed.
         let enough = step * 700_000;
         let mut child = bench.spawn(&args(&inputs, "killed", &["--resume", "--threads", "1", "-q"]));
         let begun = Instant::now();
@@ -82,7 +82,7 @@ fn killed_extractions_go_on_to_the_same_bytes() {
 }
 
 #[test]
-fn what_is_continued_must_be_what_was_begun() {
+fn rejects_resuming_with_other_inputs_or_settings() {
     let bench = bench();
     let inputs = ["a.pgn.zst", "b.epd", "c.epd"];
     let good: Vec<u8> =
@@ -91,7 +91,7 @@ fn what_is_continued_must_be_what_was_begun() {
     bench.told(&args(&inputs, "whole", &[]));
     let whole = contents(&bench, "whole");
 
-    // An input that cannot be read ends an extraction after the others.
+    // An unreadable input ends an extraction after the others.
     bench.write("c.epd", [&good[..], &b"no position\n".repeat(3000)].concat());
     let told = bench.fails(&args(&inputs, "half", &[]), 1);
     assert!(
@@ -102,7 +102,7 @@ fn what_is_continued_must_be_what_was_begun() {
     let half = bench.bytes("half/unfinished.extract");
     bench.write("c.epd", &good);
 
-    // Nothing of a refused continuation changes what there is.
+    // A refused continuation leaves the existing files unchanged.
     let refused = |inputs: &[&str], more: &[&str], words: &str| {
         let told = bench.fails(&args(inputs, "half", &[&["--resume"], more].concat()), 1);
         assert!(
@@ -129,7 +129,7 @@ fn what_is_continued_must_be_what_was_begun() {
         std::fs::create_dir(bench.path(folder)).unwrap();
         bench.write(&format!("{folder}/{JOURNAL}"), kept);
     };
-    // Cut off anywhere, it goes on from the last whole chunk; with nothing, it begins.
+    // Truncated anywhere, it resumes after the last whole chunk; if empty, it starts over.
     let all = (0..=8).map(|eighth| {
         let folder = format!("cut-{eighth}");
         begin(&folder, &half[..half.len() * eighth / 8]);
@@ -139,7 +139,7 @@ fn what_is_continued_must_be_what_was_begun() {
     });
     let known: Vec<u64> = all.collect();
     assert!(known[0] == 0 && known.is_sorted() && known[8] > known[4] && known[4] > 0, "{known:?}");
-    // Damaged, it is not believed from there on.
+    // If damaged, it is ignored from there on.
     let mut damaged = half.clone();
     damaged[half.len() / 2] ^= 1;
     begin("damaged", &damaged);
@@ -152,7 +152,7 @@ fn what_is_continued_must_be_what_was_begun() {
     let told = bench.fails(&args(&inputs, "foreign", &["--resume"]), 1);
     assert!(told.contains("is not the file of an unfinished extraction, or damaged"), "{told}");
 
-    // An input that was only touched is read again and found to be the same; a changed one is refused.
+    // An input with a new time stamp is read again and found to be the same; a changed one is refused.
     begin("touched", &half);
     let original = bench.bytes("b.epd");
     bench.write("b.epd", &original);
@@ -169,14 +169,14 @@ fn what_is_continued_must_be_what_was_begun() {
     bench.write("b.epd", &original[..original.len() / 3]);
     let told = bench.fails(&args(&inputs, "changed", &["--resume"]), 1);
     assert!(told.starts_with("gputexel: b.epd: has changed"), "{told}");
-    // Whoever wants what is there now begins anew.
+    // To use the current inputs, start over.
     bench.told(&args(&inputs, "changed", &["--force"]));
     bench.told(&args(&inputs, "fresh", &[]));
     assert!(contents(&bench, "changed") == contents(&bench, "fresh"));
 }
 
 #[test]
-fn refused_flags_leave_nothing_and_pipes_can_be_given_again() {
+fn refused_flags_write_nothing_and_pipes_can_be_resumed() {
     let bench = bench();
     let bad = b"no position\n".repeat(3000);
     bench.write("bad.epd", &bad);

@@ -11,7 +11,7 @@ fn sample() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst").to_string()
 }
 
-/// Leaves by row under the parameters of a file.
+/// Returns the leaves by row under the parameters of a file.
 fn leaves(bench: &Bench, data: &str, params: &str) -> Vec<gputexel::extraction::Leaf> {
     let path = bench.path(data);
     let (inputs, mut settings) =
@@ -26,7 +26,7 @@ fn leaves(bench: &Bench, data: &str, params: &str) -> Vec<gputexel::extraction::
 
 #[test]
 #[ignore = "full"]
-fn rounds_resolve_with_what_the_round_before_has_tuned() {
+fn rounds_resolve_with_parameters_of_the_previous_round() {
     let bench = Bench::new();
     let sample = sample();
     let selection = ["--resolve", "quiescence", "--keep-captures", "--share", "0.2", "--per-game", "12"];
@@ -41,7 +41,7 @@ fn rounds_resolve_with_what_the_round_before_has_tuned() {
     assert_eq!(metrics.iter().filter(|line| line["requiesce"].is_object()).count(), 2);
     assert!(metrics.len() > 2 && bench.names("r").iter().all(|name| !name.starts_with('.')));
 
-    // The first run is the one without rounds, and the first round resolves by its result.
+    // The first run is the one without rounds, and the first round uses its result to resolve.
     let params = |name: &str| bench.path(name).to_str().unwrap().to_string();
     let material = leaves(&bench, "out.bin", "material");
     let first = leaves(&bench, "out.bin", &params("plain/params.json"));
@@ -59,19 +59,19 @@ fn rounds_resolve_with_what_the_round_before_has_tuned() {
     assert!(rounds[1]["changed"].as_u64() < rounds[0]["changed"].as_u64(), "{report}");
     assert!(rounds[1]["moved_rms_cp"].as_f64() < rounds[0]["moved_rms_cp"].as_f64(), "{report}");
 
-    // The dataset of the second round is what `extract` makes of the result of the first.
+    // The dataset of the second round is the output of `extract` with the result of the first.
     let of_first = params("r/round-1/params.json");
     let again = [&[sample.as_str()][..], &selection, &["--params", &of_first]].concat();
     bench.extract(&again, "");
     assert_eq!(tensors(&bench.path("out.bin")), tensors(&bench.path("r/round-2/dataset.bin")));
-    // What it was tuned from is what the first round ended with.
+    // It starts from the result of the first round.
     let k = report["k"].to_string();
     let eval = bench.run(&["--json", "eval", "r/round-2/dataset.bin", &of_first, "--k", &k], "");
     assert_eq!(eval.0, 0, "{}", eval.2);
     let loss = serde_json::from_str::<serde_json::Value>(&eval.1).unwrap()["loss"].as_f64().unwrap();
     assert!((loss - rounds[1]["loss_before"].as_f64().unwrap()).abs() < 1e-12, "{loss} {report}");
 
-    // Without a round that was asked for, its values are others: it is not resumed to them.
+    // If the record lacks one of the requested rounds, its values do not match: the run is not resumed.
     let record = String::from_utf8(bench.bytes("r/run.json")).unwrap();
     let mut cut: serde_json::Value = serde_json::from_str(&record).unwrap();
     cut["requiesce"]["done"].as_array_mut().unwrap().pop();
@@ -104,7 +104,7 @@ fn unresolved_datasets_and_games_can_be_resolved_in_rounds() {
         "--requiesce-from",
         "depth1",
     ]);
-    // Every position is replaced by one at least a ply on, some by the same one as before.
+    // Every position is replaced by one at least a ply deeper, some by the same one as before.
     assert!(report["rounds"][0]["changed_share"].as_f64().unwrap() > 0.95, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "depth1");
     let games = bench.write("few.pgn", (0..20).map(|_| pgn("", GAME, "1-0")).collect::<String>());
@@ -113,7 +113,7 @@ fn unresolved_datasets_and_games_can_be_resolved_in_rounds() {
 }
 
 #[test]
-fn rounds_that_cannot_be_are_refused_in_one_line() {
+fn rejects_invalid_rounds_in_one_line() {
     let bench = Bench::new();
     let text = pgn("", GAME, "1-0");
     bench.write("games.pgn", &text);

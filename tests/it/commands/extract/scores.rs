@@ -1,4 +1,4 @@
-//! Scores beside positions, with and without results, however they are written.
+//! Scores of positions, with and without results, in every syntax.
 
 use crate::common::program::{Bench, positions, results};
 use gputexel::dataset::Dataset;
@@ -64,7 +64,7 @@ fn a_score_before_or_behind_the_result_is_kept() {
 }
 
 #[test]
-fn fields_that_cannot_be_told_apart_are_named() {
+fn reports_ambiguous_fields() {
     let bench = Bench::new();
     for (text, args, part) in [
         (
@@ -97,7 +97,7 @@ fn fields_that_cannot_be_told_apart_are_named() {
         let error = bench.refuse(&[&["x.txt"], args].concat(), "", 1);
         assert!(error.contains(part) && !error.contains("--results"), "{error}");
     }
-    // Numbers of results that are far off, among them some that other scales have.
+    // Results far out of range, including some values of other scales.
     let text: String = positions(3000)
         .iter()
         .enumerate()
@@ -109,7 +109,7 @@ fn fields_that_cannot_be_told_apart_are_named() {
 }
 
 #[test]
-fn scores_need_no_results_where_they_are_the_target() {
+fn scores_as_targets_need_no_results() {
     let bench = Bench::new();
     let fens = [
         "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
@@ -147,7 +147,7 @@ fn scores_need_no_results_where_they_are_the_target() {
         let (_, out, _) = bench.run(&["info", "y.bin"], "");
         assert!(out.contains(", scores as "), "{out}");
     }
-    // Of the side to move.
+    // From the side to move's view.
     bench.write(
         "x.epd",
         text("", &|fen, score| format!("{} ce {score};", &fen[..fen.len() - 4])).replace("#+1", "M1"),
@@ -162,7 +162,7 @@ fn scores_need_no_results_where_they_are_the_target() {
 }
 
 #[test]
-fn scores_that_are_not_understood_are_counted() {
+fn counts_unreadable_scores() {
     let bench = Bench::new();
     let told = |text: String| {
         bench.write("x.txt", text);
@@ -182,7 +182,7 @@ fn scores_that_are_not_understood_are_counted() {
     let header = |rest: String| format!("fen,result,sf_eval\n{rest}");
     let (unread, ..) = told(header(lines(|i| format!(",{},{}", RESULTS[i], SCORES[i]))));
     assert_eq!((&unread["count"], &unread["first"]), (&3.into(), &"x.txt:2: 0.5,-12".into()));
-    // Other things are no scores, but lost all the same.
+    // Other values are not scores, but are reported as lost.
     let (unread, _, out) = told(lines(|i| format!(" c9 \"{}\"; bm e4; acd 12;", RESULTS[i])));
     assert!(unread.is_null() && !out.contains("nothing was lost"), "{out}");
     assert!(out.contains("3 lines of x.txt have more than is read; the first: x.txt:1: c9"), "{out}");

@@ -1,4 +1,4 @@
-//! The rules of `gputexel extract`, each on small games of our own.
+//! The rules of `gputexel extract`, each on small synthetic games.
 
 use crate::common::program::{Bench, GAME, pgn, positions, results};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Captures are made at plies 6, 8, 9 and 11; White is in check at 12, and mated at 14.
 const MATE: &str = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#";
 
-/// What was left out of the first source, and the number of positions kept.
+/// Returns the counts left out of the first source, and the number of positions kept.
 fn left_out(bench: &Bench, args: &[&str]) -> (Value, usize) {
     let (report, data) = bench.extract(args, "");
     (report["sources"][0]["left_out"].clone(), data.len())
@@ -17,7 +17,7 @@ fn count(reasons: &Value, label: &str) -> u64 {
 }
 
 #[test]
-fn neighborhoods_reach_back_and_no_further() {
+fn neighborhoods_reach_back_only() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", MATE, "0-1"));
     let run = |args: &[&str]| left_out(&bench, &[&["g.pgn", "--skip-plies", "0"], args].concat());
@@ -38,7 +38,7 @@ fn neighborhoods_reach_back_and_no_further() {
 }
 
 #[test]
-fn promotions_may_pass_for_quiet_moves() {
+fn promotions_can_count_as_quiet() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("[FEN \"7k/4P3/8/8/8/8/8/K7 w - - 0 1\"]\n", "1. e8=Q+ Kg7 2. Ka2 Kf6", "1-0"));
     assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0"]).1, 3);
@@ -123,7 +123,7 @@ fn book_moves_are_left_out() {
     assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0", "--no-book=false"]).1, 6);
 }
 
-/// Games of pawn and knight moves, no two of them alike.
+/// Returns games of pawn and knight moves, all different.
 fn walks(count: usize) -> String {
     (0..count)
         .map(|i| {
@@ -160,19 +160,19 @@ fn samples_by_game_depend_on_seed_and_game_alone() {
     let again = rows(&run(&["--per-game", "3", "--threads", "7"]).1);
     assert_eq!(rows(&data), again);
     assert_ne!(rows(&run(&["--per-game", "3", "--seed", "2"]).1), again);
-    // In another place of another file, a game gives the same positions.
+    // A game yields the same positions at another place in another file.
     let games = walks(200);
     let at = games.match_indices("[Event").nth(150).unwrap().0;
     bench.write("tail.pgn", format!("{}{}", "\n".repeat(3), &games[at..]));
     let (_, tail) = bench.extract(&["tail.pgn", "--duplicates=keep", "--skip-plies=0", "--per-game=3"], "");
     let boards = |rows: Vec<Row>| rows.into_iter().map(|row| row.2).collect::<Vec<_>>();
     assert_eq!(boards(rows(&tail)), boards(again[450..].to_vec()));
-    // All plies are drawn, about as often each.
+    // All plies are drawn about equally often.
     let (_, many) = run(&["--per-game", "5"]);
     let initial = boards(rows(&run(&[]).1))[0].clone();
     let first = boards(rows(&many)).iter().filter(|board| **board == initial).count();
     assert!((40..=95).contains(&first), "{first} of 200 at 5 in 15");
-    // A share keeps about its share.
+    // A share keeps approximately its share.
     let (_, share) = run(&["--share", "0.25"]);
     assert!((650..=850).contains(&share.len()), "{} of 3000", share.len());
     assert_eq!(rows(&share), rows(&run(&["--share", "0.25", "--threads", "3"]).1));
@@ -196,7 +196,7 @@ fn samples_of_everything_are_exact() {
         assert_eq!(steps.last().unwrap()["left"], source["positions"]);
         assert_eq!(steps.last().unwrap()["rule"], "positions not drawn for the sample");
     }
-    // Rows are those of the whole, in order, and their games are numbered anew.
+    // Rows are those of the whole, in order, with games renumbered.
     let every = rows(&all);
     let mut from = 0;
     for row in rows(&data) {
@@ -242,7 +242,7 @@ fn duplicates_are_kept_dropped_or_averaged() {
 }
 
 #[test]
-fn phases_can_count_alike() {
+fn balances_phases() {
     let bench = Bench::new();
     let text: String = positions(1500)
         .iter()
@@ -269,7 +269,7 @@ fn phases_can_count_alike() {
 }
 
 #[test]
-fn broken_games_are_kept_up_to_the_break_or_dropped() {
+fn keeps_broken_games_up_to_the_error_or_drops_them() {
     let bench = Bench::new();
     let text =
         [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
@@ -295,7 +295,7 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
     );
     let err = bench.refuse(&["games.pgn", "--list-skipped", "s.txt"], "", 2);
     assert!(err.contains("s.txt: exists; use --force"), "{err}");
-    // Many are counted, and all are listed on request, by rules of choice, too.
+    // Many are counted, and all are listed on request, including those left out by choice.
     bench.write("many.pgn", pgn("", GAME, "1-0") + &pgn("[WhiteElo \"100\"]\n", GAME, "*").repeat(50));
     let (report, _) = bench.extract(&["many.pgn"], "");
     let source = &report["sources"][0];
@@ -308,7 +308,7 @@ fn broken_games_are_kept_up_to_the_break_or_dropped() {
 }
 
 #[test]
-fn funnels_add_up() {
+fn counts_of_left_out_positions_add_up() {
     let bench = Bench::new();
     bench.write("g.pgn", walks(50) + &pgn("", MATE, "0-1"));
     let (report, data) =
@@ -358,7 +358,7 @@ fn presets_are_recorded_and_can_be_overridden() {
     {
         let mut wanted = unique(name);
         wanted[setting] = value.into();
-        // Neither game gets down to 30 pieces and stays quiet, so drop30 has to be relaxed.
+        // Neither game reaches 30 pieces while staying quiet, so drop30 has to be relaxed.
         let overriding = ["--preset", name, "--min-non-pawns", "3", "--max-pieces", "32"];
         if name != "drop30" {
             assert_eq!(recorded(&["--preset", name]), wanted);
@@ -397,7 +397,7 @@ fn presets_are_recorded_and_can_be_overridden() {
 }
 
 #[test]
-fn lines_are_told_which_rules_need_games() {
+fn reports_rules_that_need_games() {
     let bench = Bench::new();
     bench.write("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
     let (report, data) = bench.extract(&["a.epd", "--preset", "unique"], "");
@@ -410,7 +410,7 @@ fn lines_are_told_which_rules_need_games() {
 #[test]
 fn quiescence_filters_and_resolves() {
     let bench = Bench::new();
-    // A hanging queen, a protected one, and nothing to take.
+    // A hanging queen, a protected one, and no captures.
     bench.write(
         "q.epd",
         "4k3/8/8/3q4/4P3/8/8/4K3 w - - [1.0]\n4k3/8/2p5/3p4/4P3/8/8/4K3 w - - [1.0]\n4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n",
@@ -462,14 +462,14 @@ fn contradictions_are_refused_in_one_line() {
 }
 
 #[test]
-fn foreign_files_are_named_for_what_they_are() {
+fn names_unsupported_files() {
     let bench = Bench::new();
     bench.write("games.pgn", b"PK\x03\x04\x14\x00\x00\x00\x08\x00rest of an archive".as_slice());
     let err = bench.refuse(&["games.pgn"], "", 1);
     assert!(err.contains("the zip archive has no directory at its end"), "{err}");
 }
 
-/// The most memory that the program takes for arguments, in MiB; it may fail, but not panic.
+/// Returns the peak memory of the program for arguments, in MiB; it may fail, but not panic.
 #[cfg(target_os = "linux")]
 fn peak_mib(bench: &Bench, args: &[&str]) -> (u64, String) {
     let mut child = bench.spawn(args);
@@ -491,7 +491,7 @@ fn peak_mib(bench: &Bench, args: &[&str]) -> (u64, String) {
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "full"]
-fn endless_lines_and_games_take_bounded_memory() {
+fn bounds_memory_for_endless_lines_and_games() {
     let bench = Bench::new();
     let mut one_game = "[Result \"1-0\"]\n\n".to_string();
     one_game += &"Nf3 Nf6 Ng1 Ng8 ".repeat((64 << 20) / 16);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::common::program::{Bench, positions, results, shared, tensors};
 
-/// Games of two plies, each with its result for White, as plain text.
+/// Returns games of two plies as plain text, each with its result for White.
 fn plain(games: usize) -> String {
     let mut text = String::new();
     for (board, _, result) in positions(games) {
@@ -38,11 +38,11 @@ fn plain_text_is_read_as_games() {
     let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
     bench.extract(&[&["-", "--threads", "3"], &all[..]].concat(), packed);
     assert_eq!(tensors(&bench.path("out.bin")), wanted);
-    // Chunks end between games, however the bytes fall.
+    // Chunks end between games wherever their bytes fall.
     bench.write("long.plain", text.repeat(15));
     let (report, _) = bench.extract(&[&["long.plain"], &all[..]].concat(), "");
     assert_eq!(report["games"].as_u64(), Some(15 * games as u64));
-    // Cut short, it is one record that is left out, and named.
+    // If truncated, one record is left out and reported.
     bench.write("cut.plain", &text[..text.len() - 2]);
     let (report, data) = bench.extract(&[&["cut.plain"], &all[..]].concat(), "");
     let last = text.matches('\n').count() - 5;
@@ -93,7 +93,7 @@ fn evaluations_of_lichess_are_targets() {
     assert!(close(&results(&data), 0.5));
     let (code, out, _) = bench.run(&["info", "out.bin"], "");
     assert!(code == 0 && out.contains("target score, target_k 0.5"), "{out}");
-    // Positions without a score are counted; broken lines are named.
+    // Positions without a score are counted; bad lines are reported.
     let line = "{\"fen\": \"4k3/8/8/8/8/8/4P3/4K3 w - -\", \"evals\": []}\n{\"fen\": 1}\n";
     bench.write("y.jsonl", evaluations(100) + line);
     let (report, data) = bench.extract(&["y.jsonl", "--target", "score"], "");
@@ -119,7 +119,7 @@ fn evaluations_of_lichess_are_targets() {
 }
 
 #[test]
-fn scores_of_other_inputs_are_targets_too() {
+fn scores_of_other_formats_can_be_targets() {
     let bench = Bench::new();
     let text: String =
         positions(300).iter().map(|(b, t, r)| format!("{b} {t} - - | 100 | {r:.1}\n")).collect();

@@ -1,5 +1,5 @@
-//! Inputs, settings and surroundings that are wrong: one line on standard error, the right exit
-//! code, no panic, and nothing half-written.
+//! Bad inputs, settings and environments: one line on standard error, the right exit code, no panic, and nothing
+//! half-written.
 #![cfg(unix)]
 
 use crate::common::program::{Bench, assert_one_line, positions};
@@ -15,7 +15,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// `tune d.bin --out r` with flags, which must fail and leave no folder.
+/// Runs `tune d.bin --out r` with flags, which must fail and leave no folder.
 fn refuse(bench: &Bench, flags: &[&str], code: i32) -> String {
     let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
     assert!(!bench.path("r").exists(), "{flags:?} left a folder");
@@ -23,7 +23,7 @@ fn refuse(bench: &Bench, flags: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn damaged_datasets_are_named() {
+fn reports_damaged_datasets() {
     let bench = bench();
     let whole = bench.bytes("d.bin");
     let header = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
@@ -42,7 +42,7 @@ fn damaged_datasets_are_named() {
         let err = bench.fails(&["eval", "d.bin", "good/params.json"], 1);
         assert!(err.starts_with("gputexel: d.bin: "), "{what}: {err}");
     }
-    // The checksum is what notices a changed number.
+    // A changed number is detected by the checksum.
     bench.write("d.bin", flipped);
     assert!(refuse(&bench, &[], 1).contains("checksum"));
     bench.write("d.bin", whole);
@@ -87,14 +87,14 @@ fn numbers_out_of_range_are_refused() {
     ];
     for (flag, before, values) in cases {
         for value in values {
-            // As one word; as two, where the value cannot be taken for a flag.
+            // As one word, and as two if the value cannot be taken for a flag.
             let err = refuse(&bench, &[before, &[&format!("{flag}={value}")]].concat(), 2);
             if *value != "-inf" {
                 assert_eq!(refuse(&bench, &[before, &[flag, value]].concat(), 2), err);
             }
         }
     }
-    // Among others in a list, too.
+    // Also within a list.
     refuse(&bench, &["--optimizer", "adam", "--learning-rate", "1,nan,2"], 2);
     for value in ["nan,300,300,500,900", "inf,300,300,500,900", "1,2,3,4", "1,2,3,4,5,6", "1,2,3,4,x", ""] {
         let prior = format!("material:{value}");
@@ -121,7 +121,7 @@ fn numbers_out_of_range_are_refused() {
         &["--backend", "abacus"],
         &["--board", "bishops"],
     ] {
-        // The last of two flags would clash with the one that chooses the CPU.
+        // The last of two flags would conflict with the one that chooses the CPU.
         let backend = if flags[0] == "--backend" { &[][..] } else { &["--backend", "cpu"] };
         bench.fails(&[&["tune", "d.bin", "--out", "r"], backend, flags].concat(), 2);
         assert!(!bench.path("r").exists(), "{flags:?}");
@@ -129,7 +129,7 @@ fn numbers_out_of_range_are_refused() {
     let rates: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
     let rates = rates.join(",");
     assert!(refuse(&bench, &["--learning-rate", &rates, "--l2", &rates], 2).contains("10201 combinations"));
-    // Steps beyond all numbers: an error of arithmetic, and no result.
+    // Steps that overflow: a numeric error, and no result.
     let err = bench
         .fails(&["-q", "tune", "d.bin", "--out", "r", "--learning-rate", "1e308", "--backend", "cpu"], 1);
     assert!(err.contains("finite"), "{err}");
@@ -137,7 +137,7 @@ fn numbers_out_of_range_are_refused() {
 }
 
 #[test]
-fn unknown_flags_and_missing_arguments_are_usage() {
+fn unknown_flags_and_missing_arguments_are_usage_errors() {
     let bench = bench();
     for args in [
         &["tune", "d.bin", "--learn-rate", "1"][..],
@@ -156,7 +156,7 @@ fn unknown_flags_and_missing_arguments_are_usage() {
 }
 
 #[test]
-fn paths_that_cannot_be_are_named() {
+fn reports_invalid_paths() {
     let bench = bench();
     bench.write("file", "x");
     for out in ["file/r", "file"] {
@@ -170,7 +170,7 @@ fn paths_that_cannot_be_are_named() {
         assert!(!bench.path("r").exists());
     }
     assert!(refuse(&bench, &["--prior", "none.json"], 1).contains("none.json: "));
-    // What is there is not overwritten, unless it is asked for.
+    // Existing files are not overwritten unless requested.
     bench.tune(&["d.bin", "--out", "full", "--epochs", "2"]);
     let before = bench.bytes("full/params.json");
     let err = bench.fails(&["tune", "d.bin", "--out", "full", "--backend", "cpu"], 2);
@@ -224,11 +224,10 @@ fn parameter_files_are_checked() {
     assert!(err.contains("not a parameter file"), "{err}");
 }
 
-/// A limit on the size of files stands in for a full disk: with its signal ignored, writing fails
-/// as it does there. Without `trap` the signal would end the program, which is what whoever sets
-/// such a limit asks for.
+/// A limit on file size simulates a full disk: with its signal ignored, writing fails in the same way. Without `trap`
+/// the signal would kill the program, which is the purpose of such a limit.
 #[test]
-fn a_full_disk_is_reported_and_leaves_nothing_broken() {
+fn full_disk_is_reported_and_leaves_valid_files() {
     let bench = bench();
     bench.tune(&["d.bin", "--out", "good", "--optimizer", "adam", "--epochs", "200"]);
     let mut failures = Vec::new();
@@ -250,7 +249,7 @@ fn a_full_disk_is_reported_and_leaves_nothing_broken() {
             let file = format!("{folder}/{name}");
             match name.as_str() {
                 "run.json" => drop(bench.json(&file)),
-                // A line may be torn: what resumes the run cuts it off.
+                // A line may be truncated: the resumed run cuts it off.
                 "metrics.jsonl" => {}
                 "checkpoint.safetensors" => {
                     gputexel::tuning::Checkpoint::read(&bench.path(&file)).unwrap();
@@ -261,7 +260,7 @@ fn a_full_disk_is_reported_and_leaves_nothing_broken() {
                 other => panic!("{other} is left of a run that failed"),
             }
         }
-        // With room again, the run goes on where it was.
+        // With space available again, the run resumes where it stopped.
         if bench.path(&folder).join("run.json").exists() {
             bench.tune(&["--resume", &folder]);
             assert!(bench.bytes(&format!("{folder}/params.json")) == bench.bytes("good/params.json"));
@@ -281,15 +280,15 @@ fn a_full_disk_is_reported_and_leaves_nothing_broken() {
 }
 
 #[test]
-fn standard_output_that_cannot_be_written_is_no_panic() {
+fn unwritable_standard_output_does_not_panic() {
     let bench = bench();
     let run = "tune d.bin --backend cpu --prior-strength none --epochs 20 --k 0.8";
-    // A reader that goes after the first line, and one that was never there.
+    // A reader that exits after the first line, and one that exits at once.
     for (i, reader) in ["head -n 1", "true"].into_iter().enumerate() {
         let (_, _, err) =
             bench.shell(&format!("{{ \"$GPUTEXEL\" {run} --out r{i}; echo $? > code{i}; }} | {reader}"));
         assert_eq!(err, "");
-        // What matters is in the folder.
+        // The important output is in the folder.
         assert_eq!(bench.bytes(&format!("code{i}")), b"0\n");
         assert!(bench.path(&format!("r{i}/params.json")).exists());
     }
@@ -298,7 +297,7 @@ fn standard_output_that_cannot_be_written_is_no_panic() {
         let (_, _, err) = bench.shell(&format!("\"$GPUTEXEL\" {command} | true"));
         assert!(!err.contains("panicked") && err.lines().count() <= 1, "{command}: {err}");
     }
-    // A full disk behind standard output is told.
+    // A full disk behind standard output is reported.
     if !requirement::file("/dev/full") {
         return;
     }
@@ -308,7 +307,7 @@ fn standard_output_that_cannot_be_written_is_no_panic() {
     assert!(err.contains("standard output: No space left"), "{err}");
 }
 
-/// Whatever is read, no file without end is read for ever, and none is kept in memory as a whole.
+/// No reader reads an endless file forever or keeps it in memory as a whole.
 #[test]
 #[ignore = "full"]
 fn files_without_end_are_refused_by_every_reader() {
@@ -356,7 +355,7 @@ fn files_without_end_are_refused_by_every_reader() {
     let before = bench.names(".");
     let mut wrong = Vec::new();
     for command in endless {
-        // Twice what the largest of these files may have, so that a reader without a limit is noticed.
+        // Twice the size allowed for the largest of these files, so that a reader without a limit is noticed.
         let limited = format!("ulimit -v 4000000; exec timeout 120 \"$GPUTEXEL\" {command}");
         let (code, _, err) = bench.shell(&limited);
         let said = err.lines().count() == 1 && (err.contains("/dev/zero") || err.contains("odd.txt"));
@@ -368,7 +367,7 @@ fn files_without_end_are_refused_by_every_reader() {
     assert_eq!(bench.names("."), before);
 }
 
-/// A dataset of so many features of one's own, each in some positions.
+/// Writes a dataset with this many imported features, each in some positions.
 fn many_features(bench: &Bench, features: u16) {
     let parameter = || serde_json::from_value(json!({ "prior": [10.0, 10.0] })).unwrap();
     let set = FeatureSet::try_imported(
@@ -399,10 +398,10 @@ fn many_features(bench: &Bench, features: u16) {
     writer.finish(Vec::new(), []).unwrap();
 }
 
-/// Errors whose matrices do not fit are left out with a word; the run has its result.
+/// Errors whose matrices do not fit are left out with a note; the run still has its result.
 #[test]
 #[ignore = "full"]
-fn errors_that_do_not_fit_in_memory_cost_no_result() {
+fn skips_errors_that_do_not_fit_in_memory() {
     let bench = Bench::new();
     for (features, limit, why) in [
         (20_000, "unlimited", "no standard errors for 40,000 parameters: the limit is 16,384"),

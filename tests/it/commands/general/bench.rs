@@ -9,7 +9,7 @@ use gputexel::devices::bench::{BenchReport, MEMBERS};
 use crate::common::program::Bench;
 use crate::common::requirement;
 
-/// Standard error without what is said of a busy machine, which ours may be.
+/// Standard error without warnings about a busy machine, which ours may be.
 fn calm(err: &str) -> String {
     let is_busy = |line: &str| {
         let warning = line.strip_prefix("gputexel: warning: ").unwrap_or_default();
@@ -50,7 +50,7 @@ fn the_cpu_is_measured_in_every_cell() {
             assert!(cell.device_seconds.is_none(), "{cell:?}");
         }
     }
-    // A hyphen is no file.
+    // `-` is not a file.
     let (code, out, err) =
         bench.run(&["bench", "d.bin", "-q", "--device", "cpu", "--seconds", "0.01", "-o", "-"], "");
     assert_eq!((code, calm(&err).as_str()), (0, ""));
@@ -85,14 +85,14 @@ fn adapters_are_measured_by_their_own_clocks() {
     let device = &report.devices[0];
     assert_eq!((report.devices.len(), device.threads, &device.error), (1, None, &None));
     for cell in &device.cells {
-        // Kernels take some of the time, and no more than all of it.
+        // Kernels take some of the time, and at most all of it.
         if let Some(kernels) = cell.device_seconds {
             assert!(kernels > 0.0 && kernels < 1.05 * cell.seconds + 1e-4, "{cell:?}");
         }
     }
 }
 
-/// The tables of the reports in `docs/benchmarks`, by the name of the file.
+/// Returns the tables of the reports in `docs/benchmarks`, by file name.
 fn tables() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");
     let mut reports = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! README and the pages of `docs`: links that lead somewhere, commands that exist, and the page of all commands.
+//! README and the pages of `docs`: working links, existing commands, and the page of all commands.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::process::Command;
 
 use regex::Regex;
 
-/// Bytes that README may have: it is to be read, not searched.
+/// Maximum size of README in bytes: it is meant to be read, not searched.
 const README_BYTES: usize = 7 * 1024;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README and the pages of the book, by their paths.
+/// Returns README and the pages of the book, by path.
 pub(super) fn pages() -> BTreeMap<PathBuf, String> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
@@ -22,7 +22,7 @@ pub(super) fn pages() -> BTreeMap<PathBuf, String> {
     docs.chain(others).map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }
 
-/// Lines of code, in fences or indented, and the others.
+/// Splits a page into lines of code, in fences or indented, and the others.
 pub(super) fn code_and_text(page: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut code, mut text) = (Vec::new(), Vec::new());
     let (mut fenced, mut blank_before) = (false, true);
@@ -39,7 +39,7 @@ pub(super) fn code_and_text(page: &str) -> (Vec<&str>, Vec<&str>) {
     (code, text)
 }
 
-/// How a heading is named in links.
+/// Returns the link anchor of a heading.
 fn anchor(heading: &str) -> String {
     let plain = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = plain.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
@@ -47,7 +47,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_are_valid() {
     let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
     let pages = pages();
     let mut seen = 0;
@@ -73,7 +73,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn the_contents_list_every_page_once() {
+fn contents_list_every_page_once() {
     let contents = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for path in pages().keys().filter(|path| path.parent().unwrap().ends_with("docs")) {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -115,12 +115,12 @@ fn the_three_commands_of_readme_work() {
     assert!(elo > 100, "{printed}");
 }
 
-/// The words of a command of this program; `None` for lines that are none or leave something out.
+/// Returns the words of a command of this program; `None` for other lines and for those with omissions.
 pub(super) fn words(line: &str) -> Option<Vec<String>> {
     let line = line.trim_start();
     let line = line.strip_prefix("$ ").unwrap_or(line);
     let line = line.strip_prefix("gputexel ")?;
-    // Comments, explanations in a second column, and what a shell would do with the output.
+    // Comments, explanations in a second column, and shell operators after the command.
     let end =
         ["   ", "  #", " | ", " > ", " < ", " && ", " # "].iter().filter_map(|mark| line.find(mark)).min();
     let line = line[..end.unwrap_or(line.len())].trim_end();
@@ -129,7 +129,7 @@ pub(super) fn words(line: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn commands_of_all_pages_exist() {
+fn commands_on_all_pages_exist() {
     let mut seen = 0;
     for (path, page) in pages() {
         if path.ends_with("docs/commands.md") {
@@ -138,7 +138,7 @@ fn commands_of_all_pages_exist() {
         for line in code_and_text(&page).0 {
             let Some(words) = words(line) else { continue };
             seen += 1;
-            // Flags are read until help is asked for; nothing is run.
+            // Flags are parsed until help is requested; nothing is run.
             let mut program = Command::new(env!("CARGO_BIN_EXE_gputexel"));
             let out = program.args(&words).arg("--help").output().unwrap();
             let error = String::from_utf8_lossy(&out.stderr);
@@ -148,14 +148,14 @@ fn commands_of_all_pages_exist() {
     assert!(seen > 150, "only {seen} commands were found");
 }
 
-/// What a command says of itself.
+/// Returns the help of a command.
 fn help(path: &[String]) -> String {
     let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(path).arg("--help").output().unwrap();
     assert!(out.status.success(), "{path:?}");
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// The commands below one, as its help lists them.
+/// Returns the subcommands of a command, as listed in its help.
 fn commands_in(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = list.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
@@ -178,7 +178,7 @@ fn describe(path: &[String], text: &mut String) {
 
 /// With `GPUTEXEL_BLESS=1`, writes the page.
 #[test]
-fn the_page_of_commands_is_what_they_say() {
+fn commands_page_matches_help() {
     if !cfg!(feature = "cluster") {
         eprintln!(
             "SKIPPED: the page of commands has those of builds with --features cluster, which this is not"

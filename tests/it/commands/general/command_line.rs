@@ -1,9 +1,9 @@
-//! What shells and `man` are told, and the help of commands.
+//! Shell completions, manual pages, and the help of commands.
 
 use crate::common::program::Bench;
 
 #[test]
-fn completions_know_the_commands() {
+fn completions_contain_all_commands() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let (code, out, err) = bench.run(&["completions", shell], "");
@@ -12,7 +12,7 @@ fn completions_know_the_commands() {
             assert!(out.contains(word), "{shell} lacks {word}");
         }
     }
-    // The shell that is at hand reads its own.
+    // The available shell reads its own completions.
     let (code, _, err) = bench.shell("\"$GPUTEXEL\" completions bash -o c.sh -q && bash -n c.sh");
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(bench.fails(&["completions", "bash", "-o", "c.sh"], 2).contains("c.sh: exists; use --force"));
@@ -48,7 +48,7 @@ fn help_has_examples() {
 }
 
 #[test]
-fn files_that_are_not_there_are_guessed() {
+fn suggests_similar_files() {
     let bench = Bench::with_positions(64, 1);
     std::fs::create_dir(bench.path("data")).unwrap();
     std::fs::rename(bench.path("d.bin"), bench.path("data/sample.bin")).unwrap();
@@ -64,7 +64,7 @@ fn files_that_are_not_there_are_guessed() {
 }
 
 #[test]
-fn refuses_senseless_command_lines() {
+fn rejects_invalid_command_lines() {
     let bench = Bench::new();
     for (args, parts) in [
         (&["tune"][..], ["required arguments were not provided", "<INPUT>..."]),
@@ -116,7 +116,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         let err = bench.fails(args, 2);
         assert!(err.contains(": this cannot be written to standard output; ./- would be"), "{args:?}: {err}");
     }
-    // There, no file can be replaced or added to.
+    // No file can be replaced or added to there.
     bench.write("list.csv", "A,10,0,100,5,0.002\n");
     bench.write("search.cpp", "int margin = 12;\n");
     for args in [
@@ -143,17 +143,17 @@ fn a_hyphen_is_standard_output_or_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn full_disks_and_readers_that_have_gone_are_told_apart() {
+fn distinguishes_full_disks_from_closed_pipes() {
     let bench = Bench::new();
     for args in ["features pst", "--help", "tune -h", "--version", "man", "completions bash", "devices"] {
         let (code, _, err) = bench.shell(&format!("\"$GPUTEXEL\" {args} > /dev/full"));
         let said = "gputexel: standard output: No space left on device (os error 28)\n";
         assert_eq!((code, err.as_str()), (1, said), "{args}");
-        // `true` has ended by the time that anything is written.
+        // `true` has exited before anything is written.
         let (_, _, err) = bench.shell(&format!("(sleep 0.1; \"$GPUTEXEL\" {args}; echo $? >&2) | true"));
         assert_eq!(err, "0\n", "{args}");
     }
-    // Warnings that cannot be written do not end a command.
+    // A failure to print warnings does not end a command.
     bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
     let tune = "\"$GPUTEXEL\" --json tune d.bin -o r --force --prior-folds 100 --epochs 1 --backend cpu";
     let (code, _, err) = bench.shell(tune);
@@ -161,10 +161,10 @@ fn full_disks_and_readers_that_have_gone_are_told_apart() {
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);
 }
 
-/// Builds without the feature know the flags of the queue, hide them, and say what is missing.
+/// Builds without the feature parse the flags of the queue, hide them, and report what is missing.
 #[cfg(not(feature = "cluster"))]
 #[test]
-fn a_build_without_the_queue_says_so() {
+fn reports_missing_queue_feature() {
     let bench = Bench::new();
     let queue = ["--queue", "nats://me:secret@127.0.0.1:1"];
     for args in [

@@ -1,10 +1,10 @@
-//! `gputexel demo`: the road that a newcomer sees first.
+//! `gputexel demo`: the first walk-through for new users.
 
 use crate::common::program::Bench;
 
 #[test]
 #[ignore = "full"]
-fn the_road_is_shown_and_leaves_what_it_says() {
+fn demo_runs_and_writes_its_files() {
     let bench = Bench::new();
     let (code, out, err) = bench.run(&["demo", "d"], "");
     assert_eq!(code, 0, "{err}");
@@ -20,7 +20,7 @@ fn the_road_is_shown_and_leaves_what_it_says() {
     for file in ["d/tuned/report.html", "d/changes.html", "d/match/report.html", "d/tables.h"] {
         assert!(bench.bytes(file).len() > 1000, "{file}");
     }
-    // What is tuned beats plain piece values.
+    // Tuned values beat plain piece values.
     let found = bench.told(&["match", "--resume", "d/match"]);
     assert!(found["elo"].as_f64().unwrap() > 50.0, "{found}");
     assert!(bench.fails(&["demo", "d"], 1).contains("d: holds something already"));

@@ -1,14 +1,14 @@
-//! The same results with another number of threads, and on every system.
+//! The same results with any number of threads, and on every system.
 
 use std::path::Path;
 
 use crate::common::program::{Bench, write_games};
 
-/// Files of a run with times, command lines or paths; everything else is compared.
+/// Files of a run with times, command lines or paths; all others are compared.
 const TIMESTAMPED_FILES: [&str; 6] =
     ["run.json", "sweep.json", "metrics.jsonl", "report.html", "checkpoint.safetensors", ".gputexel-lock"];
 
-/// Asserts that two files, or all files of two folders, are the same bytes; returns their number.
+/// Asserts that two files, or all files of two folders, are byte-identical; returns their number.
 fn assert_same(one: &Path, other: &Path) -> usize {
     if !one.is_dir() {
         let [a, b] = [one, other].map(|path| std::fs::read(path).unwrap());
@@ -29,7 +29,7 @@ fn assert_same(one: &Path, other: &Path) -> usize {
 
 #[test]
 #[ignore = "full"]
-fn results_are_the_same_bytes_with_another_number_of_threads() {
+fn results_do_not_depend_on_thread_count() {
     let bench = Bench::with_positions(4000, 7);
     write_games(&bench, "games.pgn");
     // Outputs are named @NAME, and go to two folders.
@@ -77,13 +77,13 @@ fn results_are_the_same_bytes_with_another_number_of_threads() {
     }
 }
 
-/// The sample in the repository was made on Linux; on every system it comes out as the same bytes.
+/// The sample in the repository was made on Linux; on every system it is byte-identical.
 #[test]
-fn the_sample_is_the_same_bytes_on_every_system() {
+fn sample_is_byte_identical_on_every_system() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
     let made = folder.path().join("sample.bin");
-    // Its metadata has the input as it was named.
+    // Its metadata contain the input as it was named.
     let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_gputexel"));
     let program = program.args(["-q", "extract", "data/sample.pgn.zst", "-o"]).arg(&made).current_dir(root);
     assert!(program.status().unwrap().success());

@@ -6,7 +6,7 @@ use crate::common::program::{Bench, assert_one_line};
 use crate::common::requirement;
 
 #[test]
-fn devices_says_what_each_choice_takes() {
+fn devices_prints_the_adapter_of_each_choice() {
     let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
     let says =
         predicate::str::contains("--backend auto uses").and(predicate::str::contains("--backend gpu uses"));
@@ -19,7 +19,7 @@ fn devices_prints_json() {
     let output = command.args(["devices", "--json"]).assert().success().get_output().stdout.clone();
     let value: serde_json::Value = serde_json::from_slice(&output).unwrap();
     let adapters = value["adapters"].as_array().unwrap();
-    // A software adapter is never what `auto` takes.
+    // `auto` never chooses a software adapter.
     match value["choices"]["auto"]["adapter"].as_u64() {
         Some(index) => assert_eq!(adapters[index as usize]["software"], false),
         None => {
@@ -31,10 +31,10 @@ fn devices_prints_json() {
     assert!(value["choices"]["gpu"]["reason"].is_string());
 }
 
-/// Every variant on a software adapter takes minutes, so this is only what a check leaves behind.
+/// Checking every variant on a software adapter takes minutes, so this test uses only the file that a check writes.
 #[test]
 #[ignore = "full"]
-fn a_device_that_a_check_found_wrong_is_refused() {
+fn rejects_devices_that_failed_a_check() {
     let bench = Bench::with_positions(300, 1);
     let summaries = gputexel::evaluator::gpu::list_adapters();
     let Some(adapter) = summaries.first() else {
@@ -61,13 +61,13 @@ fn a_device_that_a_check_found_wrong_is_refused() {
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     };
     let tune = ["tune", "d.bin", "--backend", "gpu", "--epochs", "1", "--prior-strength", "none"];
-    // Nothing is known, as on another version: software adapters are not checked of themselves.
+    // Nothing is known, as after an upgrade: software adapters are not checked automatically.
     assert_eq!(run(&tune).0, 0);
     std::fs::create_dir_all(bench.path("state/gputexel")).unwrap();
     bench.write("state/gputexel/devices.json", verdict("0.0.1").to_string());
     assert_eq!(run(&tune).0, 0);
     let warned = |args: &[&str]| {
-        // Anew each time: a GPU that is checked leaves a list.
+        // Start over each time: checking a GPU writes a list.
         bench.write("state/gputexel/devices.json", "no list");
         let (code, _, err) = run(args);
         let lines: Vec<&str> = err.lines().filter(|line| line.contains("devices.json")).collect();
@@ -95,12 +95,12 @@ fn a_device_that_a_check_found_wrong_is_refused() {
     {
         assert!(err.contains(part), "{part}: {err}");
     }
-    // The CPU does not mind.
+    // The CPU is not affected.
     assert_eq!(run(&["tune", "d.bin", "--backend", "cpu", "--epochs", "1", "--prior-strength", "none"]).0, 0);
 }
 
 #[test]
-fn a_device_that_is_not_there_is_named() {
+fn reports_missing_devices() {
     let bench = Bench::new();
     let err = bench.fails(&["devices", "--check", "--device", "no such card"], 2);
     assert!(err.contains("--device no such card: no "), "{err}");

@@ -1,4 +1,4 @@
-//! `--json` and `--quiet`: every command answers with one object, or with nothing, and a new one cannot be forgotten here.
+//! `--json` and `--quiet`: every command prints one object, or nothing, and no command can be forgotten here.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -9,13 +9,13 @@ use crate::common::program::{Bench, pgn};
 use crate::common::spsa::built_in;
 use gputexel::model::FeatureKind;
 
-/// Commands that speak to somebody else, and why there is no object.
+/// Commands whose standard output is used otherwise, with the reason.
 const OTHERS: [(&str, &str); 2] = [
     ("uci", "speaks UCI, and says that --json makes no sense"),
     ("worker", "plays until it is stopped, for a server"),
 ];
 
-/// The commands below one, as its help lists them.
+/// Returns the subcommands of a command, as listed in its help.
 fn commands_in(path: &[&str]) -> Vec<String> {
     let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(path).arg("--help").output().unwrap();
     let help = String::from_utf8(out.stdout).unwrap();
@@ -25,7 +25,7 @@ fn commands_in(path: &[&str]) -> Vec<String> {
     names.filter(|name| *name != "help").map(str::to_string).collect()
 }
 
-/// Every command with small inputs, in an order in which each finds what it needs.
+/// Every command with small inputs, in an order in which each finds its inputs.
 const LINES: &[&[&str]] = &[
     &["tune", "d.bin", "--out", "r", "--backend", "cpu"],
     &["demo", "demo"],
@@ -73,7 +73,7 @@ const LINES: &[&[&str]] = &[
     &["patch", "tables", "r", "source/t.c", "--trust-marker"],
 ];
 
-/// Those that write a file to standard output.
+/// Commands that write a file to standard output.
 const FILES: [&[&str]; 8] = [
     &["export", "r", "--to", "c"],
     &["export", "r", "--to", "json"],
@@ -85,7 +85,7 @@ const FILES: [&[&str]; 8] = [
     &["patch", "init", "source/t.c:2"],
 ];
 
-/// What the commands need to be there.
+/// Creates the inputs of the commands.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
@@ -113,7 +113,7 @@ fn bench() -> Bench {
 
 #[test]
 #[ignore = "full"]
-fn every_command_answers_with_one_object() {
+fn every_command_prints_one_json_object() {
     let bench = bench();
     for args in LINES {
         let (code, out, err) = bench.run(&[&["--json"], *args].concat(), "");
@@ -122,7 +122,7 @@ fn every_command_answers_with_one_object() {
             serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error}: {out}"));
         assert!(value.is_object(), "{args:?}: {out}");
     }
-    // What is tested elsewhere, with engines, sources and servers of its own.
+    // Commands tested elsewhere, with engines, sources and servers of their own.
     let mut seen: BTreeSet<&str> = ["serve", "verify"].into();
     seen.extend(OTHERS.map(|(name, _)| name));
     seen.extend(LINES.iter().map(|args| args[0]));
@@ -139,7 +139,7 @@ fn every_command_answers_with_one_object() {
 
 #[test]
 #[ignore = "full"]
-fn quiet_commands_print_nothing_but_files() {
+fn quiet_commands_print_only_files() {
     let bench = bench();
     for args in LINES {
         let (code, out, err) = bench.run(&[&["--quiet"], *args].concat(), "");

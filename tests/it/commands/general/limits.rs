@@ -1,4 +1,4 @@
-//! What has no end and what is too large: refused in a line, in bounded memory and time.
+//! Endless and oversized inputs are refused in one line, in bounded memory and time.
 #![cfg(unix)]
 
 use std::fs::File;
@@ -6,13 +6,13 @@ use std::fs::File;
 use crate::common::program::{Bench, assert_one_line};
 use gputexel::model::FeatureKind;
 
-/// A file that takes no room on the disk: bytes of 0 without the end of a line.
+/// Creates a sparse file of zero bytes without a line end.
 fn endless(bench: &Bench, name: &str) {
     let file = File::options().create(true).append(true).open(bench.path(name)).unwrap();
     file.set_len(300 << 20).unwrap();
 }
 
-/// Runs with at most 4 GiB of address space, which must fail; returns the line.
+/// Runs with at most 4 GiB of address space, which must fail; returns the error line.
 fn refused(bench: &Bench, command: &str) -> String {
     let (code, _, err) = bench.shell(&format!("ulimit -v 4194304; exec \"$GPUTEXEL\" -q {command}"));
     assert!([1, 2].contains(&code), "{command}: {code} {err}");
@@ -21,7 +21,7 @@ fn refused(bench: &Bench, command: &str) -> String {
 }
 
 #[test]
-fn lines_without_an_end_are_named() {
+fn reports_endless_lines() {
     let bench = Bench::new();
     for (folder, name, commands) in [
         ("m", "match.jsonl", &["match --resume m", "report m"][..]),
@@ -70,7 +70,7 @@ fn tables_that_do_not_fit_into_memory_are_refused() {
         assert_one_line(&err);
         assert!(code == 2 && err.contains("--hash 65536: needs "), "{command}: {err}");
     }
-    // A single one that this process may not have.
+    // A single one that this process may not allocate.
     for command in ["match material material --games 2 -o n", "selfplay --games 1 -o h"] {
         let err = refused(&bench, &format!("{command} --hash 65536 --concurrency 1 --nodes 10"));
         assert!(err.contains("--hash 65536: "), "{command}: {err}");
@@ -86,9 +86,9 @@ fn tables_that_do_not_fit_into_memory_are_refused() {
     assert!(!bench.path("out.txt").exists() && !bench.path("g/games.pgn").exists());
 }
 
-/// The system's answer to a file beyond the limit is a signal that ends a process without a word.
+/// The system responds to a file beyond the limit with a signal that silently kills a process.
 #[test]
-fn files_beyond_the_limit_of_the_system_are_told_like_a_full_disk() {
+fn reports_file_size_limits_like_full_disks() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     bench.dataset("d.bin", FeatureKind::Pst, 1000, 7);
@@ -103,7 +103,7 @@ fn files_beyond_the_limit_of_the_system_are_told_like_a_full_disk() {
         assert_one_line(&err);
     }
     assert_eq!(bench.names("."), before);
-    // What was being added to a journal is cut off, and the run goes on from there.
+    // A partial line in a journal is cut off, and the run resumes from there.
     let games = "-q selfplay --games 20 --nodes 20 --hash 1 --max-plies 60";
     let (code, _, err) = bench.shell(&format!("ulimit -f 8; exec \"$GPUTEXEL\" {games} -o g"));
     assert_eq!(code, 1, "{err}");

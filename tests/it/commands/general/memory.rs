@@ -1,10 +1,10 @@
-//! `--memory`: positions beyond it are in files, and results do not depend on it.
+//! `--memory`: positions beyond the limit are in files, and results do not depend on it.
 
 use gputexel::model::FeatureKind;
 
 use crate::common::program::Bench;
 
-/// So many that a layout has more than one stretch.
+/// Enough positions for a layout with more than one stretch.
 const POSITIONS: usize = (1 << 20) + 30_000;
 
 #[cfg(target_os = "linux")]
@@ -33,7 +33,7 @@ fn results_do_not_depend_on_the_memory() {
 }
 
 #[test]
-fn memory_that_is_none_is_refused() {
+fn rejects_invalid_memory_limits() {
     let bench = Bench::with_positions(500, 1);
     let refused = |args: &[&str], words: &str| {
         let (code, _, told) = bench.run(&[&["tune", "d.bin", "--out", "run"], args].concat(), "");

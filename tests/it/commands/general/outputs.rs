@@ -1,4 +1,4 @@
-//! No flag makes a command write over what it reads, or write one file twice.
+//! No flag makes a command overwrite its input, or write one file twice.
 
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 
 #[test]
-fn inputs_are_not_written_over() {
+fn does_not_overwrite_inputs() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
@@ -50,7 +50,7 @@ fn inputs_are_not_written_over() {
 }
 
 #[test]
-fn the_folder_of_a_run_stands_for_its_parameters() {
+fn run_folder_is_accepted_as_parameters() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
@@ -84,13 +84,13 @@ fn the_folder_of_a_run_stands_for_its_parameters() {
     let (code, _, err) =
         bench.run(&["spsa", "run", "run.toml", "-N", "2", "--limit", "nodes=5", "--out", "s"], "");
     assert_eq!((code, err.contains("params.json")), (0, false), "{err}");
-    // Played, by the name of the folder, and the same after a resumption.
+    // Played, by the name of the folder, with the same result after resuming.
     let (code, out, err) = bench.run(&[&["match", "run", "pieces/", "--out", "m"][..], &limit].concat(), "");
     assert_eq!((code, out.contains("run") && out.contains("pieces")), (0, true), "{out}{err}");
     let (code, out, err) = bench.run(&["match", "--resume", "m"], "");
     assert_eq!((code, out.contains("run") && out.contains("pieces")), (0, true), "{out}{err}");
 
-    // What is missing is said.
+    // Missing files are reported.
     assert!(
         bench
             .fails(&["eval", "d.bin", "."], 1)
@@ -109,7 +109,7 @@ fn the_folder_of_a_run_stands_for_its_parameters() {
     );
 }
 
-/// Waits until a file of a run under way has so many lines.
+/// Waits until a file of a running command has this many lines.
 fn wait_for_lines(bench: &Bench, child: &mut Child, name: &str, lines: usize) {
     let begun = Instant::now();
     while std::fs::read_to_string(bench.path(name)).unwrap_or_default().matches('\n').count() < lines {
@@ -119,7 +119,7 @@ fn wait_for_lines(bench: &Bench, child: &mut Child, name: &str, lines: usize) {
     }
 }
 
-/// Runs that take long, by what shows that they are under way.
+/// Long runs, with the file that shows that they have started.
 const LONG: [(&str, &[&str]); 5] = [
     (
         "metrics.jsonl",
@@ -160,13 +160,13 @@ fn a_folder_has_one_writer() {
                 names.iter().find(|name| !name.starts_with('.') && !bench.path(&out).join(name).exists());
             assert!(lost.is_none(), "{second:?}: took {lost:?} away");
         }
-        // Readers are welcome.
+        // Reading is allowed.
         if file == "metrics.jsonl" {
             assert_eq!(bench.run(&["-q", "report", &out, "-o", "page.html", "--force"], "").0, 0);
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // The lock of a killed process holds nobody up.
+        // The lock of a killed process blocks nobody.
         let mut child = bench.spawn(&[&again[..], &["--force"]].concat());
         wait_for_lines(&bench, &mut child, &format!("{out}/{file}"), 2);
         child.kill().unwrap();
@@ -177,13 +177,13 @@ fn a_folder_has_one_writer() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn a_folder_that_is_removed_ends_its_run() {
+fn run_ends_when_its_folder_is_removed() {
     let bench = long_runs();
     for (file, args) in LONG {
         for back in [false, true] {
             let mut child = bench.spawn(&[args, &["--out", "r", "-q"], &checkpoints(args)].concat());
             wait_for_lines(&bench, &mut child, &format!("r/{file}"), 2);
-            // A process that makes a file meanwhile keeps a folder from going.
+            // A process that creates a file meanwhile prevents removal of the folder.
             while std::fs::remove_dir_all(bench.path("r")).is_err() {}
             if back {
                 std::fs::create_dir(bench.path("r")).unwrap();
@@ -205,7 +205,7 @@ fn a_folder_that_is_removed_ends_its_run() {
     }
 }
 
-/// What makes a run look after its folder at every step.
+/// Flags that make a run check its folder at every step.
 fn checkpoints(args: &[&str]) -> Vec<&'static str> {
     match args[0] {
         "tune" | "pso" | "sweep" => vec!["--checkpoint-every", "0"],
@@ -242,7 +242,7 @@ fn outputs_keep_modes_and_the_umask() {
             assert_eq!(mode(&format!("m{umask}/{name}")), file, "{name} with umask {umask}");
         }
     }
-    // What is replaced keeps what it had.
+    // A replaced file keeps its mode.
     for kept in [0o600, 0o640, 0o604] {
         let files = ["r022/params.json", "r022/tables.h", "r022/report.html", "e.h"];
         bench.write("e.h", "old");
@@ -261,7 +261,7 @@ fn outputs_keep_modes_and_the_umask() {
 }
 
 #[test]
-fn runs_of_other_kinds_are_not_written_over() {
+fn does_not_overwrite_runs_of_other_kinds() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     let play = ["match", "material", "zero", "--nodes", "1", "--games", "2", "--out", "m"];
@@ -274,7 +274,7 @@ fn runs_of_other_kinds_are_not_written_over() {
     );
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     assert!(bench.bytes("m/match.jsonl") == journal);
-    // Nor does a match begin where its players are to go.
+    // A match does not start if its folder is that of its players.
     bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
     std::fs::remove_file(bench.path("r/run.json")).unwrap();
     let message =

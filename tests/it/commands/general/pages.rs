@@ -1,4 +1,4 @@
-//! Every command line of README and the book is run, in a folder with files of the names that they mention.
+//! Runs every command line of README and the book, in a folder with files of the names that they mention.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use super::book::{code_and_text, pages, words};
 use super::tutorial::Page;
 use crate::common::requirement;
 
-/// Commands that are not run here, by what they begin with or contain, and why.
+/// Commands that are not run here, by their beginning or contents, with the reason.
 const ELSEWHERE: [(&str, &str); 22] = [
     ("gputexel worker", "tests/it/cluster starts a server and workers"),
     ("--queue nats:", "tests/it/cluster starts a server and workers"),
@@ -35,11 +35,11 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("--increasing knight_mobility", "tune::constraints, on features that have mobility"),
 ];
 
-/// Pages whose commands are run by tests of their own.
+/// Pages whose commands have tests of their own.
 const OWN_TESTS: [&str; 5] =
     ["docs/commands.md", "docs/tutorial.md", "docs/road.md", "docs/patch.md", "docs/patch-recipes.md"];
 
-/// Files of the names in the book: some games of the sample, and what comes of them.
+/// Creates the files named in the book: some games of the sample, and outputs made from them.
 const STAGE: &str = r#"
 set -e
 mkdir games src parts moved runs
@@ -67,7 +67,7 @@ gputexel -q wdl games.pgn --out wdl
 printf "Name,Curr,Start,Min,Max,C,C_end,R,R_end\nRazor,312.4,300,100,500,22.1,20,0.0027,0.002\n" > digest.csv
 "#;
 
-/// With a compiler: an engine of the road, its trace, and its values in a source.
+/// With a compiler: an engine of the walk-through, its trace, and its values in a source.
 const OWN_STAGE: &str = r#"
 set -e
 gcc -O1 -o traced docs/road/untapered.c
@@ -78,13 +78,13 @@ gputexel -q tune own.bin --epochs 3 --threads 1 --out runs/own
 gputexel -q export runs/own --to c -o src/eval.c
 "#;
 
-/// An engine with options to tune, which has none of the road's compilers in it.
+/// An engine with options to tune that needs no compiler.
 const ENGINE: &str = r#"#!/bin/sh
 if [ "$1" = trace ]; then exec ./traced trace; fi
 sed -u '/^setoption name \(Margin\|Depth\|Hash\)/d' | gputexel uci | sed -u 's/^uciok$/option name Margin type spin default 100 min 0 max 300\noption name Depth type spin default 8 min 2 max 20\noption name Hash type spin default 16 min 1 max 1024\nuciok/'
 "#;
 
-/// The first games of the sample.
+/// Returns the first games of the sample.
 fn games(number: usize) -> String {
     let sample = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.pgn.zst")).unwrap();
     let text = String::from_utf8(zstd::decode_all(&sample[..]).unwrap()).unwrap();
@@ -92,7 +92,7 @@ fn games(number: usize) -> String {
     text[..end].to_string()
 }
 
-/// A command as it is run: shorter games, fewer of them, and places of this machine.
+/// Adapts a command for the test: shorter games, fewer of them, and local paths.
 fn shortened(line: &str) -> String {
     static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         let rules = [
@@ -115,7 +115,7 @@ fn shortened(line: &str) -> String {
             (r"^gputexel spsa run spsa.toml", "gputexel spsa run spsa.toml --limit nodes=30"),
             (r"--l2 1e-7", "--l2 1e-3 --epochs 3"),
             (r#""?/usr/games/(toga2|stockfish)"?"#, "./engine"),
-            // Of these few tables, most positions have none.
+            // These few tables do not cover most positions.
             (r"/data/syzygy", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/syzygy --skip-missing")),
         ];
         rules.map(|(pattern, with)| (Regex::new(pattern).unwrap(), with)).into()
@@ -132,7 +132,7 @@ fn shortened(line: &str) -> String {
     if line.starts_with("gputexel selfplay ") && !line.contains("--nodes") {
         return line + " --nodes 30";
     }
-    // Choosing weights takes a hundred times as long as tuning, and README's three commands choose them.
+    // Choosing weights takes a hundred times as long as tuning, and the three commands of README do it.
     let chooses = ["--l2", "--prior-strength", "--ablate", "--k joint", "--optimizer local"];
     match line.starts_with("gputexel tune ") && !chooses.iter().any(|flag| line.contains(flag)) {
         true => line + " --l2 1e-3",
@@ -140,7 +140,7 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// Where a command writes, so that what an earlier one left is not in its way.
+/// Returns the output of a command, so that earlier output can be removed.
 fn written(words: &[String]) -> Option<&String> {
     let kept = ["--append", "--resume"];
     if words.iter().any(|word| kept.contains(&word.as_str())) {
@@ -158,16 +158,16 @@ fn remove(path: &Path) {
     }
 }
 
-/// What came of the commands of a page.
+/// Outcome of the commands of a page.
 #[derive(Default)]
 struct Outcome {
     run: usize,
     failed: Vec<String>,
-    /// By the place in [`ELSEWHERE`].
+    /// By index in [`ELSEWHERE`].
     elsewhere: Vec<usize>,
 }
 
-/// Runs the commands of a page on a stage of its own.
+/// Runs the commands of a page in a folder of its own.
 fn run_page(name: &Path, page: &str, stage: &Page, has_engine: bool) -> Outcome {
     let mut outcome = Outcome { elsewhere: vec![0; ELSEWHERE.len()], ..Outcome::default() };
     for line in code_and_text(page).0 {
@@ -199,7 +199,7 @@ fn run_page(name: &Path, page: &str, stage: &Page, has_engine: bool) -> Outcome 
 #[test]
 #[ignore = "full"]
 #[cfg(target_os = "linux")]
-fn all_commands_of_the_book_work() {
+fn commands_of_the_book_work() {
     let compiler = requirement::program("gcc");
     let mut first = Page::open("README.md");
     first.replace("engine", ENGINE);
@@ -211,7 +211,7 @@ fn all_commands_of_the_book_work() {
     if compiler {
         first.run(OWN_STAGE);
     }
-    // Commands of a page build on each other; pages are read in any order.
+    // Commands of a page build on each other; pages are independent.
     let pages: Vec<(PathBuf, String)> =
         pages().into_iter().filter(|(path, _)| !OWN_TESTS.iter().any(|own| path.ends_with(own))).collect();
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {

@@ -1,19 +1,19 @@
-//! `docs/road.md`, run as it is written: engines from games to tuned sources that play better.
+//! `docs/road.md`, run as written: engines from games to tuned sources that play better.
 
 use serde_json::Value;
 
 use super::tutorial::{Page, commands};
 use crate::common::requirement;
 
-/// Engines that the page takes along the road.
+/// Number of engines used on the page.
 const ENGINES: usize = 2;
-/// Elo that tuning must be worth at least.
+/// Minimum Elo gain from tuning.
 const GAIN: f64 = 50.0;
 
 #[test]
 #[ignore = "full"]
 #[cfg(unix)]
-fn engines_get_stronger_along_the_road() {
+fn tuning_walkthrough_gains_strength() {
     if !["g++", "gcc"].iter().all(|compiler| requirement::program(compiler)) {
         return;
     }

@@ -5,7 +5,7 @@ use gputexel::model::FeatureKind;
 use crate::common::program::Bench;
 
 #[test]
-fn a_folder_is_the_datasets_in_it() {
+fn folder_reads_as_its_datasets() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("data")).unwrap();
     bench.write("data/notes.txt", "not a dataset");
@@ -32,14 +32,14 @@ fn a_folder_is_the_datasets_in_it() {
         let (code, _, told) = bench.run(command, "");
         assert!(code == 1 && told == "gputexel: empty: is a folder without datasets (*.bin)\n", "{told}");
     }
-    // Twice the same positions would count twice.
+    // Duplicate positions would count twice.
     let (code, _, told) = bench.run(&["eval", "data", "data/a.bin", "named"], "");
     assert!(code == 2 && told.contains("data/a.bin: is given twice"), "{told}");
 }
 
 #[test]
 #[ignore = "full"]
-fn shards_are_the_dataset_they_were_made_of() {
+fn shards_equal_their_dataset() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     for model in ["pst", "classical"] {

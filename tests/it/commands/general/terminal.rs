@@ -1,10 +1,10 @@
-//! Output on a terminal: colors where it has them.
+//! Output on a terminal, with colors if it supports them.
 #![cfg(unix)]
 
 use crate::common::program::Bench;
 use crate::common::requirement;
 
-/// Runs a command with its standard output on a terminal of some columns, and nothing else.
+/// Runs a command with its standard output on a terminal with a number of columns.
 const ON_A_TERMINAL: &str = r"
 import fcntl, os, pty, struct, subprocess, sys, termios
 columns, command = int(sys.argv[1]), sys.argv[2:]
@@ -27,7 +27,7 @@ if program.wait() != 0:
 sys.stdout.write(shown.decode().replace('\r\n', '\n'))
 ";
 
-/// What a command shows on a terminal of some columns, with variables of the environment.
+/// Returns the output of a command on a terminal with a number of columns, with environment variables.
 fn shown(bench: &Bench, columns: usize, environment: &[(&str, &str)], args: &[&str]) -> String {
     let mut python = std::process::Command::new("python3");
     python.args(["-c", ON_A_TERMINAL, &columns.to_string(), env!("CARGO_BIN_EXE_gputexel")]).args(args);
@@ -37,7 +37,7 @@ fn shown(bench: &Bench, columns: usize, environment: &[(&str, &str)], args: &[&s
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Without what colors a text.
+/// Removes colors from a text.
 fn plain(text: &str) -> String {
     regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap().replace_all(text, "").into_owned()
 }
@@ -58,7 +58,7 @@ fn results_have_colors() {
 }
 
 #[test]
-fn those_who_want_no_colors_get_none() {
+fn respects_no_color() {
     if !requirement::program("python3") {
         return;
     }
@@ -71,16 +71,16 @@ fn those_who_want_no_colors_get_none() {
         let told = shown(&bench, 200, &[(name, value)], &eval);
         assert_eq!(told, plain(&colored), "{name}");
     }
-    // Neither do files and pipes, nor readers of JSON.
+    // Nor do files, pipes and JSON.
     let (_, piped, _) = bench.run(&eval, "");
     assert_eq!(piped, plain(&colored));
     let json = shown(&bench, 20, &[], &["--json", "eval", "d.bin", "r"]);
     assert!(json.starts_with('{') && json.lines().count() == 1, "{json}");
 }
 
-/// A name of a file comes from whoever made it.
+/// File names may be hostile.
 #[test]
-fn names_of_files_do_nothing_to_a_terminal() {
+fn escapes_file_names_on_terminals() {
     let bench = Bench::new();
     let name = "trap\u{1b}]0;title\u{7}\u{9b}2J.epd";
     bench.write(

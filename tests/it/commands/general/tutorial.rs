@@ -1,11 +1,11 @@
-//! `docs/tutorial.md`, run as it is written.
+//! `docs/tutorial.md`, run as written.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::common::requirement;
 
-/// The lines behind `$ ` in console blocks.
+/// Returns the lines after `$ ` in console blocks.
 pub(super) fn commands(page: &str) -> Vec<&str> {
     let mut inside = false;
     let mut commands = Vec::new();
@@ -43,7 +43,7 @@ impl Page {
         Self { text, folder, path }
     }
 
-    /// Another folder with the same files.
+    /// Returns another folder with the same files.
     pub fn copied(&self) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut copy = Command::new("cp");
@@ -52,7 +52,7 @@ impl Page {
         Self { text: self.text.clone(), folder, path: self.path.clone() }
     }
 
-    /// Has a shell script take the place of a program.
+    /// Replaces a program with a shell script.
     pub fn replace(&mut self, program: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt;
         let bin = self.folder.path().join("bin");
@@ -65,17 +65,17 @@ impl Page {
         self.path = path;
     }
 
-    /// Where a file of the folder is.
+    /// Returns the path of a file in the folder.
     pub fn path_of(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Runs a command, which must work; returns what it prints.
+    /// Runs a command, which must succeed; returns its output.
     pub fn run(&self, command: &str) -> String {
         self.attempt(command).unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Runs a command; returns what it prints, or its errors if it fails.
+    /// Runs a command; returns its output, or its errors if it fails.
     pub fn attempt(&self, command: &str) -> Result<String, String> {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(self.folder.path()).env("PATH", &self.path);
@@ -88,7 +88,7 @@ impl Page {
 #[test]
 #[ignore = "full"]
 #[cfg(unix)]
-fn all_commands_of_the_tutorial_work() {
+fn commands_of_the_tutorial_work() {
     let page = Page::open("docs/tutorial.md");
     let commands = commands(&page.text);
     assert!(commands.len() > 10, "{commands:?}");
@@ -114,7 +114,7 @@ fn all_commands_of_the_tutorial_work() {
     }
     let source = std::fs::read_to_string(page.folder.path().join("engine/psqt.cpp")).unwrap();
     assert!(source.contains("gputexel: pst") && source.matches("S( 300,  300)").count() < 32, "{source}");
-    // What the page quotes of the extraction is what it prints.
+    // The extraction prints what the page quotes.
     let section = page.text.split("## 1.").nth(1).unwrap().split("## 2.").next().unwrap();
     let quoted: Vec<&str> = section.lines().filter_map(|line| line.strip_prefix("    ")).collect();
     assert!(quoted.len() > 5);

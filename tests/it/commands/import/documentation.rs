@@ -1,4 +1,4 @@
-//! The programs and the schema of `docs/import.md`, compiled and run as they stand there.
+//! The programs and the schema of `docs/import.md`, compiled and run as written.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::common::program::{Bench, positions};
 use crate::common::requirement;
 use gputexel::dataset;
 
-/// The first block of the page in a language.
+/// Returns the first block of the page in a language.
 fn block(language: &str) -> String {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/import.md"));
     let start = format!("```{language}\n");

@@ -21,7 +21,7 @@ fn bench(text: impl AsRef<[u8]>, schema: &str) -> Bench {
 
 const IMPORT: [&str; 7] = ["--json", "import", "--schema", "s.json", "-o", "out.bin", "--force"];
 
-/// Imports to `out.bin`, which must work; returns the report.
+/// Imports to `out.bin`, which must succeed; returns the report.
 fn import(bench: &Bench, args: &[&str], stdin: impl Into<Vec<u8>>) -> Value {
     let (code, out, err) = bench.run(&[&IMPORT[..], args].concat(), stdin);
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
@@ -39,5 +39,5 @@ fn refuse(bench: &Bench, args: &[&str], code: i32) -> String {
     err
 }
 
-/// How a schema begins.
+/// Beginning of a schema.
 const HEAD: &str = r#"{"format": "gputexel-schema", "version": 1, "#;

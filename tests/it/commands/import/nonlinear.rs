@@ -1,9 +1,9 @@
-//! Evaluations that are not linear: from a schema and a trace to a check, a dataset and back.
+//! Nonlinear evaluations: from a schema and a trace to a check, a dataset and back.
 
 use super::{HEAD, bench, import, refuse};
 use gputexel::dataset;
 
-/// An engine with danger, complexity and a factor.
+/// Schema of an engine with danger, complexity and a factor.
 fn schema() -> String {
     format!(
         r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}},
@@ -24,7 +24,7 @@ fn schema() -> String {
     )
 }
 
-/// Lines of that engine, in integers.
+/// Returns trace lines of that engine, in integers.
 fn trace(lines: i64) -> String {
     let line = |n: i64| {
         let mixed = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -50,7 +50,7 @@ fn trace(lines: i64) -> String {
         text += &format!(" 40:1 41:{} 50:1 51:{}", own[0], own[1]);
         let factor = (36 + 7 * own[usize::from(eg < 0)]).min(64);
         let eval = (mg * phase + eg * (24 - phase) * factor / 64) / 24;
-        // Results follow the evaluation, but for every fifth.
+        // Results follow the evaluation, except for every fifth.
         let wins = (eval > 0) != (n % 5 == 0);
         let result = if eval.abs() < 40 {
             "0.5"
@@ -77,7 +77,7 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
     assert!(report["gradient"]["parameters"].as_u64().unwrap() >= 10, "{report}");
     assert_eq!(report["evaluation"]["near_kinks"], 0);
 
-    // The dataset knows how the engine divides, and so does a trace of it.
+    // The dataset records how the engine divides, and so does a trace made from it.
     import(&bench, &["t.svm"], "");
     bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
     for input in [&["out.bin"][..], &["again.svm", "--schema", "again.json"]] {
@@ -85,7 +85,7 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
         assert_eq!((code, err.as_str()), (0, ""), "{out}");
         assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
     }
-    // Computed with real numbers, what crosses a jump by rounding is told apart.
+    // In real arithmetic, positions that cross a jump by rounding are reported separately.
     bench.write("s.json", schema().replace("\"division\": \"truncate\",", ""));
     let report = bench.told(&["check", "t.svm", "--schema", "s.json", "--tolerance", "3"]);
     assert_eq!(report["evaluation"]["differing"], 0);
@@ -93,10 +93,10 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
     assert_eq!((found["positions"].as_u64(), found["features"].as_u64()), (Some(6000), Some(8)));
     let report = bench.told(&["check", "out.bin", "--tolerance", "3"]);
     assert_eq!(report["evaluation"]["differing"], 0);
-    // As before divisions were stored, which datasets without one look like.
+    // As before divisions were recorded; datasets without one look like this.
     assert!(!String::from_utf8_lossy(&bench.bytes("out.bin")).contains("division"));
 
-    // A divisor that is not the engine's is found.
+    // A wrong divisor is detected.
     bench.write("wrong.json", schema().replace("\"divide\": 720", "\"divide\": 512"));
     let (code, out, err) = bench.run(&["check", "t.svm", "--schema", "wrong.json"], "");
     assert!(code == 1 && err.contains("of 6000 evaluations differ by more than 1 cp"), "{out} {err}");
@@ -118,7 +118,7 @@ fn a_trace_of_the_dataset_is_the_same_dataset() {
     }
 }
 
-/// The source of that engine. Of some parameters only the endgame value counts.
+/// Source of that engine. For some parameters only the endgame value counts.
 const SOURCE: &str = r#"// gputexel: rook
 const int Rook = S(480, 520);
 // gputexel: attack
@@ -134,7 +134,7 @@ enum {
 #[test]
 #[ignore = "full"]
 fn parameters_of_accumulators_are_tuned_and_written_back() {
-    // The endgame's danger has a unit of its own, a thousandth of what it was.
+    // The endgame's danger has a different unit, a thousandth of the former.
     let schema = schema()
         .replace("[48, 41]", "[48, 41000]")
         .replace("[-74, -26]", "[-74, -26000]")
@@ -151,7 +151,7 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
         let found = all.iter().find(|parameter| parameter["name"] == name).unwrap();
         found[phase].as_f64().unwrap()
     };
-    // It went far in its unit, but not in centipawns.
+    // The change is large in its unit, but not in centipawns.
     assert!((value("attack", "eg") - 41000.0).abs() > 1000.0, "{}", value("attack", "eg"));
     assert!(!out.contains("centipawns from the prior"), "{out}");
 
@@ -176,7 +176,7 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn reports_mistakes() {
     let cases = [
         ("\"relu2\"", "\"cube\"", "s.json:8: not a schema: unknown variant `cube`"),
         ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: \"adjust\": there is no accumulator 'c'"),
@@ -211,7 +211,7 @@ fn mistakes_are_named() {
 }
 
 #[test]
-fn a_product_whose_scale_is_open_is_warned_of_when_it_is_imported_and_tuned() {
+fn warns_about_products_with_undetermined_scale() {
     let schema = format!(
         r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}}, "columns": {{"phase": 1}},
   "parameters": [{{"name": "pawn", "index": 2, "prior": [80, 110]}}],

@@ -1,11 +1,11 @@
-//! Traces, schemas and whole files that are wrong: what of them is wrong is named.
+//! Bad traces, schemas and files: the error names the problem.
 
 use gputexel::dataset;
 
 use super::{HEAD, bench, import, refuse};
 
 #[test]
-fn mistakes_in_lines_are_named() {
+fn reports_mistakes_in_lines() {
     let schema = format!(
         "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 0, \"endgame\": 256, \"steps\": 16}},
          \"columns\": {{\"phase\": 1, \"weight\": 2, \"turn\": 9, \"scale\": 10}},
@@ -67,7 +67,7 @@ fn mistakes_in_lines_are_named() {
 }
 
 #[test]
-fn whole_files_that_do_not_fit_are_named() {
+fn reports_mismatched_files() {
     let with = |base: u32, rest: &str| {
         let parameters: Vec<String> =
             (0..4).map(|i| format!("{{\"name\": \"p{i}\", \"index\": {}}}", base + i)).collect();
@@ -109,7 +109,7 @@ fn whole_files_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn schemas_that_contradict_themselves_are_named() {
+fn reports_contradictory_schemas() {
     let a = "{\"name\": \"a\", \"index\": 1}";
     let cases = [
         (format!("\"index_base\": 2, \"parameters\": [{a}]"), "index_base 2: must be 0 or 1"),

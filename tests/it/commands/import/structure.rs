@@ -5,7 +5,7 @@ use crate::common::program::tensors;
 use gputexel::dataset;
 use gputexel::model::Arrangement;
 
-/// A schema of tables and single parameters, each with the number of its parameters and what else it says.
+/// Builds a schema of tables and single parameters, each with the number of its parameters and further fields.
 fn schema(entries: &[(&str, usize, &str)]) -> String {
     let mut next = 1;
     let rows = entries.iter().map(|(name, count, rest)| {
@@ -31,7 +31,7 @@ const ENTRIES: [(&str, usize, &str); 9] = [
 ];
 
 #[test]
-fn lines_and_boards_are_kept_and_change_nothing_else() {
+fn lines_and_boards_are_kept_without_other_changes() {
     let lines = "1 1:1 20:-2 40:1 200:3\n0 5:2 120:1 2:1\n".replace("120:1 2:1", "120:1");
     let plain = ENTRIES.map(|(name, count, rest)| {
         let said = rest.split(", ").filter(|said| !said.contains("line") && !said.contains("board"));
@@ -66,11 +66,11 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
         ("king/king_far", "board"),
     ];
     assert_eq!(seen, expected.map(|(name, layout)| (name, layout.to_string())));
-    // A line is in the order of the schema, whatever is between its entries.
+    // A line keeps the order of the schema, whatever stands between its entries.
     let Arrangement::Lines(lines) = &parts[1].layout else { panic!("{:?}", parts[1]) };
     let names: Vec<&str> = lines[0].iter().map(|&id| set.features[id as usize].name.as_str()).collect();
     assert_eq!(names, ["rank 2", "passed_0", "passed_1", "passed_2", "rank 6"]);
-    // The corners on which tables begin: a8, h1, and h7 of one without the last rank.
+    // The first squares of tables: a8, h1, and h7 for one without the last rank.
     for (part, first, next) in [(3, 56, 57), (4, 7, 6), (5, 55, 54), (6, 0, 1)] {
         let Arrangement::Board(squares) = &parts[part].layout else { panic!("{:?}", parts[part]) };
         let ids = [squares[first].unwrap(), squares[next].unwrap()];
@@ -83,7 +83,7 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
         parameter.place = None;
     }
     assert_eq!(rest, without.metadata().feature_set);
-    // Two values each and no bounds: every parameter is tuned by itself, as without lines.
+    // With two values each and no bounds, every parameter is tuned separately, as without lines.
     let phase =
         "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 99}, \"parameters\"";
     bench.write("s.json", schema(&[ENTRIES[0], ENTRIES[2]]).replace("\"parameters\"", phase));
@@ -92,7 +92,7 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
     let few = dataset::read(&path).unwrap();
     assert_eq!(few.metadata().feature_set.default_basis("none"), "identity");
 
-    // A trace of it keeps them.
+    // A trace made from it keeps them.
     bench.write("s.json", schema(&ENTRIES));
     import(&bench, &["t.svm"], "");
     let (code, _, err) = bench.run(&["trace", "out.bin", "-o", "t.svm", "--schema", "s.json", "--force"], "");
@@ -113,7 +113,7 @@ fn lines_and_boards_are_kept_and_change_nothing_else() {
 type Entries<'a> = &'a [(&'a str, usize, &'a str)];
 
 #[test]
-fn structure_that_contradicts_itself_is_named() {
+fn reports_contradictory_structure() {
     let cases: [(Entries<'_>, &str); 13] = [
         (&[("a", 1, "\"line\": true")], "parameter 'a': is no table, so that its line must have a name"),
         (
@@ -154,7 +154,7 @@ fn structure_that_contradicts_itself_is_named() {
         let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
         assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{expected}: {told}");
     }
-    // Two tables of one name, whose parameters have names of their own.
+    // Two tables with the same name, whose parameters have different names.
     let names = |letter: char| {
         let names: Vec<String> = (0..32).map(|n| format!("\"{letter}{n}\"")).collect();
         format!("\"names\": [{}], \"board\": \"a1\"", names.join(", "))
@@ -287,7 +287,7 @@ fn starting_values_are_read_from_the_source() {
     let value = |i: usize, phase: &str| start["parameters"][i][phase].as_f64().unwrap();
     assert_eq!((value(1, "mg"), value(1, "eg"), value(4, "eg")), (337.0, 281.0, 936.0));
     assert_eq!((value(5, "mg"), value(5, "eg")), (14.0, 14.0));
-    // A run from there is written back where they came from.
+    // Values tuned from there are written back to their sources.
     bench.told(&["tune", "out.bin", "--prior", "start.json", "--k", "1", "--l2", "1e-3", "--out", "r"]);
     bench.told(&["patch", "tables", "r", "eval.c"]);
     assert!(String::from_utf8(bench.bytes("eval.c")).unwrap() != source);
@@ -297,7 +297,7 @@ fn starting_values_are_read_from_the_source() {
 }
 
 #[test]
-fn sources_together_have_the_starting_values() {
+fn reads_starting_values_from_several_sources() {
     let pieces = "\"names\": [\"pawn\", \"knight\", \"bishop\"]";
     let schema = format!(
         "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 7}}, \"parameters\": [\
@@ -309,7 +309,7 @@ fn sources_together_have_the_starting_values() {
     import(&bench, &["t.svm"], "");
     let eval = "// gputexel: PieceValue\nint value[3][2] = {{82, 94}, {337, 281}, {365, 297}};\nint tempo = 14; // gputexel: Tempo\n";
     bench.write("eval.c", eval);
-    // The group, each of its names, and both together are names of the same.
+    // The group, each of its names, and both combined refer to the same parameters.
     let scale = "int s = 31; // gputexel: ScaleBase.eg\nint k = 337; // gputexel: knight.mg\nint b = 365; // gputexel: PieceValue_bishop.mg\n";
     bench.write("scale.c", scale);
     bench.write("shield.c", "int w = -7; // gputexel: Shield.mg\n");
@@ -321,7 +321,7 @@ fn sources_together_have_the_starting_values() {
         let records = start["parameters"].as_array().unwrap().clone();
         records.iter().map(|own| [own["mg"].as_f64().unwrap(), own["eg"].as_f64().unwrap()]).collect()
     };
-    // What a parameter does not have keeps its start, 0 in the middlegame of one of the endgame.
+    // Unused values keep their start: 0 in the middlegame for an endgame parameter.
     let expected = vec![[82.0, 94.0], [337.0, 281.0], [365.0, 297.0], [14.0, 14.0], [0.0, 31.0], [-7.0, 0.0]];
     assert_eq!(values(), expected);
     bench.told(&["tune", "out.bin", "--prior", "start.json", "--k", "1", "--l2", "1e-3", "--out", "r"]);
@@ -332,7 +332,7 @@ fn sources_together_have_the_starting_values() {
     bench.write("a.uci", options.split(',').map(line).collect::<String>());
     bench.told(&[&["import-params", "a.uci"][..], &like].concat());
     assert_eq!(values(), expected);
-    // What does not fit together is said.
+    // Mismatches are reported.
     let refused = |files: &[&str], like: &[&str], expected: &str| {
         let told = bench.fails(&[&["import-params"], files, like].concat(), 1);
         assert!(told.contains(expected), "{told}");

@@ -1,4 +1,4 @@
-//! Formats, points of view and indices of traces, and the way to tuned parameters and back.
+//! Formats, points of view and indices of traces, and the round trip to tuned parameters.
 
 use std::io::Write as _;
 
@@ -35,18 +35,18 @@ fn compression_line_ends_and_threads_change_nothing() {
     }
     import(&bench, &["-"], plain.as_bytes());
     assert!(tensors(&bench.path("out.bin")) == wanted, "standard input");
-    // Two traces are one dataset; their games are others, even of the same number.
+    // Two traces form one dataset; their games are different even if they have the same number.
     let report = import(&bench, &["t.svm", "tabs.svm"], "");
     assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(8000), Some(1000)));
 }
 
 #[test]
-fn coefficients_that_half_precision_changes_are_kept() {
+fn keeps_coefficients_that_half_precision_would_change() {
     let mut made = make(3000, 2, false);
     let bench = bench(text(&made), &schema());
     import(&bench, &["t.svm"], "");
     std::fs::rename(bench.path("out.bin"), bench.path("half.bin")).unwrap();
-    // One at the end makes all of them f32, those before it included. 2049 needs 12 bits.
+    // One at the end changes all to f32, including those before it. 2049 needs 12 bits.
     made[2990].row = vec![(3, 2049.0)];
     bench.write("t.svm", text(&made));
     let report = import(&bench, &["t.svm"], "");
@@ -58,7 +58,7 @@ fn coefficients_that_half_precision_changes_are_kept() {
     let row = |data: &dataset::Dataset, n: usize| data.row(n).entries().collect::<Vec<_>>();
     (0..2990).for_each(|n| assert_eq!(row(&half, n), row(&single, n)));
     assert_eq!(row(&single, 2990), [(3, 2049.0)]);
-    // Shards of both kinds are one dataset.
+    // Shards of both kinds form one dataset.
     let paths = [bench.path("half.bin"), bench.path("out.bin")];
     let joined = dataset::read_many(&paths).unwrap();
     assert_eq!((row(&joined, 17), row(&joined, 5990)), (row(&half, 17), vec![(3, 2049.0)]));
@@ -69,7 +69,7 @@ fn coefficients_that_half_precision_changes_are_kept() {
     );
 }
 
-/// Positions of both sides to move, their material, and results.
+/// Returns positions with either side to move, their material, and results.
 fn positions() -> Vec<(&'static str, f64, f64)> {
     vec![
         ("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", 0.0, 0.5),
@@ -127,7 +127,7 @@ fn points_of_view_and_phases_come_from_the_position() {
         import(&bench, &["t.svm"], "");
         assert!(tensors(&bench.path("out.bin")) == wanted, "{view} {results}");
     }
-    // Without a side to move nothing is turned, as long as everything is seen from the same side.
+    // Without a side to move nothing is negated, as long as everything is from the same view.
     let blind =
         schema("\"stm\"", "0..1").replace("\"comment\": \"fen\", \"phase\": {\"fen\": \"1,1,2,4/24\"},", "");
     bench.write("s.json", blind);
@@ -136,9 +136,9 @@ fn points_of_view_and_phases_come_from_the_position() {
     assert_eq!(dataset::read(&bench.path("out.bin")).unwrap().row(2).offset, -7.0);
 }
 
-/// Results in the side to move's view, where the schema says White's, or of Black.
+/// Results in the side to move's view, if the schema says White's, or for Black.
 #[test]
-fn results_that_run_against_material_are_refused() {
+fn rejects_results_that_contradict_material() {
     let schema = format!(
         "{HEAD}\"index_base\": 0, \"comment\": \"fen\",
          \"parameters\": [{{\"name\": \"material\", \"index\": 0, \"prior\": 100}}]}}"
@@ -147,7 +147,7 @@ fn results_that_run_against_material_are_refused() {
         (0..2000)
             .map(|n| {
                 let (white_up, turn) = (n % 2 == 0, if n % 4 < 2 { 'w' } else { 'b' });
-                // Four of five go to the side with more.
+                // Four of five games are won by the side with more material.
                 let white_wins = white_up != (n % 5 == 0);
                 let board = if white_up { "4k3/8/8/8/8/8/PPPP4/4K3" } else { "4k3/pppp4/8/8/8/8/8/4K3" };
                 let result = u8::from(white_wins != ((turned && turn == 'b') || black));
@@ -167,7 +167,7 @@ fn results_that_run_against_material_are_refused() {
         assert!(error.contains(part) && error.contains("\"point_of_view\""), "{error}");
         import(&bench, &["t.svm", "--trust-results"], "");
     }
-    // Nothing is turned where all is the side to move's.
+    // Nothing is negated if everything is from the side to move's view.
     bench.write("t.svm", lines(true, false));
     bench.write("s.json", schema.replace("\"comment\": \"fen\"", "\"point_of_view\": \"stm\""));
     assert_eq!(import(&bench, &["t.svm"], "")["relative"], true);
@@ -200,7 +200,7 @@ fn tables_of_one_kind_of_index_become_features() {
     assert_eq!(set.imported_prior().unwrap()[7], 3.0);
     let row = |n: usize| data.row(n).entries().collect::<Vec<_>>();
     assert_eq!(row(0), [(1, -1.0), (3, 3.0), (5, 5.0)]);
-    // Coefficients of shared indices that cancel are gone; an absent phase is 0.
+    // Coefficients of shared indices that cancel are dropped; an absent phase is 0.
     assert_eq!((row(1), data.row(1).phase), (vec![(2, 1.0)], 0));
 }
 
@@ -240,7 +240,7 @@ fn tuning_follows_the_schema() {
         let first = first.get_or_insert_with(|| all.clone());
         assert_eq!(first.len(), 2 * PARAMETERS);
     }
-    // What is asked for on the command line comes before what the schema says.
+    // Command line flags override the schema.
     bench.tune(&["out.bin", "--out", "free", "--basis", "identity", "--prior", "zero", "--k", "0.8"]);
     assert_ne!(bench.json("free/params.json")["parameters"][1]["mg"], 10.0);
     let (code, out, err) = bench.run(&["--json", "eval", "out.bin", "run-adam/params.json"], "");
@@ -285,7 +285,7 @@ fn tuning_follows_the_schema() {
         let (code, _, err) = bench.run(args, "");
         assert_eq!(code, 0, "{args:?}: {err}");
     }
-    // Tables compile whatever groups are called.
+    // Tables compile whatever the names of their groups.
     for (compiler, args) in [
         ("cc", ["-fsyntax-only", "-xc", "run-adam/tables.h"]),
         ("c++", ["-fsyntax-only", "-xc++", "run-adam/tables.hpp"]),
@@ -304,7 +304,7 @@ fn tuning_follows_the_schema() {
 }
 
 #[test]
-fn a_dataset_becomes_a_trace_and_a_dataset_again() {
+fn datasets_round_trip_through_traces() {
     let bench = Bench::new();
     let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
     let (code, _, err) = bench.run(&["trace", "pst.bin", "-o", "t.svm", "--schema", "s.json"], "");
@@ -326,7 +326,7 @@ fn a_dataset_becomes_a_trace_and_a_dataset_again() {
         };
         assert_eq!(sum(a), sum(b), "{n}");
     }
-    // Imported ones keep everything, bounds and phases included.
+    // Imported datasets keep everything, including bounds and phases.
     bench.write("t.svm", text(&make(500, 6, true)));
     bench.write(
         "s.json",
@@ -366,7 +366,7 @@ fn a_first_schema_fits_its_trace() {
     assert!(told.contains("is not a trace"), "{told}");
 }
 
-/// Runs a script where Python has scikit-learn.
+/// Runs a script if Python has scikit-learn.
 fn sklearn(bench: &Bench, script: &str) -> bool {
     let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
     if !has.is_ok_and(|output| output.status.success()) {
@@ -405,7 +405,7 @@ dump_svmlight_file(x.toarray(), y, 'dense.svm', query_id=q, zero_based=False)
         import(&bench, &[name], "");
         assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
     }
-    // Its default counts from 0.
+    // By default it counts from 0.
     let script = "
 from sklearn.datasets import load_svmlight_file, dump_svmlight_file
 x, y = load_svmlight_file('t.svm', zero_based=False)

@@ -1,4 +1,4 @@
-//! `gputexel import --trace-command` and the rounds that trace again, with an engine that is compiled here.
+//! `gputexel import --trace-command` and rounds that trace again, with an engine compiled here.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 const SOURCE: &str = include_str!("tracer.c");
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
 
-/// A folder with the engine, its schema, and positions of real games; `None` without a compiler.
+/// Creates a folder with the engine, its schema, and positions of real games; `None` without a compiler.
 fn bench() -> Option<Bench> {
     let bench = Bench::new();
     bench.write("tracer.c", SOURCE);
@@ -37,7 +37,7 @@ fn bench() -> Option<Bench> {
     Some(bench)
 }
 
-/// The command that runs the engine in a mode.
+/// Returns the command that runs the engine in a mode.
 fn command(bench: &Bench, mode: &str) -> String {
     format!("{} {mode}", bench.path("tracer").display())
 }
@@ -46,7 +46,7 @@ fn import(bench: &Bench, input: &str, command: &str, output: &str) -> Value {
     bench.told(&["import", input, "--trace-command", command, "--schema", "s.json", "-o", output])
 }
 
-/// What the engine prints for the positions of a file, with values from another.
+/// Returns the engine's output for the positions of a file, with values from another.
 fn traced(bench: &Bench, positions: &str, values: &[&str]) -> Vec<u8> {
     let stdin = std::fs::File::open(bench.path(positions)).unwrap();
     let mut call = std::process::Command::new(bench.path("tracer"));
@@ -60,7 +60,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     bench.write("t.svm", traced(&bench, "p.fens", &[]));
     bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "wanted.bin"]);
     let wanted = tensors(&bench.path("wanted.bin"));
-    // Whether it answers at once or when it has read everything, which is more than a pipe holds.
+    // The engine may answer at once or after reading everything, which is more than a pipe holds.
     assert!(bench.bytes("p.fens").len() > 200_000);
     for (mode, output) in [("ok", "a.bin"), ("at-the-end", "b.bin"), ("ok {params}", "c.bin")] {
         let report = import(&bench, "p.fens", &command(&bench, mode), output);
@@ -69,7 +69,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     }
     let (_, text, _) = bench.run(&["info", "a.bin"], "");
     assert!(text.contains(&format!("  traced by {}", command(&bench, "ok"))), "{text}");
-    // Positions in other formats are handed over in the same lines.
+    // Positions in other formats are passed in the same lines.
     bench.told(&["convert", SAMPLE, "-o", "all.plain", "--share", "0.02"]);
     bench.told(&["convert", "all.plain", "-o", "all.fens"]);
     import(&bench, "all.fens", &command(&bench, "ok"), "d.bin");
@@ -86,7 +86,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     let report = import(&bench, "some.txt", &command(&bench, "ok"), "g.bin");
     assert_eq!(report["positions"].as_u64(), Some(fens.len() as u64));
     assert!(report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("1 not traced: "), "{report}");
-    // What the engine leaves out is missing, and nothing else.
+    // Only the positions that the engine skips are missing.
     let count = wanted_count(&bench);
     let fewer = import(&bench, "p.fens", &command(&bench, "leave-out"), "f.bin");
     assert_eq!(fewer["positions"].as_u64(), Some(count - 1));
@@ -107,10 +107,10 @@ fn rounds_trace_with_the_tuned_values() {
     let done = report["rounds"].as_array().unwrap();
     assert_eq!(done.len(), 2, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "the trace command");
-    // A bishop was worth nothing, and is taken once it is worth something.
+    // A bishop was worth nothing, and is captured once it is worth something.
     assert!(done[0]["changed"].as_u64().unwrap() > 10, "{report}");
     assert!(done[1]["changed"].as_u64() < done[0]["changed"].as_u64(), "{report}");
-    // The positions of a round are those of the engine with the values that the round before has found.
+    // The positions of a round are those of the engine with the values found by the previous round.
     bench.tune(&["d.bin", "--out", "plain", "--l2", "1e-6"]);
     for (before, after) in [("plain", "r/round-1"), ("r/round-1", "r/round-2")] {
         let parameters = bench.json(&format!("{before}/params.json"));
@@ -141,7 +141,7 @@ fn rounds_without_a_command_that_can_trace_again_are_refused() {
     let deaf = tune("d.bin", &["--requiesce", "1", "--trace-command", &deaf], 2);
     assert!(deaf.contains("without {params} it is not told the tuned values"), "{deaf}");
     assert!(tune("d.bin", &["--trace-command", &known], 2).contains("needs --requiesce"));
-    // The engine is another than before: its traces are, too.
+    // The engine has changed, and so have its traces.
     let other = format!("{known} unused");
     let leaves_out = command(&bench, "leave-out {params}");
     let changed = tune("d.bin", &["--requiesce", "1", "--trace-command", &leaves_out], 1);

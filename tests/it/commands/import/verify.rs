@@ -1,4 +1,4 @@
-//! `gputexel verify`: engines that evaluate with the tuned values, with those from before, and with something else.
+//! `gputexel verify`: engines that use the tuned values, the previous ones, or other values.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use crate::common::program::{Bench, assert_one_line, positions};
 use crate::common::traces::{Made, PARAMETERS, make, schema, text, theta};
 use serde_json::Value;
 
-/// Index of the evaluation in the trace, behind all coefficients.
+/// Index of the evaluation in the trace, after all coefficients.
 const EVAL: usize = 5 + PARAMETERS;
 
-/// The trace of an engine that evaluates with θ, in whole centipawns.
+/// Returns the trace of an engine that evaluates with θ, in whole centipawns.
 fn traced(made: &[Made], theta: &[f64]) -> String {
     let mut out = String::new();
     for (line, one) in text(made).lines().zip(made) {
@@ -25,7 +25,7 @@ fn priors() -> Vec<f64> {
     mg.chain((0..PARAMETERS).map(|i| 8.0 * i as f64 + 3.0)).collect()
 }
 
-/// A folder with a schema, and a parameter file with the tuned values.
+/// Creates a folder with a schema, and a parameter file with the tuned values.
 fn prepared(tuned: &[f64]) -> Bench {
     let schema = schema().replace(r#""game": "qid""#, &format!(r#""eval": {EVAL}, "game": "qid""#));
     let bench = bench("", &schema);
@@ -37,7 +37,7 @@ fn prepared(tuned: &[f64]) -> Bench {
     let head =
         r#"{"format": "gputexel-parameters", "version": 1, "feature_set": "imported", "phase": "PHASE", "#;
     let file = format!("{head}\"k\": 1.0, \"parameters\": [{}]}}", values.join(","));
-    // The phase convention is the schema's, which a run would write.
+    // The phase convention is that of the schema, as in the record of a run.
     bench.write("t.svm", traced(&make(300, 1, false), &priors()));
     bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"]);
     bench.told(&["tune", "d.bin", "--k", "1", "--epochs", "1", "--prior-strength", "none", "--out", "run"]);
@@ -59,7 +59,7 @@ fn verify(bench: &Bench, trace: &str, args: &[&str]) -> (i32, Value, String) {
 }
 
 #[test]
-fn engines_with_the_tuned_values_are_told_from_others() {
+fn distinguishes_engines_with_the_tuned_values() {
     let (tuned, made) = (theta(3, false), make(3000, 2, false));
     let whole: Vec<f64> = tuned.iter().map(|value| value.round()).collect();
     let bench = prepared(&tuned);
@@ -72,14 +72,14 @@ fn engines_with_the_tuned_values_are_told_from_others() {
     let (code, found, err) = verify(&bench, &traced(&made, &priors()), &[]);
     assert_eq!((code, &found["verdict"]), (1, &"start".into()));
     assert!(err.contains("still evaluates with the values from before"), "{err}");
-    // Errors are of the same evaluations.
+    // Errors concern the same evaluations.
     let (engine, start) =
         (found["errors"]["engine"].as_f64().unwrap(), found["errors"]["start"].as_f64().unwrap());
     assert!((engine - start).abs() < 1e-3 && engine != found["errors"]["tuned"].as_f64().unwrap());
 }
 
 #[test]
-fn tables_and_values_that_were_not_written_are_named() {
+fn names_tables_and_values_that_were_not_written() {
     let (tuned, made) = (theta(3, true), make(3000, 2, false));
     let bench = prepared(&tuned);
     // A table in both phases, a table in one, a value, and both.
@@ -104,7 +104,7 @@ fn tables_and_values_that_were_not_written_are_named() {
         (Some(value[7]), Some(tuned[7]))
     );
     assert!(err.contains(&format!("p 7.mg seems to be {}, not {}", value[7], tuned[7])), "{err}");
-    // What is no sum of parameters is not explained, and not said to be.
+    // An evaluation that is not a sum of parameters is not explained.
     let squares: Vec<f64> = made.iter().map(|one| one.score(&tuned)).collect();
     let mut odd = String::new();
     for (line, score) in traced(&made, &tuned).lines().zip(squares) {
@@ -117,7 +117,7 @@ fn tables_and_values_that_were_not_written_are_named() {
 }
 
 #[test]
-fn engines_that_trace_something_else_are_told() {
+fn detects_changed_traces() {
     let (tuned, made) = (theta(3, true), make(3000, 2, false));
     let bench = prepared(&tuned);
     bench.write("t.svm", traced(&made, &priors()));
@@ -125,7 +125,7 @@ fn engines_that_trace_something_else_are_told() {
     let before = ["--before", "before.bin"];
     let (code, found, _) = verify(&bench, &traced(&made, &tuned), &before);
     assert_eq!((code, &found["rows"]["changed"]), (0, &0.into()), "{found}");
-    // Compiled without a term, in the trace and in the evaluation.
+    // Compiled without a term, in both the trace and the evaluation.
     let mut without = made.clone();
     without.iter_mut().for_each(|one| one.row.retain(|&(parameter, _)| parameter != 4));
     let (code, found, err) = verify(&bench, &traced(&without, &tuned), &before);
@@ -135,14 +135,14 @@ fn engines_that_trace_something_else_are_told() {
         "{found}"
     );
     assert!(err.contains("have other coefficients than in before.bin"), "{err}");
-    // A phase that came of values that were tuned.
+    // A phase computed from tuned values.
     let mut phased = made.clone();
     phased.iter_mut().for_each(|one| one.phase = if one.phase > 12 { one.phase - 2 } else { one.phase });
     let (code, found, err) = verify(&bench, &traced(&phased, &tuned), &before);
     assert_eq!((code, &found["verdict"]), (1, &"other-rows".into()), "{found}");
     assert_eq!(found["rows"]["only_phase"], found["rows"]["changed"], "{found}");
     assert!(err.contains("the engine's phase is no longer that of before"), "{err}");
-    // In the trace alone: what the engine evaluates with cannot be told from that.
+    // Only in the trace: this does not show which values the engine uses.
     let whole = traced(&made, &tuned);
     let evaluations = whole.lines().map(|line| line.split_once(&format!(" {EVAL}:")).unwrap().1);
     let rows = traced(&without, &tuned);
@@ -214,7 +214,7 @@ fn positions_with_evaluations_need_no_trace() {
     let (code, out, err) = bench.run(&verify, "");
     assert_eq!(code, 1, "{out}");
     assert!(err.contains("knight."), "{err}");
-    // The model of the run says what a score is made of; an engine's own does not.
+    // The model of the run defines the terms of a score; an engine's own does not.
     bench.write("after.txt", "not a position\n");
     bench.fails(&verify[1..], 1);
     let trace = prepared(&priors());
@@ -224,7 +224,7 @@ fn positions_with_evaluations_need_no_trace() {
 }
 
 #[test]
-fn what_cannot_be_verified_is_refused() {
+fn rejects_unverifiable_input() {
     let made = make(300, 2, false);
     let bench = prepared(&priors());
     let (code, found, err) = verify(&bench, &traced(&made, &priors()), &[]);
@@ -253,9 +253,9 @@ fn what_cannot_be_verified_is_refused() {
 }
 
 #[test]
-fn changed_values_that_the_trace_never_shows_are_named() {
+fn names_changed_values_absent_from_the_trace() {
     let tuned = theta(3, true);
-    // Positions without parameter 7, and an engine that uses it all the same.
+    // Positions without parameter 7, and an engine that nevertheless uses it.
     let hidden = format!(" {}:", 5 + 7);
     let made: Vec<Made> = make(3000, 2, false)
         .into_iter()
@@ -273,7 +273,7 @@ fn changed_values_that_the_trace_never_shows_are_named() {
     assert_eq!((code, unseen.len(), &unseen[0]["name"]), (1, 1, &"p 7".into()), "{found}");
     assert_eq!(unseen[0]["from"], serde_json::json!([priors()[7], priors()[7 + PARAMETERS]]));
     assert!(err.contains("the trace never shows these changed values of the run: p 7 (mg 70 -> "), "{err}");
-    // Said where everything else is right, too.
+    // Also reported if everything else is right.
     let (code, found, _) = verify(&bench, &traced(&made, &tuned), &[]);
     assert_eq!((code, found["unseen"].as_array().unwrap().len()), (0, 1), "{found}");
 }

@@ -1,17 +1,17 @@
-//! From a tune to numbers anywhere in a source: `export --to params`, then `patch apply`.
+//! From a tuning run to numbers anywhere in a source: `export --to params`, then `patch apply`.
 
 use super::read;
 use crate::common::program::Bench;
 use gputexel::model::{FeatureKind, ParameterFile};
 
-/// The numbers between the braces of an array.
+/// Returns the numbers between the braces of an array.
 fn numbers(source: &str, array: &str) -> Vec<i64> {
     let (_, rest) = source.split_once(array).expect("the array is there");
     let body = &rest[rest.find('{').unwrap() + 1..rest.find('}').unwrap()];
     body.split(',').map(|number| number.trim().parse().unwrap()).collect()
 }
 
-/// A line with an array of 64 numbers; with the names of squares where it is a block.
+/// Returns a line with an array of 64 numbers; with square names for a block.
 fn array(phase: &str, named: bool) -> String {
     let square = |i: usize| format!("{}{}", char::from(b'a' + (i % 8) as u8), i / 8 + 1);
     let number = |i: usize| if named { format!("0@{}_{phase}", square(i)) } else { "0".to_string() };
@@ -20,7 +20,7 @@ fn array(phase: &str, named: bool) -> String {
 }
 
 #[test]
-fn tuned_values_go_where_blocks_say() {
+fn tuned_values_are_written_to_blocks() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 11);
     bench.tune(&["d.bin", "-o", "run", "--epochs", "3"]);
@@ -47,7 +47,7 @@ fn tuned_values_go_where_blocks_say() {
         assert_eq!(numbers(&source, &format!("knight_{phase}[64]")), expected);
     }
     assert!(source.contains(&format!("return {} + 2 * f();", value("pawn_e4", "mg"))), "{source}");
-    // What was written is there, so a second time changes nothing; and the file comes back as the values.
+    // The values are already there, so a second time changes nothing; and the file reads back as the values.
     let (_, out, _) = bench.run(&["patch", "apply", "engine.tune", "src"], "");
     assert!(out.contains("nothing to write"), "{out}");
     bench.told(&["import-params", "engine.params", "-o", "back.json"]);
@@ -55,7 +55,7 @@ fn tuned_values_go_where_blocks_say() {
     for (own, other) in tuned.parameters.iter().zip(&back.parameters) {
         assert_eq!((own.mg.round(), own.eg.round()), (other.mg, other.eg), "{}", own.name);
     }
-    // A block that asks for another name changes nothing.
+    // A block that refers to another name changes nothing.
     bench.write("engine.tune", block("mg") + &pawn.replace("e4_mg", "e9_mg"));
     bench.write("src/eval.c", array("mg", false) + rest);
     let message = bench.fails(&["patch", "apply", "engine.tune", "src"], 1);

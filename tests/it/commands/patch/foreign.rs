@@ -1,4 +1,4 @@
-//! Trees that come from others, or from another place: nothing outside them is read or written.
+//! Trees from other people or places: nothing outside them is read or written.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use super::*;
 
 const VICTIM: &str = "precious\n";
 
-/// The bench with files outside of the tree that nothing may touch.
+/// Creates a bench with files outside the tree that must not be touched.
 fn with_victims() -> Bench {
     let bench = bench();
     bench.write("victim.txt", VICTIM);
@@ -16,7 +16,7 @@ fn with_victims() -> Bench {
     bench
 }
 
-/// Everything in the folder without following links: names, targets of links, contents.
+/// Returns everything in the folder without following links: names, targets of links, contents.
 fn everything(bench: &Bench) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![bench.folder.path().to_path_buf()];
@@ -76,7 +76,7 @@ fn pipes_and_giants_are_refused() {
     std::fs::remove_file(bench.path("x.params")).unwrap();
     let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(error.contains("source/s.cpp: is not a regular file"), "{error}");
-    // Ten gigabytes of nothing take no room, but would take the memory.
+    // Ten gigabytes of zeros take no disk space, but would take memory.
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     std::fs::File::create(bench.path("source/s.cpp")).unwrap().set_len(10_000_000_000).unwrap();
     for args in [&["tune", "x.tune", "source"][..], &["init", "source/s.cpp:1"]] {
@@ -107,7 +107,7 @@ fn folders_that_became_links_are_not_written_through() {
     }
     let error = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
     assert!(error.contains("leads outside source"), "{error}");
-    // Parameters beside the blocks are the tree's word, too.
+    // Parameters next to the blocks are not trusted, either.
     let bench = with_victims();
     bench.write("empty.conf", "");
     std::fs::rename(bench.path("x.tune"), bench.path("source/x.tune")).unwrap();
@@ -118,7 +118,7 @@ fn folders_that_became_links_are_not_written_through() {
 }
 
 #[test]
-fn hidden_files_are_left_alone_unless_asked_for() {
+fn ignores_hidden_files_by_default() {
     let bench = bench();
     std::fs::create_dir_all(bench.path("source/.git/deep")).unwrap();
     bench.write("source/.git/config", SOURCE);
@@ -167,7 +167,7 @@ fn copies_are_in_the_state_of_the_user() {
     let run = |state: &str| {
         bench.shell(&format!("XDG_STATE_HOME={state} \"$GPUTEXEL\" --json patch tune x.tune source"))
     };
-    // Where none can be kept, this is said.
+    // If no key can be stored, this is reported.
     let (code, _, err) = run("/dev/null");
     assert!(code == 1 && err.contains("XDG_STATE_HOME"), "{err}");
     assert_one_line(&err);

@@ -1,4 +1,4 @@
-//! What becomes of old files, changed files, and of the rights and names of files.
+//! Handling of old files, changed files, file modes and file names.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ fn twins() -> Bench {
     bench
 }
 
-/// The folder with the old files of a command, by its report.
+/// Returns the folder with the old files of a command, from its report.
 fn backup(report: &Value) -> PathBuf {
     PathBuf::from(report["backup"].as_str().unwrap())
 }
@@ -31,7 +31,7 @@ fn undo_keeps_every_changed_file() {
     for folder in ["a", "b"] {
         bench.write(&format!("source/{folder}/s.cpp"), format!("changed in {folder}\n"));
     }
-    // One was kept there before, by whatever means.
+    // One was already kept there.
     std::fs::create_dir_all(kept.join("b")).unwrap();
     std::fs::write(kept.join("b/s.cpp.changed"), "earlier\n").unwrap();
     let out = ok(&bench, &["undo", "source", "--force"]);
@@ -46,7 +46,7 @@ fn undo_keeps_every_changed_file() {
     let said = format!("source/b/s.cpp: restored; the changed file is kept as {}\n", copy.display());
     assert!(out.contains(&said), "{out}");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
-    // A folder that is gone comes back with its file.
+    // A deleted folder is restored with its file.
     ok(&bench, &["tune", "x.tune", "source"]);
     std::fs::remove_dir_all(bench.path("source/a")).unwrap();
     assert!(bench.fails(&["patch", "undo", "source"], 1).contains("source/a/s.cpp: was changed"));
@@ -55,7 +55,7 @@ fn undo_keeps_every_changed_file() {
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
 }
 
-/// Parameters above the folder that the command runs in, which is the tree's, too.
+/// Parameters may be in a parent of the working directory, as part of the tree.
 #[test]
 fn parameters_may_be_above_the_sources() {
     let bench = bench();
@@ -134,7 +134,7 @@ mod unix {
     }
 
     #[test]
-    fn nothing_becomes_more_readable_than_it_was() {
+    fn never_widens_permissions() {
         let bench = bench();
         for (source, umask, params) in [(0o600, "022", 0o644), (0o640, "077", 0o600), (0o755, "027", 0o640)] {
             set_mode(&bench, "source/s.cpp", source);
@@ -151,9 +151,9 @@ mod unix {
             assert_eq!(mode(&bench, "x.params"), params, "umask {umask}");
             let record = kept_mode("record.json");
             assert_eq!(record & !params, 0, "{record:o}");
-            // The source may have been in a folder that nobody else gets into.
+            // The source may have been in a private folder.
             assert_eq!(mode_of(kept.parent().unwrap()), 0o700);
-            // The old file of parameters has rights, too.
+            // The old file of parameters has a mode, too.
             set_mode(&bench, "x.params", 0o604);
             run("apply x.tune source");
             bench.write("source/s.cpp", SOURCE);
@@ -188,7 +188,7 @@ mod unix {
     }
 
     #[test]
-    fn other_names_of_a_file_are_told_of() {
+    fn warns_about_hard_links() {
         let bench = bench();
         std::fs::hard_link(bench.path("source/s.cpp"), bench.path("snapshot.cpp")).unwrap();
         let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");

@@ -19,12 +19,12 @@ const SOURCE: &str = "// %%D%%\n\nvoid options() {\n  // %%O%%\n}\n\nint f(int d
 const TUNE: &str =
     "#set file s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context f\nint m = 1@ * d - 1@off;\n";
 
-/// A `.tune` file of blocks for `source/s.cpp`, which begins as [`TUNE`] does.
+/// Returns a `.tune` file of blocks for `source/s.cpp`, starting like [`TUNE`].
 fn tune_of(blocks: &str) -> String {
     format!("{}{blocks}", TUNE.split_once("#context").unwrap().0)
 }
 
-/// `x.tune` and `source/s.cpp`.
+/// Creates `x.tune` and `source/s.cpp`.
 fn bench() -> Bench {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("source")).unwrap();
@@ -48,7 +48,7 @@ fn read(bench: &Bench, name: &str) -> String {
 }
 
 #[test]
-fn tune_apply_and_undo_say_what_they_do() {
+fn tune_apply_and_undo_report_their_changes() {
     let bench = bench();
     let diff = ok(&bench, &["tune", "x.tune", "source", "--dry-run"]);
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
@@ -93,7 +93,7 @@ fn tune_apply_and_undo_say_what_they_do() {
 }
 
 #[test]
-fn what_is_hardly_meant_is_warned_about() {
+fn warns_about_probable_mistakes() {
     let bench = bench();
     let run = |args: &[&str]| bench.run(&[&["patch"], args].concat(), "");
     ok(&bench, &["tune", "x.tune", "source"]);
@@ -115,7 +115,7 @@ fn what_is_hardly_meant_is_warned_about() {
     assert_eq!(err, format!("gputexel: warning: {empty}gputexel: warning: {outside}"));
     assert!(read(&bench, "source/s.cpp").contains("100 * d - 75"), "{out}");
 
-    // A marker holds until it is set to nothing.
+    // A marker applies until it is set to nothing.
     let more = "#set declaration\n#context g\ng = 7@;\n#context h\nh = 8@;\n";
     bench.write("y.tune", format!("{TUNE}{more}"));
     bench.write("source/s.cpp", format!("{SOURCE}int g() {{ g = 7; }}\nint h() {{ h = 8; }}\n"));
@@ -125,7 +125,7 @@ fn what_is_hardly_meant_is_warned_about() {
     assert!(out.ends_with(&format!("warning: {warning}")), "{out}");
     let (code, _, err) = run(&["tune", "y.tune", "source", "--dry-run"]);
     assert_eq!((code, err), (0, format!("gputexel: warning: {warning}")));
-    // What declares in a way of its own is trusted.
+    // Custom declarations are trusted.
     bench.write(
         "y.tune",
         format!(
@@ -146,9 +146,9 @@ fn what_is_hardly_meant_is_warned_about() {
 }
 
 #[test]
-fn odd_places_are_warned_about() {
+fn warns_about_unusual_places() {
     let bench = bench();
-    // Where the line stands, the block, and what is said of it.
+    // The line's position, the block, and the message.
     for (source, tune, said) in [
         ("// m = 7;\n", "m = 7@;", "7 in line 11 is in a comment"),
         ("/*\n m = 7;\n*/\n", "m = 7@;", "7 in line 12 is in a comment"),
@@ -180,7 +180,7 @@ fn odd_places_are_warned_about() {
 }
 
 #[test]
-fn what_tune_wrote_must_be_there_for_apply() {
+fn apply_requires_the_output_of_tune() {
     let bench = bench();
     let written = object(&bench, &["tune", "x.tune", "source"]);
     let tuned = read(&bench, "source/s.cpp");
@@ -192,33 +192,33 @@ fn what_tune_wrote_must_be_there_for_apply() {
     );
     let refused = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
     assert!(refused.contains("the declaration of f_1"), "{refused}");
-    // What would be left without its declaration.
+    // Code that would lose its declaration.
     bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\nint g() {{ return f_1; }}\n"));
     let refused = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
     let said = "f_1 is in another place of source/s.cpp, too, and would be declared no longer: 'int g() { return f_1; }'";
     assert!(refused.contains(said), "{refused}");
     bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\n"));
     ok(&bench, &["apply", "x.tune", "source"]);
-    // A draft does not replace its source, nor is it added to it.
+    // A draft neither replaces its source nor is appended to it.
     for how in ["--force", "--append"] {
         let refused = bench.fails(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2);
         assert!(refused.contains("is the source file itself"), "{refused}");
     }
-    // The first command is not undone before the second.
+    // The first command cannot be undone before the second.
     let first = written["backup"].as_str().unwrap();
     let refused = bench.fails(&["patch", "undo", first], 1);
     assert!(refused.contains("0002-apply came later"), "{refused}");
 }
 
 #[test]
-fn backups_go_where_they_are_told() {
+fn writes_backups_to_the_given_folder() {
     let bench = bench();
     ok(&bench, &["tune", "x.tune", "source", "--no-backup"]);
     assert_eq!(bench.names("source"), ["s.cpp"]);
     assert!(bench.fails(&["patch", "undo", "source"], 1).contains("nothing to undo"));
     bench.write("source/s.cpp", SOURCE);
     let out = ok(&bench, &["tune", "x.tune", "source", "--backup", "old/files"]);
-    // One folder for each tree.
+    // One folder per tree.
     let [tree] = &bench.names("old/files")[..] else { panic!("{:?}", bench.names("old/files")) };
     assert!(tree.starts_with("source-") && out.contains(&format!("old/files/{tree}/0001-tune")), "{out}");
     assert_eq!(bench.names("source"), ["s.cpp"]);
@@ -270,11 +270,11 @@ fn init_marks_numbers() {
     assert_eq!((out.as_str(), err.as_str()), ("new.tune: context m, 2 numbers\n", ""));
     let expected = "#set file source/s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context m\n  int m = 100@ * d - 25@;\n";
     assert_eq!(read(&bench, "new.tune"), expected);
-    // What it writes can be used.
+    // Its output can be used.
     ok(&bench, &["tune", "new.tune", "."]);
     ok(&bench, &["apply", "new.tune", "."]);
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
-    // A line that occurs twice is taken with those below it.
+    // A line that occurs twice is written with the lines below it.
     bench.write("source/t.cpp", "#define A 5\nx = 1;\ny = 2u;\nx = 1;\nz = 3;\n");
     let append = ["--append", "-o", "new.tune"];
     bench.run(&[&["patch", "init", "source/t.cpp:2"][..], &append].concat(), "");
@@ -297,7 +297,7 @@ fn init_marks_numbers() {
 
 #[test]
 fn bad_input_is_named_and_nothing_is_written() {
-    // A name for the case, what it does to the bench, and what is said.
+    // Name of the case, change to the bench, and expected message.
     type Spoil = fn(&Bench);
     let cases: Vec<(Spoil, &str)> = vec![
         (|b| std::fs::remove_file(b.path("x.tune")).unwrap(), "x.tune: No such file"),
@@ -398,7 +398,7 @@ fn bad_input_is_named_and_nothing_is_written() {
     ];
     for (spoil, said) in cases {
         for compat in [false, true] {
-            // The script takes the first marker; other encodings than UTF-8 are for those without it.
+            // The script uses the first marker; encodings other than UTF-8 work only without it.
             let only = [("more than once", false), ("byte 0xE9", true)];
             if only.iter().any(|(what, only)| said.contains(what) && compat != *only) {
                 continue;
@@ -431,7 +431,7 @@ fn bad_input_is_named_and_nothing_is_written() {
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
 }
 
-/// All files below a folder with their bytes.
+/// Returns all files below a folder with their bytes.
 fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -469,12 +469,12 @@ fn links_are_followed_inside_the_folder_only() {
 
 #[cfg(unix)]
 #[test]
-fn read_only_files_and_full_disks_leave_all_as_it_was() {
+fn read_only_files_and_full_disks_change_nothing() {
     use std::os::unix::fs::PermissionsExt;
     let bench = bench();
     let big = format!("{SOURCE}{}", "// a line that only takes up room\n".repeat(8000));
     bench.write("source/s.cpp", &big);
-    // A limit on the size of files is a disk that is full for some of them.
+    // A limit on file size acts as a disk that is full for some of the files.
     let command = "trap '' XFSZ; ulimit -f 100; \"$GPUTEXEL\" patch tune x.tune source";
     let (code, out, err) = bench.shell(command);
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
@@ -495,7 +495,7 @@ fn read_only_files_and_full_disks_leave_all_as_it_was() {
 
 #[test]
 #[ignore = "full"]
-fn killed_while_writing_the_tree_can_be_had_back() {
+fn restores_the_tree_after_a_kill() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("source")).unwrap();
     let count = 300;
@@ -521,11 +521,11 @@ fn killed_while_writing_the_tree_can_be_had_back() {
     assert_eq!(contents(bench.folder.path()), before);
 }
 
-/// Runs the commands of the walk-through in `docs/patch.md` and compares what they print.
+/// Runs the commands of the walk-through in `docs/patch.md` and compares their output.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn the_walk_through_is_true() {
+fn walkthrough_output_matches() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bench = Bench::new();
     std::fs::create_dir(bench.path("engine")).unwrap();

@@ -1,4 +1,4 @@
-//! Blocks that meet: what is refused, what builds on each other, and that `check` says what `tune` does.
+//! Blocks that overlap: which are refused, which build on each other, and that `check` agrees with `tune`.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use super::{bench, read, tune_of};
 
 const SOURCE: &str = "// %%D%%\n// %%O%%\nint f(int d) {\n  a = 1;\n  b = 2;\n  c = 3;\n  return a;\n}\n";
 
-/// The blocks on the source: what `tune` says, or nothing; `check` must agree, and `apply` must bring
-/// the source back.
+/// Runs the blocks on the source; returns the message of `tune`, or nothing. `check` must agree, and `apply` must
+/// restore the source.
 fn outcome(blocks: &str) -> String {
     let bench = bench();
     bench.write("source/s.cpp", SOURCE);
@@ -41,29 +41,29 @@ fn outcome(blocks: &str) -> String {
 }
 
 #[test]
-fn contexts_that_overlap_are_refused_at_once() {
+fn rejects_overlapping_contexts() {
     let b = "x.tune:7: context q: overlaps context p in line 4: ";
-    // A number of the first lies in the second, and the other way round.
+    // A number of the first block lies in the second, and vice versa.
     let first = outcome("#context p\na = 1@;\nb = 2;\n#context q\nb = 2@;\nc = 3@;\n");
     assert_eq!(first, format!("{b}what it changes in line 5 of source/s.cpp belongs to that context"));
     let second = outcome("#context p\na = 1;\nb = 2@;\n#context q\nb = 2;\nc = 3@;\n");
     assert_eq!(second, format!("{b}line 5 of source/s.cpp is changed by that context"));
-    // One within the other.
+    // One block within the other.
     let within = outcome("#context p\na = 1;\nb = 2;\n#context q\nb = 2@;\n");
     assert!(within.starts_with(b), "{within}");
     let around = outcome("#context p\nb = 2@;\n\n#context q\na = 1;\nb = 2;\nc = 3@;\n");
     assert!(around.starts_with(b), "{around}");
     let again = outcome("#context p\nb = 2@;\n\n#context q\nb = 2@;\n");
     assert!(again.starts_with(b), "{again}");
-    // What an #add puts there belongs to its context.
+    // Lines added by an #add belong to its context.
     let added = outcome("#context p\na = 1@;\n#add\na = @; x = 9;\n#context q\nx = 9@;\n");
     assert!(added.contains("context q: "), "{added}");
-    // A plain patch, before and behind.
+    // A plain patch, before and after.
     let plain = outcome("#context p\na = 1@;\nb = 2;\n#context\nb = 2;\n#add\nb = 4;\n");
     assert!(plain.contains("x.tune:7: unnamed context: overlaps context p in line 4: "), "{plain}");
     let plain = outcome("#context\na = 1;\n#add\na = 5;\n#context q\na = 5@;\n");
     assert!(plain.contains("x.tune:8: context q: "), "{plain}");
-    // Markers within contexts: the declaration would part its lines.
+    // Markers within contexts: the declaration would split their lines.
     let marker = outcome("#context p\n// %%D%%\n// %%O%%\nint f(int d) {\na = 1@;\n");
     assert_eq!(
         marker,
@@ -74,7 +74,7 @@ fn contexts_that_overlap_are_refused_at_once() {
 }
 
 #[test]
-fn contexts_that_share_unchanged_lines_are_none_the_worse() {
+fn accepts_contexts_that_share_unchanged_lines() {
     for blocks in [
         "#context p\na = 1@;\nb = 2;\n#context q\nb = 2;\nc = 3@;\n",
         "#context q\nb = 2;\nc = 3@;\n#context p\na = 1@;\nb = 2;\n",
@@ -89,26 +89,26 @@ fn contexts_that_share_unchanged_lines_are_none_the_worse() {
 #[test]
 fn patches_are_checked_in_order() {
     for blocks in [
-        // The first brings the line that the second is about, which brings a marker for the third.
+        // The first block adds the line that the second matches, which adds a marker for the third.
         "#context\nint f(int d) {\n#add\nint g(int x);\nint f(int d) {\n#context\nint g(int x);\n#add\nint g(int x, int y);\n// %%E%%\n#set declaration %%E%%\n#context p\na = 1@;\n",
-        // A marker that a patch brings for itself.
+        // A marker that a patch adds for itself.
         "#context\nint f(int d) {\n#add\n// %%E%%\nint f(int d) {\n#add %%E%%\nint helper;\n#context p\na = 1@;\n",
-        // Three in a row on one line, and a context beside them.
+        // Three in a row on one line, and a context next to them.
         "#context\nc = 3;\n#add\nc = 4;\n#context\nc = 4;\n#add\nc = 5;\n#context\nc = 5;\n#add\nc = 6;\n#context p\na = 1@;\n",
-        // A second place with the same words goes before it is looked for.
+        // A second match disappears before it is searched for.
         "#context\nreturn a;\n#add\nreturn b;\n#context\nreturn b;\n}\n#add\nreturn b + 1;\n}\n#context p\na = 1@;\n",
     ] {
         assert_eq!(outcome(blocks), "", "{blocks}");
     }
-    // A patch that takes away what a later one is about is told by both, with the reason.
+    // If a patch removes lines that a later block matches, both are named, with the reason.
     let gone = outcome("#context\nc = 3;\n#add\nc = 4;\n#context\nc = 3;\n#add\nc = 5;\n");
     assert!(gone.starts_with("x.tune:8: unnamed context: "), "{gone}");
 }
 
-/// What makes the lists of YaneuraOu what they are: patches for a tree that knows nothing of tuning
-/// come first, and most of what follows stands on them.
+/// The structure of YaneuraOu's lists: patches that prepare the tree for tuning come first, and most later blocks
+/// build on them.
 #[test]
-fn a_list_that_prepares_its_own_tree_passes() {
+fn accepts_lists_that_patch_their_own_tree() {
     let bench = bench();
     let mut source = "#include \"search.h\"\r\nnamespace {\r\n".to_string();
     for i in 0..12 {
@@ -162,7 +162,7 @@ fn a_list_that_prepares_its_own_tree_passes() {
 
 #[test]
 #[ignore = "full"]
-fn many_missing_contexts_are_looked_for_in_bounded_time() {
+fn bounds_time_for_many_missing_contexts() {
     let bench = bench();
     let mut source = String::new();
     for i in 0..2000 {
@@ -177,6 +177,6 @@ fn many_missing_contexts_are_looked_for_in_bounded_time() {
     let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
     assert_eq!(code, 1);
     assert_eq!(out.matches("no match").count(), 300);
-    // All are answered, the last like the first.
+    // All are reported, the last like the first.
     assert_eq!(out.matches("closest").count(), 300, "{out}");
 }

@@ -1,4 +1,4 @@
-//! What a source is as a text: its encoding, its numbers, its names, and what is said of them.
+//! Sources as text: encodings, numbers, names, and messages about them.
 
 use super::{SOURCE, bench, object, ok, read, tune_of};
 
@@ -41,7 +41,7 @@ fn sources_in_other_encodings_keep_their_bytes() {
         let place = format!("source/s.cpp:{line}");
         let (code, out, err) = bench.run(&["patch", "init", &place, "--name", "n"], "");
         assert!(code == 0 && out.ends_with("#context n\n  int m = 130@ * d - 25@;\n"), "{place}: {out}{err}");
-        // The script knows UTF-8 alone.
+        // The script supports UTF-8 only.
         let refused = bench.fails(&["patch", "tune", "x.tune", "source", "--compat", "tune.py"], 1);
         assert!(refused.contains("is not UTF-8"), "{refused}");
     }
@@ -60,12 +60,12 @@ fn contexts_in_utf_8_match_comments_in_other_encodings() {
     assert!(tuned.ends_with(expected), "{}", String::from_utf8_lossy(&tuned));
     assert_eq!(bench.run(&["patch", "apply", "x.tune", "source"], "").0, 0);
     assert_eq!(bench.bytes("source/s.cpp"), before);
-    // A letter that the source's encoding lacks is no question mark.
+    // A letter that the source's encoding lacks is not replaced by a question mark.
     bench.write("x.tune", tune_of("#context n\nint n = 7@; // マージン\n#add %%D%%\nint @; // ☃\n"));
     let refused = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(refused.contains("source/s.cpp: is in Shift-JIS, which has no '☃'"), "{refused}");
     assert_eq!(bench.bytes("source/s.cpp"), before);
-    // Half a letter of UTF-16 is none.
+    // Half a UTF-16 code unit is invalid.
     bench.write("source/s.cpp", b"\xff\xfea\x00b");
     let refused = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(refused.contains("source/s.cpp: ends within a letter of UTF-16"), "{refused}");
@@ -86,17 +86,17 @@ fn names_may_hold_underscores() {
     assert!(read(&bench, "x.params").starts_with("f_per_depth, int, 100.0"));
     ok(&bench, &["apply", "x.tune", "source"]);
     assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
-    // What stands behind a name is no part of it where the script is followed.
+    // Text after a name is not part of it if the script is emulated.
     let refused = bench.fails(&["patch", "tune", "x.tune", "source", "--compat", "tune.py"], 1);
     assert!(refused.contains("no match"), "{refused}");
-    // Names that come out alike are refused, whichever way they are put together.
+    // Names that become equal are refused, however they are composed.
     bench.write("x.tune", tune_of("#context f\nint m = 1@a_1 * d - 25;\n#context f_a\nreturn 5@;\n"));
     let refused = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
     assert!(refused.contains("x.tune:6: f_a_1 is the name of a parameter of line 4 already"), "{refused}");
 }
 
 #[test]
-fn messages_do_not_repeat_all_that_was_written() {
+fn shortens_quoted_input_in_messages() {
     let long = "9".repeat(400);
     let bench = bench();
     let cases = [
@@ -123,7 +123,7 @@ fn messages_do_not_repeat_all_that_was_written() {
         bench.write("x.tune", &text);
         bench.write("x.params", &params);
         let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-        // Names of the tests' own folder are not in these messages.
+        // Names in the test's own folder are not part of these messages.
         assert!(error.chars().count() < 320, "{error}");
         let (_, out, err) = bench.run(&["patch", "check", "x.tune", "source"], "");
         assert!(format!("{out}{err}").lines().all(|line| line.chars().count() < 420), "{out}{err}");
@@ -145,10 +145,10 @@ fn messages_do_not_repeat_all_that_was_written() {
 }
 
 #[test]
-fn init_marks_what_can_be_a_parameter() {
+fn init_marks_possible_parameters() {
     let bench = bench();
     for (file, source, lines, expected) in [
-        // Sizes and indices, whole expressions of them; values in braces are marked.
+        // Sizes and indices, including whole expressions; values in braces are marked.
         (
             "a.cpp",
             "int a[2 * 4][N + 1] = {5, b[i + 2], c[f(3)]};\n",
@@ -164,7 +164,7 @@ fn init_marks_what_can_be_a_parameter() {
         ),
         ("a.cpp", "auto a = new int[8]; x = 9;\n", "1", "auto a = new int[8]; x = 9@;\n"),
         ("a.cpp", "T t = { [3] = 5, .x = 6 };\n", "1", "T t = { [3] = 5@, .x = 6@ };\n"),
-        // Constants that go on over lines; what follows them is marked again.
+        // Constants that span lines; the code after them is marked again.
         (
             "a.cpp",
             "constexpr int T[] = {\n  1, 2,\n  3};\nint x = 4;\n",
@@ -207,14 +207,14 @@ fn init_marks_what_can_be_a_parameter() {
             "1",
             "template <int N = 5> int f() { return 6@; }\n",
         ),
-        // Shifts and comparisons are no brackets.
+        // Shifts and comparisons are not brackets.
         (
             "a.cpp",
             "int x = a << 3, y = b >> 4, z = c < 5 && d > 6;\n",
             "1",
             "int x = a << 3@, y = b >> 4@, z = c < 5@ && d > 6@;\n",
         ),
-        // Comments and strings over lines.
+        // Comments and strings that span lines.
         (
             "a.cpp",
             "/* 1\n 2 */ int x = 3; // 4 \\\n 5\nint y = 6;\n",
@@ -268,7 +268,7 @@ fn init_marks_what_can_be_a_parameter() {
         assert_eq!(code, 0, "{source}: {err}");
         let head = format!("#set file {file}\n#context n\n");
         assert_eq!(out, format!("{head}{expected}"), "{source}");
-        // 'check' says nothing of what 'init' has marked.
+        // 'check' reports nothing about the output of 'init'.
         bench.write("n.tune", &out);
         let report = object(&bench, &["check", "n.tune", "source"]);
         let said = report["warnings"].to_string();
@@ -303,7 +303,7 @@ fn init_marks_what_can_be_a_parameter() {
         assert!(refused.contains("no number that can be marked"), "{source}: {refused}");
         assert!(refused.contains(why) && refused.lines().count() == 1, "{source}: {refused}");
     }
-    // What is said of a constant is what 'check' says, and the block for 'apply' alone works.
+    // 'init' reports constants as 'check' does, and the block works for 'apply' alone.
     bench.write("source/a.cpp", "constexpr int M = 140;\n");
     bench.write("n.tune", "#set file a.cpp\n#context M\nconstexpr int M = 140@m;\n");
     let said = object(&bench, &["check", "n.tune", "source"])["warnings"].to_string();
@@ -314,7 +314,7 @@ fn init_marks_what_can_be_a_parameter() {
 }
 
 #[test]
-fn fractions_are_told_of_their_types() {
+fn warns_about_integer_types_of_fractions() {
     let bench = bench();
     let source = SOURCE.replace("100 * d", "0.1 * d");
     bench.write("source/s.cpp", &source);
@@ -325,11 +325,11 @@ fn fractions_are_told_of_their_types() {
     assert_eq!((code, err), (0, both));
     let (_, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
     assert!(out.contains(&format!("warning: {double}warning: {whole}")), "{out}");
-    // Neither is said of what the user declares, and offers, in a way of his own.
+    // Neither is reported if the user has custom declarations and options.
     bench.write("x.tune", "#set file s.cpp\n#context f\nint m = 1@ * d - 1@;\n#add %%D%%\nint @; int @;\n");
     let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source", "-n"], "");
     assert_eq!((code, err.as_str()), (0, ""));
-    // The script said nothing.
+    // The script reported nothing.
     bench.write("x.tune", super::TUNE);
     let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source", "-n", "--compat", "tune.py"], "");
     assert_eq!((code, err.as_str()), (0, ""));

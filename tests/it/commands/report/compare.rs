@@ -1,11 +1,11 @@
-//! `gputexel compare` through the real binary: losses, changes and errors against their
-//! definitions, in words, as JSON and as a page; and what it refuses.
+//! `gputexel compare` through the real binary: losses, changes and errors against their definitions, as text, JSON
+//! and a page; and refused input.
 
 use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 
-/// Two runs that differ in how they are held to the prior.
+/// Creates two runs that differ in their prior strength.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
@@ -25,7 +25,7 @@ fn number(value: &Value) -> f64 {
 }
 
 #[test]
-fn changes_losses_and_errors_are_those_of_the_files() {
+fn changes_losses_and_errors_match_the_files() {
     let bench = bench();
     let found = compare(&bench, &["a", "b/params.json", "--dataset", "d.bin", "--top", "1000"]);
     let (a, b) = (bench.json("a/params.json"), bench.json("b/params.json"));
@@ -62,7 +62,7 @@ fn changes_losses_and_errors_are_those_of_the_files() {
     }
     let beyond = expected.iter().filter(|row| row.2.is_some_and(|z| z.abs() > 2.0)).count();
     assert_eq!(found["beyond_two_errors"], beyond);
-    // Losses are those that `eval` prints, and they differ by what they differ.
+    // Losses are those that `eval` prints, and so are their differences.
     let mut losses = Vec::new();
     for side in ["a", "b"] {
         let (_, out, _) = bench.run(&["--json", "eval", "d.bin", &format!("{side}/params.json")], "");
@@ -109,7 +109,7 @@ fn piece_values_stand_for_parameters() {
             assert!((number(&found["rms"]) - expected).abs() < 1e-9, "{sides:?}: {found}");
         }
     }
-    // What tuning started from is no better.
+    // The starting point is not better.
     let found = compare(&bench, &["material", "a", "--dataset", "d.bin"]);
     assert!(number(&found["losses"]["difference"]["mean"]) < 0.0);
     assert_eq!(found["losses"]["a"]["tuned_on_it"], false);
@@ -127,7 +127,7 @@ fn piece_values_stand_for_parameters() {
 }
 
 #[test]
-fn words_boards_and_the_page_say_the_same() {
+fn text_boards_and_page_agree() {
     let bench = bench();
     let (code, out, err) =
         bench.run(&["compare", "a", "b", "--dataset", "d.bin", "--html", "c.html", "--board", "rook"], "");
@@ -154,7 +154,7 @@ fn words_boards_and_the_page_say_the_same() {
     assert!(html.contains(&format!("<th scope=\"row\">{}</th><td>{}</td>", cells[0], cells[1])), "{largest}");
     assert!(html.contains("change against a") && !html.contains("<script"));
     assert!(bench.fails(&["compare", "a", "b", "--html", "c.html"], 2).contains("use --force"));
-    // A set of parameters is no different from itself.
+    // A set of parameters does not differ from itself.
     let (_, out, _) = bench.run(&["compare", "a", "a"], "");
     assert!(
         out.contains("768 in both, 0 differ") && !out.contains("Largest") && !out.contains("middlegame"),
@@ -163,7 +163,7 @@ fn words_boards_and_the_page_say_the_same() {
 }
 
 #[test]
-fn other_features_and_what_only_one_has_are_told() {
+fn reports_other_features_and_unmatched_parameters() {
     let bench = bench();
     bench.dataset("m.bin", FeatureKind::Material, 3000, 7);
     bench.tune(&["m.bin", "--out", "m"]);
@@ -192,7 +192,7 @@ fn other_features_and_what_only_one_has_are_told() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn rejects_invalid_input() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 7);
     bench.tune(&["d.bin", "--out", "a", "--epochs", "1"]);
@@ -226,7 +226,7 @@ fn more_than_two_are_compared_in_a_table() {
         bench.run(&[&["compare"], &all[..], &["--dataset", "d.bin", "--html", "all.html"]].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
     let place = |name: &str| out.find(&format!("\n{name}")).unwrap_or_else(|| panic!("{name}: {out}"));
-    // The less they are held to the prior, the lower the loss on what they were tuned on.
+    // The weaker the prior, the lower the loss on the training data.
     assert!(place("strong") < place("middle/params.json") && place("middle") < place("weak"), "{out}");
     assert!(out.contains("squared loss on 2,000 positions of d.bin") && out.ends_with("all.html\n"), "{out}");
     let told = bench.told(&[&["compare"], &all[..], &["--dataset", "d.bin"]].concat());
@@ -234,7 +234,7 @@ fn more_than_two_are_compared_in_a_table() {
     assert_eq!(compared.len(), 3);
     assert!(compared[1]["over_best"].is_null() && compared[0]["over_best"]["mean"].as_f64().unwrap() > 0.0);
     assert!(compared[2]["epochs"].is_null() && compared[0]["epochs"].as_u64().unwrap() > 0);
-    // The losses are those of two at a time.
+    // The losses agree with those of pairwise comparisons.
     let two = bench.told(&["compare", "weak", "strong", "--dataset", "d.bin"]);
     assert_eq!(compared[0]["loss"], two["losses"]["a"]["loss"]);
     let difference = &two["losses"]["difference"];

@@ -31,7 +31,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// The port that a run says it serves on; its output is read to the end in the background.
+/// Returns the port on which a run serves; its output is read to the end in the background.
 fn port(child: &mut Child) -> u16 {
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -44,7 +44,7 @@ fn port(child: &mut Child) -> u16 {
     address.strip_prefix("http://127.0.0.1:").unwrap().trim_end_matches('/').parse().unwrap()
 }
 
-/// Asks for the page under a name of the host; `None` where nobody answers.
+/// Requests the page under a host name; `None` if there is no response.
 fn ask(port: u16, host: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -54,7 +54,7 @@ fn ask(port: u16, host: &str) -> Option<String> {
     Some(answer)
 }
 
-/// Epochs that the page tells of.
+/// Returns the number of epochs on the page.
 fn epochs(page: &str) -> Option<u64> {
     let (before, _) = page.split_once(" of at most ")?;
     before.rsplit(' ').next()?.replace(',', "").parse().ok()
@@ -77,7 +77,7 @@ fn the_page_grows_and_ends_with_the_run() {
         if let Some(count) = epochs(&page).filter(|count| seen.last().is_none_or(|last| count > last)) {
             seen.push(count);
             assert!(page.contains(">running<"), "{page}");
-            // Before the first epoch there is no speed to tell the time from.
+            // Before the first epoch there is no speed from which to estimate the time.
             assert!(count == 0 || page.contains(" left at most"), "{page}");
             assert!(!page.contains("interrupted") && page.contains("<script nonce="), "{page}");
         }
@@ -99,7 +99,7 @@ fn the_page_grows_and_ends_with_the_run() {
 
 #[test]
 #[ignore = "full"]
-fn watching_changes_nothing_and_is_refused_where_there_is_nothing_to_watch() {
+fn watching_does_not_change_results() {
     let bench = bench();
     let plain = bench.tune(&["d.bin", "--out", "plain"]);
     let (code, out, err) = bench.run(

@@ -18,20 +18,20 @@ fn matches_leave_reports() {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"), "{page}");
-    // It can be made again, elsewhere, and does not keep the match from going on.
+    // It can be created again, elsewhere, and does not prevent the match from being resumed.
     bench.told(&["report", "m", "-o", "again.html"]);
     assert_eq!(bench.bytes("again.html"), bench.bytes("m/report.html"));
     assert!(bench.fails(&["report", "m", "--dataset", "d.bin"], 2).contains("needs no positions"));
     let journal = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap();
     let lines: Vec<&str> = journal.lines().collect();
-    // A line that is being written is not there yet.
+    // An incomplete line is ignored.
     bench.write("m/match.jsonl", format!("{}\n{{\"pair\":", lines[..4].join("\n")));
     bench.told(&["report", "m"]);
     let page = String::from_utf8(bench.bytes("m/report.html")).unwrap();
     assert!(page.contains("not final") && page.contains("6 of at most 24 games"), "{page}");
     let (code, _, err) = bench.run(&["match", "--resume", "m"], "");
     assert_eq!(code, 0, "{err}");
-    // But for the speed of the engines it is the same page.
+    // Except for the speed of the engines it is the same page.
     let before_engines = |name: &str| {
         let page = String::from_utf8(bench.bytes(name)).unwrap();
         page.split_once("What the engines did").unwrap().0.to_string()

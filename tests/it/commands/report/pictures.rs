@@ -1,5 +1,4 @@
-//! The report as a browser shows it: not blank, no wider than a phone, light and dark, and without
-//! a request to anywhere.
+//! The report as shown by a browser: not blank, no wider than a phone, light and dark, and without network requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -17,13 +16,13 @@ fn brightness(pixels: &[[u8; 3]]) -> f64 {
     sum / (3.0 * pixels.len() as f64)
 }
 
-/// Distinct colors, coarsely.
+/// Returns the number of distinct colors, coarsely.
 fn colors(pixels: &[[u8; 3]]) -> usize {
     let coarse = pixels.iter().map(|p| p.map(|value| value >> 3));
     coarse.collect::<std::collections::HashSet<_>>().len()
 }
 
-/// Games of one move that say what they were worth, and end as often as that says.
+/// Returns games of one move with scores, and results at the corresponding rates.
 fn scored_games(count: usize) -> String {
     let mut text = String::new();
     for i in 0..count {
@@ -45,7 +44,7 @@ fn scored_games(count: usize) -> String {
     text
 }
 
-/// The list of runs as it is served, without what runs in it.
+/// Returns the list of runs as it is served, without its scripts.
 fn served(bench: &Bench) -> String {
     let mut child = bench.spawn(&["--json", "serve", "."]);
     let mut line = String::new();
@@ -64,7 +63,7 @@ fn served(bench: &Bench) -> String {
 
 #[test]
 #[ignore = "full"]
-fn reports_are_legible_everywhere_and_ask_for_nothing() {
+fn reports_are_legible_and_self_contained() {
     let Some(chromium) = chromium() else { return };
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 4000, 7);
@@ -130,10 +129,10 @@ fn reports_are_legible_everywhere_and_ask_for_nothing() {
     }
 }
 
-/// What the test above looks for is found where it is there.
+/// The checks of the test above detect the faults that they look for.
 #[test]
 #[ignore = "full"]
-fn blank_wide_and_asking_pages_are_told() {
+fn detects_blank_wide_and_requesting_pages() {
     let Some(chromium) = chromium() else { return };
     let bench = Bench::new();
     let page = bench.write(

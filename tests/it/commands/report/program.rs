@@ -1,10 +1,10 @@
-//! What `tune` and its report say of evaluations that are not linear.
+//! Output of `tune` and its report for nonlinear evaluations.
 
 use crate::common::program::Bench;
 use crate::common::programs::{program_dataset, program_theta};
 use gputexel::model::{FeatureKind, ParameterFile};
 
-/// A dataset of the test's program, and parameters to start from.
+/// Creates a dataset of the test's program, and starting parameters.
 fn bench() -> Bench {
     let bench = Bench::new();
     let data = program_dataset(&bench.path("d.bin"), 3000, 6);
@@ -14,7 +14,7 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn the_report_has_curves_the_factor_and_what_parts_are_worth() {
+fn report_shows_curves_factor_and_worth_of_parts() {
     let bench = bench();
     let told = bench.tune(&[
         "d.bin",
@@ -56,7 +56,7 @@ fn the_report_has_curves_the_factor_and_what_parts_are_worth() {
         let cost = format!("{:+.8}", part["cost"].as_f64().unwrap());
         assert!(section.contains(&cost), "{cost}");
     }
-    // Read again from the folder and the dataset.
+    // Rendered again from the folder and the dataset.
     let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
     assert_eq!(code, 0);
     let again = String::from_utf8(bench.bytes("again.html")).unwrap();
@@ -65,7 +65,7 @@ fn the_report_has_curves_the_factor_and_what_parts_are_worth() {
 
 #[test]
 #[ignore = "full"]
-fn dead_terms_are_warned_of() {
+fn warns_about_dead_terms() {
     let bench = bench();
     let arguments = ["tune", "d.bin", "--epochs", "1", "--backend", "cpu", "--k", "0.9", "--out"];
     // Without priors in its schema, everything starts at 0.
@@ -88,7 +88,7 @@ fn dead_terms_are_warned_of() {
 
 #[test]
 #[ignore = "full"]
-fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
+fn warns_about_a_saturated_factor() {
     let bench = bench();
     let mut file = ParameterFile::parse(
         &String::from_utf8(bench.bytes("start.json")).unwrap(),
@@ -110,7 +110,7 @@ fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
     let warning =
         "of the positions where it counts: there, nothing is known of its parameters; a larger \"max\"";
     let low = told([10.0, 1.0, -1.0], "low");
-    // The middlegame values of complexity and factor are not used.
+    // The middlegame values of complexity and factor are unused.
     assert!(!low.contains(warning) && low.contains("  5 that occur, but change no score there"), "{low}");
     let high = told([200.0; 3], "high");
     assert!(
@@ -123,7 +123,7 @@ fn a_factor_that_is_often_at_its_maximum_is_warned_of() {
 }
 
 #[test]
-fn linear_runs_say_nothing_of_it() {
+fn linear_runs_have_no_program_section() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let told = bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4", "--epochs", "2"]);

@@ -1,5 +1,5 @@
-//! The report of a run through the real binary: that it is there however the run ended, that its
-//! numbers are those of the run, that it loads nothing from anywhere, and that it escapes names.
+//! The report of a run through the real binary: it exists however the run ended, has the numbers of the run, loads
+//! nothing from elsewhere, and escapes names.
 
 use crate::common::program::{Bench, wait_until};
 use gputexel::model::FeatureKind;
@@ -14,7 +14,7 @@ fn report(bench: &Bench, name: &str) -> String {
     String::from_utf8(bench.bytes(name)).unwrap()
 }
 
-/// What could make a browser ask for something, or run something.
+/// Asserts that a page has nothing that could make a browser request or run something.
 fn assert_self_contained(html: &str) {
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
     assert!(html.contains("default-src 'none'"), "the policy is missing");
@@ -39,7 +39,7 @@ fn assert_self_contained(html: &str) {
     assert_eq!(ids.len(), all, "an id is there twice");
 }
 
-/// The cells of the first board after a text, a1 first.
+/// Returns the cells of the first board after a text, a1 first.
 fn board_after(html: &str, text: &str) -> Vec<String> {
     let board = html.split(text).nth(1).unwrap_or_else(|| panic!("no {text}"));
     let rows: Vec<&str> = board
@@ -113,7 +113,7 @@ fn a_run_leaves_a_report_with_its_numbers() {
 }
 
 #[test]
-fn positions_that_are_gone_are_told_and_may_be_elsewhere() {
+fn reports_missing_positions_and_accepts_moved_ones() {
     let bench = bench();
     bench.tune(&["d.bin", "--out", "r", "--epochs", "2"]);
     let whole = report(&bench, "r/report.html");
@@ -168,7 +168,7 @@ fn names_cannot_become_markup() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn interrupted_runs_have_a_report_and_finished_ones_another() {
+fn interrupted_and_finished_runs_have_reports() {
     let bench = bench();
     let flags = [
         "tune",
@@ -206,7 +206,7 @@ fn interrupted_runs_have_a_report_and_finished_ones_another() {
         "{epochs}"
     );
 
-    // Of a run that was killed there is only what it had written.
+    // A killed run has only the files written so far.
     bench.tune(&["d.bin", "--out", "k", "--epochs", "3"]);
     for name in ["params.json", "checkpoint.safetensors", "report.html"] {
         std::fs::remove_file(bench.path("k").join(name)).unwrap();
@@ -219,7 +219,7 @@ fn interrupted_runs_have_a_report_and_finished_ones_another() {
             && html.contains("Loss over epochs")
             && !html.contains("knight, middlegame")
     );
-    // An earlier report does not survive a new run in the same folder.
+    // An earlier report is removed by a new run in the same folder.
     bench.write("k/report.html", "old");
     let (code, ..) =
         bench.run(&["tune", "d.bin", "--out", "k", "--force", "--epochs", "1", "--backend", "cpu"], "");

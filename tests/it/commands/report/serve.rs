@@ -9,7 +9,7 @@ use crate::common::program::{Bench, wait_until};
 use crate::common::spsa::built_in;
 use gputexel::model::FeatureKind;
 
-/// The port that a command says it serves on, in a line that begins with `word`.
+/// Returns the port on which a command serves, from a line that starts with `word`.
 fn port(child: &mut Child, word: &str) -> u16 {
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -34,7 +34,7 @@ fn ask(port: u16, request: &str, host: &str) -> Option<String> {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
+fn serves_only_runs_of_the_folder() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     bench.tune(&["d.bin", "--out", "runs/<script>x"]);
@@ -68,14 +68,14 @@ fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
         assert!(ask(port, &format!("{method} /"), &own).unwrap().starts_with("HTTP/1.1 405 "), "{method}");
     }
 
-    // Hundreds of connections that say nothing keep nobody waiting.
+    // Hundreds of silent connections block nobody.
     let _silent: Vec<TcpStream> =
         (0..400).filter_map(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
     let begun = Instant::now();
     assert!(get("/").starts_with("HTTP/1.1 200 OK"));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 
-    // A run that somebody begins is followed to its end.
+    // A run that starts now is followed to its end.
     let long =
         ["--backend", "cpu", "--threads=1", "--optimizer", "adam", "--k", "0.8", "--epochs", "1000000"];
     let flags = ["--checkpoint-every", "0.2", "--window", "1000000", "-q"];
@@ -95,11 +95,11 @@ fn runs_of_a_folder_are_listed_followed_and_nothing_else_is_given_away() {
     assert!(ask(port, "GET /", &own).is_none());
 }
 
-/// A page that never ends, or a file that is read for ever, would keep all that come later waiting.
+/// An endless page or an endless read would block all later requests.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn folders_of_strange_names_and_numbers_are_listed_and_shown() {
+fn lists_and_shows_unusual_folders() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
 
@@ -149,7 +149,7 @@ fn folders_of_strange_names_and_numbers_are_listed_and_shown() {
 
 #[test]
 #[ignore = "full"]
-fn what_cannot_be_served_is_told() {
+fn reports_unservable_folders() {
     let bench = Bench::new();
     bench.write("file", "x");
     assert!(bench.fails(&["serve", "none"], 1).contains("none"));

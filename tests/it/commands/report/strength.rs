@@ -1,12 +1,12 @@
-//! The strength of the prior in the report of a run and in what `tune` says: that penalties, losses and
-//! boards are those of the record, what groups are worth, and the scale of the scores against its definition.
+//! Prior strength in the report of a run and in the output of `tune`: penalties, losses and boards agree with the
+//! record, the worth of groups and the scale of the scores with their definitions.
 
 use crate::common::program::Bench;
 use gputexel::dataset::{Split, read};
 use gputexel::objective::{expected_score, score};
 use serde_json::Value;
 
-/// A bench with the positions of the project's sample, d.bin.
+/// Creates a bench with the positions of the project's sample, d.bin.
 fn bench() -> Bench {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
@@ -18,7 +18,7 @@ fn page(bench: &Bench, name: &str) -> String {
     String::from_utf8(bench.bytes(name)).unwrap()
 }
 
-/// The section of the page, without what follows.
+/// Returns the section of the page, without the rest.
 fn section(html: &str) -> &str {
     let start = html.split("<section id=\"strength\">").nth(1).expect("the section");
     start.split("</section>").next().unwrap()
@@ -28,7 +28,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
 }
 
-/// The cells of the board with a caption, a1 first.
+/// Returns the cells of the board with a caption, a1 first.
 fn board(html: &str, caption: &str) -> Vec<String> {
     let table = html.split(&format!("<caption>{caption}<")).nth(1).unwrap_or_else(|| panic!("no {caption}"));
     let body = table.split("<tbody>").nth(1).unwrap().split("</tbody>").next().unwrap();
@@ -40,7 +40,7 @@ fn board(html: &str, caption: &str) -> Vec<String> {
     rows.into_iter().rev().flat_map(cells).collect()
 }
 
-/// Slope of the tuned scores' regression on those of the prior, weighted by p (1 − p).
+/// Returns the slope of the regression of tuned scores on those of the prior, weighted by p (1 − p).
 fn slope(bench: &Bench, folder: &str) -> f64 {
     let data = read(&bench.path("d.bin")).unwrap();
     let config = &bench.json(&format!("{folder}/run.json"))["config"];
@@ -64,7 +64,7 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
 
 #[test]
 #[ignore = "full"]
-fn pages_show_what_was_chosen_and_what_it_changes() {
+fn pages_show_chosen_weights_and_their_effect() {
     let bench = bench();
     let done = bench.tune(&["d.bin", "--prior-strength", "auto", "--out", "r", "--ablate"]);
     let record = bench.json("r/run.json");
@@ -107,7 +107,7 @@ fn pages_show_what_was_chosen_and_what_it_changes() {
         assert_eq!(board(text, &format!("knight, without penalties, {phase}")), without);
         assert_ne!(tuned, without);
     }
-    // What each group is worth.
+    // The worth of each group.
     let ablation = bench.json("r/ablation.json");
     assert_eq!(done["ablation"], ablation);
     for group in ablation["groups"].as_array().unwrap() {
@@ -122,8 +122,8 @@ fn pages_show_what_was_chosen_and_what_it_changes() {
     assert!((told - ratio).abs() < 1e-9, "{told} {ratio}");
     assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior")), "{text}");
 
-    // The page is a function of the folder; without the positions it does not know the scale of the scores, and
-    // without the fields, as in folders of earlier versions, it still comes.
+    // The page is a function of the folder. Without the positions the scale of the scores is unknown; without the
+    // fields, as in folders of earlier versions, the page is still created.
     let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
     assert_eq!((code, page(&bench, "again.html")), (0, html.clone()));
     bench.write("r/ablation.json", "{\"folds\":");
@@ -151,7 +151,7 @@ fn pages_show_what_was_chosen_and_what_it_changes() {
 }
 
 #[test]
-fn given_weights_are_listed_and_scores_of_another_scale_are_told() {
+fn lists_given_weights_and_reports_changed_scale() {
     let bench = bench();
     let given =
         ["d.bin", "--prior-strength", "smooth=1e-5,ridge=1e-6,ridge:king.eg=1e-4", "--backend", "cpu"];
@@ -175,7 +175,7 @@ fn given_weights_are_listed_and_scores_of_another_scale_are_told() {
     );
     assert!(ratio > 1.05 && out.contains(&line), "{ratio}: {out}");
     assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior: multiply")), "{text}");
-    // Fitted together, scores keep their scale, and nothing has to be said.
+    // If K is fitted jointly, scores keep their scale, and there is no note.
     let (code, out, err) = bench.run(&[&["tune", "--out", "joint", "--k", "joint"], &given[..]].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert!((slope(&bench, "joint") - 1.0).abs() < 0.01 && !out.contains("\nscale  "), "{out}");

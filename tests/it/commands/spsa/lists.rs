@@ -14,7 +14,7 @@ fn run(bench: &Bench, args: &[&str], stdin: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn lists_go_from_program_to_program() {
+fn lists_convert_between_programs() {
     let bench = Bench::new();
     bench.write("in", FISHTEST);
     let (code, out, err) = run(&bench, &["convert", "in", "--to", "openbench"], "");
@@ -28,7 +28,7 @@ fn lists_go_from_program_to_program() {
         (0, String::new(), String::new())
     );
     assert_eq!(String::from_utf8(bench.bytes("a")).unwrap(), out);
-    // The ambiguity is named, unless told.
+    // The ambiguity is reported unless the format is given.
     let (_, _, err) = run(&bench, &["convert", "a", "--to", "uci"], "");
     assert!(err.contains("note: read as openbench; a list of params looks the same"), "{err}");
     let (_, out, err) = run(&bench, &["convert", "-", "--from", "params", "--to", "uci"], &out);
@@ -41,7 +41,7 @@ fn lists_go_from_program_to_program() {
 }
 
 #[test]
-fn missing_settings_are_named_or_planned_and_values_taken() {
+fn plans_missing_settings_and_takes_values() {
     let bench = Bench::new();
     bench.write("bspsa.var", "x,30,0,440,22,10,70,0\n");
     let line = bench.fails(&["spsa", "convert", "bspsa.var", "--to", "fishtest"], 2);
@@ -49,7 +49,7 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
         line.contains("x: format fishtest requires r_end, which the input lacks; use --games N --elo E"),
         "{line}"
     );
-    // A width of the curve of strength says what Elo there is; without it nothing does.
+    // A width of the strength curve gives the Elo; without it the Elo is unknown.
     bench.write("spsa.var", "x,30,0,440,22,0.002,0\n");
     let line = bench.fails(&["spsa", "convert", "spsa.var", "--to", "bspsa", "--games", "400000"], 2);
     assert!(line.contains("what Elo it may gain is not known: give --elo"), "{line}");
@@ -68,7 +68,7 @@ fn missing_settings_are_named_or_planned_and_values_taken() {
     );
     assert!((report["parameters"][0]["r_end"].as_f64().unwrap() / 7.3e-5 - 1.0).abs() < 0.02);
     assert!(report["notes"].to_string().contains("planned: r_end"), "{report}");
-    // A log of spsa.pl, the last iteration not in the last line.
+    // A log of spsa.pl in which the last iteration is not on the last line.
     bench.write("log", "1,31\n3,77.25\n2,40\n");
     let (_, out, _) = run(&bench, &["convert", "bspsa.var", "--to", "values", "--values", "log"], "");
     assert_eq!(out, "x, 77.25\n");
@@ -101,7 +101,7 @@ fn weather_factory_gets_both_files_or_none() {
     assert_eq!((&config["A"]["step"], &config["B"]["value"]), (&10.into(), &8.into()));
     let keys: Vec<&str> = gains.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys.len(), 5, "weather-factory takes no others: {keys:?}");
-    // Read back with what its last game does: one gain for all, in the middle of both.
+    // Read back as of its last game: one gain for all, the mean of both.
     let (_, out, _) = run(&bench, &["convert", "config.json", "--to", "fishtest", "--games", "20000"], "");
     let gain = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
     assert!(
@@ -173,7 +173,7 @@ fn the_built_in_engine_is_set_up() {
 mod engines {
     use super::*;
 
-    /// A script that speaks UCI.
+    /// Writes a script that speaks UCI.
     fn engine(bench: &Bench, options: &str) -> String {
         let text = format!(
             "while IFS= read -r line; do case \"$line\" in\n\
@@ -212,7 +212,7 @@ mod engines {
         assert_eq!(config.engine.options["OwnBook"], OptionValue::Flag(false));
         assert_eq!(config.engine.options.len(), 2);
         assert_eq!(config.games.book, Some(bench.path("b.epd")));
-        // What was left out is there to be taken in.
+        // Parameters that were left out can be added from comments.
         let text = std::fs::read_to_string(&path).unwrap();
         let (head, tail) = text.split_once("# Not tuned").unwrap();
         assert!(
@@ -233,7 +233,7 @@ mod engines {
             .map(|v| v.name)
             .collect();
         assert_eq!(names, ["King Safety", "Tempo", "Hash", "Wide"]);
-        // Named ones only, planned for.
+        // Only named ones, with planned settings.
         let flags = ["--json", "spsa", "init", "--engine", &command, "--tune", "wide", "--tune", "hash"];
         let (code, out, _) =
             bench.run(&[&flags[..], &["--elo", "5", "--method", "bspsa", "--games", "40000"]].concat(), "");
@@ -294,7 +294,7 @@ mod engines {
         assert_eq!(config.engine.options["OwnBook"], OptionValue::Flag(false));
         let starts: Vec<(&str, f64)> = config.parameters.iter().map(|v| (v.name.as_str(), v.start)).collect();
         assert_eq!(starts, [("Piece Activity", 20.0), ("King Safety", 100.0)]);
-        // Without names everything of the evaluation and the search, and nothing else.
+        // Without names, everything of the evaluation and the search, and nothing else.
         let (code, out, _) = bench.run(&["--json", "spsa", "init", "--engine", toga], "");
         let report: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(code, 0);
@@ -323,7 +323,7 @@ fn a_tune_of_openbench_is_shown() {
     }
     let json = bench.told(&["spsa", "report", "--openbench", "digest.csv", "--json"]);
     assert_eq!(json["parameters"][1]["near_bound"], 6.0);
-    // What a server without the tune answers.
+    // The response of a server without the tune.
     bench.write("page.html", "<html>404</html>\n");
     let (code, _, err) = run(&bench, &["report", "--openbench", "page.html"], "");
     assert!(code == 1 && err.contains("page.html:1: is not a digest of OpenBench"), "{err}");

@@ -1,4 +1,4 @@
-//! `gputexel spsa run` with the built-in engine: kills, resuming, what is refused.
+//! `gputexel spsa run` with the built-in engine: kills, resuming, refused input.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ fn lines(bench: &Bench, name: &str) -> usize {
     std::fs::read(bench.path(name)).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// Starts a run, and kills it once its journal has so many lines.
+/// Starts a run, and kills it once its journal has this many lines.
 fn kill_at(bench: &Bench, args: &[&str], journal: &str, wanted: usize) {
     let mut child = bench.spawn(args);
     let begin = Instant::now();
@@ -25,7 +25,7 @@ fn kill_at(bench: &Bench, args: &[&str], journal: &str, wanted: usize) {
 
 #[test]
 #[ignore = "full"]
-fn a_run_killed_twice_is_the_run_that_was_not() {
+fn run_killed_twice_equals_an_uninterrupted_run() {
     for method in ["spsa", "bspsa"] {
         let bench = Bench::new();
         bench.write("run.toml", built_in(method, 120, 1));
@@ -46,7 +46,7 @@ fn a_run_killed_twice_is_the_run_that_was_not() {
         assert_eq!(bench.bytes("whole/log.csv"), bench.bytes("killed/log.csv"), "{method}");
         assert_eq!(bench.bytes("whole/values.csv"), bench.bytes("killed/values.csv"));
         assert_eq!(lines(&bench, "whole/log.csv"), 120);
-        // A run that is over has nothing left to do.
+        // A finished run has nothing left to do.
         let before = bench.bytes("killed/spsa.jsonl");
         assert_eq!(bench.run(&["-q", "spsa", "run", "--resume", "killed"], "").0, 0);
         assert_eq!(before, bench.bytes("killed/spsa.jsonl"));
@@ -55,7 +55,7 @@ fn a_run_killed_twice_is_the_run_that_was_not() {
 
 #[test]
 #[ignore = "full"]
-fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
+fn concurrent_pairs_count_exactly_once() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("bspsas", 150, 4));
     let journal = "r/spsa.jsonl";
@@ -65,7 +65,7 @@ fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
     let (code, out, err) = bench.run(&["--json", "spsa", "run", "--resume", "r"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(iterations(&bench, "r"), (1..=150).collect::<Vec<_>>());
-    // What was there first is still there, in its order.
+    // The first entries are still there, in their order.
     assert_eq!(&entries(&bench, "r")[..played.len()], &played[..]);
     let state: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(state["pairs_told"].as_u64(), Some(150));
@@ -76,7 +76,7 @@ fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
     let values: Vec<f64> =
         state["parameters"].as_array().unwrap().iter().map(|p| p["value"].as_f64().unwrap()).collect();
     assert_eq!(last, values);
-    // What the journal tells is what the run told.
+    // The journal contains the same results as the run's output.
     let (code, out, _) = bench.run(&["--json", "spsa", "report", "r"], "");
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["parameters"]), (0, &state["parameters"]));
@@ -94,7 +94,7 @@ fn no_pair_is_lost_or_told_twice_when_several_are_played_at_a_time() {
 
 #[test]
 fn strength_is_followed() {
-    // A queen that is worth less than a rook: the side that values it more wins.
+    // If a queen is worth less than a rook, the side that values it more wins.
     let bench = Bench::new();
     let config = built_in("bspsa", 200, 1).replace("nodes=40", "nodes=150");
     let queen = config.find("name = \"queen\"").unwrap();
@@ -112,14 +112,14 @@ fn strength_is_followed() {
 
 #[test]
 #[ignore = "full"]
-fn interrupted_runs_say_how_to_go_on() {
+fn interrupted_runs_print_how_to_resume() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 100_000, 2));
     let child = bench.spawn(&["spsa", "run", "run.toml", "--out", "r"]);
     while lines(&bench, "r/spsa.jsonl") < 5 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Another process must not play the same run, nor begin another one there.
+    // Another process cannot resume the same run or start another one there.
     let busy = format!("r: is being written by another gputexel (process {})", child.id());
     let before = bench.bytes("r/spsa.jsonl");
     let again = bench.fails(&["spsa", "run", "run.toml", "--out", "r", "--force"], 1);
@@ -137,7 +137,7 @@ fn interrupted_runs_say_how_to_go_on() {
 }
 
 #[test]
-fn the_number_of_pairs_is_changed_in_the_open_only() {
+fn changes_the_number_of_pairs_only_on_request() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 30, 1));
     assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
@@ -155,7 +155,7 @@ fn the_number_of_pairs_is_changed_in_the_open_only() {
         "{err}"
     );
     assert_eq!(iterations(&bench, "r"), (1..=60).collect::<Vec<_>>());
-    // c = c_end (N / k)^gamma, and the values restored are those that were told.
+    // c = c_end (N / k)^gamma, and the restored values are the recorded ones.
     let entries = entries(&bench, "r");
     assert_eq!(entries[30]["replan"]["iterations"].as_u64(), Some(60));
     let spread = |i: usize| {
@@ -211,7 +211,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
 }
 
 #[test]
-fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
+fn does_not_overwrite_and_reports_full_disks() {
     let bench = Bench::new();
     let with = |games: &str| built_in("spsa", 20, 1).replacen("[games]\n", &format!("[games]\n{games}\n"), 1);
     bench.write("run.toml", with("pgn = \"games_$THREAD.pgn\"\nlog = \"my.csv\""));
@@ -220,7 +220,7 @@ fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
     assert!(bench.fails(&args, 2).contains("my.csv: exists; use --force"));
     let games = String::from_utf8(bench.bytes("games_1.pgn")).unwrap();
     assert_eq!(games.matches("[Round \"").count(), 40);
-    // What counts is what was played: plus has White first, then Black.
+    // Games count as they were played: plus has White first, then Black.
     let tag = |game: &str, name: &str| {
         let value = game.split(&format!("[{name} \"")).nth(1).unwrap();
         value.split('"').next().unwrap().to_string()
@@ -255,7 +255,7 @@ fn nothing_is_written_over_unasked_and_full_disks_are_reported() {
         bench.write("full.toml", with("pgn = \"/dev/full\""));
         let refused = bench.fails(&["-q", "spsa", "run", "full.toml", "--out", "full", "--force"], 1);
         assert!(refused.contains("/dev/full"), "{refused}");
-        // The games could not be kept, so the pair did not count.
+        // The games could not be stored, so the pair did not count.
         assert!(iterations(&bench, "full").is_empty());
     }
     bench.write("file", "x");
@@ -299,7 +299,7 @@ fn results_are_verified_against_the_start() {
     assert_eq!(run["verification"], again, "a match that is over is shown again");
     let verify = std::fs::read_to_string(bench.path("r/verify/games.pgn")).unwrap();
     assert_eq!(verify.matches("[White \"tuned\"]").count(), 30);
-    // Rounded, nothing has changed: no failure of a run that ended well.
+    // After rounding, nothing has changed: the run still succeeded.
     let config = built_in("spsa", 1, 1).replace("r_end = 0.002", "r_end = 1e-9").replace("= false", "= true");
     bench.write("still.toml", config);
     let (code, _, err) = bench.run(&["spsa", "run", "still.toml", "--out", "still", "--verify", "4"], "");

@@ -37,7 +37,7 @@ fn grids_are_simulated_and_drawn() {
 }
 
 #[test]
-fn the_papers_table_is_shown_beside_the_paper() {
+fn paper_table_is_shown_next_to_the_figures_of_the_paper() {
     let bench = Bench::new();
     let cells = json(&bench, &["simulate", "--paper", "--repeats", "8"]);
     let cells = cells["settings"].as_array().unwrap();
@@ -46,7 +46,7 @@ fn the_papers_table_is_shown_beside_the_paper() {
         let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key}: {cell}"));
         assert!([1.0, 4.0, 16.0, 64.0].contains(&of("parameters")) && of("repeats") == 8.0);
         assert!(["spsa", "bspsas", "bspsa"].contains(&cell["method"].as_str().unwrap()));
-        // Of so few runs the paper knows the spread better.
+        // The spread of so few runs is known better from the paper.
         let error = of("paper_sd") * (1f64 / 8.0 + 1.0 / 50.0).sqrt();
         assert!((of("mean") - of("paper_mean")).abs() < 3.0 * error, "{cell}");
     }
@@ -103,7 +103,7 @@ fn lists_integers_and_concurrency_are_simulated() {
 }
 
 #[test]
-fn plans_say_what_to_expect() {
+fn plans_print_the_expected_gain() {
     let bench = Bench::new();
     let flags = ["plan", "--games", "400000", "--draw-rate", "0.82", "--repeats", "32"];
     let plan = json(&bench, &[&flags[..], &["-p", "x,100,-1000,1000,100,2"]].concat());

@@ -1,10 +1,10 @@
-//! Bases through the real binary: runs that stay in them, and what is refused.
+//! Bases through the real binary: runs that stay within them, and refused input.
 
 use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 use serde_json::{Value, json};
 
-/// A piece-square dataset, and the prior's parameter file under another name.
+/// Creates a piece-square dataset, and the prior's parameter file under another name.
 fn bench() -> Bench {
     Bench::with_positions(3000, 7)
 }
@@ -75,7 +75,7 @@ fn a_printed_basis_is_the_basis() {
         bench.tune(&[&flags[..], &["b", "--force", "--basis", "b.json"]].concat());
         assert!(bench.bytes("a/params.json") == bench.bytes("b/params.json"), "{name}");
         assert!(bench.bytes("a/z.json") == bench.bytes("b/z.json"), "{name}");
-        // To a file, which is then not replaced unasked.
+        // Written to a file, which is then not replaced unless requested.
         let (code, out, _) = bench.run(
             &["--json", "basis", name, "--freeze", "king", "--dataset", "d.bin", "-o", "c.json", "--force"],
             "",
@@ -115,7 +115,7 @@ fn bad_bases_are_refused_before_anything_is_written() {
     let (code, _, err) = bench.run(&["tune", "--resume", "r", "--basis", "madchess"], "");
     assert!(code == 2 && err.contains("cannot be used with"), "{err}");
 
-    // Of a run's record, where the basis is resolved.
+    // From a run's record, where the basis is resolved.
     bench.tune(&["d.bin", "--out", "k", "--basis", "madchess", "--k", "0.8", "--epochs", "1"]);
     let record = bench.json("k/run.json");
     for (pointer, value, expected) in [

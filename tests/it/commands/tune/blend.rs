@@ -1,4 +1,4 @@
-//! Targets of results and search scores.
+//! Targets blended from results and search scores.
 
 use serde_json::Value;
 
@@ -10,21 +10,21 @@ use gputexel::model::FeatureKind;
 /// Few parameters, so that many fits are quick.
 const KIND: FeatureKind = FeatureKind::Material;
 
-/// A dataset `d.bin` with search scores.
+/// Creates a dataset `d.bin` with search scores.
 fn bench() -> Bench {
     let bench = Bench::new();
     scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |_| {});
     bench
 }
 
-/// The tuned values of a run.
+/// Returns the tuned values of a run.
 fn parameters(bench: &Bench, run: &str) -> Value {
     bench.json(&format!("{run}/params.json"))["parameters"].clone()
 }
 
 #[test]
 #[ignore = "full"]
-fn a_blend_is_what_tuning_on_blended_results_would_be() {
+fn blend_equals_tuning_on_blended_results() {
     let bench = bench();
     let blend = Blend { share: 0.3, k: 0.7 };
     scored_dataset(&bench.path("labels.bin"), KIND, 4000, 11, |labels| {
@@ -57,7 +57,7 @@ fn a_blend_is_what_tuning_on_blended_results_would_be() {
 }
 
 #[test]
-fn what_is_blended_is_said_and_kept() {
+fn records_the_blend() {
     let bench = bench();
     let args = ["tune", "d.bin", "--backend", "cpu", "--l2", "1e-4", "--blend", "0.5", "--out", "r"];
     let (code, out, err) = bench.run(&args, "");
@@ -72,13 +72,13 @@ fn what_is_blended_is_said_and_kept() {
     }
     let record = bench.json("r/run.json");
     assert_eq!(record["config"]["blend"]["share"], 0.5);
-    // Scores are 0.9 of what results with K 0.8 were drawn from, less the draws, and noise.
+    // Scores are 0.9 times those from which results with K 0.8 were drawn, minus the draws, plus noise.
     let k = record["config"]["blend"]["k"].as_f64().unwrap();
     assert!((0.3..1.2).contains(&k), "{k}");
     assert_eq!((&record["blend"]["scored"], &record["blend"]["positions"]), (&3600.into(), &4000.into()));
     let report = String::from_utf8(bench.bytes("r/report.html")).unwrap();
     assert!(report.contains("0.5 search score (K 0."), "the report says what the targets are");
-    // Rewritten from the files, the report has the same targets.
+    // Recreated from the files, the report has the same targets.
     let calibration = |page: &str| page.matches("<svg").count();
     assert_eq!(bench.run(&["report", "r"], "").0, 0);
     let again = String::from_utf8(bench.bytes("r/report.html")).unwrap();
@@ -125,9 +125,9 @@ fn the_share_is_chosen_by_results() {
     for one in candidates {
         assert!((number(one, "loss") - lowest - number(one, "difference")).abs() < 1e-12, "{one}");
     }
-    // Scores are close to what results were drawn from, so they help: some share of them beats none.
+    // Scores are close to those from which results were drawn, so they help: some share of them beats none.
     assert!(number(&candidates[0], "difference") > 0.0, "{choice}");
-    // The run is the one with that share given.
+    // The run equals one with that share given.
     let share = choice["share"].to_string();
     let given = bench.tune(&[&["d.bin", "--blend", &share, "--out", "g"], &prior[..]].concat());
     assert_eq!((&told["k"], &told["loss"]), (&given["k"], &given["loss"]));

@@ -1,10 +1,10 @@
-//! Signs and orders by name, through the real binary.
+//! Sign and order constraints by name, through the real binary.
 
 use crate::common::program::{Bench, wait_until};
 use gputexel::model::FeatureKind;
 use serde_json::{Value, json};
 
-/// Everything but knights' mobility, rooks on files and the pair of bishops.
+/// Everything except knight mobility, rooks on files and the bishop pair.
 const FREEZE: &str = "--freeze=pawn,knight,bishop,rook,queen,king,tempo,bishop_mobility,rook_mobility,queen_mobility,\
     passed_free,passed_blocked,passed_safe_path,passed_own_king,passed_their_king,isolated,doubled,backward,phalanx,\
     supported,outpost,bishop_pawns,king_shield,king_storm,king_file,king_attack,safe_check,pawn_threat,push_threat,\
@@ -17,7 +17,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Middlegame and endgame values of a group in a parameter file.
+/// Returns middlegame and endgame values of a group in a parameter file.
 fn values(bench: &Bench, file: &str, group: &str) -> [Vec<f64>; 2] {
     let file = bench.json(file);
     let list = file["parameters"].as_array().unwrap().iter().filter(|p| p["group"] == group);
@@ -37,7 +37,7 @@ fn holds(bench: &Bench, file: &str) -> bool {
 }
 
 #[test]
-fn results_keep_to_the_constraints() {
+fn results_satisfy_the_constraints() {
     let bench = bench();
     let tune = |out: &str, flags: &[&str]| {
         bench.tune(&[&["d.bin", "--k=0.8", FREEZE, "--out", out], flags].concat())["loss"].as_f64().unwrap()
@@ -61,7 +61,7 @@ fn results_keep_to_the_constraints() {
     let page = String::from_utf8(bench.bytes("held/report.html")).unwrap();
     assert!(page.contains("knight_mobility_4.eg - knight_mobility_3.eg"));
 
-    // Whole numbers, and errors, which values held together share.
+    // Integers, and errors, which tied values share.
     with("whole", &["--round=local", "--errors", "--bootstrap=8"]);
     assert!(holds(&bench, "whole/params.json"));
     let whole = bench.json("whole/params.json");
@@ -113,7 +113,7 @@ fn a_killed_run_keeps_its_constraints() {
 }
 
 #[test]
-fn what_cannot_hold_is_refused_before_anything_is_written() {
+fn rejects_infeasible_constraints() {
     let bench = bench();
     let refuse = |flags: &[&str], code: i32| {
         let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);

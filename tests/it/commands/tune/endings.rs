@@ -1,4 +1,4 @@
-//! What the end of a run says: what was minimized, from where, and why it ended.
+//! Messages at the end of a run: the minimized loss, the starting point, and the reason for stopping.
 
 use crate::common::program::Bench;
 
@@ -6,7 +6,7 @@ fn bench() -> Bench {
     Bench::with_positions(3000, 7)
 }
 
-/// What `tune` prints.
+/// Returns the output of `tune`.
 fn printed(bench: &Bench, args: &[&str]) -> String {
     let (code, out, err) = bench.run(&[&["tune", "d.bin", "--backend", "cpu"], args].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
@@ -14,7 +14,7 @@ fn printed(bench: &Bench, args: &[&str]) -> String {
 }
 
 #[test]
-fn the_loss_with_regularization_is_what_was_minimized() {
+fn reports_the_minimized_regularized_loss() {
     let bench = bench();
     let report = bench.tune(&["d.bin", "--out", "a", "--l2", "1e-3"]);
     let [loss, regularized] = ["loss", "regularized_loss"].map(|name| report[name].as_f64().unwrap());
@@ -29,7 +29,7 @@ fn the_loss_with_regularization_is_what_was_minimized() {
     });
     let penalty = 1e-3 * squares.sum::<f64>();
     assert!(penalty > 1e-6 && (regularized - loss - penalty).abs() < 1e-9 * loss, "{penalty} {report}");
-    // Lists of numbers do not take a line each.
+    // Lists of numbers do not take one line per number.
     assert!(String::from_utf8(bench.bytes("a/run.json")).unwrap().lines().count() < 200);
 
     let both = printed(&bench, &["--out", "b", "--l2", "1e-3", "--prior-strength", "mean=1e-3,bend=1e-4"]);
@@ -44,7 +44,7 @@ fn the_loss_with_regularization_is_what_was_minimized() {
     assert_eq!(twice.matches(": loss plus penalties ").count(), 1, "{twice}");
     let line = twice.lines().find(|line| line.starts_with("regularized ")).unwrap();
     assert_eq!((line.matches("mean").count(), line.matches("ridge").count()), (1, 1), "{line}");
-    // Without any, nothing is said of it.
+    // Without any, there is no line about it.
     let none = printed(&bench, &["--out", "d", "--l2", "0"]);
     assert!(!none.contains("regularized") && !none.contains("L2"), "{none}");
     assert!(bench.tune(&["d.bin", "--out", "e", "--l2", "0"]).get("regularized_loss").is_none());
@@ -61,7 +61,7 @@ fn losses_before_and_after_are_at_the_same_k() {
         line.contains(&format!("both at K {k:.6};")) && line.ends_with(&format!(" {on_prior:.6}")),
         "{line}"
     );
-    // That of the prior at its own K is the one that `eval` finds there.
+    // The loss of the prior at its own K is the one that `eval` computes.
     let prior: f64 = line.split(" has ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     let own = bench.tune(&["d.bin", "--out", "b", "--l2", "1e-4", "--k", "prior"]);
     assert!((prior - own["loss_before"].as_f64().unwrap()).abs() < 1e-9, "{line} {own}");
@@ -97,7 +97,7 @@ fn the_rule_that_ended_a_run_is_named_with_its_flag() {
     let pso = ["pso", "d.bin", "--out", "c", "--iterations", "2", "--backend", "cpu"];
     let (_, out, _) = bench.run(&pso, "");
     assert!(out.contains(": iteration limit reached (--iterations 2)\n"), "{out}");
-    // A polish is told before the regularized loss to which it leads.
+    // A polish is reported before the resulting regularized loss.
     let polished = [&pso[..], &["--l2", "1e-3", "--polish", "--force"]].concat();
     let (_, text, err) = bench.run(&polished, "");
     let [polish, regularized] = ["\npolished ", "\nregularized "].map(|start| text.find(start));
@@ -117,7 +117,7 @@ fn short_runs_have_short_logs() {
         first.starts_with("epoch     1 regularized loss 0.") && last.starts_with("epoch    40 "),
         "{out}"
     );
-    // A busy machine may take long enough for a line or two more.
+    // On a busy machine one or two more lines may be due.
     assert!(epochs.len() < 6, "{out}");
 }
 

@@ -1,5 +1,5 @@
-//! Runs of every kind, killed at many moments: each goes on to the same bytes, or says that there is
-//! nothing to resume and begins anew. `GPUTEXEL_KILLS` says how many kills, of all kinds or of each.
+//! Runs of every kind, killed at many moments: each resumes with byte-identical results, or reports that there is
+//! nothing to resume and starts over. `GPUTEXEL_KILLS` sets the number of kills, in total or for each kind.
 #![cfg(unix)]
 
 use std::collections::BTreeSet;
@@ -14,19 +14,19 @@ use serde_json::Value;
 
 use crate::common::program::{Bench, assert_one_line, words, write_games};
 
-/// A kind of run, and what of it must not depend on its being killed.
+/// A kind of run, and the results that must not depend on kills.
 struct Killed {
     name: &'static str,
-    /// Kills where nobody says how many.
+    /// Default number of kills.
     kills: usize,
     start: &'static str,
     resume: &'static str,
-    /// What grows while it is under way.
+    /// File that grows during the run.
     grows: &'static str,
     results: &'static [&'static str],
 }
 
-/// In the order of `GPUTEXEL_KILLS`, a list such as 26,10,12,8,24,16; one number alone is that of all together.
+/// In the order of `GPUTEXEL_KILLS`, a list such as 26,10,12,8,24,16; a single number is the total.
 const KILLED: [Killed; 10] = [
     Killed {
         name: "adam",
@@ -110,7 +110,7 @@ const KILLED: [Killed; 10] = [
     },
 ];
 
-/// How often runs of a kind are killed.
+/// Returns the number of kills for runs of a kind.
 fn kills(index: usize) -> usize {
     let asked = std::env::var("GPUTEXEL_KILLS").unwrap_or_default();
     let number = |text: &str| text.parse::<usize>().ok();
@@ -121,7 +121,7 @@ fn kills(index: usize) -> usize {
     }
 }
 
-/// All files below a folder, by their paths.
+/// Returns all files below a folder, by path.
 fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -135,12 +135,12 @@ fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
     found
 }
 
-/// When a run is killed.
+/// Moment of a kill.
 #[derive(Debug)]
 enum Moment {
-    /// As soon as there is such a file.
+    /// Once such a file exists.
     Seen(String),
-    /// As soon as what grows has so many lines.
+    /// Once the growing file has this many lines.
     Lines(usize),
     After(Duration),
 }
@@ -156,7 +156,7 @@ impl Moment {
     }
 }
 
-/// Kills a process at some moment; `false` if it had ended.
+/// Kills a process at some moment; `false` if it had already ended.
 fn kill_at(bench: &Bench, kind: &Killed, line: &str, moment: &Moment) -> bool {
     let mut child = bench.spawn(&words(&format!("{line} -q")));
     let begun = Instant::now();
@@ -168,8 +168,8 @@ fn kill_at(bench: &Bench, kind: &Killed, line: &str, moment: &Moment) -> bool {
     child.wait().unwrap().code().is_none()
 }
 
-/// What came of a run, without times, and pairs of games in their order.
-fn what_came(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
+/// Returns the results of a run, without times, and with pairs of games in order.
+fn results_of(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
     fn without_times(value: &mut Value) {
         match value {
             Value::Object(map) => {
@@ -219,7 +219,7 @@ fn kill_and_resume(index: usize) {
     let begun = Instant::now();
     assert_eq!(run(kind.start).0, 0, "{}: {:?}", kind.name, run(kind.start));
     let takes = begun.elapsed();
-    let whole = what_came(&bench, kind);
+    let whole = results_of(&bench, kind);
     let names = files(bench.folder.path(), "");
     let clear = || {
         for name in files(bench.folder.path(), "").difference(&inputs) {
@@ -229,7 +229,7 @@ fn kill_and_resume(index: usize) {
             let _ = std::fs::remove_dir_all(bench.path(name));
         }
     };
-    // What all of them have while they are under way, and what is there in the end.
+    // Files that exist during all of them, and at the end.
     let mut seen = vec!["r/.gputexel.lock".to_string(), kind.grows.to_string()];
     seen.extend(names.difference(&inputs).cloned());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(index as u64);
@@ -239,7 +239,7 @@ fn kill_and_resume(index: usize) {
         let after =
             |random: &mut Xoshiro256PlusPlus| Moment::After(takes.mul_f64(random.random_range(0.0..1.0)));
         let moment = match kill % 3 {
-            // The files of the end and of the beginning in turn.
+            // Alternate between files of the end and of the beginning.
             0 => Moment::Seen(match (kill / 3 % seen.len(), kill / 6 % seen.len()) {
                 (turn, step) if turn % 2 == 0 => seen[seen.len() - 1 - step].clone(),
                 (_, step) => seen[step].clone(),
@@ -249,7 +249,7 @@ fn kill_and_resume(index: usize) {
         };
         ended += u64::from(!kill_at(&bench, kind, kind.start, &moment));
         if random.random_bool(0.3) && bench.path(kind.grows).exists() {
-            // And once more as it goes on.
+            // And again during the resumed run.
             let moment = after(&mut random);
             kill_at(&bench, kind, kind.resume, &moment);
         }
@@ -257,7 +257,7 @@ fn kill_and_resume(index: usize) {
         let what = format!("{} killed at {moment:?}: {err}", kind.name);
         if code != 0 {
             assert_one_line(&err);
-            // What is complete is left alone.
+            // A complete run is left alone.
             if ["the run is finished", "is complete"].iter().any(|told| err.contains(told)) {
                 finished += 1;
             } else {
@@ -267,77 +267,77 @@ fn kill_and_resume(index: usize) {
                 assert_eq!((code, err.as_str()), (0, ""), "{what}");
             }
         }
-        for ((name, now), (_, before)) in what_came(&bench, kind).iter().zip(&whole) {
+        for ((name, now), (_, before)) in results_of(&bench, kind).iter().zip(&whole) {
             assert!(now == before, "{what}: {name} differs");
         }
-        // All that belongs there, and nothing half-made.
+        // All expected files, and nothing half-made.
         assert_eq!(files(bench.folder.path(), ""), names, "{what}");
     }
     let line = format!(
         "kills: {}: {kills} kills, {ended} too late, {anew} begun anew, {finished} finished already; all went on to the same bytes\n",
         kind.name
     );
-    // Not by `eprintln!`, which the harness shows of failed tests alone.
+    // Not by `eprintln!`, whose output the harness shows for failed tests only.
     let _ = std::io::stderr().write_all(line.as_bytes());
     assert!(ended < kills as u64, "{}: nothing was killed", kind.name);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_adam_go_on() {
+fn killed_adam_runs_resume() {
     kill_and_resume(0);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_gauss_newton_go_on() {
+fn killed_gauss_newton_runs_resume() {
     kill_and_resume(1);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_sweeps_go_on() {
+fn killed_sweeps_resume() {
     kill_and_resume(2);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_swarms_go_on() {
+fn killed_swarms_resume() {
     kill_and_resume(3);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_spsa_go_on() {
+fn killed_spsa_runs_resume() {
     kill_and_resume(4);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_matches_go_on() {
+fn killed_matches_resume() {
     kill_and_resume(5);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_runs_of_lbfgs_go_on() {
+fn killed_lbfgs_runs_resume() {
     kill_and_resume(6);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_selfplay_goes_on() {
+fn killed_selfplay_resumes() {
     kill_and_resume(7);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_extractions_go_on() {
+fn killed_extractions_resume() {
     kill_and_resume(8);
 }
 
 #[test]
 #[ignore = "full"]
-fn killed_rescoring_goes_on() {
+fn killed_rescoring_resumes() {
     kill_and_resume(9);
 }

@@ -1,17 +1,17 @@
-//! `gputexel pso` through the real binary: the same result each time, also after a kill; bounds,
-//! whole numbers and polish; bad input.
+//! `gputexel pso` through the real binary: the same result each time, also after a kill; bounds, integers and polish;
+//! bad input.
 
 use crate::common::program::{Bench, wait_until};
 use gputexel::model::FeatureKind;
 use gputexel::tuning::Checkpoint;
 use serde_json::{Value, json};
 
-/// The first positions of the repository's sample would need a tool to cut them; random ones do.
+/// Creates random positions; the first ones of the sample would need a tool to cut them out.
 fn bench() -> Bench {
     Bench::with_positions(2000, 7)
 }
 
-/// Runs on the CPU at K 0.8, which must work without a word on standard error; returns the report.
+/// Runs on the CPU at K 0.8, which must succeed without output on standard error; returns the report.
 fn pso(bench: &Bench, args: &[&str]) -> Value {
     bench.report(&[&["pso", "--backend", "cpu"], args].concat())
 }
@@ -32,7 +32,7 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
     assert_eq!(report["positions"], 170_946);
     assert!(number(&report, "loss") < number(&report, "swarm"));
     assert!(number(&report, "swarm") <= number(&report, "original"));
-    // Nothing is left to gain by single steps, and little by real numbers.
+    // Single steps gain nothing more, and real numbers gain little.
     assert_eq!(report["single_steps"]["improving"], 0);
     let polish = &report["polish"];
     assert!(
@@ -73,13 +73,13 @@ fn the_same_command_gives_the_same_bytes() {
             );
         }
     }
-    // Without polish, seeds and variants matter.
+    // Without polish, seeds and variants change the result.
     let best = |flags: &[&str]| {
         number(&pso(&bench, &[&SHORT[..], &["--out", "c", "--force"], flags].concat()), "loss")
     };
     let (one, two, old) = (best(&["--seed", "1"]), best(&["--seed", "2"]), best(&["--variant", "2018"]));
     assert!(one != two && one != old && two != old);
-    // Each constant is a flag that matters.
+    // Each constant is a flag with an effect.
     for flags in [
         ["--inertia", "0.5"],
         ["--own-pull", "1"],
@@ -99,7 +99,7 @@ fn the_same_command_gives_the_same_bytes() {
 
 #[test]
 #[ignore = "full"]
-fn a_killed_run_goes_on_to_the_same_bytes() {
+fn killed_run_resumes_to_the_same_bytes() {
     let bench = bench();
     let flags = ["d.bin", "--k", "0.8", "--iterations", "600", "--polish", "--holdout", "0.1"];
     let whole = pso(&bench, &[&flags[..], &["--out", "whole"]].concat());
@@ -182,7 +182,7 @@ fn bases_without_bounds_get_them_from_a_radius() {
     for radius in ["0", "-1", "nan", "inf"] {
         assert!(refuse(&["--basis", "identity", &format!("--radius={radius}")]).contains("--radius"));
     }
-    // A loss without derivatives is polished by single steps alone.
+    // A loss without derivatives is polished by single steps only.
     let rough = run(&["--loss", "power:1", "--polish"]);
     assert!(rough["polish"]["optimum"].is_null());
     assert_eq!(rough["single_steps"]["improving"], 0);
@@ -219,7 +219,7 @@ fn bad_input_is_refused_before_anything_is_written() {
             refuse(&[&format!("{flag}={value}")], 2);
         }
     }
-    // Too many for any memory: what is needed, and what fits.
+    // More than any memory holds: the message says what is needed, and what fits.
     let err = refuse(&["--particles", "100000000000"], 2);
     assert!(err.contains("1,200,000,000,000 members need") && err.contains(" fit"), "{err}");
     assert!(refuse(&["--swarms", "18446744073709551615"], 2).contains("cannot be counted"));

@@ -1,4 +1,4 @@
-//! Runs that were killed, interrupted or stored go on to the very same result.
+//! Killed, interrupted and stored runs resume with bit-identical results.
 #![cfg(unix)]
 
 use std::process::Child;
@@ -15,7 +15,7 @@ fn bench() -> Bench {
     Bench::with_positions(4000, 11)
 }
 
-/// Starts a run, with a checkpoint after every step, and waits for the third.
+/// Starts a run with a checkpoint after every step, and waits for the third.
 fn started(bench: &Bench, out: &str, flags: &[&str]) -> Child {
     let args = [&["tune", "--out", out, "--checkpoint-every", "0"], &ADAM[..], flags].concat();
     let child = bench.spawn(&args);
@@ -32,20 +32,20 @@ fn steps(bench: &Bench, run: &str) -> u64 {
     Checkpoint::read(&bench.path(run).join("checkpoint.safetensors")).unwrap().progress.steps
 }
 
-/// Each epoch once and in order.
+/// Asserts that each epoch is present once and in order.
 fn assert_metrics_are_whole(bench: &Bench, run: &str, epochs: u64) {
     let numbers: Vec<u64> = bench.metrics(run).iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
     assert!(numbers.iter().copied().eq(1..=epochs), "{numbers:?}");
 }
 
-/// The metrics without what differs from run to run.
+/// Returns the metrics without values that differ from run to run.
 fn losses(bench: &Bench, run: &str) -> Vec<(Value, Value)> {
     bench.metrics(run).iter().map(|line| (line["loss"].clone(), line["held_out"].clone())).collect()
 }
 
 #[test]
 #[ignore = "full"]
-fn a_killed_run_goes_on_to_the_same_bytes() {
+fn killed_run_resumes_to_the_same_bytes() {
     let bench = bench();
     for (name, epochs, flags) in [
         ("full", 3000, &[][..]),
@@ -57,7 +57,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
         let flags = [flags, &[epochs_flag.as_str()]].concat();
         let whole = format!("{name}-whole");
         bench.tune(&[&["--out", &whole], &ADAM[..6], &flags].concat());
-        // Killed twice, the first time with a torn line behind what the checkpoint knows.
+        // Killed twice, the first time with a truncated line after those that the checkpoint covers.
         let mut child = started(&bench, name, &flags);
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
@@ -90,7 +90,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 
 #[test]
 #[ignore = "full"]
-fn an_interrupted_run_says_how_to_go_on() {
+fn interrupted_run_prints_how_to_resume() {
     let bench = bench();
     let child = started(&bench, "r", &["--epochs", "3000", "--bootstrap", "5"]);
     let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
@@ -114,7 +114,7 @@ fn an_interrupted_run_says_how_to_go_on() {
 }
 
 #[test]
-fn what_cannot_be_resumed_is_refused() {
+fn rejects_unresumable_runs() {
     let bench = bench();
     let resume = ["tune", "--backend", "cpu", "--resume", "r"];
     assert!(bench.fails(&resume, 1).contains("not the folder of a run"));
@@ -135,7 +135,7 @@ fn what_cannot_be_resumed_is_refused() {
         std::fs::write(&checkpoint, &whole[..length]).unwrap();
         assert!(bench.fails(&resume, 1).contains("not a checkpoint, or damaged"), "{length} bytes");
     }
-    // Every tensor in turn with a number that is none.
+    // Each tensor in turn gets a non-finite number.
     let good = {
         std::fs::write(&checkpoint, &whole).unwrap();
         Checkpoint::read(&checkpoint).unwrap()
@@ -178,7 +178,7 @@ fn what_cannot_be_resumed_is_refused() {
         assert!(code == 1 || code == 2, "{key}: {code}");
         assert_one_line(&err);
     }
-    // Flags that would change what is computed cannot come along.
+    // Flags that would change the results cannot be combined with it.
     for flags in [
         &["--k", "0.5"][..],
         &["--k-e", "0.5"],
@@ -203,15 +203,15 @@ fn what_cannot_be_resumed_is_refused() {
 }
 
 #[test]
-fn a_finished_run_is_finished_once_its_result_is_there() {
+fn run_is_finished_once_its_result_exists() {
     let bench = bench();
     bench.tune(&["d.bin", "--out", "r", "--epochs", "3"]);
     let err = bench.fails(&["tune", "--resume", "r", "--backend", "cpu"], 2);
     assert!(err.contains("r: the run is finished (epoch limit reached)"), "{err}");
-    // The state has done its duty.
+    // The state is no longer needed.
     assert!(bench.bytes("r/checkpoint.safetensors").len() < 2000);
 
-    // A full disk, or a folder in the way, at the last moment costs no work.
+    // A full disk, or a folder in the way, at the last moment loses no work.
     let run = [&["tune", "--out", "s", "--epochs=40", "--holdout=0.2"], &ADAM[..]].concat();
     std::fs::create_dir_all(bench.path("s/params.json/x")).unwrap();
     bench.fails(&["tune", "d.bin", "--out", "s"], 2);
@@ -236,7 +236,7 @@ fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
     let mut child = started(&bench, "r", &["--epochs", "3000"]);
     child.kill().unwrap();
     child.wait().unwrap();
-    // Less than the checkpoint knows of: the disk did not get to keep it.
+    // Shorter than the checkpoint says: the disk did not keep it.
     let metrics = bench.path("r/metrics.jsonl");
     let text = std::fs::read_to_string(&metrics).unwrap();
     let known = Checkpoint::read(&bench.path("r/checkpoint.safetensors")).unwrap().progress.metrics;
@@ -249,7 +249,7 @@ fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
 }
 
 #[test]
-fn leftovers_are_cleared_and_gaps_filled() {
+fn clears_leftovers_and_fills_gaps() {
     let bench = bench();
     let tune = ["-q", "tune", "d.bin", "--l2=0", "--epochs", "3", "--backend", "cpu"];
     // Killed between the parameters and the report.
@@ -277,12 +277,12 @@ fn leftovers_are_cleared_and_gaps_filled() {
         ["-q", "tune", "games.pgn", "--l2=0", "--k", "0.8", "--epochs", "1", "--backend", "cpu", "--out"];
     assert_eq!(bench.run(&[&games[..], &["s"]].concat(), "").0, 0);
     assert!(bench.names("s").iter().all(|name| !name.starts_with('.')), "{:?}", bench.names("s"));
-    // What somebody else put there is not ours to write over.
+    // Files of others are not overwritten.
     std::fs::create_dir(bench.path("t")).unwrap();
     bench.write("t/dataset.bin", "mine");
     assert!(bench.fails(&[&games[..], &["t"]].concat(), 2).contains("t: exists and is not empty"));
     assert_eq!((bench.bytes("t/dataset.bin"), bench.names("t").len()), (b"mine".to_vec(), 1));
-    // What a run made that was refused goes again, and so does its lock.
+    // Files of a refused run are removed, and so is its lock.
     assert_eq!(bench.run(&[&games[..], &["u", "--errors", "--holdout", "0.99"]].concat(), "").0, 2);
     assert!(!bench.path("u").exists());
 
@@ -301,12 +301,12 @@ fn leftovers_are_cleared_and_gaps_filled() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(bench.bytes("best/params.json") == best);
     assert_eq!(bench.names("best"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
-    // A folder without a sweep to resume that a kill left half-written takes the same command again.
+    // A folder that a kill left half-written, without a sweep to resume, accepts the same command again.
     std::fs::remove_file(bench.path("best/params.json")).unwrap();
     let again = [&sweep[..], &["--best", "best"]].concat();
     assert_eq!(bench.run(&again, "").0, 0);
     assert!(bench.fails(&again, 2).contains("best: exists and is not empty"));
-    // And the folder of the sweep itself will do.
+    // The folder of the sweep itself works, too.
     assert_eq!(bench.run(&[&sweep[..], &["--out", "x", "--best", "x"]].concat(), "").0, 0);
     assert!(bench.path("x/params.json").exists() && bench.path("x/sweep.json").exists());
     assert_eq!(bench.run(&[&tune[..], &["--prior", "x", "--out", "y"]].concat(), "").0, 0);

@@ -1,4 +1,4 @@
-//! Whole numbers through the real binary: rounded runs, the local search, and what is refused.
+//! Integers through the real binary: rounded runs, the local search, and refused input.
 
 use crate::common::program::Bench;
 use gputexel::dataset::{self, Dataset, Split};
@@ -12,7 +12,7 @@ fn number(report: &Value, path: &[&str]) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{path:?}: {report}"))
 }
 
-/// θ of a run, which must be whole and the same in the tables.
+/// Returns θ of a run, which must be integers and the same in the tables.
 fn whole_theta(bench: &Bench, run: &str, data: &Dataset) -> Vec<f64> {
     let path = bench.path(run).join("params.json");
     let theta = ParameterFile::read(&path).unwrap().theta(&data.metadata().feature_set, &path).unwrap();
@@ -29,7 +29,7 @@ fn whole_theta(bench: &Bench, run: &str, data: &Dataset) -> Vec<f64> {
     theta
 }
 
-/// No single step of some parameters improves the exact loss.
+/// Asserts that no single step of some parameters improves the exact loss.
 fn assert_minimal(data: &Dataset, k: f64, theta: &[f64], which: &[u32], prior: &[f64], l2: f64) {
     let objective = Objective { k, loss: LossKind::Squared };
     let loss = |theta: &[f64]| {
@@ -69,7 +69,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     let objective = Objective { k, loss: LossKind::Squared };
     assert_eq!(number(&report, &["loss"]), exact_loss(&data, objective, &theta, &all));
 
-    // What rounding costs is the same by every account, and clearly less than naively (0.60 times).
+    // The cost of rounding agrees everywhere, and is clearly less than that of naive rounding (0.60 times).
     let losses = ["loss_real", "loss_naive", "loss"].map(|key| number(&report, &["rounding", key]));
     let [real, naively, local] = losses;
     assert!(real < local && local - real < 0.65 * (naively - real), "{report}");
@@ -83,7 +83,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     }
     assert_eq!(file["provenance"]["single_steps"]["improving"], 0);
 
-    // Naive rounding is rounding of the real run, whose tables are the same.
+    // Naive rounding rounds the real run, whose tables are the same.
     let rounded: Vec<f64> = {
         let path = bench.path("real/params.json");
         let real = ParameterFile::read(&path).unwrap().theta(&data.metadata().feature_set, &path).unwrap();
@@ -92,7 +92,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
         real.iter().map(|value| value.round()).collect()
     };
     assert_eq!(whole_theta(&bench, "n", &data), rounded);
-    // What stands above the tables tells the runs apart.
+    // The header of the tables identifies the run.
     let tables = |run: &str| {
         let text = String::from_utf8(bench.bytes(&format!("{run}/tables.rs"))).unwrap();
         text[text.find("// gputexel: ").unwrap()..].to_string()
@@ -100,7 +100,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     assert_eq!(tables("n"), tables("real"));
     assert_ne!(tables("r"), tables("real"));
 
-    // In words; another number of threads gives the same.
+    // As text; another number of threads gives the same.
     let flags = ["tune", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
     let (code, out, err) = bench.run(&[&flags[..], &l2].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
@@ -135,7 +135,7 @@ fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
 
 #[test]
 #[ignore = "full"]
-fn the_local_search_ends_in_proof() {
+fn local_search_proves_its_minimum() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let common = ["d.bin", "--optimizer", "local", "--k", "0.8", "--l2", "0.001"];
@@ -158,7 +158,7 @@ fn the_local_search_ends_in_proof() {
     let losses: Vec<f64> = bench.metrics("r").iter().map(|line| number(line, &["loss"])).collect();
     assert!(losses.is_sorted_by(|a, b| a > b), "{losses:?}");
 
-    // Other steps lead another way, to a minimum as well; too few epochs prove nothing.
+    // Other step sizes lead elsewhere, also to a minimum; too few epochs do not reach one.
     let one = bench.tune(&[&common[..], &["--out", "one", "--step", "1"]].concat());
     assert!(one["optimizer"].as_str().unwrap().contains("steps 1)"), "{one}");
     let losses_of =
@@ -173,7 +173,7 @@ fn the_local_search_ends_in_proof() {
     let (_, out, _) = bench.run(&[&args[..], &common[..]].concat(), "");
     assert!(out.contains("not optimal ") && out.contains("would improve the exact training loss"), "{out}");
 
-    // Judged by held-out games, the best epoch is not led on.
+    // If held-out games choose the epoch, the local search does not continue from it.
     let held = bench.tune(&[&common[..], &["--out", "h", "--holdout", "0.3"]].concat());
     whole_theta(&bench, "h", &data);
     assert_eq!(number(&held, &["single_steps", "taken_exactly"]), 0.0);
@@ -202,7 +202,7 @@ fn a_run_that_ended_before_its_rounding_is_rounded_later() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn rejects_invalid_rounding() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
     for (flags, part) in [

@@ -1,5 +1,5 @@
-//! `gputexel tune` and `eval` through the real binary: what a run leaves behind, that it is the
-//! same each time, and that its flags do what they say.
+//! `gputexel tune` and `eval` through the real binary: the files of a run, repeatable results, and flags with their
+//! documented effects.
 
 use crate::common::program::{Bench, positions};
 use gputexel::model::FeatureKind;
@@ -22,13 +22,13 @@ fn bench() -> Bench {
     Bench::with_positions(3000, 7)
 }
 
-/// The value of a parameter file by name and phase.
+/// Returns the value of a parameter file by name and phase.
 fn parameter(file: &Value, name: &str, phase: &str) -> f64 {
     let list = file["parameters"].as_array().unwrap();
     list.iter().find(|p| p["name"] == name).unwrap()[phase].as_f64().unwrap()
 }
 
-/// Loss of the result, by the report.
+/// Returns the loss of the result in the report.
 fn loss(report: &Value) -> f64 {
     report["loss"].as_f64().unwrap()
 }
@@ -60,7 +60,7 @@ fn a_run_leaves_a_whole_folder() {
     assert_eq!(file["provenance"]["prior"], "material:100,300,320,500,900");
     assert_eq!(file["k"], report["k"]);
     assert_eq!(file["parameters"].as_array().unwrap().len(), 384);
-    // Pawns stand on neither the first nor the eighth rank: no support, so the prior stays.
+    // Pawns stand on neither the first nor the eighth rank: no support, so the prior is kept.
     assert!(report["unsupported"].as_array().unwrap().contains(&"pawn_a1".into()));
     assert_eq!(parameter(&file, "pawn_a1", "mg"), 100.0);
     let record = bench.json("r/run.json");
@@ -72,7 +72,7 @@ fn a_run_leaves_a_whole_folder() {
     );
     assert_eq!(record["config"]["k"], report["k"]);
 
-    // In words, with the table that was asked for; quiet says nothing.
+    // As text, with the requested table; `--quiet` prints nothing.
     let (code, out, err) =
         bench.run(&["tune", "d.bin", "--out", "t", "--backend", "cpu", "--board", "rook"], "");
     assert_eq!((code, err.as_str()), (0, ""));
@@ -149,7 +149,7 @@ fn adam_follows_batches_holdout_and_schedule() {
     assert_eq!(losses[0], loss(&constant), "the full rate comes furthest");
     assert!(full["held_out"].is_null());
 
-    // Results were drawn by the usual prior: start where there is something to gain.
+    // Results were drawn with the default prior: start elsewhere, so that there is something to gain.
     let prior = ["--prior", "material:60,180,190,300,540"];
     let held =
         run("held", &[&["--holdout", "0.3", "--patience", "5", "--learning-rate", "4"], &prior[..]].concat());
@@ -193,7 +193,7 @@ fn positions_are_extracted_first() {
     assert!(out.contains("extracted   1,500 positions from p.epd (brackets)"), "{out}");
     let path = std::path::Path::new("r").join("dataset.bin");
     assert!(out.contains(&format!("dataset     written to {}", path.display())), "{out}");
-    // The dataset is one like any other.
+    // The dataset can be used like any other.
     bench.tune(&["r/dataset.bin", "--out", "s"]);
     assert_eq!(bench.bytes("s/params.json"), bench.bytes("r/params.json"));
     bench.tune(&["p.epd", "--out", "r", "--force"]);
@@ -226,7 +226,7 @@ fn material_has_twelve_parameters() {
     assert!(out.contains("12 parameters (material)"), "{out}");
     assert!(out.contains("queen "), "{out}");
     let file = bench.json("r/params.json");
-    // The results were drawn with these values in mind.
+    // Results were drawn with approximately these values.
     let values = ["pawn", "knight", "rook", "queen"].map(|name| parameter(&file, name, "mg"));
     assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
     assert_eq!(parameter(&file, "king", "mg"), 0.0);
@@ -271,12 +271,12 @@ fn eval_agrees_with_the_run() {
         let file = bench.json(&params);
         assert_eq!(eval["loss"], file["provenance"]["loss"]);
         assert_eq!((&eval["k"], &eval["positions"]), (&file["k"], &3000.into()));
-        // The file says which loss it was tuned for.
+        // The file records the loss it was tuned for.
         let (_, text, _) = bench.run(&["eval", "d.bin", &params], "");
         assert!(text.contains(&format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap())));
         assert!(text.contains("(from the parameter file)"), "{text}");
     }
-    // Words stand for parameters, too.
+    // Words can replace parameters, too.
     let of = |params: &str| {
         let (code, text, err) = bench.run(&["--json", "eval", "d.bin", params, "--k", "0.8"], "");
         assert_eq!((code, err.as_str()), (0, ""));
@@ -299,10 +299,10 @@ fn a_result_is_a_prior() {
     let second = bench.tune(&["d.bin", "--out", "s", "--prior", "r/params.json", "--k", &k]);
     assert_eq!(second["loss_before"], first["loss"]);
     assert!(loss(&second) < loss(&first));
-    // Into the very folder that the prior is in: it is read before it is replaced.
+    // Into the folder of the prior itself: it is read before it is replaced.
     bench.tune(&["d.bin", "--out", "r", "--prior", "r/params.json", "--k", &k, "--force"]);
     assert_eq!(bench.json("r/params.json")["parameters"], bench.json("s/params.json")["parameters"]);
-    // A refusal leaves what was there.
+    // A refusal leaves existing files unchanged.
     let before = bench.bytes("r/params.json");
     bench.fails(&["tune", "d.bin", "--out", "r", "--prior", "nowhere.json", "--force"], 1);
     bench.fails(&["tune", "d.bin", "--out", "r", "--prior", "zero", "--force"], 2);
@@ -335,8 +335,8 @@ fn without_a_folder_the_run_gets_a_dated_one() {
 #[ignore = "full"]
 fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
     let bench = Bench::new();
-    // A table by number of attackers, of which the entry for none never occurs, and a board without its last rank and
-    // one other square.
+    // A table by number of attackers, whose entry for zero never occurs, and a board without its last rank and one
+    // other square.
     bench.write(
         "s.json",
         r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,
@@ -377,7 +377,7 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
         );
         assert_eq!(report["unsupported"].as_array().unwrap().len(), 10);
     }
-    // With weights that held-out games choose, too.
+    // Also with weights chosen by held-out games.
     assert_eq!(bench.run(&["tune", "d.bin", "--k", "1", "--out", "chosen"], "").0, 0);
     let file = bench.json("chosen/params.json");
     assert_eq!(["modifier_0", "piece_60"].map(|name| parameter(&file, name, "mg")), [0.0, 50.0]);
@@ -391,7 +391,7 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
     let page = String::from_utf8(bench.bytes("w/report.html")).unwrap();
     assert!(page.contains("piece_27 (mg 50 -&gt; ") && !page.contains("modifier_0 ("), "the report lists it");
 
-    // A king's value cancels in sums of material, and swarms, which move everything, leave it alone.
+    // A king's value cancels in sums of material, and swarms, which move every parameter, leave it unchanged.
     bench.dataset("m.bin", FeatureKind::Material, 2000, 4);
     let swarm = [
         "pso",

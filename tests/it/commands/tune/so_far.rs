@@ -1,4 +1,4 @@
-//! What a run that is interrupted leaves to be used: its best values so far.
+//! Files of an interrupted run: its best values so far.
 
 use std::time::{Duration, Instant};
 
@@ -27,13 +27,13 @@ fn interrupted_runs_leave_their_best_values_until_they_are_resumed() {
     assert!(!bench.path("r/params.json").exists() && !bench.path("r/tables.h").exists());
     let file = bench.json("r/so-far.json");
     assert!(file["provenance"]["optimizer"].as_str().unwrap().contains("interrupted after "), "{file}");
-    // They are what the epochs say of them.
+    // They match the metrics.
     let best =
         bench.metrics("r").iter().map(|line| line["loss"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
     let told = bench.told(&["eval", "d.bin", "r/so-far.json", "--k", "0.8"]);
     let loss = told["loss"].as_f64().unwrap();
     assert!((loss - best).abs() < 1e-6 * best, "{loss} {best}");
-    // The folder itself is that of no result.
+    // The folder itself has no result.
     assert!(bench.fails(&["export", "r", "--to", "c"], 1).contains("has no params.json"));
     bench.tune(&["--resume", "r"]);
     for name in ["so-far.json", "so-far.h", "so-far.hpp", "so-far.rs"] {

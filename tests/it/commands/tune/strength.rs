@@ -1,4 +1,4 @@
-//! The strength of the prior: chosen, given, refused.
+//! Prior strength: chosen, given, refused.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn bench() -> Bench {
     Bench::with_positions(4000, 11)
 }
 
-/// The kinds of the penalties of a run, with one weight of each.
+/// Returns the kinds of penalties of a run, with one weight of each.
 fn weights(bench: &Bench, run: &str) -> Vec<(String, f64)> {
     let record = bench.json(&format!("{run}/run.json"));
     let list = record["config"]["penalties"].as_array().cloned().unwrap_or_default();
@@ -28,7 +28,7 @@ fn loss(report: &Value) -> f64 {
 
 #[test]
 #[ignore = "full"]
-fn weights_are_chosen_unless_something_else_is_said() {
+fn weights_are_chosen_by_default() {
     let bench = bench();
     let tune = ["tune", "d.bin", "--k", "0.8", "--backend", "cpu", "--out"];
     let (code, out, err) = bench.run(&[&tune[..], &["r"]].concat(), "");
@@ -43,7 +43,7 @@ fn weights_are_chosen_unless_something_else_is_said() {
     assert!(last[0] == "report      r/report.html", "{out}");
     let chosen = weights(&bench, "r");
     assert!(chosen.len() >= 3, "{chosen:?}");
-    // The same weights, given, lead to the same place.
+    // The same weights, given explicitly, lead to the same result.
     let given = bench.tune(&["d.bin", "--k", "0.8", "--out", "g", "--prior-strength", "r"]);
     assert_eq!(weights(&bench, "g"), chosen);
     let record = bench.json("r/run.json");
@@ -55,7 +55,7 @@ fn weights_are_chosen_unless_something_else_is_said() {
     {
         assert!((a["mg"].as_f64().unwrap() - b["mg"].as_f64().unwrap()).abs() < 0.5, "{a} {b}");
     }
-    // λ alone, 0 included, is what it says.
+    // λ alone, including 0, is used as given.
     let zero = bench.tune(&["d.bin", "--k", "0.8", "--out", "z", "--l2", "0"]);
     let none = bench.tune(&["d.bin", "--k", "0.8", "--out", "n", "--prior-strength", "none"]);
     assert!(bench.bytes("z/params.json") == bench.bytes("n/params.json"));
@@ -152,7 +152,7 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
 
 #[test]
 #[ignore = "full"]
-fn a_prior_that_says_nothing_has_no_scale_to_keep() {
+fn handles_priors_without_scale() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
@@ -226,7 +226,7 @@ fn sweeps_scale_given_weights() {
 }
 
 #[test]
-fn strengths_that_cannot_be_are_refused() {
+fn rejects_invalid_strengths() {
     let bench = bench();
     bench.dataset("m.bin", FeatureKind::Material, 200, 5);
     std::fs::create_dir(bench.path("empty")).unwrap();
@@ -252,7 +252,7 @@ fn strengths_that_cannot_be_are_refused() {
         assert!(err.contains(wanted), "{flags:?}: {err}");
         assert!(!bench.path("r").exists(), "{flags:?}");
     }
-    // What has no curvature is tuned without, and that is said.
+    // Losses without curvature are tuned without penalties, with a note.
     let (code, _, err) = bench.run(
         &["tune", "d.bin", "--loss", "power:1.5", "--epochs", "2", "--backend", "cpu", "--out", "r"],
         "",
@@ -263,7 +263,7 @@ fn strengths_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn few_games_and_games_without_a_winner_are_answered() {
+fn handles_few_games_and_games_without_winner() {
     let bench = Bench::new();
     let tune = |input: &str, more: &[&str]| {
         let run = [&["tune", input, "--out", "r", "--force", "--k", "1", "--backend", "cpu"], more].concat();

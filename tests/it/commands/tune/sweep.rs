@@ -1,5 +1,4 @@
-//! `gputexel sweep` through the real binary: what it prints and writes, interruption and
-//! resumption, and input that is wrong.
+//! `gputexel sweep` through the real binary: output, files, interruption, resuming, and bad input.
 
 use crate::common;
 use crate::common::program::{Bench, assert_one_line, wait_until};
@@ -12,12 +11,12 @@ fn bench() -> Bench {
     Bench::with_positions(2000, 7)
 }
 
-/// `sweep` on the CPU, which must work without a word on standard error; returns the report.
+/// Runs `sweep` on the CPU, which must succeed without output on standard error; returns the report.
 fn sweep(bench: &Bench, args: &[&str]) -> Value {
     bench.report(&[&["sweep", "--backend", "cpu"], args].concat())
 }
 
-/// `sweep d.bin` with flags, which must fail with a line that has the text.
+/// Runs `sweep d.bin` with flags, which must fail with a line that contains the text.
 fn refuse(bench: &Bench, args: &[&str], code: i32, text: &str) {
     let err = bench.fails(&[&["sweep", "--backend", "cpu"], args].concat(), code);
     assert!(err.contains(text), "{args:?}: {err}");
@@ -97,7 +96,7 @@ fn grids_are_ranked_and_the_best_is_written() {
     assert_eq!(csv.lines().next().unwrap(), "rank,l2,learning-rate,seed,fold,held_out,own_held_out,training");
     assert_eq!(csv.lines().count(), 1 + 24);
 
-    // The best parameters have the loss that is told, and are those of `tune` with the settings.
+    // The best parameters have the reported loss, and equal those of `tune` with the settings.
     let params = bench.json("best/params.json");
     let k = params["k"].as_f64().unwrap();
     let (_, out, _) = bench.run(&["--json", "eval", "d.bin", "best/params.json"], "");
@@ -120,10 +119,10 @@ fn grids_are_ranked_and_the_best_is_written() {
         "--learning-rate",
         &rate,
     ]);
-    // `tune` keeps the best epoch, which need not be the last, with the pull toward the prior.
+    // `tune` keeps the best epoch, which need not be the last, including the pull toward the prior.
     assert!((number(&tuned["loss"]) / loss - 1.0).abs() < 1e-2, "{tuned} {loss}");
 
-    // A finished sweep can be shown again, without work; other files from it are the same.
+    // A finished sweep can be shown again without computing; other files from it are the same.
     let again = sweep(&bench, &["--resume", "out", "--csv", "again.csv", "--best", "best.json"]);
     assert_eq!((&again["ranking"], &again["together"]), (&report["ranking"], &0.into()));
     assert_eq!(bench.bytes("again.csv"), bench.bytes("r.csv"));
@@ -161,7 +160,7 @@ fn wait(bench: &Bench, folder: &str, epochs: u64) {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn interrupted_and_killed_sweeps_go_on_to_the_same_bytes() {
+fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     let bench = bench();
     let grid = [
         "d.bin",
@@ -209,7 +208,7 @@ fn interrupted_and_killed_sweeps_go_on_to_the_same_bytes() {
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
-fn resumed_sweeps_write_what_was_asked_for() {
+fn resumed_sweeps_write_the_requested_files() {
     let bench = bench();
     let grid =
         ["d.bin", "--grid", "l2=0,1e-3", "--epochs", "600", "--backend", "cpu", "--checkpoint-every", "0"];
@@ -220,9 +219,9 @@ fn resumed_sweeps_write_what_was_asked_for() {
         assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
     };
     killed(&["--best", "rbk", "--csv", "r.csv", "--svg", "r.svg"], "rk");
-    // An interrupted sweep writes its table, too; it is the same sweep's.
+    // An interrupted sweep writes its table, too, and overwrites its own.
     bench.write("r.csv", "rank,so far\n");
-    // What another run left in the meantime stays.
+    // Files that another run has written in the meantime are kept.
     bench.write("rbk/run.json", "{}");
     refuse(&bench, &["--resume", "rk", "-q"], 2, "rbk: exists and is not empty");
     std::fs::remove_file(bench.path("rbk/run.json")).unwrap();
@@ -234,21 +233,21 @@ fn resumed_sweeps_write_what_was_asked_for() {
         (bench.bytes("rk/runs.csv"), bench.bytes("rk/sweep.svg"))
     );
 
-    // Shown again, it writes nothing but what it is asked for.
+    // Shown again, it writes only requested files.
     bench.write("rbk/params.json", "mine");
     assert!(sweep(&bench, &["-q", "--resume", "rk"])["best"].is_null());
     assert_eq!(bench.bytes("rbk/params.json"), b"mine");
     sweep(&bench, &["-q", "--resume", "rk", "--best", "rbk"]);
     assert_ne!(bench.bytes("rbk/params.json"), b"mine");
 
-    // A flag goes before the record.
+    // A flag overrides the record.
     killed(&["--best", "first.json"], "ro");
     sweep(&bench, &["-q", "--resume", "ro", "--best", "second.json"]);
     assert!(bench.path("second.json").exists() && !bench.path("first.json").exists());
 }
 
 #[test]
-fn files_are_not_written_over_unasked() {
+fn does_not_overwrite_files() {
     let bench = bench();
     bench.write("old.json", "old");
     let grid = ["d.bin", "--grid", "l2=1e-4,1e-3", "--epochs", "3", "--folds", "2"];
@@ -289,7 +288,7 @@ fn files_are_not_written_over_unasked() {
 #[ignore = "full"]
 fn sources_blends_and_losses_are_varied() {
     let bench = Bench::new();
-    // Two sources; the first one's results say nothing, the search scores nearly all.
+    // Two sources: results of the first are uninformative, its search scores informative.
     let set = gputexel::model::FeatureSet::new(FeatureKind::Material, Default::default());
     let mut writer = DatasetWriter::create(&bench.path("d.bin"), Metadata::new(set.clone()), true).unwrap();
     let mut rng = <rand_xoshiro::Xoshiro256PlusPlus as rand::SeedableRng>::seed_from_u64(3);
@@ -352,7 +351,7 @@ fn sources_blends_and_losses_are_varied() {
 }
 
 #[test]
-fn bad_input_is_one_line() {
+fn reports_bad_input_in_one_line() {
     let bench = bench();
     let cases: [(&[&str], &str); 42] = [
         (&["d.bin"], "needs --scale, --grid"),
@@ -421,7 +420,7 @@ fn bad_input_is_one_line() {
 }
 
 #[test]
-fn runs_of_gauss_newton_end_when_they_have_converged_and_say_after_how_many_epochs() {
+fn gauss_newton_runs_stop_when_converged_and_report_epochs() {
     let bench = Bench::with_positions(3000, 5);
     let args =
         ["d.bin", "--optimizer", "gauss-newton", "--grid", "l2=1e-3,1e-2", "--folds", "3", "--out", "s"];

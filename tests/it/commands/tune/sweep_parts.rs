@@ -1,8 +1,8 @@
-//! `sweep --part` and `--merge`: parts done apart are worth as much as the whole, byte for byte.
+//! `sweep --part` and `--merge`: separately computed parts give the same bytes as the whole.
 
 use crate::common::program::Bench;
 
-/// Two seeds of 130 runs each: four portions.
+/// Two seeds with 130 runs each: four portions.
 const GRID: [&str; 9] =
     ["sweep", "d.bin", "--grid", "l2=0:1e-3:26", "--grid", "seed=1,2", "--epochs", "2", "--backend"];
 
@@ -32,14 +32,14 @@ fn merged_parts_are_the_whole() {
     }
     assert!(bench.bytes("whole/runs.csv") == bench.bytes("merged/runs.csv"));
     assert!(bench.path("merged/report.html").exists());
-    // A merged sweep is one like any other.
+    // A merged sweep can be used like any other.
     assert_eq!(bench.run(&["sweep", "--resume", "merged"], "").0, 0);
     let alone = bench.told(&["sweep", "--merge", "part1", "part2", "part3", "--json"]);
     assert_eq!(alone["runs"], 260);
 }
 
 #[test]
-fn parts_that_are_not_all_there_are_refused() {
+fn rejects_incomplete_parts() {
     let bench = Bench::with_positions(600, 3);
     for (part, words) in [
         ("5/4", "--part 5/4: expected the number of a part"),

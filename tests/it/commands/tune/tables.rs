@@ -1,10 +1,10 @@
-//! The written tables compile, and hold the values of params.json, rounded.
+//! The written tables compile, and contain the rounded values of params.json.
 
 use crate::common::program::Bench;
 use gputexel::model::FeatureKind;
 use serde_json::Value;
 
-/// What each program prints, a line for each table and square: group, index, mg, eg.
+/// Returns the expected output of each program, a line for each table and square: group, index, mg, eg.
 fn wanted(file: &Value) -> String {
     let mut text = String::new();
     let mut last = (String::new(), 0);
@@ -18,7 +18,7 @@ fn wanted(file: &Value) -> String {
     text
 }
 
-/// Groups and their lengths.
+/// Returns groups and their lengths.
 fn groups(file: &Value) -> Vec<(String, usize)> {
     let mut groups: Vec<(String, usize)> = Vec::new();
     for record in file["parameters"].as_array().unwrap() {
@@ -34,7 +34,7 @@ fn groups(file: &Value) -> Vec<(String, usize)> {
 fn check(kind: FeatureKind) {
     let bench = Bench::new();
     bench.dataset("d.bin", kind, 3000, 31);
-    // Steps that end within 16 bits, where engines pack their scores.
+    // Steps that stay within 16 bits, in which engines pack their scores.
     bench.tune(&["d.bin", "--out", "r", "--learning-rate", "10", "--epochs", "60", "--k", "0.8"]);
     let file = bench.json("r/params.json");
     let wanted = wanted(&file);
@@ -44,7 +44,7 @@ fn check(kind: FeatureKind) {
         groups.iter().map(|(group, count)| line(group, *count)).collect()
     };
 
-    // A group of one is no array.
+    // A group of one is not an array.
     let at = |count: usize| if count > 1 { "[i]" } else { "" };
     let prints = each(&|group, count| {
         let at = at(count);

@@ -1,4 +1,4 @@
-//! Standard errors and bootstraps as `gputexel tune` tells them.
+//! Standard errors and bootstraps as reported by `gputexel tune`.
 
 use crate::common::games::games;
 use crate::common::program::Bench;
@@ -8,7 +8,7 @@ use gputexel::model::FeatureKind;
 fn errors_without_meaning_are_not_given() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
-    // Far from any minimum: all scores saturate, and nearly no position has curvature.
+    // Far from any minimum: all scores saturate, and almost no position has curvature.
     let flags = ["tune", "d.bin", "--l2=0", "--out", "r", "--backend", "cpu", "--k-e", "60", "--errors"];
     let (code, out, err) = bench.run(&[&flags[..], &["--optimizer", "adam", "--epochs", "1"]].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
@@ -22,7 +22,7 @@ fn errors_without_meaning_are_not_given() {
 
 #[test]
 #[ignore = "full"]
-fn the_program_tells_errors() {
+fn prints_errors() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
     let flags = ["d.bin", "--l2", "1e-3", "--holdout", "0.2", "--bootstrap", "40"];
@@ -49,14 +49,14 @@ fn the_program_tells_errors() {
     let none = record("pawn_a1");
     assert!(none["errors"]["mg"].is_null() && none["bootstrap"]["eg"].is_null(), "{none}");
     assert!(none["errors"].as_object().unwrap().contains_key("mg"));
-    // The same bytes on other threads; a file with errors is a prior like any other.
+    // The same bytes with other numbers of threads; a file with errors can be used as a prior.
     bench.tune(&[&["--out", "s", "--threads", "3"], &flags[..]].concat());
     assert!(bench.bytes("r/params.json") == bench.bytes("s/params.json"));
     let again = bench.tune(&["d.bin", "--out", "t", "--prior", "r/params.json"]);
     assert!(again["uncertainty"].is_null());
     assert!(bench.json("t/params.json")["uncertainty"].is_null());
 
-    // In words; Adam after five epochs is told that it is not there yet.
+    // As text; Adam after five epochs is reported as not converged.
     let adam = ["d.bin", "--optimizer", "adam", "--epochs", "5", "--batches", "2", "--errors"];
     let (code, out, err) = bench.run(&[&["tune", "--out", "a", "--backend", "cpu"], &adam[..]].concat(), "");
     assert_eq!((code, err.as_str()), (0, ""));
@@ -80,7 +80,7 @@ fn the_program_tells_errors() {
 }
 
 #[test]
-fn questions_without_an_answer_are_refused() {
+fn rejects_unanswerable_requests() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 8, 20, 1, 5);
     for (flags, message) in [

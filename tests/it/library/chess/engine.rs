@@ -1,4 +1,4 @@
-//! The search from outside: mates, draws, and whether it plays better than one ply.
+//! The search from outside: mates, draws, and whether it plays better than a one-ply search.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +14,7 @@ use shakmaty::{
     Board, CastlingMode, Chess, Color, EnPassantMode, Move, Position, Role, Setup, Square, uci::UciMove,
 };
 
-/// Tables that know where pieces stand well, roughly.
+/// Returns approximate piece-square tables.
 fn evaluation() -> TableEvaluation {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let mut theta = Prior::default().theta(&set).unwrap();
@@ -52,7 +52,7 @@ fn after(position: &Chess, m: Move) -> Chess {
     next
 }
 
-/// Returns true if the side to move mates in `moves` moves at most, whatever the other does.
+/// Returns true if the side to move can force mate in at most `moves` moves.
 fn mates_within(position: &Chess, moves: u32) -> bool {
     moves > 0
         && position.legal_moves().into_iter().any(|m| {
@@ -61,12 +61,12 @@ fn mates_within(position: &Chess, moves: u32) -> bool {
             if answers.is_empty() {
                 return next.is_check();
             }
-            // The last move has to give mate.
+            // The last move must mate.
             moves > 1 && answers.into_iter().all(|answer| mates_within(&after(&next, answer), moves - 1))
         })
 }
 
-/// Random positions, White to move, with these pieces besides the kings.
+/// Returns random positions, White to move, with these pieces in addition to the kings.
 fn random_position(random: &mut impl Rng, pieces: &[(Color, Role)]) -> Option<Chess> {
     let mut board = Board::empty();
     let mut squares: Vec<Square> = Square::ALL.to_vec();
@@ -79,7 +79,7 @@ fn random_position(random: &mut impl Rng, pieces: &[(Color, Role)]) -> Option<Ch
     setup.position(CastlingMode::Standard).ok()
 }
 
-/// Deepens until a mate in so many moves shows, for a few seconds at most.
+/// Deepens until a mate in this many moves is found, for a few seconds at most.
 fn until_mate(engine: &mut Engine, position: &Chess, moves: i32) -> Chosen {
     let stop = never();
     let limits = Limits { nodes: Some(2_000_000), ..Limits::default() };
@@ -89,7 +89,7 @@ fn until_mate(engine: &mut Engine, position: &Chess, moves: i32) -> Chosen {
     engine.search(position, &[], &limits, &stop, &mut report).unwrap()
 }
 
-/// Mates that a solver without any pruning has proved are told in exactly as many moves.
+/// Mates proved by a solver without pruning are found in exactly as many moves.
 #[test]
 fn mates_are_found() {
     use Color::{Black, White};
@@ -140,7 +140,7 @@ fn mates_are_found() {
     }
 }
 
-/// Score of one move, nothing else being looked at.
+/// Returns the score of one move, with nothing else searched.
 fn score_of(engine: &mut Engine, position: &Chess, earlier: &[Zobrist64], text: &str) -> Score {
     engine.new_game();
     let m = text.parse::<UciMove>().unwrap().to_move(position).unwrap();
@@ -159,10 +159,10 @@ fn draws_are_seen() {
     assert!(wins(score_of(&mut engine, &position("8/8/8/4k3/8/8/8/R3K3 w - - 60 80"), &[], "a1a4")));
     let mate = position("7k/8/6K1/8/8/8/8/R7 w - - 99 80");
     assert_eq!(score_of(&mut engine, &mate, &[], "a1a8"), Score::Mate(1));
-    // Taking the pawn leaves too little to mate with.
+    // Taking the pawn leaves insufficient mating material.
     let bishop = position("8/8/8/3k4/8/8/4p3/4K1B1 w - - 0 1");
     assert_eq!(score_of(&mut engine, &bishop, &[], "e1e2"), draw);
-    // The third time on the board; the second is none yet.
+    // The third occurrence; the second does not count yet.
     let rook = position("8/8/8/4k3/8/8/8/R3K3 w - - 30 80");
     let child = key(&after(&rook, "a1a4".parse::<UciMove>().unwrap().to_move(&rook).unwrap()));
     let game = |seen: &[usize]| -> Vec<Zobrist64> {
@@ -174,7 +174,7 @@ fn draws_are_seen() {
     // A capture in between makes it another position.
     let fresh = position("8/8/8/4k3/8/8/8/R3K3 w - - 3 80");
     assert!(wins(score_of(&mut engine, &fresh, &game(&[4, 8]), "a1a4")));
-    // Perpetual check saves the side that is lost otherwise.
+    // Perpetual check saves the losing side.
     let perpetual = position("6k1/5p1p/7Q/8/8/n1n5/rr3PPP/7K w - - 0 1");
     engine.new_game();
     let limits = Limits { depth: Some(8), ..Limits::default() };
@@ -206,7 +206,7 @@ fn small_tables_do_no_harm() {
     }
 }
 
-/// Best static evaluation after the move; chance decides among equals.
+/// Returns the move with the best static evaluation; ties are broken at random.
 fn greedy(evaluation: &TableEvaluation, position: &Chess, random: &mut impl Rng) -> Move {
     let score = |m: &Move| {
         let next = after(position, *m);
@@ -229,7 +229,7 @@ fn it_beats_a_mover_that_looks_one_ply_ahead() {
     let limits = Limits { nodes: Some(500), ..Limits::default() };
     let mut points = 0.0;
     for game in 0..100u64 {
-        // Pairs of games begin alike.
+        // Pairs of games start alike.
         let mut random = Xoshiro256PlusPlus::seed_from_u64(game / 2);
         let mut position = Chess::default();
         for _ in 0..6 {

@@ -1,4 +1,4 @@
-//! The quiescence search against a plain minimax without windows, cutoffs or running sums.
+//! The quiescence search against a plain minimax without windows, cutoffs or incremental sums.
 
 use std::io::Read as _;
 
@@ -25,7 +25,7 @@ impl Model {
         Self { set, theta }
     }
 
-    /// Material with up to 150 centipawns either way on each square, other ones in the endgame.
+    /// Returns material with up to 150 centipawns either way on each square, different in the endgame.
     fn random_tables(seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
@@ -40,7 +40,7 @@ impl Model {
         TableEvaluation::try_new(&self.set, &self.theta).unwrap()
     }
 
-    /// The score from the view of the side to move, unrounded.
+    /// Returns the score from the view of the side to move, unrounded.
     fn score(&self, position: &Chess) -> f64 {
         let mut row = FeatureRow::default();
         self.set.compute(position.board(), position.turn(), &mut row);
@@ -56,7 +56,7 @@ impl Model {
     }
 }
 
-/// The definition, word by word.
+/// The definition, implemented literally.
 struct Plain<'a> {
     static_score: &'a dyn Fn(&Chess) -> i32,
     nodes: u64,
@@ -64,7 +64,7 @@ struct Plain<'a> {
 }
 
 impl Plain<'_> {
-    /// Score and line; `None` where there is too much to look at.
+    /// Returns score and line; `None` if there are too many nodes.
     fn score(&mut self, position: &Chess, plies: i32) -> Option<(i32, Vec<Move>)> {
         self.nodes += 1;
         if self.nodes > self.limit {
@@ -90,7 +90,7 @@ impl Plain<'_> {
         best
     }
 
-    /// The best score over all legal moves.
+    /// Returns the best score over all legal moves.
     fn depth1(&mut self, position: &Chess) -> Option<i32> {
         let mut best = if position.is_check() { -MATE_CP } else { 0 };
         for (i, m) in position.legal_moves().into_iter().enumerate() {
@@ -114,7 +114,7 @@ fn documented_order(m: Move) -> impl Ord {
     (-gain, m.role(), m.from(), m.to(), new)
 }
 
-/// What is at the end of a line is what the line says.
+/// Checks that the line leads to the leaf.
 fn check_line(evaluation: &TableEvaluation, model: &Model, root: &Chess, resolved: &Resolved) {
     let mut end = root.clone();
     for &m in &resolved.moves {
@@ -151,8 +151,8 @@ struct Tally {
     quiet: usize,
 }
 
-/// How many nodes the plain search may take for the position of a number: few trees are large, but those that
-/// are too large would take most of the time.
+/// Returns the maximum number of nodes of the plain search for a position: few trees are large, but those would take
+/// most of the time.
 fn limit(number: usize, most: u64) -> u64 {
     if number.is_multiple_of(10) { most } else { most / 10 }
 }
@@ -221,7 +221,7 @@ fn compare_depth1(positions: &[Chess], model: &Model, wanted: usize) -> Tally {
     tally
 }
 
-/// Positions of random games; every third move is a capture or promotion where there is one.
+/// Returns positions of random games; every third move is a capture or promotion if there is one.
 fn random_positions(games: u64) -> Vec<Chess> {
     let starts = [
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -248,8 +248,8 @@ fn random_positions(games: u64) -> Vec<Chess> {
     positions
 }
 
-/// Every twentieth of 100,000 real positions, each followed by one that a random move leads to: the
-/// positions of the file have been chosen for being quiet.
+/// Returns every twentieth of 100,000 real positions, each followed by one after a random move, as the positions of
+/// the file were selected for being quiet.
 fn real_positions() -> Option<Vec<Chess>> {
     let path = shared("epd/engine-100k.book.zst")?;
     let mut text = String::new();
@@ -270,12 +270,12 @@ fn real_positions() -> Option<Vec<Chess>> {
 
 #[test]
 #[ignore = "full"]
-fn scores_and_leaves_of_random_positions_are_those_of_a_plain_search() {
+fn random_positions_match_a_plain_search() {
     let positions = random_positions(80);
     for (model, exact) in [(Model::material(), true), (Model::random_tables(3), false)] {
         let tally = compare(&positions, &model, exact, 2000);
         assert!(tally.compared >= 1000, "{tally:?}");
-        // Otherwise little is shown.
+        // Otherwise the test shows little.
         assert!(tally.moved > 400 && tally.mates > 10 && tally.in_check > 100, "{tally:?}");
         assert!(tally.quiet > 100, "{tally:?}");
         let tally = compare_depth1(&positions, &model, 300);
@@ -286,7 +286,7 @@ fn scores_and_leaves_of_random_positions_are_those_of_a_plain_search() {
 
 #[test]
 #[ignore = "full"]
-fn scores_and_leaves_of_real_positions_are_those_of_a_plain_search() {
+fn real_positions_match_a_plain_search() {
     let Some(positions) = real_positions() else { return };
     for (model, exact) in [(Model::material(), true), (Model::random_tables(4), false)] {
         let tally = compare(&positions, &model, exact, 2000);
@@ -297,14 +297,14 @@ fn scores_and_leaves_of_real_positions_are_those_of_a_plain_search() {
     }
 }
 
-/// Lines whose ends are known.
+/// Lines with known ends.
 #[test]
 fn known_lines_are_found() {
     let model = Model::material();
     let evaluation = model.evaluation();
     let mut search = Quiescence::new(&evaluation);
     for (fen, score, line) in [
-        // A protected pawn is left alone, a loose one is taken.
+        // A protected pawn is not taken, a hanging one is.
         ("4k3/2p5/3p4/8/8/8/8/3QK3 w - - 0 1", 700, ""),
         ("4k3/8/3p4/8/8/8/8/3QK3 w - - 0 1", 900, "d1d6"),
         // A new queen would be taken, a new knight forks.
@@ -312,7 +312,7 @@ fn known_lines_are_found() {
         ("8/k1P5/3q4/8/8/8/8/7K w - - 0 1", 300, "c7c8n a7a6 c8d6"),
         // En passant.
         ("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", 100, "e5d6"),
-        // The rook is pinned: it may take the rook before it, but not the pawn beside it.
+        // The rook is pinned: it may take the rook in front of it, but not the pawn next to it.
         ("4k3/4r3/8/8/4R2p/8/8/4K3 w - - 0 1", -100, ""),
         ("6k1/4r3/8/8/4R2p/8/8/4K3 w - - 0 1", 400, "e4e7"),
     ] {
@@ -339,7 +339,7 @@ fn known_lines_are_found() {
 }
 
 #[test]
-fn explosions_are_given_up() {
+fn gives_up_search_explosions() {
     let model = Model::random_tables(5);
     let evaluation = model.evaluation();
     let mut search = Quiescence::new(&evaluation).with_node_limit(50_000);
@@ -348,11 +348,11 @@ fn explosions_are_given_up() {
     assert_eq!(search.resolve(&queens).unwrap_err(), NodeLimit);
     assert_eq!(search.resolve_depth1(&queens).unwrap_err(), NodeLimit);
     assert_eq!(search.nodes(), 50_001);
-    // What comes after is not harmed.
+    // Later searches are not affected.
     let position = position("4k3/8/3p4/8/8/8/8/3QK3 w - - 0 1");
     let fresh = Quiescence::new(&evaluation).score_stm(&position);
     assert_eq!(search.score_stm(&position), fresh);
-    // A limit that is just reached is enough.
+    // A limit that is just reached is sufficient.
     let nodes = search.nodes();
     assert!(nodes > 1);
     assert!(Quiescence::new(&evaluation).with_node_limit(nodes).score_stm(&position).is_ok());

@@ -1,5 +1,5 @@
-//! Presets on public games, held against a plain reading of the same games: whole games in
-//! vectors, FEN strings as keys, no code of the program's own readers or rules.
+//! Presets on public games, compared with a plain implementation: whole games in vectors, FEN strings as keys,
+//! without the program's own readers or rules.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read as _;
@@ -17,14 +17,14 @@ use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, EnPassantMode, Move, Position, Role};
 
-/// A game read plainly.
+/// A game read by the plain implementation.
 struct Plain {
     result: f32,
     positions: Vec<Chess>,
     moves: Vec<Move>,
 }
 
-/// The first games of a file.
+/// Reads the first games of a file.
 fn games(path: &Path, count: usize) -> Vec<Plain> {
     let mut text = String::new();
     let file = std::fs::File::open(path).unwrap();
@@ -74,7 +74,7 @@ fn read_game(text: &str) -> Plain {
     Plain { result, positions, moves }
 }
 
-/// The (game, ply) that a preset keeps, in order, by the words of the study.
+/// Returns the (game, ply) pairs that a preset keeps, in order, as described in the study.
 fn kept(games: &[Plain], preset: Preset) -> Vec<(usize, usize)> {
     let mut seen = HashSet::new();
     let mut list = Vec::new();
@@ -108,7 +108,7 @@ fn kept(games: &[Plain], preset: Preset) -> Vec<(usize, usize)> {
     list
 }
 
-/// Extracts the first games of a file; the dataset, and the keys of what its rows come from.
+/// Extracts the first games of a file; returns the dataset, and the keys of the positions of its rows.
 fn extract(path: &Path, count: usize, selection: Selection, kind: FeatureKind) -> (Dataset, Vec<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let mut text = Vec::new();
@@ -130,7 +130,7 @@ fn extract(path: &Path, count: usize, selection: Selection, kind: FeatureKind) -
 
 #[test]
 #[ignore = "full"]
-fn presets_keep_what_the_study_says() {
+fn presets_match_the_study() {
     for (name, count) in [("tcec", 500), ("gm", 500), ("gm", usize::MAX)] {
         let Some(path) = shared(&format!("pgn/{name}.pgn.zst")) else { return };
         let games = games(&path, count);
@@ -170,7 +170,7 @@ fn presets_keep_what_the_study_says() {
     }
 }
 
-/// Centipawns of material, from the view of the side to move.
+/// Returns the material in centipawns, from the view of the side to move.
 fn material(position: &Chess) -> i32 {
     let board = position.board();
     let values =
@@ -184,7 +184,7 @@ fn material(position: &Chess) -> i32 {
     side(position.turn()) - side(!position.turn())
 }
 
-/// Alpha-beta over captures and promotions, all evasions in check; `None` where it takes too long.
+/// Alpha-beta over captures and promotions, with all evasions in check; `None` if it takes too long.
 fn search(position: &Chess, mut alpha: i32, beta: i32, nodes: &mut u32) -> Option<i32> {
     *nodes = nodes.checked_sub(1)?;
     let check = position.is_check();
@@ -201,7 +201,7 @@ fn search(position: &Chess, mut alpha: i32, beta: i32, nodes: &mut u32) -> Optio
     Some(alpha.min(beta))
 }
 
-/// The score of a position, or the best one after any legal move.
+/// Returns the score of a position, or the best one after any legal move.
 fn score(position: &Chess, resolve: Resolve) -> Option<i32> {
     let mut nodes = 50_000;
     if resolve == Resolve::Quiescence {

@@ -17,11 +17,11 @@ fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     )
 }
 
-/// Largest difference relative to the largest magnitude wanted.
+/// Largest difference relative to the largest expected magnitude.
 #[test]
 fn losses_gradients_and_matrices_agree_with_the_reference() {
     let folder = tempfile::tempdir().unwrap();
-    // Rows of `classical` have features several times. `full` has a program, whose evaluators have tests of their own.
+    // Rows of `classical` have repeated features. `full` has a program, whose evaluators have tests of their own.
     for kind in [FeatureKind::Pst, FeatureKind::Material, FeatureKind::Classical] {
         let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
         for (positions, members) in [(1, 1), (1, 33), (511, 3), (512, 16), (513, 34), (1025, 65), (4000, 35)]
@@ -63,8 +63,8 @@ fn losses_gradients_and_matrices_agree_with_the_reference() {
         eprintln!(
             "{kind:?}: loss {worst_loss:.1e}, gradient {worst_gradient:.1e}, matrix {worst_matrix:.1e}"
         );
-        // The bounds leave a factor of about three to what was measured. Rows of `classical` are four
-        // times as long as others, and so are the scores of random parameters.
+        // The bounds leave a factor of about three above the measured errors. Rows of `classical` are four times as
+        // long as others, and so are the scores of random parameters.
         let most = if kind == FeatureKind::Classical { 1.3e-5 } else { 3e-6 };
         assert!(worst_loss < 1e-6, "{worst_loss:e}");
         assert!(worst_gradient < most, "{worst_gradient:e}");
@@ -82,7 +82,7 @@ fn scores_of_whole_numbers_are_exact() {
         let rows = layout.rows();
         let scores = CpuEvaluator::new(&layout).scores(&theta).unwrap();
         for (position, &n) in rows.iter().enumerate() {
-            // In phase units everything is a whole number; one product remains.
+            // In phase units everything is an integer; one product remains.
             let units = (objective::score(&data, &theta, n as usize) * 24.0).round() as f32;
             assert_eq!(scores[position], units * (1.0 / 24.0f32), "position {n}");
         }
@@ -90,7 +90,7 @@ fn scores_of_whole_numbers_are_exact() {
 }
 
 #[test]
-fn parts_and_weights_count_as_they_should() {
+fn parts_and_weights_match_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     let data = common::weighted_dataset(&path, 4000, 8);
@@ -167,7 +167,7 @@ fn sums(data: &Dataset, layout: &Layout, population: &Population, member: usize,
     sums
 }
 
-/// Σ_p v of the parts of a request.
+/// Returns Σ_p v over the parts of a request.
 fn weighted(parts: &[(f64, &[f64])]) -> Vec<f64> {
     let mut sum = vec![0.0; parts[0].1.len()];
     for (v, values) in parts {
@@ -177,7 +177,7 @@ fn weighted(parts: &[(f64, &[f64])]) -> Vec<f64> {
 }
 
 #[test]
-fn members_count_positions_as_they_say() {
+fn members_weight_positions_as_specified() {
     let folder = tempfile::tempdir().unwrap();
     let datasets = [
         common::weighted_dataset(&folder.path().join("a.bin"), 600, 8),
@@ -255,10 +255,10 @@ fn members_count_positions_as_they_say() {
 }
 
 #[test]
-fn a_part_without_weight_has_no_loss() {
+fn part_without_weight_has_no_loss() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
-    // The second part is one game, which most bootstraps of 40 leave out somewhere.
+    // The second part is one game, which most bootstraps of 40 omit for some member.
     let layout = Layout::try_new(&data, 2, |n| usize::from(n < 10)).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
     for members in [1, 40] {
@@ -284,7 +284,7 @@ fn a_part_without_weight_has_no_loss() {
 }
 
 #[test]
-fn broken_members_leave_the_others_alone() {
+fn nonfinite_members_leave_others_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
     let layout = Layout::whole(&data).unwrap();
@@ -341,7 +341,7 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
-fn mistakes_are_refused_and_broken_numbers_show() {
+fn rejects_mistakes_and_propagates_nonfinite_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 100, 4);
     let layout = Layout::whole(&data).unwrap();
@@ -358,7 +358,7 @@ fn mistakes_are_refused_and_broken_numbers_show() {
 
 /// Every list of a population and every part of a request is checked before a kernel sees it.
 #[test]
-fn nothing_reaches_a_kernel_unchecked() {
+fn kernel_inputs_are_validated() {
     let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Material, FeatureKind::Pst] {
         let data = common::random_dataset(&folder.path().join("d.bin"), kind, 100, 4);

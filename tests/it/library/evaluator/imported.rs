@@ -1,5 +1,5 @@
-//! Imported datasets, with endgame scale factors, offsets and weights: the reference against the
-//! formula, and everything fast against the reference.
+//! Imported datasets with endgame scale factors, offsets and weights: the reference against the formula, and all fast
+//! evaluators against the reference.
 
 use std::fmt::Write as _;
 
@@ -20,13 +20,13 @@ const LOSSES: [LossKind; 3] = [LossKind::Squared, LossKind::CrossEntropy, LossKi
 fn data(positions: usize, seed: u64, fine: bool) -> (Vec<Made>, Dataset) {
     let folder = tempfile::tempdir().unwrap();
     let mut made = make(positions, seed, fine);
-    // A column that no line has is refused, and what is 0 is left out.
+    // A column without values is refused, and zeros are left out.
     (made[0].phase, made[0].scale) = (11, 40);
     let (_, data) = imported(folder.path(), &text(&made), &schema());
     (made, data)
 }
 
-/// Mean loss by the formula, from the numbers that were made up.
+/// Returns the mean loss by the formula, from the synthetic numbers.
 fn loss_by_hand(made: &[Made], theta: &[f64], k: f64) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for one in made {
@@ -117,7 +117,7 @@ fn cpu_and_gpu_agree_with_the_reference() {
         }
     }
     eprintln!("worst: loss {:.1e}, gradient {:.1e}, matrix {:.1e}", worst[0], worst[1], worst[2]);
-    // A factor of about three to what was measured.
+    // About a factor of three above the measured errors.
     assert!(worst[0] < 1e-6 && worst[1] < 3e-6 && worst[2] < 3e-6, "{worst:?}");
 }
 
@@ -142,7 +142,7 @@ fn tapers_share_buckets_in_the_smallest_units() {
 }
 
 #[test]
-fn exact_changes_are_differences_of_the_reference() {
+fn exact_changes_match_the_reference() {
     let (_, data) = data(500, 8, true);
     let layout = Layout::whole(&data).unwrap();
     let prior = theta(1, false);
@@ -177,9 +177,9 @@ fn exact_changes_are_differences_of_the_reference() {
     assert!(largest > 1e-6);
 }
 
-/// A tapered model says the same as an untapered one whose coefficients hold phase and scale.
+/// A tapered model gives the same results as an untapered one whose coefficients include phase and scale.
 #[test]
-fn standard_errors_are_those_of_the_untapered_twin() {
+fn standard_errors_match_the_untapered_model() {
     let folder = tempfile::tempdir().unwrap();
     let made = make(600, 21, false);
     let (_, tapered) = imported(folder.path(), &text(&made), &schema());

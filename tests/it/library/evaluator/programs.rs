@@ -1,5 +1,5 @@
 //! The kernels of evaluations with a program against the f64 reference: every operator, sums of sides and of both,
-//! shared parameters, adjustments and factors, with everything that populations may vary.
+//! shared parameters, adjustments and factors, with every option of populations.
 
 use std::path::Path;
 
@@ -161,9 +161,9 @@ fn one_member_is_exact_and_many_agree() {
     }
 }
 
-/// Part weights, blends, resamples and a shared θ: many members in lanes agree with each by itself.
+/// Part weights, blends, resamples and a shared θ: many members in lanes agree with each one alone.
 #[test]
-fn members_may_differ_in_all_that_populations_vary() {
+fn members_with_different_options_match_separate_runs() {
     let folder = tempfile::tempdir().unwrap();
     let data = dataset(folder.path(), 900, FactorTarget::Eg);
     let parts = 3;
@@ -202,7 +202,7 @@ fn members_may_differ_in_all_that_populations_vary() {
                     let size = 2 * usize::from(FEATURES);
                     close(&many.gradients[size * member..][..size], &alone.gradients, 2e-3, "gradient");
                 }
-                // The definition: weights of parts and games, targets blended.
+                // The definition: weights of parts and games, blended targets.
                 let (mut sum, mut total) = (0.0, 0.0);
                 let x = objective::x_per_cp(one.k[0]);
                 for (at, &row) in layout.rows().iter().enumerate() {
@@ -223,7 +223,7 @@ fn members_may_differ_in_all_that_populations_vary() {
 
 /// A number that is not finite in one member does not affect the others.
 #[test]
-fn broken_members_stay_alone() {
+fn nonfinite_members_do_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let data = dataset(folder.path(), 50, FactorTarget::Eg);
     let layout = Layout::whole(&data).unwrap();

@@ -1,5 +1,5 @@
-//! Every shader parses and validates without a device and without optional features, and the
-//! structs that it shares with the host lie in memory alike.
+//! Every shader parses and validates without a device and without optional features, and the structs that it shares
+//! with the host have the same memory layout.
 
 use std::mem::offset_of;
 
@@ -24,7 +24,7 @@ fn compiled(name: &str, source: &str) -> (Module, ModuleInfo) {
     (module, info)
 }
 
-/// The one entry point and at most as many storage buffers as WebGPU promises.
+/// Checks that there is one entry point, with no more storage buffers than WebGPU guarantees.
 fn check_entry(name: &str, module: &Module) {
     assert_eq!(module.entry_points.len(), 1);
     let entry = &module.entry_points[0];
@@ -38,7 +38,7 @@ fn check_entry(name: &str, module: &Module) {
 }
 
 #[test]
-fn every_variant_validates_within_what_webgpu_promises() {
+fn every_variant_validates_within_webgpu_limits() {
     for kernel in Kernel::ALL {
         for bits in 0..64 {
             let bit = |n: u32| bits >> n & 1 == 1;
@@ -75,7 +75,7 @@ fn every_shader_file_has_a_header_and_belongs_to_a_kernel() {
     }
 }
 
-/// Field names with their offsets, and the size, as naga lays a struct out.
+/// Returns field names with their offsets, and the size, as naga lays out a struct.
 fn fields(module: &Module, name: &str) -> Option<(Vec<(String, usize)>, usize)> {
     module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).map(|(_, ty)| {
         let TypeInner::Struct { members, span } = &ty.inner else { panic!("{name} is no struct") };

@@ -8,7 +8,7 @@ use gputexel::model::{Basis, FeatureKind, Prior};
 use gputexel::objective::{self, LossKind, Objective};
 
 #[test]
-fn gradients_are_those_of_central_differences() {
+fn gradients_match_central_differences() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 600, 3);
     let set = &data.metadata().feature_set;

@@ -257,7 +257,7 @@ const BY_HAND: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn small_boards_have_what_they_have_by_hand() {
+fn small_boards_match_hand_counts() {
     let set = set();
     let group_of: BTreeMap<&str, &str> =
         set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
@@ -298,9 +298,9 @@ fn every_feature_of_a_sum_occurs() {
     assert!(3 * unseen < all, "{unseen} of {all} columns");
 }
 
-/// At the start quiet positions have no danger, sharp ones have, and factors are 1 in most positions.
+/// With starting values, quiet positions have no danger, sharp ones do, and factors are 1 in most positions.
 #[test]
-fn the_start_is_alive_and_modest() {
+fn starting_values_are_active_and_moderate() {
     let set = set();
     let program = compiled(&set);
     let theta = Prior::default().theta(&set).unwrap();
@@ -322,7 +322,7 @@ fn the_start_is_alive_and_modest() {
     assert_eq!((initial[4][1], initial[5][1]), (64.0, 64.0));
     assert!(initial[3][1].abs() < 100.0);
     assert_eq!(program.score(&initial, present, Taper { mg: 1.0, eg: 0.0 }), 0.0);
-    // A king hunted by everything.
+    // A king attacked by everything.
     let board = Board::from_ascii_board_fen(b"5rk1/5p1p/7Q/4N3/8/3B2R1/5PPP/6K1").unwrap();
     let (hunted, _) = sums(&board, Color::White);
     assert!(hunted[2][0] > 150.0, "{hunted:?}");
@@ -332,7 +332,7 @@ fn the_start_is_alive_and_modest() {
 }
 
 #[test]
-fn priors_keep_what_has_no_slope_at_zero() {
+fn priors_keep_parameters_without_slope_at_zero() {
     let (set, classical) = (set(), FeatureSet::new(FeatureKind::Classical, PhaseSettings::default()));
     let (count, linear) = (set.features.len(), classical.features.len());
     let material = Prior::default().theta(&set).unwrap();
@@ -364,7 +364,7 @@ fn priors_keep_what_has_no_slope_at_zero() {
 }
 
 #[test]
-fn values_that_nothing_depends_on_are_not_penalized() {
+fn unused_values_are_not_penalized() {
     let set = set();
     let count = set.features.len();
     let ridge = penalties(&set, PenaltyKind::Ridge);

@@ -111,17 +111,17 @@ fn sixteen(file: usize, rank: usize) -> usize {
 }
 
 #[test]
-fn rows_are_those_of_a_slow_construction() {
+fn rows_match_a_slow_construction() {
     for pieces in [KingPieces::Own, KingPieces::All] {
         check(KingBuckets::named("16", pieces).unwrap(), sixteen);
-        // A bucket for each file, without mirrors.
+        // One bucket for each file, without mirroring.
         let files = "0 1 2 3 4 5 6 7\n".repeat(8);
         check(KingBuckets::parse(&files, Path::new("files"), pieces).unwrap(), |file, _| file);
     }
 }
 
 #[test]
-fn material_is_worth_the_same_whatever_the_bucket() {
+fn material_values_do_not_depend_on_buckets() {
     let (material, theta) = named_parameters("material").unwrap();
     let plain = TableEvaluation::try_new(&material, &theta).unwrap();
     for pieces in [KingPieces::Own, KingPieces::All] {
@@ -140,7 +140,7 @@ fn material_is_worth_the_same_whatever_the_bucket() {
 }
 
 #[test]
-fn parameter_files_say_which_buckets_they_are_for() {
+fn parameter_files_record_their_buckets() {
     let set = |count: &str| {
         let buckets = KingBuckets::named(count, KingPieces::Own).unwrap();
         FeatureSet::with_king_buckets(buckets, PhaseSettings::default())

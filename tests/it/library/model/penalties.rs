@@ -122,7 +122,7 @@ fn matrices_are_symmetric_and_positive_semidefinite() {
             for (i, j, value) in matrix.entries() {
                 assert_eq!(matrix.entry(j as usize, i as usize), value, "{}", penalty.name());
             }
-            // With a small shift, pivots of elimination are positive unless an eigenvalue is clearly negative.
+            // With a small shift, elimination pivots are positive unless an eigenvalue is clearly negative.
             let own = indices(&penalty.form);
             let largest = own.iter().map(|&i| matrix.entry(i, i)).fold(0.0, f64::max);
             let mut rows: Vec<Vec<f64>> =
@@ -184,7 +184,7 @@ fn matrices_are_half_the_second_derivatives() {
 }
 
 #[test]
-fn values_are_those_of_plain_loops() {
+fn values_match_plain_loops() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
     let set = computed(FeatureKind::Pst);
     let (all, size) = all(&set);
@@ -193,7 +193,7 @@ fn values_are_those_of_plain_loops() {
     let is = |name: &str, expected: f64| {
         assert!((value(name) - expected).abs() < 1e-11 * expected, "{name}: {} for {expected}", value(name));
     };
-    // Endgame values of knights, and of pawns where they can be.
+    // Endgame values of knights, and of pawns where they can stand.
     let at = |file: i32, rank: i32| delta[384 + 64 + (8 * rank + file) as usize];
     let squares = || (0..8).flat_map(|rank| (0..8).map(move |file| (file, rank)));
     let pawn_squares = || squares().filter(|&(_, rank)| (1..7).contains(&rank));
@@ -251,7 +251,7 @@ fn free(penalty: &Penalty, rng: &mut Xoshiro256PlusPlus, size: usize) -> Option<
             indices(form).into_iter().for_each(|i| delta[i] = numbers[0]);
         }
         (PenaltyKind::Bend, form @ Form::Lines(lines)) => {
-            // Lines that cross, as those of shelters do, leave one slope along each side of their rectangle free.
+            // Crossing lines, such as those of shelters, leave one slope along each side of their rectangle free.
             let cross = lines.concat().len() > indices(form).len();
             let own = lines.iter().filter(|line| !cross || line[1] == line[0] + 1);
             for (n, line) in own.enumerate() {
@@ -286,7 +286,7 @@ fn free(penalty: &Penalty, rng: &mut Xoshiro256PlusPlus, size: usize) -> Option<
 }
 
 #[test]
-fn what_is_said_to_be_free_is_free_and_nothing_near_it() {
+fn penalties_leave_exactly_the_documented_directions_free() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     for set in sets() {
         let (all, size) = all(&set);
@@ -299,7 +299,7 @@ fn what_is_said_to_be_free_is_free_and_nothing_near_it() {
             let (cost, scale) = (matrix.form(&delta, &delta), delta.iter().map(|x| x * x).sum::<f64>());
             assert!(cost.abs() < 1e-13 * scale, "{}: {cost}", penalty.name());
             let own = indices(&penalty.form);
-            // One that has neighbors at all.
+            // One that has neighbors.
             let moved = own.into_iter().find(|&i| matrix.entry(i, i) > 0.0).unwrap();
             delta[moved] += 10.0;
             let expected = 100.0 * matrix.entry(moved, moved);
@@ -347,7 +347,7 @@ fn groups_of_imported_sets_are_taken_apart() {
     // A single value for both phases never differs, and does not enter the mean of differences.
     let Form::Pairs(pairs) = of(PenaltyKind::Phases, "mobility") else { panic!() };
     assert_eq!(pairs.iter().map(|pair| pair.0 - first).collect::<Vec<_>>(), [0, 1, 2, 4, 5, 6]);
-    // Half a board has nothing to mirror.
+    // Half a board has no mirrored squares.
     assert!(penalties(&set, PenaltyKind::Mirror).iter().all(|penalty| penalty.group() != "king/king_closed"));
 }
 
@@ -391,7 +391,7 @@ fn places_that_contradict_each_other_are_refused() {
         let told = FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap_err();
         assert_eq!(told.to_string(), expected);
     }
-    // The same square of two boards, and of boards of the same name in two groups.
+    // The same square of two boards, and of boards with the same name in two groups.
     let two =
         vec![one("a", "g", square("b", 1)), one("c", "g", square("d", 1)), one("e", "h", square("b", 1))];
     assert_eq!(set(two).structure().parts.len(), 3);
@@ -500,7 +500,7 @@ fn penalties_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
+fn absent_values_are_tied_only_within_boards() {
     let set = computed(FeatureKind::Pst);
     let id = |name: &str| set.features.iter().position(|feature| feature.name == name).unwrap() as u32;
     let never = [
@@ -531,7 +531,7 @@ fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
     let features = parts.iter().flat_map(|part| &part.features);
     features.for_each(|&(id, tuned)| supported[id as usize] |= tuned.contains(&true));
     let kept: Vec<&str> = never.into_iter().filter(|name| !supported[id(name) as usize]).collect();
-    // Of a hole of three by three squares, corners have five of eight neighbors, edges three.
+    // Around a hole of three by three squares, corners have five of eight neighbors, edges three.
     let hole = ["queen_d3", "queen_c4", "queen_d4", "queen_e4", "queen_d5"];
     let rook = &never[2..10];
     let mut expected = [rook, &hole].concat();
@@ -555,7 +555,7 @@ fn values_that_never_occur_are_tied_to_nothing_but_gaps_of_a_board() {
 }
 
 #[test]
-fn values_of_lines_that_never_occur_part_them() {
+fn absent_values_split_lines() {
     let set = imported();
     let structure = set.structure();
     let line = structure.parts.iter().find_map(|part| match &part.layout {

@@ -152,7 +152,7 @@ fn random_sums(program: &CompiledProgram, random: &mut Xoshiro256PlusPlus) -> (V
 
 /// Slopes agree with dual numbers and, away from kinks, with finite differences; so do curvatures.
 #[test]
-fn slopes_are_those_of_dual_numbers() {
+fn slopes_match_dual_numbers() {
     let (mut worst, mut differences, mut zero, mut total) = (0.0f64, 0.0f64, 0, 0);
     for seed in 0..400 {
         let program = CompiledProgram::try_new(random_program(seed), 8).unwrap();
@@ -248,7 +248,7 @@ fn both(name: &str, sides: bool) -> Accumulator {
     Accumulator { name: name.to_string(), sides, features: vec![0] }
 }
 
-/// Ethereal: safety, complexity on the endgame, factor of the stronger side on the endgame.
+/// Ethereal: safety, complexity in the endgame, factor of the stronger side in the endgame.
 #[test]
 fn ethereal() {
     let program = Program {
@@ -349,7 +349,7 @@ fn absent_sums_have_no_effect() {
 }
 
 #[test]
-fn bad_programs_are_named() {
+fn reports_invalid_programs() {
     let good = random_program(2);
     CompiledProgram::try_new(good.clone(), 8).unwrap();
     type Break = fn(&mut Program);
@@ -382,9 +382,9 @@ fn bad_programs_are_named() {
     }
 }
 
-/// A value that is 0 anyway is not cut.
+/// A value that is already 0 is not clamped.
 #[test]
-fn an_adjustment_makes_only_other_values_0() {
+fn adjustment_clamps_only_nonzero_values() {
     let program = Program {
         accumulators: vec![both("complexity", false)],
         adjustments: vec![Adjustment { target: Phase::Eg, by: input(0, Phase::Eg), at_most: None }],
@@ -401,7 +401,7 @@ fn an_adjustment_makes_only_other_values_0() {
 
 /// Scales of products by exponents: x² y and x y together leave none undetermined.
 #[test]
-fn products_with_a_scale_of_their_own_are_told_from_others() {
+fn detects_products_with_undetermined_scale() {
     let product = |target, times: usize, operator| Term {
         times: Some(input(times, Phase::Mg)),
         ..term(target, 0, Phase::Mg, operator, 1.0)

@@ -106,7 +106,7 @@ fn line(position: &Position, sign: i64, eval: i64, end: &str) -> String {
 }
 
 #[test]
-fn evaluations_are_those_of_an_engine_with_integers() {
+fn evaluations_match_an_integer_engine() {
     let mut random = Numbers(7);
     let positions: Vec<Position> = (0..4000).map(|_| position(&mut random)).collect();
     let text: String = positions.iter().map(|one| line(one, 1, ethereal(one), "")).collect();
@@ -124,7 +124,7 @@ fn evaluations_are_those_of_an_engine_with_integers() {
     let found = &report.comparison;
     assert_eq!((found.compared, found.differing), (4000, 0), "{:?}", found.worst);
     assert!(found.sum_absolute > 100.0 && found.sum_absolute < 8000.0, "{}", found.sum_absolute);
-    // The reference of datasets computes the same.
+    // The reference for datasets computes the same.
     let theta = data.metadata().feature_set.imported_prior().unwrap();
     let differences = positions
         .iter()
@@ -138,9 +138,9 @@ fn evaluations_are_those_of_an_engine_with_integers() {
     assert!(report.comparison.differing > 1000, "{}", report.comparison.differing);
 }
 
-/// Complexity above 0 pushes a value away from 0, to the side on which rounding left it.
+/// Complexity above 0 pushes a value away from 0, toward the side on which rounding left it.
 #[test]
-fn rounding_near_a_jump_is_told_apart() {
+fn rounding_near_jumps_is_reported_separately() {
     let mut random = Numbers(3);
     let positions: Vec<Position> = (0..4000).map(|_| position(&mut random)).collect();
     let text: String = positions.iter().map(|one| line(one, 1, with_complexity(one, 60), "")).collect();
@@ -184,7 +184,7 @@ fn the_side_to_moves_coefficients_are_turned() {
 
 /// Values of the other examples for one position, by hand.
 #[test]
-fn examples_compute_what_their_engines_do() {
+fn examples_match_their_engines() {
     let cases = [
         // Danger 100 of White's king is not over 100; 780 + 2 · 185 − 7 · 4 − 39 = 1083 of Black's is.
         // mg 2538 + 0.5 · 1083² / 4096 with initiative 11 · 3 − 103 + 50 = −20, eg 2682 + 67 − 70, sf 36 + 7 · 2.
@@ -226,7 +226,7 @@ fn parameters_have_the_values_that_are_used() {
     assert_eq!(phases(1, "InitiativeBase"), (Phases::Untapered, "initiative".to_string()));
     assert_eq!(phases(2, "pawn"), (Phases::Mg, "winnable".to_string()));
     assert_eq!(phases(3, "CountModifier_0"), (Phases::Mg, "modifier".to_string()));
-    // Both terms of Stockfish's danger take the middlegame value, of shared parameters, too.
+    // Both terms of Stockfish's danger use the middlegame value, including shared parameters.
     let program = set(1).program.unwrap();
     let input = Input { accumulator: 0, phase: Phase::Mg };
     assert!(program.terms.iter().all(|term| term.input == input && term.scale == -1.0));

@@ -22,7 +22,7 @@ fn compile(schema: &str) -> Result<CompiledSchema> {
     CompiledSchema::try_new(&Schema::parse(schema, Path::new("s.json"))?)
 }
 
-/// Imports a trace; with a tolerance, evaluations are compared under the priors.
+/// Imports a trace; with a tolerance, evaluations under the priors are compared.
 fn read(schema: &str, text: &str, division: Division, tolerance: f64) -> (ImportReport, Dataset) {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("t.svm");

@@ -8,7 +8,7 @@ use gputexel::trace::{Division, ImportSettings, import};
 use super::{compile, examples, read};
 
 #[test]
-fn terms_that_are_never_on_are_warned_of() {
+fn warns_about_terms_that_are_never_on() {
     let schema = &examples()[2];
     let shut = "0 1:10 100:1 101:-1\n".repeat(199);
     let (report, _) = read(schema, &format!("{shut}1 1:10 120:2\n"), Division::Exact, 1e3);
@@ -263,7 +263,7 @@ fn contradictions_are_named() {
         ),
         "{told}"
     );
-    // Without a maximum a frozen parameter fixes the scale.
+    // Without a maximum, a frozen parameter fixes the scale.
     let frozen =
         stockfish.replace("\"max\": 64, ", "").replace("\"prior\": 36}", "\"prior\": 36, \"frozen\": true}");
     assert!(compile(&frozen).is_ok());
@@ -285,9 +285,9 @@ fn contradictions_are_named() {
     assert!(told.contains("25 sums, of which there may be 24"), "{told}");
 }
 
-/// Of two factors that are both free, one may grow while the other shrinks.
+/// If two factors are both free, one may grow while the other shrinks.
 #[test]
-fn products_without_a_scale_are_warned_of() {
+fn warns_about_products_without_scale() {
     let weiss = &examples()[3];
     let line = "1 1:3 2:10 3:1 100:2 202:1\n";
     let warnings = |schema: &str| {

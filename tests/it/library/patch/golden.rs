@@ -1,4 +1,4 @@
-//! The cases of `tune.py`, and whether tuning and applying restore every number.
+//! The test cases of `tune.py`, and whether tuning and applying restore every number.
 
 mod overlap;
 
@@ -12,14 +12,14 @@ use proptest::prelude::*;
 const COMPAT: Options = Options { compat: true, strict_numbers: false, hidden: false };
 const DEFAULT: Options = Options { compat: false, strict_numbers: false, hidden: false };
 
-/// Where `--compat tune.py` does not do as the script did, though that ended without an error; see
+/// Cases in which `--compat tune.py` deliberately differs from the script, although the script reported no error; see
 /// `docs/patch.md`.
 const DIFFERENT: [(&str, &str); 1] = [("16_params_malformed", "tune")];
 
-/// What the script refuses and the default does not.
+/// Cases that the script refuses and the default mode accepts.
 const MENDED: [(&str, &str); 2] = [("05_whitespace", "tune"), ("13_unnamed_context_named_add", "apply")];
 
-/// What the default refuses and the script does not.
+/// Cases that the default mode refuses and the script accepts.
 const REFUSED: [(&str, &str); 7] = [
     ("10_marker_twice", "tune"),
     ("16_params_malformed", "tune"),
@@ -72,10 +72,10 @@ fn plant(files: &Tree) -> tempfile::TempDir {
     folder
 }
 
-/// The tree on which the script was run.
+/// Returns the tree on which the script was run.
 fn input(case: &str, command: &str) -> Tree {
     let mut files = tree(&golden().join(case).join("input"));
-    // `apply` was run with the parameters that `tune` had left.
+    // `apply` was run with the parameters left by `tune`.
     let left = golden().join(case).join("apply/case.params");
     if command == "apply" && left.exists() {
         files.insert("case.params".into(), std::fs::read(left).unwrap());
@@ -98,7 +98,7 @@ fn run(folder: &Path, command: &str, options: &Options) -> Result<PatchPlan> {
     Ok(plan)
 }
 
-/// The reason of an error that names a line.
+/// Returns the reason of an error that names a line.
 fn refused(result: Result<PatchPlan>) -> String {
     match result {
         Err(error @ Error::Input { .. }) => error.to_string(),
@@ -111,7 +111,7 @@ fn text(files: &Tree, name: &str) -> String {
 }
 
 #[test]
-fn the_cases_of_the_script_come_out_byte_for_byte() {
+fn script_cases_match_byte_for_byte() {
     let mut equal = 0;
     for case in cases() {
         for command in ["tune", "apply"] {
@@ -133,7 +133,7 @@ fn the_cases_of_the_script_come_out_byte_for_byte() {
 }
 
 #[test]
-fn the_default_refuses_and_mends_what_the_table_says() {
+fn default_mode_differs_as_documented() {
     for case in cases() {
         for command in ["tune", "apply"] {
             let before = input(&case, command);
@@ -150,7 +150,7 @@ fn the_default_refuses_and_mends_what_the_table_says() {
     }
 }
 
-/// Cases that the default can tune, with a context in them.
+/// Returns cases that the default mode can tune, with a context in them.
 fn tunable() -> impl Iterator<Item = String> {
     cases().into_iter().filter(|case| {
         let folder = plant(&input(case, "tune"));
@@ -191,8 +191,8 @@ fn applying_to_tuned_sources_restores_them() {
         run(folder.path(), "tune", &DEFAULT).unwrap();
         run(folder.path(), "apply", &DEFAULT).unwrap();
         let after = tree(folder.path());
-        // An #add that takes the place of a context leaves no trace of the source's own blanks, and
-        // parameters that were there have values of their own.
+        // An #add that replaces a context does not preserve the source's own blanks, and existing parameters have
+        // values of their own.
         if ["13_unnamed_context_named_add"].contains(&case.as_str())
             || before.contains_key(Path::new("case.params"))
         {
@@ -200,7 +200,7 @@ fn applying_to_tuned_sources_restores_them() {
         }
         for (name, bytes) in before.iter().filter(|(name, _)| name.starts_with("source")) {
             if case == "34_unicode_space" {
-                // Fullwidth digits come back as the ones that compilers read.
+                // Fullwidth digits are written back as ASCII digits, which compilers read.
                 assert_eq!(
                     text(&after, "source/s.cpp"),
                     String::from_utf8(bytes.clone()).unwrap().replace("１２", "12")
@@ -220,7 +220,7 @@ fn tuning_works_again_after_applying() {
     let mut count = 0;
     for case in tunable().filter(|case| case != "33_apply_missing_param" && case != "15_param_existing") {
         let folder = plant(&input(&case, "apply"));
-        // A case without parameters of its own has those that tuning finds.
+        // A case without parameters of its own uses those that tuning finds.
         if !folder.path().join("case.params").exists() {
             run(folder.path(), "tune", &DEFAULT).unwrap();
         }
@@ -239,33 +239,33 @@ fn tuning_works_again_after_applying() {
 }
 
 #[test]
-fn the_default_is_right_where_the_script_is_not() {
+fn default_mode_fixes_script_errors() {
     let after = |case: &str, command: &str| {
         let folder = plant(&input(case, command));
         run(folder.path(), command, &DEFAULT).unwrap();
         tree(folder.path())
     };
-    // Negative integers stay; half is rounded away from zero.
+    // Negative integers are kept; halves are rounded away from zero.
     assert!(text(&after("22_apply_rounding", "apply"), "source/search.cpp").contains("int m = -10 * d - 3;"));
     assert!(
         text(&after("23_apply_rounding_neg", "apply"), "source/search.cpp").contains("int m = -753 * d - 0;")
     );
     let declared = text(&after("23_apply_rounding_neg", "tune"), "source/search.cpp");
     assert!(declared.contains("\nint fm_1 = -753;\nint fm_2 = 0;\n"), "{declared}");
-    // Indentation, blank lines, line ends and the byte order mark are the source's.
+    // Indentation, blank lines, line ends and the byte order mark are kept from the source.
     let crlf = text(&after("18_crlf_bom", "tune"), "source/search.cpp");
     let expected = "\u{feff}// search.cpp\r\n#include \"x.h\"\r\n// %%DECL%%\r\nint fm_1 = 100;\r\nint fm_2 = 25;\r\n\r\nvoid add_options() {\r\n    // %%OPTS%%\r\n    TUNE(SetRange(0.0, 200.0), fm_1, SetDefaultRange);\r\n    TUNE(SetRange(0.0, 50.0), fm_2, SetDefaultRange);\r\n}\r\n\r\nint f(int d, bool b) {\r\n    int m = fm_1 * d - fm_2;\r\n    return m + 7 * b;\r\n}\r\n";
     assert_eq!(crlf, expected);
-    // A minus between two operands is no sign.
+    // A minus between two operands is not a sign.
     let minus = text(&after("05_whitespace", "tune"), "source/search.cpp");
     assert!(minus.contains("    int m = fm_1 * d - fm_2;\n    return m + fm_3 * b;\n"), "{minus}");
-    // 12.0 is no integer.
+    // 12.0 is not an integer.
     let float = text(&after("08_negfloatzero", "tune"), "source/search.cpp");
     assert!(
         float.contains("float z_5 = 12.0;\n") && float.contains("  g(z_1, z_2, z_3, z_4, z_5);\n"),
         "{float}"
     );
-    // Columns, comments and blank lines are kept, and the comment of a #param's entry.
+    // Columns, comments and blank lines are kept, as is the comment of a #param's entry.
     let kept = text(&after("38_seven_plus_columns", "tune"), "case.params");
     assert_eq!(kept, "p_1, int, 9, 0, 18, 1, 0.002, extra, cols // note\n");
     let kept = text(&after("15_param_existing", "tune"), "case.params");
@@ -301,7 +301,7 @@ fn one_name_for_two_parameters_is_refused() {
 
 #[test]
 fn patches_build_on_each_other() {
-    // The first patch brings the markers for the second block, as one needs for sources of others.
+    // The first patch adds the markers for the second block, as needed for other people's sources.
     let tune = "#set file s.cpp\n#context\n// options\n#add\n// options\n// %%D%%\n// %%O%%\n#set declaration %%D%%\n#set options %%O%%\n#context p\na = 1@;\n#add %%D%%\nint helper = @;\n";
     let source = "// options\nint f() {\n\ta = 5;\n}";
     let files = Tree::from([("case.tune".into(), tune.into()), ("source/s.cpp".into(), source.into())]);
@@ -314,10 +314,10 @@ fn patches_build_on_each_other() {
     run(folder.path(), "apply", &DEFAULT).unwrap();
     let patched = "// options\n// %%D%%\n// %%O%%\nint f() {\n\ta = 5;\n}";
     assert_eq!(text(&tree(folder.path()), "source/s.cpp"), patched);
-    // The patch stays, and is no obstacle.
+    // The patch is already applied, and is not an obstacle.
     run(folder.path(), "tune", &DEFAULT).unwrap();
     assert_eq!(text(&tree(folder.path()), "source/s.cpp"), expected);
-    // The same in the script's way.
+    // The same in compatibility mode.
     let folder = plant(&files);
     run(folder.path(), "tune", &COMPAT).unwrap();
     assert!(
@@ -326,7 +326,7 @@ fn patches_build_on_each_other() {
 }
 
 #[test]
-fn strict_numbers_must_be_those_of_the_source() {
+fn strict_numbers_must_match_the_source() {
     let files = |number: &str| {
         let tune = format!("#set file s.cpp\n#context p\na = {number}@ - b;\n");
         Tree::from([("case.tune".into(), tune.into()), ("source/s.cpp".into(), "a  =  -5 - b;\n".into())])
@@ -343,8 +343,8 @@ fn strict_numbers_must_be_those_of_the_source() {
     }
 }
 
-/// One block on one source, tuned, applied with what `edit` makes of the parameters, tuned and applied
-/// again: the source's line after each `tune` and `apply`.
+/// One block on one source: tuned, applied with parameters changed by `edit`, tuned and applied again. Returns the
+/// source's line after each `tune` and `apply`.
 fn there_and_back(line: &str, body: &str, edit: fn(String) -> String) -> Result<Vec<String>> {
     let tune = format!("#set file s.cpp\n#set declaration %%D%%\n#context f\n{body}\n");
     let files = Tree::from([
@@ -367,7 +367,7 @@ fn there_and_back(line: &str, body: &str, edit: fn(String) -> String) -> Result<
 }
 
 #[test]
-fn what_is_written_can_be_read_again() {
+fn written_parameters_can_be_read() {
     let same = |text: String| text;
     // An operator between marked numbers stays one.
     let lines = there_and_back("int a = 3-4;", "int a = 3@-4@;", same).unwrap();
@@ -375,7 +375,7 @@ fn what_is_written_can_be_read_again() {
     let turned = |text: String| text.replace("f_2, int, 4.0", "f_2, int, -4.0");
     let lines = there_and_back("int a = 3-4;", "int a = 3@-4@;", turned).unwrap();
     assert_eq!((lines[1].as_str(), lines[3].as_str()), ("int a = 3- -4;", "int a = 3- -4;"));
-    // A name is a word of its own, where a minus was not; its blank stays.
+    // A name is a word of its own, which a minus was not; its blank stays.
     for line in ["return-5;", "case-5:", "x=a and-5;"] {
         let body = line.replace('5', "5@");
         let lines = there_and_back(line, &body, same).unwrap();
@@ -396,7 +396,7 @@ fn what_is_written_can_be_read_again() {
 }
 
 #[test]
-fn what_could_not_be_read_again_is_refused() {
+fn rejects_output_that_could_not_be_read() {
     let same = |text: String| text;
     for (line, body, said) in [
         ("x = 1.f;", "x = 1@.f;", "'1@.f': marked is a part of a number"),
@@ -410,7 +410,7 @@ fn what_could_not_be_read_again_is_refused() {
         assert!(reason.contains("case.tune:") && reason.contains(": context f: "), "{reason}");
         assert!(reason.replace('\\', "/").contains(said), "{line}: {reason}");
     }
-    // Such numbers may stand beside marked ones; `..` and methods end a number.
+    // Such numbers may stand next to marked ones; `..` and methods end a number.
     for (line, body) in [("x = 010 + 2;", "x = 010 + 2@;"), ("0..64", "0@..64@"), ("5.max(2)", "5@.max(2)")] {
         let lines = there_and_back(line, body, same).unwrap();
         assert_eq!((lines[1].as_str(), lines[3].as_str()), (line, line));
@@ -420,7 +420,7 @@ fn what_could_not_be_read_again_is_refused() {
     assert!(reason.contains("case.params: f_1 = 1e300 is too large for an integer"), "{reason}");
 }
 
-/// A number as engines write it.
+/// Returns a number as written in engines.
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         (-9_999_999_i64..9_999_999).prop_map(|n| n.to_string()),
@@ -444,7 +444,8 @@ struct Statement {
 }
 
 impl Statement {
-    /// The line of the source, numbers as given; or the body, numbers marked and blanks different.
+    /// Returns the line of the source with the numbers as given; or of the body, with marked numbers and different
+    /// blanks.
     fn line(&self, index: usize, marked: bool) -> String {
         let mark = if marked { "@" } else { "" };
         let blank = if marked { " " } else { self.blanks };
@@ -477,7 +478,7 @@ fn statements() -> impl Strategy<Value = Vec<Statement>> {
     proptest::collection::vec(statement, 1..8)
 }
 
-/// All numbers of a source's statements, by value, in order.
+/// Returns all numbers of a source's statements, by value, in order.
 fn values(text: &str) -> Vec<f64> {
     let expression = regex::Regex::new(r"[=(,*e-]\s*(-?\d+(?:\.\d+)?)").unwrap();
     expression.captures_iter(text).map(|c| c[1].parse().unwrap()).collect()
@@ -528,18 +529,18 @@ proptest! {
         run(folder.path(), "tune", &DEFAULT).map_err(|e| TestCaseError::fail(format!("{e}\n{tune}\n{source}")))?;
         prop_assert_ne!(now(), source.clone());
         let params = folder.path().join("case.params");
-        // On sources as they were: nothing changes at all.
+        // On original sources, nothing changes at all.
         let fresh = plant(&files);
         std::fs::copy(&params, fresh.path().join("case.params")).unwrap();
         let plan = run(fresh.path(), "apply", &DEFAULT).unwrap();
         prop_assert_eq!(plan.changes, vec![]);
-        // On the tuned ones: the same bytes, but where nothing remembers how things were written.
+        // On the tuned ones, the same bytes, except where the original spelling is not recorded.
         run(folder.path(), "apply", &DEFAULT).map_err(|e| TestCaseError::fail(format!("{e}\n{tune}\n{source}")))?;
         prop_assert_eq!(values(&now()), values(&source), "{}\n{}", tune, source);
         if declared && !replaced {
             prop_assert_eq!(now(), source.clone());
         }
-        // The script's way keeps what is not negative, and subtracts nothing.
+        // Compatibility mode restores non-negative numbers, and does not subtract.
         if statements.iter().any(|statement| statement.shape == 4) {
             return Ok(());
         }

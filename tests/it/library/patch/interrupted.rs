@@ -1,4 +1,4 @@
-//! Writing many files: stopped at any step, all of them can be had back.
+//! Writing many files: if stopped at any step, all of them can be restored.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Sources `0.cpp`, … in `source`, the last in a folder of its own, and no `.params` file.
+    /// Creates sources `0.cpp`, … in `source`, the last in a folder of its own, and no `.params` file.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("source/deep")).unwrap();
@@ -54,7 +54,7 @@ impl Bench {
         PatchPlan { changes, ..PatchPlan::default() }
     }
 
-    /// All files but backups.
+    /// Returns all files except backups.
     fn tree(&self) -> BTreeMap<PathBuf, String> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_path_buf()];
@@ -77,14 +77,14 @@ impl Bench {
         [Backup::State, Backup::In(self.folder.path().join("kept")), Backup::No]
     }
 
-    /// Ends the work at a step as a kill would: nothing is tidied up.
+    /// Stops at a step as a kill would, without cleanup.
     fn die_at(&self, step: usize, backup: &Backup) -> bool {
         let mut steps = 0;
         let died = catch_unwind(AssertUnwindSafe(|| {
             let mut observe = |_: WriteStep<'_>| {
                 steps += 1;
                 if steps > step {
-                    // No message: the panic is meant.
+                    // Without a message: the panic is intended.
                     std::panic::resume_unwind(Box::new("killed"));
                 }
                 Ok(())
@@ -99,7 +99,7 @@ impl Bench {
 const STEPS: usize = 2 * (FILES + 1) + 1;
 
 #[test]
-fn killed_at_any_step_the_old_files_come_back() {
+fn restores_old_files_after_a_kill_at_any_step() {
     for i in 0..3 {
         let mut seen_half = 0;
         for step in 0..STEPS {
@@ -120,7 +120,7 @@ fn killed_at_any_step_the_old_files_come_back() {
                         assert!(said.contains("'patch tune' was interrupted"), "{said}");
                     }
                     _ => {
-                        // Without recovering first, the first attempt does only that.
+                        // Without a prior recovery, the first attempt only recovers.
                         let error = write(&bench.plan(), &bench.sources(), "tune", backup);
                         if matches!(&error, Err(Error::Input { reason, .. }) if reason.contains("run again"))
                         {
@@ -144,7 +144,7 @@ fn killed_at_any_step_the_old_files_come_back() {
 }
 
 #[test]
-fn an_error_at_any_step_puts_all_back_at_once() {
+fn restores_old_files_after_an_error_at_any_step() {
     for i in 0..3 {
         for step in 0..STEPS {
             let bench = Bench::new();
@@ -194,20 +194,20 @@ fn undo_puts_back_one_command_after_the_other() {
 }
 
 #[test]
-fn undo_spares_what_was_changed_since() {
+fn undo_keeps_later_changes() {
     let bench = Bench::new();
     let kept = bench.folder.path().join("kept");
     let written = write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap();
     let folder = written.backup.unwrap();
     assert!(folder.starts_with(kept.canonicalize().unwrap()) && folder.ends_with("0001-tune"), "{folder:?}");
-    // Tuning goes on in the .params file.
+    // Tuning continues in the .params file.
     std::fs::write(bench.params(), "p, int, 2, 0, 2, 1, 0.002\n").unwrap();
     std::fs::write(bench.file(1), "edited\n").unwrap();
     let tuned = bench.tree();
     let refused = undo(&bench.sources(), Some(&kept), false).unwrap_err().to_string();
     assert!(refused.contains("1.cpp: was changed after 'patch tune'"), "{refused}");
     assert_eq!(bench.tree(), tuned);
-    // By the folder of the replacement, from anywhere.
+    // By the folder of the replacement, from any working directory.
     let undone = undo(&folder, None, true).unwrap();
     assert_eq!(undone.kept, [bench.params()]);
     let copy = folder.join("changed/1.cpp.changed");
@@ -217,7 +217,7 @@ fn undo_spares_what_was_changed_since() {
     assert_eq!(std::fs::read_to_string(bench.params()).unwrap(), "p, int, 2, 0, 2, 1, 0.002\n");
 }
 
-/// Records are of the tree in its place, whatever is copied from it.
+/// Records belong to the tree at its original place, not to copies.
 #[test]
 fn a_copied_tree_has_nothing_to_undo() {
     for step in [FILES, STEPS - 1, STEPS] {
@@ -249,14 +249,14 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_file_that_changes_under_the_plan_stops_it() {
+fn stops_if_a_file_changes_after_planning() {
     let bench = Bench::new();
     std::fs::write(bench.file(2), "someone else's\n").unwrap();
     let before = bench.tree();
     let error = write(&bench.plan(), &bench.sources(), "tune", &Backup::State).unwrap_err().to_string();
     assert!(error.contains("2.cpp: was changed by another program"), "{error}");
     assert_eq!(bench.tree(), before);
-    // One that changes after an interruption is not overwritten, either.
+    // A file that changes after an interruption is not overwritten, either.
     let bench = Bench::new();
     assert!(bench.die_at(STEPS - 1, &Backup::State));
     std::fs::write(bench.file(2), "someone else's\n").unwrap();
@@ -267,7 +267,7 @@ fn a_file_that_changes_under_the_plan_stops_it() {
 
 #[cfg(unix)]
 #[test]
-fn rights_stay() {
+fn permissions_are_kept() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new();
     std::fs::set_permissions(bench.file(0), std::fs::Permissions::from_mode(0o750)).unwrap();

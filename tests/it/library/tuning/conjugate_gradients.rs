@@ -1,4 +1,4 @@
-//! Gauss–Newton by conjugate gradients: the optimum of methods with whole matrices, whatever is tuned and held to.
+//! Gauss–Newton by conjugate gradients: the same optimum as methods with full matrices, for any basis and penalties.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ use gputexel::tuning::{
 
 const L2: f64 = 1e-3;
 
-/// Runs until nothing improves any more, and returns θ with its exact loss, regularization included.
+/// Runs to convergence, and returns θ with its exact loss, including regularization.
 fn tuned(data: &Dataset, config: &RunConfig) -> (Outcome, f64) {
     let split = Split::try_new(data, 0.0, 1, 1).unwrap();
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n)).unwrap();
@@ -47,7 +47,7 @@ fn assert_same(data: &Dataset, config: &RunConfig) -> Outcome {
 }
 
 #[test]
-fn optima_are_those_of_whole_matrices() {
+fn optima_match_full_matrices() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 4000, 4);
     let set = &data.metadata().feature_set;
@@ -57,7 +57,7 @@ fn optima_are_those_of_whole_matrices() {
     let penalties = parse_penalties(set, "mean=1e-3,phases=1e-2,smooth=1e-3").unwrap();
     let penalized = RunConfig { penalties, ..plain.clone() };
     assert_same(&data, &penalized);
-    // Of a basis, blocks are those of its coordinates.
+    // In a basis, blocks are those of its coordinates.
     let basis = |text: &str, constraints: Vec<Constraint>| -> Option<Parameterization> {
         let Ok(basis) = text.parse::<Basis>();
         let resolved = basis.resolve(set, &plain.prior_theta, &["king".to_string()]).unwrap();
@@ -74,7 +74,7 @@ fn optima_are_those_of_whole_matrices() {
 }
 
 #[test]
-fn it_is_the_default_where_matrices_are_too_large() {
+fn conjugate_gradients_are_the_default_for_large_problems() {
     let of = |parameters: usize, linear: bool, loss: LossKind| {
         OptimizerConfig::default_for(loss, ModelSize { parameters, linear })
     };

@@ -1,4 +1,4 @@
-//! Constraints: what a run with them ends at, by the conditions that an optimum has.
+//! Constraints: the end of a run satisfies the optimality conditions.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use gputexel::{Sweep, Tuner};
 
 const K: f64 = 0.8;
 const L2: f64 = 1e-3;
-/// Of gradients in f64, as a share of the largest.
+/// Tolerance of gradients in f64, as a share of the largest.
 const TOLERANCE: f64 = 1e-6;
 const TUNED: [&str; 6] =
     ["knight_mobility", "bishop_pawns", "rook_file", "doubled", "bishop_pair", "passed_own_king"];
@@ -26,7 +26,7 @@ fn data(folder: &Path) -> Dataset {
     random_dataset(&folder.join("d.bin"), FeatureKind::Classical, 4000, 11)
 }
 
-/// Constraints and all groups but those of [`TUNED`] frozen.
+/// Constraints with all groups frozen except [`TUNED`].
 fn settings(set: &FeatureSet, list: &[(ConstraintKind, &str)]) -> BasisSettings {
     let mut freeze: Vec<String> = set.features.iter().map(|feature| feature.group.clone()).collect();
     freeze.dedup();
@@ -38,7 +38,7 @@ fn constraints(list: &[(ConstraintKind, &str)]) -> Vec<Constraint> {
     list.iter().map(|&(kind, name)| Constraint { kind, name: name.to_string() }).collect()
 }
 
-/// The middlegame and endgame values of a group.
+/// Returns the middlegame and endgame values of a group.
 fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] {
     let count = set.features.len();
     let first = set.features.iter().position(|feature| feature.group == group).unwrap();
@@ -46,12 +46,12 @@ fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] 
     [0, count].map(|phase| &theta[phase + first..][..size])
 }
 
-/// A run on the data.
+/// Creates a run on the data.
 fn tuner(data: &Dataset) -> Tuner<'_> {
     Tuner::builder(data).k(K).l2(L2)
 }
 
-/// Loss and gradient of z in f64.
+/// Returns loss and gradient of z in f64.
 fn exactly(data: &Dataset, basis: &Parameterization, z: &[f64], prior: &[f64]) -> Evaluations {
     let objective = Objective { k: K, loss: LossKind::Squared };
     let theta = basis.theta(z);
@@ -63,7 +63,7 @@ fn exactly(data: &Dataset, basis: &Parameterization, z: &[f64], prior: &[f64]) -
     answer
 }
 
-/// The optimum to which a run came close, by Gauss–Newton steps with losses and gradients in f64.
+/// Returns the optimum near the end of a run, by Gauss–Newton steps with losses and gradients in f64.
 fn optimum(data: &Dataset, tuned: &Tuned) -> (Parameterization, Vec<f64>) {
     let basis = tuned.config().basis.clone().unwrap().with_start(&tuned.outcome.z);
     let prior = &tuned.config().prior_theta;
@@ -90,7 +90,7 @@ fn optimum(data: &Dataset, tuned: &Tuned) -> (Parameterization, Vec<f64>) {
 }
 
 #[test]
-fn a_run_ends_where_no_direction_that_is_allowed_improves_the_loss() {
+fn run_satisfies_optimality_conditions() {
     use ConstraintKind::{Decreasing, Increasing, Negative, Positive};
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
@@ -117,8 +117,8 @@ fn a_run_ends_where_no_direction_that_is_allowed_improves_the_loss() {
     };
     assert!(is_in_order(tuned.parameters()));
 
-    // The conditions of Karush, Kuhn and Tucker, with exact gradients: 0 where a coordinate is free, and
-    // pushing against its bound where it is at one.
+    // The Karush–Kuhn–Tucker conditions, with exact gradients: 0 for a free coordinate, and pushing against its bound
+    // for one at a bound.
     let (basis, z) = optimum(&data, &tuned);
     let apart = z.iter().zip(&tuned.outcome.z).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(apart < 0.1, "{apart} centipawns from the optimum");
@@ -143,14 +143,14 @@ fn a_run_ends_where_no_direction_that_is_allowed_improves_the_loss() {
     }
     assert!(held > 10 && free > 10, "{held} {free}");
 
-    // Without constraints the loss is smaller, and the values are not in order.
+    // Without constraints the loss is smaller, and the values are not ordered.
     let open = tuner(&data).basis(settings(set, &[])).run().unwrap();
     assert!(open.loss.unwrap() < tuned.loss.unwrap());
     assert!(!is_in_order(open.parameters()));
 }
 
 #[test]
-fn constraints_that_hold_anyway_change_nothing() {
+fn inactive_constraints_change_nothing() {
     use ConstraintKind::{Decreasing, Increasing, Negative, Positive};
     let folder = tempfile::tempdir().unwrap();
     let data = data(folder.path());
@@ -193,7 +193,7 @@ fn constraints_that_hold_anyway_change_nothing() {
     assert!(held.at_bounds().is_empty(), "{:?}", held.at_bounds());
     let most_apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(most_apart(open.parameters(), &prior) > 1.0, "the data is meant to move values");
-    // As near as runs in f32 come, and in f64.
+    // As close as runs in f32 get, and in f64.
     assert!(most_apart(open.parameters(), held.parameters()) < 1e-3);
     let [open, held] = [open, held].map(|tuned| {
         let (basis, z) = optimum(&data, &tuned);

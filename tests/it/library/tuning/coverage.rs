@@ -1,4 +1,4 @@
-//! Standard errors against what they promise: intervals that cover the truth as often as they say.
+//! Coverage of standard errors: intervals contain the truth at their nominal rate.
 
 use crate::common::games::{K, games, minimize};
 use gputexel::dataset::Layout;
@@ -8,9 +8,9 @@ use gputexel::tuning::{Fit, sandwich};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Shares of 95 % intervals that cover the truth, over many samples of results for the same
-/// positions: with clusters by game, and with positions by themselves. Expected scores are right;
-/// within a game the draw is shared where `shared`.
+/// Returns the shares of 95 % intervals that cover the truth, over many samples of results for the same positions:
+/// clustered by game, and by single position. Expected scores are correct; within a game the random draw is shared if
+/// `shared`.
 fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
     const REPLICATIONS: usize = 500;
     let folder = tempfile::tempdir().unwrap();
@@ -32,8 +32,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
         let mut targets = vec![0.0; layout.positions()];
         for (n, &p) in expected.iter().enumerate() {
             let draw = if shared { draws[own_games[n] as usize] } else { rng.random_range(0.0..1.0) };
-            // Half of the samples with draws: ½ with twice the smaller probability, so that the
-            // mean stays p.
+            // Half of the samples include draws: ½ with twice the smaller probability, so that the mean stays p.
             let drawn = if replication % 2 == 0 { 0.0 } else { 0.6 * p.min(1.0 - p) };
             let win = p - drawn / 2.0;
             targets[n] = if draw < win {
@@ -76,7 +75,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
 
 #[test]
 #[ignore = "full"]
-fn intervals_cover_the_truth_as_often_as_they_say() {
+fn intervals_have_nominal_coverage() {
     for loss in [LossKind::Squared, LossKind::CrossEntropy] {
         let (by_game, by_position, checks) = coverage(false, loss);
         eprintln!(
@@ -88,7 +87,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
         let (by_game, by_position, _) = coverage(true, loss);
         eprintln!("{loss}, results shared by games: {by_game:.4} by game, {by_position:.4} by position");
         assert!((0.93..=0.97).contains(&by_game), "{loss}: {by_game}");
-        // Errors that take a game's positions for independent news promise too much.
+        // Errors that treat a game's positions as independent are too small.
         assert!(by_position < 0.85, "{loss}: {by_position}");
     }
 }

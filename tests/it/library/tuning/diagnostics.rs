@@ -18,7 +18,7 @@ fn data(positions: usize) -> (Dataset, Vec<f64>, Vec<f64>) {
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
-/// Weighted mean of values, and its error with the positions of a game as one.
+/// Returns the weighted mean of values, and its error with each game as one cluster.
 fn by_hand(data: &Dataset, which: &[usize], value: impl Fn(usize) -> f64) -> (f64, f64) {
     let weight = |n: usize| f64::from(data.row(n).weight);
     let total: f64 = which.iter().map(|&n| weight(n)).sum();
@@ -35,7 +35,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn every_number_is_that_of_its_definition() {
+fn every_number_matches_its_definition() {
     let (data, prior, theta) = data(3000);
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let diagnostics = diagnose(&data, &split, OBJECTIVE, &RunScores::new(&data, &prior, &theta));
@@ -99,7 +99,7 @@ fn every_number_is_that_of_its_definition() {
 }
 
 #[test]
-fn few_positions_are_no_problem() {
+fn handles_few_positions() {
     for positions in [1, 19, 41] {
         let (data, prior, theta) = data(positions);
         let split = Split::try_new(&data, 0.0, 1, 1).unwrap();

@@ -21,7 +21,7 @@ const MOBILITY: [usize; 5] = [0, 1, 2, 3, 4];
 const PASSED: [usize; 3] = [5, 7, 9];
 const PIECES: [usize; 3] = [6, 8, 10];
 
-/// The entries of a line and of a group take turns.
+/// The entries of a line and of a group alternate.
 const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,
  "phase": {"middlegame": 24, "endgame": 0}, "columns": {"phase": 1},
  "parameters": [
@@ -40,7 +40,7 @@ struct Position {
     result: f64,
 }
 
-/// Positions with results drawn by values that have nothing to do with the prior, and their trace.
+/// Returns positions with results drawn from values unrelated to the prior, and their trace.
 fn positions() -> (Vec<Position>, String) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
     let truth: Vec<f64> = (0..SIZE).map(|_| rng.random_range(-60.0..120.0)).collect();
@@ -85,7 +85,7 @@ struct Weights {
     ridge: f64,
 }
 
-/// The same on the command line and in the loops below.
+/// The same penalties on the command line and in the loops below.
 const PENALTIES: &str = "smooth:mobility=0.02,bend:mobility.eg=0.05,smooth:passed.mg=0.04,mean:pieces=0.03,\
                          phases:pieces=0.06,ridge=0.001";
 const WEIGHTS: Weights = Weights {
@@ -97,7 +97,7 @@ const WEIGHTS: Weights = Weights {
     ridge: 0.001,
 };
 
-/// The weighted squares of sums of values: each with the factors of all values.
+/// Returns weighted squares of linear combinations: each with the factors of all values.
 fn squares(weights: Weights) -> Vec<(f64, [f64; SIZE])> {
     let mut all = Vec::new();
     let mut square = |weight: f64, factors: &[(usize, f64)]| {
@@ -135,7 +135,7 @@ fn squares(weights: Weights) -> Vec<(f64, [f64; SIZE])> {
     all
 }
 
-/// Mean cross-entropy and the weighted squares of distances from the prior, in pawns.
+/// Returns mean cross-entropy plus the weighted squares of distances from the prior, in pawns.
 fn loss(positions: &[Position], squares: &[(f64, [f64; SIZE])], prior: &[f64], theta: &[f64]) -> f64 {
     let entropy = positions.iter().map(|position| {
         let p = expected(&position.row, theta);
@@ -148,7 +148,7 @@ fn loss(positions: &[Position], squares: &[(f64, [f64; SIZE])], prior: &[f64], t
     entropy.sum::<f64>() / positions.len().max(1) as f64 + penalties.sum::<f64>()
 }
 
-/// The optimum, by Newton's method: the loss is convex, and steps that do not lower it are halved.
+/// Returns the optimum by Newton's method: the loss is convex, and steps that do not lower it are halved.
 fn newton(positions: &[Position], squares: &[(f64, [f64; SIZE])], prior: &[f64]) -> Vec<f64> {
     let mut theta = prior.to_vec();
     let slope = K * std::f64::consts::LN_10 / 400.0;
@@ -182,7 +182,7 @@ fn newton(positions: &[Position], squares: &[(f64, [f64; SIZE])], prior: &[f64])
         let lower = factors.map(moved).find(|next| loss(positions, squares, prior, next) < before);
         match lower {
             Some(next) => theta = next,
-            // Rounding errors are all that is left.
+            // Only rounding errors are left.
             None => return moved(1.0),
         }
     }
@@ -207,7 +207,7 @@ fn solve(mut matrix: [[f64; SIZE]; SIZE], mut right: [f64; SIZE]) -> [f64; SIZE]
     right
 }
 
-/// θ as tuned by the library.
+/// Returns θ as tuned by the library.
 fn tuned(data: &Dataset, config: RunConfig) -> Vec<f64> {
     let stopping = Stopping { epochs: 100, improvement: 1e-14, ..config.stopping };
     let config = RunConfig { loss: LossKind::CrossEntropy, stopping, ..config };
@@ -218,7 +218,7 @@ fn tuned(data: &Dataset, config: RunConfig) -> Vec<f64> {
     tuning.run(&mut evaluator, &AtomicBool::new(false), &mut |_| Ok(())).unwrap().parameters
 }
 
-/// That θ is the optimum but for the single precision of scores.
+/// Asserts that θ is the optimum up to the single precision of scores.
 fn assert_optimal(positions: &[Position], squares: &[(f64, [f64; SIZE])], prior: &[f64], theta: &[f64]) {
     let best = newton(positions, squares, prior);
     let excess = loss(positions, squares, prior, theta) - loss(positions, squares, prior, &best);
@@ -250,7 +250,7 @@ fn ridges_end_where_newtons_method_does() {
         assert_optimal(&positions, &squares(Weights { ridge: l2, ..NONE }), &prior, &theta);
         ends.push(theta);
     }
-    // There is something to hold back.
+    // The penalties have something to do.
     assert!((0..SIZE).any(|i| (ends[0][i] - ends[1][i]).abs() > 20.0), "{ends:?}");
 }
 
@@ -291,7 +291,7 @@ fn penalized_runs_end_where_newtons_method_does() {
         let far = other.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(far > 1.0, "{left_out}: {far}");
     }
-    // Together with a distance that is not listed as a penalty, which adds up with the ridge.
+    // Together with an L2 term that is not listed as a penalty and adds to the ridge.
     let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.01, ..Default::default() });
     let penalties = parse_penalties(set, PENALTIES).unwrap();
     let theta = tuned(&data, RunConfig { optimizer, penalties, ..plain });

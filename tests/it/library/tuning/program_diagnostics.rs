@@ -1,4 +1,4 @@
-//! Diagnostics of evaluations that are not linear, against formulas of the test's program written out by hand.
+//! Diagnostics of nonlinear evaluations, against formulas of the test's program written out by hand.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use gputexel::objective::{self, LossKind, Objective, expected_score};
 use gputexel::tuning::{Histogram, diagnose_program, term_activity};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
-/// What may be left out: the four terms, the adjustment, the factor.
+/// Parts that can be left out: the four terms, the adjustment, the factor.
 const PARTS: usize = 6;
 
-/// The sums of a position, as the test's program has them; `None` without entries.
+/// The sums of a position in the test's program; `None` without entries.
 struct Sums {
     linear: [f64; 2],
     danger: [Option<[f64; 2]>; 2],
@@ -63,7 +63,7 @@ fn value(sums: &Sums, without: [bool; PARTS]) -> Value {
     }
     let before = eg;
     if let (Some([_, c]), false) = (sums.complexity, without[4]) {
-        // Nobody's advantage stays one.
+        // An even score stays even.
         let sign = if eg == 0.0 { 0.0 } else { eg.signum() };
         eg = sign * (eg.abs() + c).max(0.0);
     }
@@ -77,7 +77,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9 * (1.0 + a.abs())
 }
 
-/// Shares of numbers in the intervals of a histogram.
+/// Checks the shares of numbers in the intervals of a histogram.
 fn check_histogram(histogram: &Histogram, which: usize, values: &[f64]) {
     assert_eq!(histogram.count, values.len() as u64);
     assert!(near(histogram.means[which], values.iter().sum::<f64>() / values.len() as f64));
@@ -87,14 +87,14 @@ fn check_histogram(histogram: &Histogram, which: usize, values: &[f64]) {
         let low = if i == 0 { f64::NEG_INFINITY } else { edges[i] };
         let high = if i == last { f64::INFINITY } else { edges[i + 1] };
         let count = values.iter().filter(|value| (low..high).contains(value)).count();
-        // Rounding may move a number on an edge to the neighbor.
+        // Rounding may move a number on an edge to the neighboring interval.
         let difference = (share * values.len() as f64 - count as f64).abs();
         assert!(difference < 1.5, "{i}: {share} {count}");
     }
 }
 
 #[test]
-fn every_number_is_that_of_the_formulas() {
+fn every_number_matches_the_formulas() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 3000, 8);
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
@@ -178,7 +178,7 @@ fn check_factor(data: &Dataset, thetas: [&Vec<f64>; 2], found: &gputexel::tuning
         let share = |limit: f64| own.iter().filter(|f| **f == limit).count() as f64 / own.len() as f64;
         assert!(near(found.at_max[which], share(1.5)), "{} {}", found.at_max[which], share(1.5));
     }
-    // Three parameters make seven combinations.
+    // Three parameters have seven combinations.
     assert_eq!((found.combination_count, found.combinations.len()), (7, 7));
     assert!(found.combinations.is_sorted_by(|a, b| a.positions >= b.positions));
     for group in &found.combinations {
@@ -235,7 +235,7 @@ fn check_worth(data: &Dataset, split: &Split, theta: &[f64], found: &gputexel::t
 }
 
 #[test]
-fn terms_that_are_never_on_are_dead() {
+fn reports_dead_terms() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 300, 3);
     let mut theta = program_theta();
@@ -249,7 +249,7 @@ fn terms_that_are_never_on_are_dead() {
 }
 
 #[test]
-fn without_held_out_positions_those_of_the_training_are_judged() {
+fn uses_training_positions_without_holdout() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 300, 4);
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();

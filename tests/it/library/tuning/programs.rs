@@ -1,4 +1,4 @@
-//! Tuning evaluations that are not linear: exact steps, standard errors, whole runs.
+//! Tuning nonlinear evaluations: exact steps, standard errors, whole runs.
 
 use crate::common::matrices::{inverse, matrix, product};
 use crate::common::programs::{FEATURES, program_dataset, program_dataset_from, program_theta};
@@ -11,13 +11,13 @@ use gputexel::tuning::{Curvature, DEFAULT_STARTS, ExactProblem, Fit, SingleSteps
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
-/// Loss with the regularization of a run, straight from the reference.
+/// Returns the loss with the regularization of a run, computed by the reference.
 fn loss(data: &Dataset, theta: &[f64], prior: &[f64], l2: f64) -> f64 {
     let distance: f64 = theta.iter().zip(prior).map(|(a, b)| ((a - b) / 100.0).powi(2)).sum();
     objective::loss(data, OBJECTIVE, theta, 0..data.len()) + l2 * distance
 }
 
-/// Two values of a danger weight tied to each other, one weight tied to a linear value, and some by themselves.
+/// Two values of a danger weight tied to each other, one weight tied to a linear value, and some untied.
 fn tied(theta: &[f64]) -> Parameterization {
     let coordinate = |name: &str, start: f64| Coordinate {
         name: name.to_string(),
@@ -39,7 +39,7 @@ fn tied(theta: &[f64]) -> Parameterization {
 }
 
 #[test]
-fn exact_changes_are_differences_of_the_reference() {
+fn exact_changes_match_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 400, 1);
     let layout = Layout::whole(&data).unwrap();
@@ -100,9 +100,9 @@ fn exact_changes_are_differences_of_the_reference() {
     }
 }
 
-/// The bread is the whole second derivative of the loss, that of the scores included.
+/// The bread is the full second derivative of the loss, including that of the scores.
 #[test]
-fn standard_errors_are_those_of_finite_differences() {
+fn standard_errors_match_finite_differences() {
     let folder = tempfile::tempdir().unwrap();
     let data = program_dataset(&folder.path().join("d.bin"), 1500, 2);
     let layout = Layout::whole(&data).unwrap();
@@ -128,7 +128,7 @@ fn standard_errors_are_those_of_finite_differences() {
             .collect();
         matrix(size, size, |i, j| 0.5 * (columns[j][i] + columns[i][j]))
     };
-    // The formula holds anywhere; at a minimum a factor or a gate may stand at a kink.
+    // The formula holds anywhere; at a minimum a factor or a gate may be at a kink.
     let theta: Vec<f64> = prior.iter().map(|value| 0.9 * value + 1.3).collect();
     let bread = inverse(&hessian(&theta));
     let games: Vec<Vec<usize>> = (0..data.len() / 10).map(|g| (10 * g..10 * g + 10).collect()).collect();
@@ -167,9 +167,9 @@ fn standard_errors_are_those_of_finite_differences() {
 
 #[test]
 #[ignore = "full"]
-fn several_starts_revive_terms_that_are_off_everywhere() {
+fn several_starts_revive_dead_terms() {
     let folder = tempfile::tempdir().unwrap();
-    // Sums far below 0, where neither term of the danger has a slope.
+    // Sums far below 0, where neither danger term has a slope.
     let mut prior = program_theta();
     [5, 6, 7].iter().for_each(|f| [0, FEATURES].iter().for_each(|phase| prior[f + phase] = -400.0));
     let data = program_dataset_from(&folder.path().join("d.bin"), 6000, 3, &prior);
@@ -186,7 +186,7 @@ fn several_starts_revive_terms_that_are_off_everywhere() {
     let again = tune(Some(5));
     assert_eq!(again.record.starts, several.record.starts, "starts depend on the seed alone");
     assert_eq!(again.outcome.parameters, several.outcome.parameters);
-    // Where a term is off in nearly all positions, nobody needs to ask.
+    // If a term is off in nearly all positions, several starts are the default.
     prior[0] = -400.0;
     let dead = program_dataset_from(&folder.path().join("e.bin"), 500, 3, &prior);
     let run = Tuner::builder(&dead).k(OBJECTIVE.k).l2(1e-9).epochs(1).run().unwrap();
@@ -209,9 +209,9 @@ fn several_starts_of_linear_scores_are_refused() {
 
 #[test]
 #[ignore = "full"]
-fn the_strength_of_the_prior_is_judged_by_folds_that_were_not_seen() {
+fn prior_strength_is_judged_on_unseen_folds() {
     let folder = tempfile::tempdir().unwrap();
-    // Values near those from which results are drawn, as engines have them.
+    // Values close to those from which results are drawn, as in engines.
     let size = |i: usize| [0.6, 1.4, 0.8][i % 3];
     let prior: Vec<f64> = program_theta().iter().enumerate().map(|(i, value)| size(i) * value).collect();
     let fresh = program_dataset_from(&folder.path().join("fresh.bin"), 20_000, 77, &prior);
@@ -222,7 +222,7 @@ fn the_strength_of_the_prior_is_judged_by_folds_that_were_not_seen() {
         let strength = run.record.strength.clone().unwrap();
         let gain = strength.gain.unwrap();
         let (before, after) = (of_fresh(&prior), of_fresh(run.parameters()));
-        // With few positions nothing may be gained, but nothing is lost.
+        // With few positions there may be no gain, but there is no loss.
         assert!(gain.after <= gain.before + 1e-9 || strength.keeps_prior);
         assert!(after <= before + 1e-3, "{positions} positions made it worse: {before} -> {after}");
         let promised = gain.before - gain.after;

@@ -1,7 +1,7 @@
-//! Figures that other tuners reach on real positions, and that this one must reach too.
+//! Figures of other tuners on real positions, which this one must reach, too.
 //!
-//! The positions are public and are not part of the project: `GPUTEXEL_SHARED_DATA`, or else
-//! `../shared/data`, is where they are looked for.
+//! The positions are public and are not part of the project: `GPUTEXEL_SHARED_DATA`, or else `../shared/data`, is
+//! where they are expected.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +36,7 @@ fn all(data: &Dataset) -> Vec<u32> {
 
 #[test]
 #[ignore = "full"]
-fn the_fitted_scale_is_that_of_other_tuners() {
+fn fitted_scale_matches_other_tuners() {
     let Some((_, data)) = engine_725k() else { return };
     for (prior, k, loss, precision) in [
         ("material:100,300,300,500,900", 0.819_095_9, 0.087_136_792_8, 1e-9),
@@ -70,7 +70,7 @@ fn gauss_newton_reaches_the_minimum() {
     assert!(report["epochs"].as_u64().unwrap() <= 20, "{report}");
 }
 
-/// Full-batch losses after 0, 1, 2, … updates with rate 1, ε 1e-8 and no bias correction.
+/// Returns full-batch losses after 0, 1, 2, … updates with rate 1, ε 1e-8 and no bias correction.
 ///
 /// An epoch's loss is that of the parameters before its update: that of epoch n + 1 comes after n
 /// updates.
@@ -95,7 +95,7 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
             Ok(())
         })
         .unwrap();
-    // The parameters that come out have seen one update more.
+    // The resulting parameters have had one more update.
     let objective = Objective { k, loss: LossKind::Squared };
     let exact = exact_loss(data, objective, &outcome.parameters, &all(data));
     let last = losses[updates as usize];
@@ -103,9 +103,9 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
     losses
 }
 
-/// What hce-tuner does with one table a phase, measured to seven digits at its own fit of K (1.8862
-/// in base-e form): .0709048, .0707224 and, one before the 300th update, .0706180. Half the gradient
-/// would lead to .0709470, .0707691 and .0706667; a smaller ε to .0708421 at first.
+/// Results of hce-tuner with one table per phase, measured to seven digits at its own fit of K (1.8862 in base-e
+/// form): .0709048, .0707224 and, one before the 300th update, .0706180. Half the gradient would lead to .0709470,
+/// .0707691 and .0706667; a smaller ε to .0708421 at first.
 #[test]
 #[ignore = "full"]
 fn adam_follows_another_tuner() {

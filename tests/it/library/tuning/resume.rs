@@ -1,4 +1,4 @@
-//! Runs that stop after any step and go on from what was stored, to the very same result.
+//! Runs that stop after any step and resume from the stored state with identical results.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ fn run(mut tuning: Tuning<'_>, layout: &Layout, path: &Path, stop_after: usize) 
 
 #[test]
 #[ignore = "full"]
-fn any_step_can_be_the_last_before_a_resumption() {
+fn runs_resume_after_any_step() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 3000, 4);
     let path = folder.path().join("c.safetensors");
@@ -52,7 +52,7 @@ fn any_step_can_be_the_last_before_a_resumption() {
         (OptimizerConfig::Local(LocalSettings { l2: 0.01, steps: vec![1] }), 0.3, 1),
     ] {
         let mut config = config(&data, method, 6);
-        // Results were drawn by the usual prior: start where there is something to gain.
+        // Results were drawn with the default prior: start elsewhere, so that there is something to gain.
         config.prior_theta.iter_mut().for_each(|value| *value *= 0.5);
         let split = Split::try_new(&data, share, batches, 5).unwrap();
         let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
@@ -62,7 +62,7 @@ fn any_step_can_be_the_last_before_a_resumption() {
         let last = Checkpoint::read(&path).unwrap();
         let mut stops = 0;
         for stop_after in 1.. {
-            // Interrupted after so many states, then after each further one.
+            // Interrupted after this many states, then after each further one.
             let first = run(Tuning::try_new(&config, &split).unwrap(), &layout, &path, stop_after);
             if first.reason != StopReason::Interrupted {
                 break;
@@ -75,7 +75,7 @@ fn any_step_can_be_the_last_before_a_resumption() {
             let state = Checkpoint::read(&path).unwrap();
             assert_eq!(state.optimizer, last.optimizer);
             assert_eq!(state.progress.recent_losses, last.progress.recent_losses);
-            // The state of a finished run gives its result again, without another step.
+            // The state of a finished run yields its result again, without another step.
             let resumed = Tuning::resume(&config, &split, state, &path).unwrap();
             let third = run(resumed, &layout, &path, usize::MAX);
             assert_eq!((third.parameters, third.epochs), (second.parameters, second.epochs));

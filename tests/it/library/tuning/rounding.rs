@@ -1,4 +1,4 @@
-//! Whole numbers: the exact changes by single steps, rounding, and the local search.
+//! Integers: exact changes by single steps, rounding, and the local search.
 
 use std::sync::atomic::AtomicBool;
 
@@ -25,7 +25,7 @@ fn reference(
         + l2 * squares / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP)
 }
 
-/// Mirrored files of the first 64 features with mg and eg tied, and one coordinate a table.
+/// Mirrored files of the first 64 features with mg and eg tied, and one coordinate per table.
 fn basis(theta: &[f64]) -> Parameterization {
     let features = theta.len() as u32 / 2;
     let mut columns: Vec<Vec<(u32, f64)>> = Vec::new();
@@ -48,7 +48,7 @@ fn basis(theta: &[f64]) -> Parameterization {
 }
 
 #[test]
-fn exact_changes_are_differences_of_the_reference() {
+fn exact_changes_match_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     for (kind, loss, l2, share) in [
@@ -59,7 +59,7 @@ fn exact_changes_are_differences_of_the_reference() {
     ] {
         let data = match kind {
             FeatureKind::Pst => weighted_dataset(&path, 700, 3),
-            // A whole reference for every step of its parameters takes its time.
+            // A full reference for every step of its parameters is slow.
             FeatureKind::Classical => random_dataset(&path, kind, 120, 3),
             _ => random_dataset(&path, kind, 700, 3),
         };
@@ -103,7 +103,7 @@ fn exact_changes_are_differences_of_the_reference() {
                         seen = seen.max(change.abs());
                     }
                 }
-                // Elsewhere, where steps have led, it still holds.
+                // It also holds elsewhere, after some steps.
                 for i in 0..z.len() {
                     steps.take(i, [2.0, -1.0, 1.0][(i + round) % 3]);
                 }
@@ -114,7 +114,7 @@ fn exact_changes_are_differences_of_the_reference() {
 }
 
 #[test]
-fn a_descent_ends_where_the_reference_says() {
+fn descent_ends_at_the_minimum_of_the_reference() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 8);
     let theta = random_theta(&data.metadata().feature_set, true, 5);
@@ -124,7 +124,7 @@ fn a_descent_ends_where_the_reference_says() {
     for parameterization in [Parameterization::identity(&theta), basis(&theta)] {
         let mut space = space_of(&parameterization);
         space.integer.fill(true);
-        // A coordinate that is not whole is left alone.
+        // A coordinate that is not an integer is left alone.
         space.integer[3] = false;
         let problem = ExactProblem {
             layout: &layout,
@@ -165,7 +165,7 @@ fn a_descent_ends_where_the_reference_says() {
         }
         assert_eq!(survey.steps, count);
         assert!(least > -1e-14 && (survey.smallest_increase.unwrap() - least).abs() < 1e-13, "{least}");
-        // A step away, the survey names the way back as the best.
+        // One step away, the survey names the step back as the best.
         let mut steps = SingleSteps::try_new(&problem, &z).unwrap();
         steps.take(5, 3.0);
         let best = steps.survey().improving[0];

@@ -1,4 +1,4 @@
-//! Runs as programs start them, from their folders and records.
+//! Runs started by programs, and read from their folders and records.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")
 }
 
-/// A run on the sample, in a folder.
+/// Creates a run on the sample, in a folder.
 fn tuner<'a>(data: &'a dataset::Dataset, folder: &Path) -> Tuner<'a> {
     Tuner::builder(data).k(1.24).l2(1e-4).holdout(0.1).seed(1).folder(folder)
 }
@@ -68,7 +68,7 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
         }
     }
 
-    // Without positions, what is written to a folder has a report of all else.
+    // Without positions, the report of a written folder has everything else.
     let written = bench.path().join("written");
     Tuner::builder(&data).k(1.24).l2(1e-4).run().unwrap().write_to(&written).unwrap();
     let page = std::fs::read_to_string(written.join("report.html")).unwrap();
@@ -77,7 +77,7 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
 
 #[test]
 #[ignore = "full"]
-fn evaluators_of_the_callers_serve_runs_and_sweeps() {
+fn runs_and_sweeps_accept_custom_evaluators() {
     let data = dataset::read(&sample()).unwrap();
     let made = Arc::new(AtomicU32::new(0));
     let count = made.clone();
@@ -100,7 +100,7 @@ fn evaluators_of_the_callers_serve_runs_and_sweeps() {
     let stop = StopFlag::new();
     stop.store(true, Ordering::Relaxed);
     assert!(sweep().stop(&stop).run().unwrap().is_interrupted());
-    // Kept in a folder, and resumed when it was stopped.
+    // Stored in a folder, and resumed after it was stopped.
     let folder = tempfile::tempdir().unwrap();
     let (cut, sample) = (folder.path().join("cut"), sample());
     assert!(sweep().folder(&cut).run().err().unwrap().to_string().contains("needs the files of its dataset"));
@@ -137,7 +137,7 @@ fn a_match_is_kept_in_a_folder_that_has_one_writer() {
 
 type Spoil = fn(&mut Evaluations);
 
-/// Answers as an evaluator should not.
+/// An evaluator that returns invalid results.
 struct Wrong<'l>(CpuEvaluator<'l>, Spoil);
 
 impl Evaluator for Wrong<'_> {
@@ -152,7 +152,7 @@ impl Evaluator for Wrong<'_> {
     }
 }
 
-/// Proposes what no space has.
+/// Proposes nothing.
 struct Empty;
 
 impl Optimizer for Empty {
@@ -194,7 +194,7 @@ impl Optimizer for Empty {
 }
 
 #[test]
-fn answers_that_make_no_sense_end_a_run_with_an_error() {
+fn invalid_evaluator_results_end_a_run_with_an_error() {
     let data = dataset::read(&sample()).unwrap();
     let spoils: [(Spoil, &str); 5] = [
         (|answer| answer.gradients.fill(f64::INFINITY), "the loss at the start is NaN"),

@@ -1,4 +1,4 @@
-//! Weights of penalties that are chosen by held-out loss, on the sample.
+//! Penalty weights chosen by held-out loss, on the sample.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +28,7 @@ fn choose(data: &Dataset, config: &RunConfig) -> StrengthChoice {
     choose_strength(config, data, &split, &cpu(), request, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
 
-/// Loss of every position under parameters tuned to convergence without its fold.
+/// Returns the loss of every position under parameters tuned to convergence without its fold.
 fn by_hand(data: &Dataset, config: &RunConfig) -> f64 {
     let folds = Folds::try_new(data, 5, config.seed).unwrap();
     let whole = Split::try_new(data, 0.0, 1, 1).unwrap();
@@ -36,7 +36,7 @@ fn by_hand(data: &Dataset, config: &RunConfig) -> f64 {
     for fold in 0..5 {
         let members: Vec<u32> = folds.members(fold).map(|n| n as u32).collect();
         let layout = Layout::try_new(data, 2, |n| usize::from(folds.fold_of(n) == fold)).unwrap();
-        // Weights count the games of all folds: with fewer, each of them is worth more.
+        // Weights refer to the games of all folds: with fewer games, each of them counts more.
         let share = (data.len() - members.len()) as f64 / data.len() as f64;
         let mut config = config.clone();
         config.penalties.iter_mut().for_each(|penalty| penalty.weight /= share);
@@ -63,14 +63,14 @@ fn chosen_weights_lower_the_held_out_loss_of_the_sample() {
     assert!(gain.after < 0.1245 && gain.before - gain.after > 5.0 * gain.error, "{gain:?}");
     assert!(choice.warnings.is_empty() && !choice.strength.keeps_prior);
     assert!((40.0..200.0).contains(&choice.strength.effective), "{}", choice.strength.effective);
-    // Squares that have neighbors are what pays, and weaker or stronger ties pay less.
+    // Ties between neighboring squares pay, and weaker or stronger ties pay less.
     let worth = |name: &str| {
         choice.strength.kinds.iter().find(|kind| kind.kind.name() == name).unwrap().worth.unwrap()
     };
     assert!(worth("bend") > 1e-4 && worth("mirror") > 1e-4, "{:?}", choice.strength.kinds);
     assert!(choice.strength.curve.iter().all(|&(factor, loss)| factor == 1.0 || loss > gain.after));
     assert_eq!(choice.penalties, choose(&data, &config).penalties, "repeats bit for bit");
-    // What is reported is what tuning without each fold finds.
+    // The report agrees with tuning without each fold.
     let tied = RunConfig { penalties: choice.penalties, ..config.clone() };
     let converged = by_hand(&data, &tied);
     assert!((converged - gain.after).abs() < 1e-4, "{converged} {gain:?}");
@@ -95,7 +95,7 @@ fn in_a_basis_weights_are_chosen_for_its_coordinates() {
 }
 
 #[test]
-fn results_without_meaning_leave_the_prior() {
+fn random_results_keep_the_prior() {
     let folder = tempfile::tempdir().unwrap();
     // Results that do not depend on the position.
     let line = |i: usize| {
@@ -131,7 +131,7 @@ fn results_without_meaning_leave_the_prior() {
 
 #[test]
 #[ignore = "full"]
-fn progress_is_told_before_anything_takes_time() {
+fn progress_is_reported_before_long_steps() {
     let data = sample();
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let config = RunConfig::new(&data, &Prior::default(), K).unwrap();
@@ -142,11 +142,11 @@ fn progress_is_told_before_anything_takes_time() {
         Ok(())
     })
     .unwrap();
-    // Each round models the losses first, which is told as its evaluation 0.
+    // Each round models the losses first, which is reported as its evaluation 0.
     assert_eq!(told[..2], [(1, 0), (1, 1)]);
     let next = |&(round, evaluation): &(usize, usize)| [(round, evaluation + 1), (round + 1, 0)];
     assert!(told.windows(2).all(|pair| next(&pair[0]).contains(&pair[1])), "{told:?}");
-    // Asked to stop, a search does not begin to model.
+    // If asked to stop, a search does not start to model.
     let mut told = 0;
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let answer = choose_strength(&config, &data, &split, &cpu(), request, &stop, &mut |_| {
@@ -157,7 +157,7 @@ fn progress_is_told_before_anything_takes_time() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_refused() {
+fn rejects_invalid_settings() {
     let data = sample();
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let rough = RunConfig {

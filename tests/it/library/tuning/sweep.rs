@@ -1,4 +1,4 @@
-//! Sweeps: folds, curves of K, grids beside the same runs by themselves, resumption.
+//! Sweeps: folds, curves of K, grids compared with separate runs, resuming.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use gputexel::tuning::{
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What one position of [`Rows`] is labelled with.
+/// Label of one position of [`Rows`].
 #[derive(Clone, Copy)]
 struct Label {
     result: f32,
@@ -35,7 +35,7 @@ struct Label {
     game: u32,
 }
 
-/// Boards with labels, from which datasets of any of them are written.
+/// Boards with labels, from which datasets are written.
 struct Rows {
     boards: Vec<shakmaty::Board>,
     labels: Vec<Label>,
@@ -43,7 +43,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Games of 1 to 23 positions from three sources, two thirds with search scores.
+    /// Returns games of 1 to 23 positions from three sources, two thirds with search scores.
     fn random(count: usize, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let boards: Vec<_> = (0..count).map(|_| random_board(&mut rng)).collect();
@@ -97,7 +97,7 @@ fn cpu(layout: &Layout) -> gputexel::Result<Box<dyn Evaluator + '_>> {
     Ok(Box::new(CpuEvaluator::new(layout)))
 }
 
-/// The CPU, which fails as a lost device does when its calls are used up.
+/// The CPU, failing like a lost device after a number of calls.
 struct Limited<'a>(CpuEvaluator<'a>, u32);
 
 impl Evaluator for Limited<'_> {
@@ -148,15 +148,15 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-6 * b.abs()
 }
 
-/// Gauss–Newton runs end where the training loss with its regularization is flat, to what f32 can
-/// tell; the other losses are not flat there.
+/// Compares losses: Gauss–Newton runs end where the regularized training loss is flat within f32; the other losses
+/// are not flat there.
 fn about(a: f64, b: f64, method: SweepMethod) -> bool {
     let tolerance = if matches!(method, SweepMethod::Adam { .. }) { 1e-6 } else { 1e-4 };
     (a - b).abs() <= tolerance * b.abs()
 }
 
 #[test]
-fn folds_keep_games_whole_and_sizes_alike() {
+fn folds_keep_games_whole_with_similar_sizes() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(3000, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let longest = 23;
@@ -202,7 +202,7 @@ fn curves_of_k_are_exact_and_have_the_minimum_of_brent() {
         for &(k, value) in curve.points.iter().step_by(37) {
             assert!(close(value, objective::loss(&data, Objective { k, loss }, &theta, 0..data.len())));
         }
-        // Where neighbors differ by less than f32 can tell, the minimum is as exact.
+        // If neighbors differ by less than the precision of f32, the minimum is just as exact.
         let narrow: Vec<f64> = (0..200).map(|i| fit.k * (1.0 + 1e-6 * (f64::from(i) - 150.3))).collect();
         let curve = scale_curve(&mut evaluator, &layout, &data, &theta, &narrow, loss).unwrap();
         assert!((curve.minimum.k / fit.k - 1.0).abs() < 1e-6, "{loss}: {}", curve.minimum.k);
@@ -217,8 +217,8 @@ fn curves_of_k_are_exact_and_have_the_minimum_of_brent() {
     }
 }
 
-/// Every run of `config` (whose axes include blend and a source factor) against `tune` on a
-/// dataset of its own, whose positions are those of the training folds, weighed and blended.
+/// Compares every run of `config` (whose axes include blend and a source factor) with `tune` on a dataset of its own,
+/// whose positions are those of the training folds, weighted and blended.
 fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -> SweepConfig) {
     let folder = tempfile::tempdir().unwrap();
     let data = rows.whole(&folder.path().join("d.bin"), kind);
@@ -280,7 +280,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
         assert!(about(run.result.held_out, expected, config.method), "{run:?} {setting:?}: {expected}");
         let expected = objective::loss(&part, objective, theta, 0..part.len());
         assert!(about(run.result.training, expected, config.method), "{run:?} {setting:?}: {expected}");
-        // Blended, of the run's own kind, and weighed as in the dataset.
+        // Blended, with the run's own loss, and weighted as in the dataset.
         let unseen = |n: usize| {
             let label = Label { weight: rows.labels[n].weight, ..own(n, rows.labels[n]) };
             (folds.fold_of(n) == run.fold).then_some(label)
@@ -292,7 +292,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
 }
 
 #[test]
-fn adam_runs_are_those_of_tune_on_the_training_folds() {
+fn adam_runs_match_tune_on_the_training_folds() {
     let rows = Rows::random(1500, 5);
     compare_with_tune(&rows, FeatureKind::Pst, &|data| {
         let axes = [
@@ -308,7 +308,7 @@ fn adam_runs_are_those_of_tune_on_the_training_folds() {
 }
 
 #[test]
-fn gauss_newton_runs_are_those_of_tune_on_the_training_folds() {
+fn gauss_newton_runs_match_tune_on_the_training_folds() {
     let rows = Rows::random(1500, 6);
     compare_with_tune(&rows, FeatureKind::Material, &|data| {
         let axes = ["l2=1e-4,1e-2", "k=0.7,1.1", "loss=squared,cross-entropy", "blend=0.5", "source:2=2"];
@@ -327,7 +327,7 @@ fn portions_change_nothing() {
         let mut sweep = SweepDriver::try_new(&config, &data).unwrap().with_portion(4);
         let cut = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
         assert_eq!((whole.together, cut.together), (18, 4));
-        // Runs of Gauss–Newton end when they have converged.
+        // Gauss-Newton runs end when they have converged.
         let most = 18 * 12;
         match method {
             SweepMethod::Adam { .. } => assert_eq!((whole.epochs, cut.epochs), (most, most)),
@@ -341,13 +341,13 @@ fn portions_change_nothing() {
 }
 
 #[test]
-fn a_lost_device_is_told_once_a_seed_and_changes_nothing() {
+fn lost_device_is_reported_once_per_seed() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 9).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let mut config = config(&data, &["l2=0,1e-3"], ADAM, 5);
     config.seeds = vec![1, 2];
     let whole = run(&config, &data);
-    // Six calls a seed: five steps, and a judgment.
+    // Six calls per seed: five steps, and an evaluation.
     for works in 0..6 {
         let mut told = Vec::new();
         let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
@@ -368,7 +368,7 @@ fn a_lost_device_is_told_once_a_seed_and_changes_nothing() {
 
 #[test]
 #[ignore = "full"]
-fn every_step_can_be_the_last_before_a_resumption() {
+fn sweeps_resume_after_any_step() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let path = folder.path().join("c.safetensors");
@@ -412,11 +412,11 @@ fn every_step_can_be_the_last_before_a_resumption() {
             let rest = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
             assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "after {stop} steps");
         }
-        // A sweep that is interrupted before it has done anything leaves the state as it is.
+        // A sweep that is interrupted before its first step leaves the state unchanged.
         let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
         let nothing = sweep.run(&cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
         assert_eq!((nothing.reason, nothing.runs.len()), (StopReason::Interrupted, 0));
-        // A stored state of another sweep, or with a number that is none.
+        // The state of another sweep, or with a non-finite number.
         let mut other = config.clone();
         other.grid.axes.truncate(1);
         let cancel = AtomicBool::new(false);
@@ -451,10 +451,10 @@ fn every_step_can_be_the_last_before_a_resumption() {
     }
 }
 
-/// A killed sweep goes on from any state that it has stored, also the one behind the last step of a portion.
+/// A killed sweep resumes from any of its stored states, including the one after the last step of a portion.
 #[test]
 #[ignore = "full"]
-fn every_stored_state_goes_on_to_the_same_outcome() {
+fn every_stored_state_resumes_to_the_same_outcome() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     for method in [ADAM, NEWTON] {
@@ -488,7 +488,7 @@ fn retraining_uses_every_position() {
     config.blend_k = None;
     let trained = retrain(&config, &data, 1, &cpu, &AtomicBool::new(false)).unwrap();
     assert!(trained.optimizer.contains("L2 1e-3"), "{}", trained.optimizer);
-    // At the minimum of the whole, the gradient and the pull toward the prior cancel.
+    // At the minimum over all positions, the gradient and the pull toward the prior cancel.
     let objective = Objective { k: 0.9, loss: LossKind::Squared };
     let reference = objective::loss_and_gradient(&data, objective, &trained.theta, 0..data.len());
     let start = objective::loss_and_gradient(&data, objective, &config.start, 0..data.len());
@@ -500,7 +500,7 @@ fn retraining_uses_every_position() {
 }
 
 #[test]
-fn diverging_runs_come_last_and_harm_no_other() {
+fn diverging_runs_rank_last_and_do_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 10).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let alone = run(&config(&data, &["learning-rate=1"], ADAM, 20), &data);
@@ -515,7 +515,7 @@ fn diverging_runs_come_last_and_harm_no_other() {
 }
 
 #[test]
-fn a_built_sweep_is_the_one_that_was_asked_for_and_its_folder_can_be_read() {
+fn built_sweep_matches_its_settings_and_folder() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let builder = || gputexel::sweep::Sweep::builder(&data).folds(3).seed(4).epochs(6);
@@ -529,7 +529,7 @@ fn a_built_sweep_is_the_one_that_was_asked_for_and_its_folder_can_be_read() {
     let results = sweep.run().unwrap();
     assert_eq!(results.outcome.runs, run(&expected, &data).runs);
     assert!(results.best().is_some() && results.unfinished().is_none());
-    // What was in hand and what is read from the folder make the same report.
+    // The data in memory and those read from the folder give the same report.
     let out = folder.path().join("out");
     results.write_to(&out).unwrap();
     assert!(results.write_to(&out).is_err(), "the folder is not empty");
@@ -578,12 +578,12 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     let go_on = AtomicBool::new(false);
     {
         let sweep = files.begin(config.clone(), data()).unwrap();
-        // Ended before its first epoch, it keeps what it has begun with and writes no parameters.
+        // If stopped before its first epoch, it keeps its starting state and writes no parameters.
         let end = sweep.carry_out(&cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
         assert!(end.best.is_none() && end.results.is_interrupted());
         assert!(matches!(end.finish(), Err(Error::Interrupted(_))));
     }
-    // One that is resumed writes what it was begun with, whether or not it is named again.
+    // A resumed sweep writes the original files, whether or not they are named again.
     {
         let sweep = SweepFiles::default().resume(folder.path().join("run")).unwrap();
         let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
@@ -592,7 +592,7 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     }
     let best = || std::fs::metadata(folder.path().join("best.json")).unwrap().modified().unwrap();
     let written = best();
-    // Once all is written, it is only shown again.
+    // Once everything is written, it is only shown again.
     {
         let sweep = SweepFiles::default().resume(folder.path().join("run")).unwrap();
         assert!(sweep.is_resumed());
@@ -602,7 +602,7 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     }
     assert_eq!(best(), written);
     assert!(matches!(files.check(std::slice::from_ref(&path)), Err(Error::Exists(_))));
-    // What comes to nothing leaves no folder behind.
+    // A sweep that fails leaves no folder behind.
     let fresh = SweepFiles { best: out("parameters"), ..SweepFiles::default() };
     drop(fresh.begin(config, data()).unwrap());
     assert!(!folder.path().join("parameters").exists());

@@ -15,8 +15,8 @@ use gputexel::tuning::{
     Bootstrap, Curvature, ErrorStatus, Fit, Sandwich, bootstrap, resample_seeds, sandwich,
 };
 
-/// Errors of z and θ by the formula, with dense matrices and plain loops. `games`: whether
-/// positions are clustered.
+/// Returns errors of z and θ by the formula, with dense matrices and plain loops. `games`: true if positions are
+/// clustered.
 fn brute_force(data: &Dataset, which: &[usize], fit: &Fit<'_>, games: bool) -> (Vec<f64>, Vec<f64>) {
     let (features, basis) = (data.feature_count(), fit.parameterization);
     let (size, dimension) = (2 * features, basis.dimension());
@@ -76,7 +76,7 @@ fn brute_force(data: &Dataset, which: &[usize], fit: &Fit<'_>, games: bool) -> (
     (z, (0..size).map(|i| spread(&of_theta, i)).collect())
 }
 
-/// mg tied to eg for pawn to queen, and the pawn's eg by itself.
+/// mg tied to eg for pawn to queen, and the pawn's eg untied.
 fn tied(prior: &[f64]) -> Parameterization {
     let coordinate =
         |name: String, start: f64| Coordinate { name, start, min: None, max: None, integer: false };
@@ -99,7 +99,7 @@ fn assert_close(got: &[Option<f64>], wanted: &[f64], what: &str) -> usize {
 }
 
 #[test]
-fn errors_are_those_of_the_formula() {
+fn errors_match_the_formula() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     let mut compared = 0;
@@ -169,7 +169,7 @@ fn material_fit(layout: &Layout, prior: &[f64], l2: f64) -> Sandwich {
 }
 
 #[test]
-fn copies_of_a_game_s_positions_tell_nothing_new() {
+fn copied_positions_add_no_information() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");
     let errors = |copies: usize, by_game: bool| {
@@ -189,7 +189,7 @@ fn copies_of_a_game_s_positions_tell_nothing_new() {
     for i in 0..12 {
         if let (Some(a), Some(b)) = (once.z[i], thrice.z[i]) {
             assert!((a - b).abs() < 1e-3 * a, "{i}: {a} {b}");
-            // As if they were news: smaller by √3, and by the factor G/(G − 1).
+            // As if they were independent: smaller by √3, and by the factor G/(G − 1).
             let (c, d) = (alone.z[i].unwrap(), copied.z[i].unwrap());
             assert!((c / d / 3f64.sqrt() - 1.0).abs() < 2e-3, "{i}: {c} {d}");
             checked += 1;
@@ -202,7 +202,7 @@ fn copies_of_a_game_s_positions_tell_nothing_new() {
 }
 
 #[test]
-fn what_the_data_leave_open_has_no_part_in_errors() {
+fn undetermined_directions_have_no_errors() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 1200, 8, 1, 21);
     let layout = Layout::whole(&data).unwrap();
@@ -222,11 +222,11 @@ fn what_the_data_leave_open_has_no_part_in_errors() {
         };
         sandwich(&fit).unwrap()
     };
-    // Both levels of the kings' tables are open; the pull toward the prior closes them.
+    // Both levels of the kings' tables are undetermined; the pull toward the prior fixes them.
     let here = errors(&prior, 0.0);
     assert_eq!(here.undetermined, 2);
     assert_eq!(errors(&prior, 1e-6).undetermined, 0);
-    // A constant on all king squares, middlegame, is the same evaluation with the same errors.
+    // A constant on all king squares in the middlegame gives the same evaluation with the same errors.
     let mut shifted = prior.clone();
     shifted[320..384].iter_mut().for_each(|value| *value += 50.0);
     let there = errors(&shifted, 0.0);
@@ -239,12 +239,12 @@ fn what_the_data_leave_open_has_no_part_in_errors() {
     // Pawns on the first rank do not exist; the number of games that have a feature decides.
     assert_eq!(here.standing[0], ErrorStatus::Unsupported);
     assert_eq!(here.standing[28], ErrorStatus::Estimated);
-    // The prior is no minimum, and the errors' distance shows it.
+    // The prior is not a minimum, and the errors' distance shows it.
     assert!(here.distance.iter().any(|&d| d > 1.0));
 }
 
 #[test]
-fn bounds_fix_a_coordinate_and_spare_the_rest() {
+fn active_bounds_fix_only_their_coordinate() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 150, 6, 1, 4);
     let layout = Layout::whole(&data).unwrap();
@@ -253,7 +253,7 @@ fn bounds_fix_a_coordinate_and_spare_the_rest() {
     let open = tied(&prior);
     let z = minimize(&layout, &open, &prior, 0.0, objective);
     let mut closed = open.clone();
-    // The knight wants to go further than it may.
+    // The knight's bound is active.
     let bound = z[1] / 2.0;
     let knight = &mut closed.coordinates[1];
     (knight.min, knight.max) = if bound > 0.0 { (None, Some(bound)) } else { (Some(bound), None) };
@@ -288,7 +288,7 @@ fn bounds_fix_a_coordinate_and_spare_the_rest() {
 }
 
 #[test]
-fn nothing_depends_on_threads_and_bad_fits_are_refused() {
+fn errors_do_not_depend_on_threads_and_bad_fits_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 5, 1, 8);
     let layout = Layout::whole(&data).unwrap();
@@ -318,7 +318,7 @@ fn nothing_depends_on_threads_and_bad_fits_are_refused() {
     assert!(message(&Fit { layout: &few, ..good.clone() }).contains("9 games are too few"));
 }
 
-/// A bootstrap of a fit, on as many threads as there are.
+/// Computes a bootstrap of a fit, on all available threads.
 fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
     let errors = sandwich(fit).unwrap();
     let mut evaluator = CpuEvaluator::new(fit.layout);
@@ -327,13 +327,13 @@ fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
 
 #[test]
 #[ignore = "full"]
-fn resamples_reach_the_optima_of_datasets_with_those_weights() {
+fn resamples_match_optima_of_weighted_datasets() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 400, 6, 1, 12);
     let held_out = |n: usize| data.game(n) % 4 == 1;
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let identity = Parameterization::identity(&prior);
-    // A bound near the optimum of all, which stops one of the two resamples.
+    // A bound near the optimum of all data, which stops one of the two resamples.
     let mut bounded = tied(&prior);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let layout = Layout::try_new(&data, 2, |n| usize::from(held_out(n))).unwrap();
@@ -360,7 +360,7 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
         let errors = sandwich(&fit).unwrap();
         let got = resampled(&fit, 2);
         assert_eq!((got.used, got.unfinished), (2, 0));
-        // Two members: the percentiles tell both.
+        // Two members: the percentiles reveal both.
         let direct: Vec<Vec<f64>> = resample_seeds(7, 2)
             .into_iter()
             .map(|seed| {
@@ -368,7 +368,7 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
                 let weights = (0..layout.positions()).map(|n| layout.weights()[n] * count(n)).collect();
                 let weighted = layout.clone().with_weights(weights).unwrap();
                 let optimum = minimize(&weighted, basis, &prior, l2, objective);
-                // What a resample is evaluated to is what weights say.
+                // Evaluating a resample agrees with weights.
                 let population = Population {
                     resamples: vec![seed],
                     ..Population::single(&basis.theta(&optimum), objective.k)
@@ -405,7 +405,7 @@ fn resamples_reach_the_optima_of_datasets_with_those_weights() {
 
 #[test]
 #[ignore = "full"]
-fn resamples_arrive_wherever_bounds_stop_them() {
+fn resamples_converge_at_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 300, 6, 1, 17);
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
@@ -414,13 +414,13 @@ fn resamples_arrive_wherever_bounds_stop_them() {
     let mut bounded = tied(&prior);
     let open = minimize(&layout, &bounded, &prior, 0.0, objective);
     let errors = material_basis_errors(&layout, &bounded, &open, &prior, objective);
-    // The optimum of all lies at two bounds that some resamples leave, and close to others.
+    // The optimum of all data lies at two bounds that some resamples leave, and close to others.
     bounded.coordinates[0].min = Some(open[0] + 0.3 * errors[0]);
     bounded.coordinates[1].max = Some(open[1] + 0.3 * errors[1]);
     bounded.coordinates[2].max = Some(open[2] - 0.3 * errors[2]);
     bounded.coordinates[3].min = Some(open[3] - 0.3 * errors[3]);
     bounded.coordinates.iter_mut().for_each(|c| {
-        // Wide bounds on the rest, as bases have them.
+        // Wide bounds on the rest, as in bases.
         c.min.get_or_insert(-5000.0);
         c.max.get_or_insert(5000.0);
     });

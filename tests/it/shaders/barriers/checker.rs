@@ -1,8 +1,8 @@
-//! A static argument over naga's form of a kernel: what threads of a workgroup share without a barrier between.
+//! A static analysis of naga's form of a kernel: data that threads of a workgroup share without a barrier in between.
 //!
 //! Between two barriers, a cell that threads of a workgroup share must not be written by one and read or written by
-//! another. The checker walks a kernel along all paths, each loop twice, inlines calls, and keeps what was accessed
-//! since the last barrier that covers it: `workgroupBarrier` workgroup memory, `storageBarrier` storage buffers. Two
+//! another. The checker walks a kernel along all paths, each loop twice, inlines calls, and records accesses since
+//! the last barrier that covers them: `workgroupBarrier` workgroup memory, `storageBarrier` storage buffers. Two
 //! accesses of one variable, one of them a write, are in conflict unless
 //!
 //! - both are to the thread's own cells: index modulo the size of the workgroup = number of the thread, which is found
@@ -25,11 +25,11 @@ use naga::{
     Literal, LocalVariable, Module, Statement, StorageAccess,
 };
 
-/// What is known of a whole number, for each thread: it is congruent to the first modulo the second; modulo 0 it is
-/// the first.
+/// Knowledge about an integer, for each thread: it is congruent to the first number modulo the second; if the second
+/// is 0, it equals the first.
 type Residues = Vec<(i64, i64)>;
 
-/// What is known of a value.
+/// Knowledge about a value.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     /// A number.
@@ -46,13 +46,13 @@ enum Value {
 #[derive(Clone, Debug, PartialEq)]
 struct Index {
     residues: Residues,
-    /// What an index begins with: `constant + …` lies behind a constant, everything else before the smallest one.
+    /// Start of an index: `constant + …` lies after a constant, everything else before the smallest one.
     region: u32,
-    /// Of `a + x`, where a is the number of the thread: which expression x is.
+    /// In `a + x`, where a is the number of the thread: the expression x.
     above: Option<Term>,
 }
 
-/// An expression at a point in time: function, expression, and the passes of loops when it was computed.
+/// An expression at a point in time: function, expression, and the loop passes when it was computed.
 type Term = (usize, usize, Vec<u32>);
 
 /// An access to a shared variable since the last barrier.
@@ -62,11 +62,11 @@ struct Access {
     is_write: bool,
     is_own: bool,
     region: u32,
-    /// Added to the thread's number where that is below it.
+    /// Added to the thread's number, which is below it.
     above: Option<Term>,
-    /// What the thread's number is below.
+    /// Upper bounds of the thread's number.
     below: Vec<Term>,
-    /// Place in the source: call path and expression, with the passes of all loops but the innermost.
+    /// Place in the source: call path and expression, with the passes of all loops except the innermost.
     site: (Vec<usize>, usize, Vec<u32>),
 }
 
@@ -77,7 +77,7 @@ struct Frame<'m> {
     path: Vec<usize>,
     values: BTreeMap<usize, Value>,
     arguments: Vec<Value>,
-    /// Which variables hold what.
+    /// Known values of variables.
     locals: BTreeMap<usize, Residues>,
     /// The number of this call.
     id: usize,
@@ -109,7 +109,7 @@ fn normalized((value, modulus): (i64, i64)) -> (i64, i64) {
     if modulus == 0 { (value, 0) } else { (value.rem_euclid(modulus), modulus) }
 }
 
-/// What is known of a result from what is known of its operands.
+/// Derives knowledge about a result from knowledge about its operands.
 fn combine(op: BinaryOperator, (a, m): (i64, i64), (b, n): (i64, i64)) -> (i64, i64) {
     let exact = m == 0 && n == 0;
     normalized(match op {
@@ -124,7 +124,7 @@ fn combine(op: BinaryOperator, (a, m): (i64, i64), (b, n): (i64, i64)) -> (i64, 
 }
 
 impl<'m> Checker<'m> {
-    /// The conflicts of a kernel, each in a line.
+    /// Returns the conflicts of a kernel, one per line.
     pub fn conflicts(module: &'m Module) -> Vec<String> {
         let entry = &module.entry_points[0];
         let threads = i64::from(entry.workgroup_size[0]);
@@ -161,7 +161,7 @@ impl<'m> Checker<'m> {
             id: self.calls,
         };
         for (handle, _) in function.expressions.iter() {
-            // What needs no statement to be computed.
+            // Expressions that need no statement to be computed.
             if function.expressions[handle].needs_pre_emit() {
                 let value = self.evaluate(&frame, handle);
                 frame.values.insert(handle.index(), value);
@@ -243,7 +243,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// A number that is written out, or has a name.
+    /// Returns the value of a literal or a named constant.
     fn constant(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Option<u32> {
         let expression = match frame.function.expressions[handle] {
             Expression::Constant(constant) => {
@@ -257,7 +257,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// The constant that an index begins with, or 0.
+    /// Returns the constant at the start of an index, or 0.
     fn region(&self, frame: &Frame<'m>, index: Handle<Expression>) -> u32 {
         match frame.function.expressions[index] {
             Expression::Binary { op: BinaryOperator::Add, left, .. } => {
@@ -267,7 +267,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// x of an index `thread + x`.
+    /// Returns x of an index `thread + x`.
     fn above(&self, frame: &Frame<'m>, index: Handle<Expression>) -> Option<Term> {
         let Expression::Binary { op: BinaryOperator::Add, left, right } = frame.function.expressions[index]
         else {
@@ -277,7 +277,7 @@ impl<'m> Checker<'m> {
         is_thread(left).then(|| self.term(frame, right))
     }
 
-    /// An expression at this point in time; loads of a variable are told apart by it, not by themselves.
+    /// Returns an expression at this point in time; loads of a variable are distinguished by it, not by themselves.
     fn term(&self, frame: &Frame<'m>, handle: Handle<Expression>) -> Term {
         let origin = match frame.function.expressions[handle] {
             Expression::Load { pointer } => pointer,
@@ -344,7 +344,7 @@ impl<'m> Checker<'m> {
                 }
                 Statement::Block(inner) => self.block(frame, inner),
                 Statement::If { condition, accept, reject } => {
-                    // What is decided when a kernel is compiled has one way.
+                    // Conditions decided at compile time have one branch.
                     match self.decided(frame, *condition) {
                         Some(true) => {
                             self.block(frame, accept);
@@ -366,7 +366,7 @@ impl<'m> Checker<'m> {
                     let accepted_locals = std::mem::replace(&mut frame.locals, locals);
                     self.block(frame, reject);
                     self.join(accepted);
-                    // What differs is not known.
+                    // Values that differ are unknown.
                     frame.locals.retain(|variable, value| accepted_locals.get(variable) == Some(value));
                 }
                 Statement::Switch { cases, .. } => {
@@ -411,8 +411,8 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// Walks a loop twice, after it has found out what is known of variables that grow by steps. Leaving it early
-    /// is as good as leaving it at the end of a pass: what was accessed stays.
+    /// Walks a loop twice, after determining what is known of variables that grow by steps. Leaving it early is
+    /// equivalent to leaving it at the end of a pass: recorded accesses are kept.
     fn repeat(&mut self, frame: &mut Frame<'m>, body: &'m Block, continuing: &'m Block) {
         let mut stores = Vec::new();
         stores_of(body, &mut stores);
@@ -446,7 +446,7 @@ impl<'m> Checker<'m> {
             );
         }
         self.since = ended;
-        // What is not written in the loop is what it was.
+        // Variables that the loop does not write keep their values.
         frame.locals = known;
         for (variable, value) in start {
             let written = stores.iter().any(|(pointer, _)| {
@@ -458,7 +458,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// c of a value `variable + c`, for each thread.
+    /// Returns c of a value `variable + c`, for each thread.
     fn step(
         &self,
         frame: &Frame<'m>,
@@ -482,7 +482,7 @@ impl<'m> Checker<'m> {
         match self.evaluate(frame, handle) {
             Value::Number(number) => {
                 let first = number[0];
-                // A step that is not known but a multiple of something will do.
+                // A step that is unknown but a multiple of something is sufficient.
                 number.iter().all(|&residue| residue == first).then_some(())?;
                 match first {
                     (step, 0) => Some(step),
@@ -494,7 +494,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// A condition that does not depend on what runs.
+    /// Evaluates a condition that is known at compile time.
     fn decided(&self, frame: &Frame<'m>, condition: Handle<Expression>) -> Option<bool> {
         match frame.function.expressions[condition] {
             Expression::Literal(Literal::Bool(value)) => Some(value),
@@ -511,7 +511,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// x of a condition `thread < x`.
+    /// Returns x of a condition `thread < x`.
     fn guard(&self, frame: &Frame<'m>, condition: Handle<Expression>) -> Option<Term> {
         let Expression::Binary { op: BinaryOperator::Less, left, right } =
             frame.function.expressions[condition]

@@ -1,15 +1,15 @@
-//! No barrier is missing, and none is for nothing: every variant of the kernels is walked by a static checker.
+//! No barrier is missing, and none is superfluous: every variant of the kernels is walked by a static checker.
 //!
-//! A kernel without barriers is not walked: its threads share nothing, which its header says. Every barrier that is
-//! removed by itself is then found missing in every variant, but for those around shared scores where tiles have one
-//! member, which are needed in larger tiles alone.
+//! A kernel without barriers is not walked: its threads share nothing, as its header says. Every single barrier, when
+//! removed, is then reported missing in every variant, except for those around shared scores if tiles have one
+//! member, which only larger tiles need.
 
 mod checker;
 
 use super::variants::{all, module};
 use checker::Checker;
 
-/// Where barriers are called in a source: what is called, and the bytes of the statement.
+/// Returns the barrier calls in a source: the name, and the bytes of the statement.
 fn barriers(source: &str) -> Vec<std::ops::Range<usize>> {
     let find = |name: &'static str| source.match_indices(name).map(|(at, text)| at..at + text.len());
     let mut all: Vec<_> = find("workgroupBarrier();").chain(find("storageBarrier();")).collect();
@@ -17,7 +17,7 @@ fn barriers(source: &str) -> Vec<std::ops::Range<usize>> {
     all
 }
 
-/// Returns true if a text ends inside the block that was last opened by some words.
+/// Returns true if a text ends inside the block last opened by some words.
 fn is_inside(text: &str, opening: &str) -> bool {
     let Some(at) = text.rfind(opening) else { return false };
     let mut depth = 0;
@@ -34,7 +34,7 @@ fn is_inside(text: &str, opening: &str) -> bool {
 
 #[test]
 #[ignore = "full"]
-fn no_barrier_is_missing_and_each_one_would_be_missed() {
+fn every_barrier_is_necessary_and_none_is_missing() {
     let mut walked = 0;
     let mut removed = 0;
     for variant in all() {
@@ -42,7 +42,7 @@ fn no_barrier_is_missing_and_each_one_would_be_missed() {
         if barriers.is_empty() {
             continue;
         }
-        // Which loss it is makes no difference to what is shared.
+        // The kind of loss does not affect sharing.
         if variant.constants.iter().any(|&(name, value)| name == "LOSS" && value != 0.0) {
             continue;
         }
@@ -66,8 +66,8 @@ fn no_barrier_is_missing_and_each_one_would_be_missed() {
             let shared = is_inside(before, "if SHARED {");
             let (module, _) = module(&variant.name, &mutated, &variant.constants);
             let found = Checker::conflicts(&module);
-            // With tiles of one, the thread that computes a score is the one that takes it up: what is shared with
-            // nobody needs no barrier. Such populations have larger tiles unless a test asks for this.
+            // With tiles of one, the thread that computes a score also uses it: unshared data need no barrier. Such
+            // populations have larger tiles unless a test requests this.
             let is_alone = shared && variant.constants.contains(&("LANES", 1.0));
             assert_eq!(found.is_empty(), is_alone, "{}: the barrier on line {line}", variant.name);
             removed += 1;
@@ -77,7 +77,7 @@ fn no_barrier_is_missing_and_each_one_would_be_missed() {
     assert!(walked > 100 && removed > 400, "{walked} {removed}");
 }
 
-/// Conflicts of a kernel of 64 threads whose shared array is `cells`.
+/// Returns the conflicts of a kernel of 64 threads whose shared array is `cells`.
 fn found(body: &str) -> Vec<String> {
     let source = format!(
         "@group(0) @binding(0) var<storage, read_write> out: array<f32>;\n\
@@ -90,7 +90,7 @@ fn found(body: &str) -> Vec<String> {
 }
 
 #[test]
-fn conflicts_are_found_and_nothing_else() {
+fn finds_exactly_the_conflicts() {
     let sound = [
         // Own cells, also with strides.
         "cells[thread] = 1.0; out[thread] = cells[thread];",
@@ -115,9 +115,9 @@ fn conflicts_are_found_and_nothing_else() {
          out[thread] = cells[63u - thread]; } cells[thread] = 2.0;",
         "cells[thread] = 1.0; workgroupBarrier();\n\
          for (var half = 32u; half > 0u; half /= 2u) { if thread < half { cells[thread] += cells[thread + half]; } }",
-        // Without the guard both halves are everybody's.
+        // Without the guard, both halves belong to everybody.
         "cells[thread] = 1.0; workgroupBarrier(); let half = 32u + thread / 64u; cells[thread] += cells[thread + half];",
-        // Only one way has a barrier.
+        // Only one branch has a barrier.
         "cells[thread] = 1.0; if out[0] > 0.0 { workgroupBarrier(); } out[thread] = cells[63u - thread];",
         // Rows of storage that another thread has written.
         "out[63u - thread] = 1.0; workgroupBarrier(); cells[thread] = out[thread];",

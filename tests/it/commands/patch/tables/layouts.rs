@@ -1,5 +1,5 @@
-//! Layouts of arrays in engines, as docs/patch-recipes.md shows them: each of its examples is filled here, with
-//! numbers whose places are computed index by index, and each layout that is named wrongly is refused.
+//! Layouts of arrays in engines, as in docs/patch-recipes.md: each example is filled here, with numbers whose places
+//! are computed index by index, and each wrongly declared layout is refused.
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
@@ -7,8 +7,8 @@ use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
 use super::text;
 use crate::common::program::Bench;
 
-/// Values of the built-in tables, of which no two squares and no two pieces are alike enough to be taken for each
-/// other; the same in both phases if `tied`.
+/// Values of the built-in tables; all squares and pieces are different enough not to be confused; the same in both
+/// phases if `tied`.
 fn values(change: f64, tied: bool) -> Vec<f64> {
     let piece = [90.0, 310.0, 330.0, 480.0, 950.0, 0.0];
     (0..768)
@@ -25,12 +25,12 @@ fn write_values(bench: &Bench, name: &str, theta: &[f64]) {
     bench.write(name, ParameterFile::new(&set, theta, None, None).to_json());
 }
 
-/// The middlegame's number of a role on a square from its own side.
+/// Returns the middlegame value of a role on a square from its own side.
 fn at(theta: &[f64], role: usize, square: usize) -> i64 {
     theta[64 * role + square].round() as i64
 }
 
-/// The middlegame's piece value: the mean of a table, for pawns of ranks 2 to 7.
+/// Returns the middlegame piece value: the mean of a table, for pawns over ranks 2 to 7.
 fn piece(theta: &[f64], role: usize) -> i64 {
     let squares = if role == 0 { 8..56 } else { 0..64 };
     let count = squares.len() as f64;
@@ -41,10 +41,10 @@ fn list(numbers: impl IntoIterator<Item = i64>) -> String {
     format!("{{{}}}", numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", "))
 }
 
-/// What an array holds.
+/// Computes the contents of an array.
 type Numbers = fn(&[f64]) -> String;
 
-/// Examples of the page, with what stands for `{ ... }` there.
+/// Examples of the page, with the contents of `{ ... }` there.
 const TABLES: [(&str, Numbers); 12] = [
     ("// gputexel: knight.mg orientation a8\nconst int knight_mg[8][8] = { ... };", |theta| {
         let rank = |rank: usize| list((0..8).map(|file| at(theta, 1, 8 * (7 - rank) + file)));
@@ -85,7 +85,7 @@ const TABLES: [(&str, Numbers); 12] = [
         list((0..7).map(|i| if i == 0 { 0 } else { piece(theta, i - 1) }))
     }),
     ("// gputexel: material.mg\nconst int value_mg[7] = { ... };", |theta| {
-        // Entries are in an order of their own.
+        // Entries have an order of their own.
         let name = |role: usize| ["PAWN", "KNIGHT", "BISHOP", "ROOK", "QUEEN", "KING"][role];
         let entry = |role: usize| format!("[{}] = {}", name(role), piece(theta, role));
         format!("{{ [EMPTY] = 0, {} }}", [5, 4, 0, 1, 2, 3].map(entry).join(", "))
@@ -116,13 +116,13 @@ const TABLES: [(&str, Numbers); 12] = [
     }),
 ];
 
-/// The page's text.
+/// Returns the text of the page.
 fn page() -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/patch-recipes.md");
     std::fs::read_to_string(path).unwrap()
 }
 
-/// Fills a source, which must give another one; then again, which must change nothing.
+/// Fills a source, which must change as expected; then again, which must change nothing.
 #[track_caller]
 fn fills(bench: &Bench, before: &str, after: &str) {
     bench.write("a.c", before);
@@ -146,7 +146,7 @@ fn tables_of_the_page_are_filled() {
         assert!(page.contains(example), "the page lacks {example}");
         let source = |theta: &[f64]| example.replace("{ ... }", &numbers(theta)) + "\n";
         fills(&bench, &source(&start), &source(&tuned));
-        // The same array in another order, or with another sign, is refused, and so is one of another table.
+        // The same array in another order or with another sign is refused, and so is one of another table.
         let other = |from: &str, to: &str| source(&start).replacen(from, to, 1);
         for wrong in [
             other(" orientation a8", ""),
@@ -181,7 +181,7 @@ fn one_number_for_both_phases_needs_values_without_phases() {
     let source =
         |theta: &[f64]| example.replace("{ ... }", &list((0..64).map(|i| at(theta, 1, i ^ 56)))) + "\n";
     fills(&bench, &source(&start), &source(&tied));
-    // Read back, a number is the value of both.
+    // When read back, a number is the value of both.
     let (code, _, err) = bench.run(&["import-params", "a.c", "--like", "start.json", "-o", "back.json"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     let back: ParameterFile = serde_json::from_slice(&bench.bytes("back.json")).unwrap();
@@ -189,7 +189,7 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         let expected = if id / 64 == 1 { tied[id].round() } else { start[id] };
         assert_eq!((record.mg, record.eg), (expected, expected), "{}", record.name);
     }
-    // An export of such values has no pairs, and comes back, too.
+    // An export of such values has no pairs, and is read back, too.
     for (to, name) in
         [("c", "t.h"), ("cpp", "t.hpp"), ("rust", "t.rs"), ("python", "t.py"), ("params", "t.params")]
     {
@@ -216,7 +216,7 @@ fn one_number_for_both_phases_needs_values_without_phases() {
     assert!(message.contains("in the endgame") && message.contains("--basis tied"), "{message}");
 }
 
-/// A parameter file of lists: mobility of three pieces in one group, and a bonus.
+/// Writes a parameter file of lists: mobility of three pieces in one group, and a bonus.
 fn lists(bench: &Bench, name: &str, change: f64) -> Vec<f64> {
     let mut parameters = Vec::new();
     for (piece, count) in [("knight", 3), ("bishop", 4), ("rook", 2)] {
@@ -259,7 +259,7 @@ fn lists_and_numbers_of_lines_are_filled() {
     let rows = |theta: &[f64], of: &dyn Fn(&[f64]) -> String| {
         format!("{{{}, {}, {}}}", of(&theta[..3]), of(&theta[3..7]), of(&theta[7..9]))
     };
-    /// How an array is written that holds some values.
+    /// Writes an array that contains some values.
     type Written<'a> = &'a dyn Fn(&[f64]) -> String;
     let cases: [(&str, Written); 3] = [
         ("// gputexel: mobility.mg\nconst int mobility_mg[3][4] = { ... };", &|theta| {
@@ -329,7 +329,7 @@ fn lists_and_numbers_of_lines_are_filled() {
 }
 
 #[test]
-fn layouts_that_mean_nothing_are_refused() {
+fn rejects_invalid_layouts() {
     let bench = Bench::new();
     write_values(&bench, "p.json", &values(0.0, false));
     for (source, expected) in [
@@ -360,7 +360,7 @@ fn layouts_that_mean_nothing_are_refused() {
 }
 
 #[test]
-fn kings_without_a_value_fit_no_number() {
+fn rejects_numbers_for_kings_without_value() {
     let bench = Bench::new();
     let write = |name: &str, change: f64| {
         let piece = |(name, value): (&str, f64)| ParameterRecord {
@@ -390,11 +390,11 @@ fn kings_without_a_value_fit_no_number() {
     assert_eq!((code, err.as_str()), (0, ""));
     let tuned = "{0, 107, 307, 327, 507, 907, 0, 0, 0, -107, -307, -327, -507, -907, 0, 0}";
     assert_eq!(String::from_utf8(bench.bytes("a.c")).unwrap(), source(marker, tuned));
-    // Another number than those of any piece is told as what it is.
+    // Numbers that match no piece are reported as such.
     let (code, _, err) = run(&source(marker, &numbers.replace("320", "333")));
     assert_eq!(code, 1);
     assert!(err.contains("(bishop.mg: 333, expected 320)") && !err.contains("K"), "{err}");
-    // Pieces exchanged by the marker are told by their numbers.
+    // Pieces exchanged in the marker are recognized by their numbers.
     let (code, _, err) = run(&source("material.both pieces PBNRQ", "{100, 300, 320, 500, 900}"));
     assert!(code == 1 && err.contains("'gputexel: material.both pieces pnbrq'"), "{err}");
 }

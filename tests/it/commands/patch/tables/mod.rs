@@ -1,5 +1,4 @@
-//! `gputexel patch tables` through the real binary, on sources as engines have them; compilers say what
-//! the results are worth.
+//! `gputexel patch tables` through the real binary, on sources as in engines; compilers check the results.
 
 mod layouts;
 mod orders;
@@ -8,7 +7,7 @@ use crate::common::program::Bench;
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 
-/// A parameter file of six tables with values such as -103.7 and 512.4; returns θ.
+/// Writes a parameter file of six tables with values such as -103.7 and 512.4; returns θ.
 fn pst(bench: &Bench, name: &str, seed: f64) -> Vec<f64> {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let piece = [100.0, 300.0, 320.0, 500.0, 900.0, 0.0];
@@ -25,7 +24,7 @@ fn material(bench: &Bench, name: &str) {
     bench.write(name, ParameterFile::new(&set, &theta, None, None).to_json());
 }
 
-/// The numbers that a source prints; `None` where there is no compiler for it.
+/// Returns the numbers that a source prints; `None` without a compiler for it.
 fn output(bench: &Bench, compiler: &str, flags: &[&str], name: &str) -> Option<Vec<i64>> {
     let (_, text) = bench.built(compiler, flags, name)?;
     Some(text.split_whitespace().map(|number| number.parse().unwrap()).collect())
@@ -35,7 +34,7 @@ fn text(bench: &Bench, name: &str) -> String {
     String::from_utf8(bench.bytes(name)).unwrap()
 }
 
-/// Runs on sources, which must work; twice, for the second run must change nothing.
+/// Runs on sources, which must succeed; twice, as the second run must change nothing.
 #[track_caller]
 fn patch(bench: &Bench, args: &[&str], changed: &[&str]) {
     let all = [&["--json", "patch", "tables"], args].concat();
@@ -88,7 +87,7 @@ fn c_sources_hold_the_values() {
     if let Some(got) = output(&bench, "gcc", &["-std=c99", "-Wall", "-Werror"], "eval.c") {
         assert_eq!(got, wanted);
     }
-    // Lines are as many and as long as each other.
+    // The number and length of lines are the same.
     let text = text(&bench, "eval.c");
     assert_eq!(text.lines().count(), source.lines().count());
     let rows: Vec<usize> = text.lines().skip(3).take(7).map(str::len).collect();
@@ -289,7 +288,7 @@ fn sources_in_other_encodings_keep_their_bytes() {
 }
 
 #[test]
-fn nothing_is_written_unless_all_fits() {
+fn writes_nothing_unless_everything_fits() {
     let bench = Bench::new();
     material(&bench, "m.json");
     let good = "int a = 1; // gputexel: pawn.mg\n";
@@ -340,7 +339,7 @@ fn links_and_rights_are_kept() {
     bench.write("real.c", "int a = 1; // gputexel: pawn.mg\n");
     std::fs::set_permissions(bench.path("real.c"), std::fs::Permissions::from_mode(0o640)).unwrap();
     std::os::unix::fs::symlink("real.c", bench.path("link.c")).unwrap();
-    // The same file twice is one file.
+    // The same file given twice is one file.
     let (code, out, _) = bench.run(&["patch", "tables", "m.json", "link.c", "real.c"], "");
     assert_eq!((code, out.matches("1 changed").count()), (0, 1), "{out}");
     assert_eq!(text(&bench, "real.c"), "int a = 82; // gputexel: pawn.mg\n");
@@ -349,7 +348,7 @@ fn links_and_rights_are_kept() {
 }
 
 #[test]
-fn tables_that_are_relative_to_piece_values_are_noticed() {
+fn detects_tables_relative_to_piece_values() {
     let bench = Bench::new();
     std::fs::copy(
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin"),
@@ -379,7 +378,7 @@ fn tables_that_are_relative_to_piece_values_are_noticed() {
     let notes = bench.run(&["patch", "tables", "run", "psqt.c"], "");
     assert_eq!((code, notes.0), (0, 0), "{out} {notes:?}");
     assert!(notes.1.contains("every piece will count twice"), "{notes:?}");
-    // With the engine's own piece values, nothing is to be said, and the values are those of the marker.
+    // With the engine's own piece values there is no message, and the values are those of the marker.
     let piece = " offset 100/100";
     bench.write("knight.c", source(piece));
     let (code, _, err) = bench.run(&["import-params", "knight.c", "--model", "pst", "-o", "own.json"], "");

@@ -1,5 +1,5 @@
-//! Which order the numbers of a source are in: what brackets, markers and schemas say is held against what is
-//! there, and the expected places are computed here, index by index.
+//! Order of the numbers in a source: brackets, markers and schemas are compared with the numbers, and the expected
+//! places are computed here, index by index.
 
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
@@ -7,7 +7,7 @@ use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
 use super::text;
 use crate::common::program::Bench;
 
-/// Values of the built-in tables that look like an engine's: no symmetry of theirs hides a wrong order.
+/// Writes values of the built-in tables that resemble an engine's, without symmetries that would hide a wrong order.
 fn engine_values(bench: &Bench, name: &str, change: f64) -> Vec<f64> {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let piece = [90.0, 310.0, 330.0, 480.0, 950.0, 0.0];
@@ -22,7 +22,7 @@ fn engine_values(bench: &Bench, name: &str, change: f64) -> Vec<f64> {
     theta
 }
 
-/// An array as C has it; `lengths` are from the outside to the inside.
+/// Formats an array in C; `lengths` are from the outside to the inside.
 fn nested(lengths: &[usize], numbers: &[i64]) -> String {
     let inner: Vec<String> = match lengths {
         [_] | [] => numbers.iter().map(i64::to_string).collect(),
@@ -31,13 +31,13 @@ fn nested(lengths: &[usize], numbers: &[i64]) -> String {
     format!("{{{}}}", inner.join(", "))
 }
 
-/// The text of a source with one marked array.
+/// Returns the text of a source with one marked array.
 fn marked(marker: &str, lengths: &[usize], numbers: &[i64]) -> String {
     let brackets: String = lengths.iter().map(|n| format!("[{n}]")).collect();
     format!("// gputexel: {marker}\nint a{brackets} = {};\n", nested(lengths, numbers))
 }
 
-/// One of the two colors, a piece and an index of its table: which square of White's view and sign it has.
+/// Maps one of the two colors, a piece and an index of its table to a square of White's view and a sign.
 fn by_index(index: usize, layout: &str) -> (usize, usize, usize) {
     let (table, square) = (index / 64, index % 64);
     match layout {
@@ -48,7 +48,7 @@ fn by_index(index: usize, layout: &str) -> (usize, usize, usize) {
     }
 }
 
-/// 768 numbers of both colors in the middlegame; `mirror` is xored to White's squares.
+/// Returns 768 numbers of both colors in the middlegame; `mirror` is xored to White's squares.
 fn both_colors(theta: &[f64], layout: &str, sign: i64, mirror: usize) -> Vec<i64> {
     let number = |index: usize| {
         let (color, piece, square) = by_index(index, layout);
@@ -61,7 +61,7 @@ fn both_colors(theta: &[f64], layout: &str, sign: i64, mirror: usize) -> Vec<i64
 }
 
 #[test]
-fn both_colors_go_where_the_brackets_and_the_marker_say() {
+fn places_both_colors_by_brackets_and_marker() {
     let bench = Bench::new();
     let start = engine_values(&bench, "start.json", 0.0);
     let tuned = engine_values(&bench, "tuned.json", 1.0);
@@ -79,7 +79,7 @@ fn both_colors_go_where_the_brackets_and_the_marker_say() {
         ("pst.mg colors negated", &[2, 6, 64], "color", -1, 0),
         ("pst.mg colors negated first black orientation h1", &[2, 6, 64], "black", -1, 7),
         ("pst.mg colors both first black", &[2, 6, 64], "black", 1, 0),
-        // As before: by turns, if the numbers confirm it.
+        // As before: alternating, if the numbers confirm it.
         ("pst.mg colors both", &[12, 64], "piece", 1, 0),
     ] {
         let source = marked(marker, lengths, &both_colors(&start, layout, sign, mirror));
@@ -90,7 +90,7 @@ fn both_colors_go_where_the_brackets_and_the_marker_say() {
         assert!(report["markers"][0]["order"].as_str().unwrap().contains(" first, "), "{out}");
         let wanted = marked(marker, lengths, &both_colors(&tuned, layout, sign, mirror));
         assert_eq!(text(&bench, "a.c"), wanted, "{marker} {lengths:?}");
-        // Its own numbers are known again, without the start.
+        // Its own numbers are recognized without the start.
         let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
         assert_eq!((code, err.as_str()), (0, ""), "{marker}: {out}");
         assert_eq!(text(&bench, "a.c"), wanted);
@@ -125,11 +125,11 @@ fn both_colors_go_where_the_brackets_and_the_marker_say() {
         assert!(message.starts_with("gputexel: a.c:") && message.contains(expected), "{marker}: {message}");
         assert_eq!(text(&bench, "a.c"), source);
     }
-    // Neither brackets, nor marker, nor numbers say it: trust does not either.
+    // Brackets, marker and numbers do not determine it, and `--trust-marker` does not help.
     bench.write("a.c", marked("pst.mg colors both", &[12, 64], &[0; 768]));
     let message = bench.fails(&["patch", "tables", "tuned.json", "a.c", "--trust-marker"], 1);
     assert!(message.contains("add 'by color'") && message.contains("'by piece'"), "{message}");
-    // Zeros say nothing of orientations, either, which is told.
+    // Zeros do not determine orientations, either, which is reported.
     bench.write("a.c", marked("pst.mg colors both", &[2, 6, 64], &[0; 768]));
     let (code, out, _) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
     assert!(code == 0 && out.contains("whether a1 first is right cannot be determined"), "{out}");
@@ -140,7 +140,7 @@ fn both_colors_go_where_the_brackets_and_the_marker_say() {
 }
 
 #[test]
-fn numbers_tell_which_marker_they_go_with() {
+fn matches_numbers_with_markers() {
     let bench = Bench::new();
     let start = engine_values(&bench, "start.json", 0.0);
     engine_values(&bench, "tuned.json", 1.0);
@@ -159,7 +159,7 @@ fn numbers_tell_which_marker_they_go_with() {
         .collect();
     let reordered: Vec<i64> =
         [1, 2, 3, 4, 5, 0].iter().flat_map(|&role| whole(&table(0, role, &|index| index ^ 56))).collect();
-    // An engine that adds piece values itself, which are not the means of the tables.
+    // An engine that adds piece values itself, which differ from the means of the tables.
     let without: Vec<i64> = knight.iter().map(|value| *value as i64 - 305).collect();
     let scaled: Vec<i64> = knight.iter().map(|value| (value * 2.56).round() as i64).collect();
     for (marker, lengths, numbers, expected) in [
@@ -186,7 +186,7 @@ fn numbers_tell_which_marker_they_go_with() {
         // All or nothing.
         assert_eq!((text(&bench, "a.c"), text(&bench, "good.c")), (source, good));
     }
-    // Tables without material are compared up to the piece value, which is known by that.
+    // Tables without material are compared up to the piece value, which is derived from that.
     let source = marked("knight.mg offset material", &[64], &without)
         + "const int Knight = 305; // gputexel: knight.material.mg\n";
     bench.write("a.c", &source);
@@ -196,7 +196,7 @@ fn numbers_tell_which_marker_they_go_with() {
     bench.write("a.c", source.replace("= 305", "= 290"));
     let message = bench.fails(&arguments[1..], 1);
     assert!(message.contains("a.c:3: ") && message.contains("knight.mg: 290, expected 305"), "{message}");
-    // Values that are none of these are asked about.
+    // Values that match none of these are refused.
     let mut strange = whole(&knight);
     strange[9] += 40;
     bench.write("a.c", marked("knight.mg", &[64], &strange));
@@ -205,7 +205,7 @@ fn numbers_tell_which_marker_they_go_with() {
     assert!(message.contains("--trust-marker"), "{message}");
     let (code, out, _) = bench.run(&[&arguments[1..], &["--trust-marker"]].concat(), "");
     assert!(code == 0 && out.contains("filled as marked") && out.contains("; a1 first\n"), "{out}");
-    // Without anything to compare with, too; single numbers have no order.
+    // The same without anything to compare with; single numbers have no order.
     let bare = "int a[] = {1, 2, 3, 4, 5, 6}; // gputexel: material.mg\n";
     bench.write("a.c", bare);
     let message = bench.fails(&["patch", "tables", "tuned.json", "a.c"], 1);
@@ -216,21 +216,21 @@ fn numbers_tell_which_marker_they_go_with() {
     assert!(code == 0 && out.contains("1 single number was not checked"), "{out}");
 }
 
-/// The name of the square at an index of a table that begins with a8, as the board is printed.
+/// Returns the name of the square at an index of a table that starts with a8, as the board is printed.
 fn from_a8(index: usize) -> String {
     format!("{}{}", char::from(b'a' + (index % 8) as u8), 8 - index / 8)
 }
 
-/// What the engine of [`imported_run`] has at an index.
+/// Returns the value of the engine of [`imported_run`] at an index.
 fn engine_knight(phase: usize, index: usize) -> i64 {
     300 + ((index * index * 7 + index * 5) % 61) as i64 - 40 * phase as i64
 }
 
-/// Mobility of the engine, pairs.
+/// Mobility of the engine, as pairs.
 const MOBILITY: [[i64; 2]; 5] = [[-20, -31], [-4, -9], [6, 7], [11, 19], [17, 22]];
 
-/// A run, in `run`, on the trace of an engine whose tables begin with a8; or, if `odd`, whose squares come in
-/// an order that no first square tells.
+/// Creates a run, in `run`, on the trace of an engine whose tables start with a8; or, if `odd`, whose squares have an
+/// order that no first square describes.
 fn imported_run(bench: &Bench, odd: bool) {
     let place = |index: usize| if odd { index * 5 % 64 } else { index };
     let names: Vec<String> = (0..64).map(|i| format!("\"n_{}\"", from_a8(place(i)))).collect();
@@ -269,7 +269,7 @@ fn imported_run(bench: &Bench, odd: bool) {
     bench.tune(&["d.bin", "--out", "run", "--force", "--epochs", "3", "--k", "0.8", "--l2", "1e-5"]);
 }
 
-/// The values of the run by name.
+/// Returns the values of the run by name.
 fn run_values(bench: &Bench) -> std::collections::HashMap<String, [i64; 2]> {
     let list = bench.json("run/params.json")["parameters"].as_array().unwrap().clone();
     let whole = |value: &serde_json::Value| value.as_f64().unwrap().round() as i64;
@@ -280,7 +280,7 @@ fn run_values(bench: &Bench) -> std::collections::HashMap<String, [i64; 2]> {
         .collect()
 }
 
-/// The engine's own source, its numbers given by a function of phase and index.
+/// Returns the engine's own source, with numbers given by a function of phase and index.
 fn engine_source(option: &str, knight: impl Fn(usize, usize) -> i64, rest: &[[i64; 2]]) -> String {
     let table = |phase: usize| nested(&[64], &(0..64).map(|i| knight(phase, i)).collect::<Vec<_>>());
     let pairs: Vec<String> = rest[..5].iter().map(|[mg, eg]| format!("S({mg}, {eg})")).collect();
@@ -306,14 +306,14 @@ fn imported_tables_keep_the_order_of_the_schema() {
     let start = [&MOBILITY[..], &[[12, 12]]].concat();
     let tuned =
         |option: &str| engine_source(option, |phase, i| values[&format!("n_{}", from_a8(i))][phase], &rest);
-    // Without a word on the orientation, and with the right one.
+    // Without an orientation, and with the right one.
     for option in ["", " orientation a8", " flip"] {
         bench.write("e.cpp", engine_source(option, engine_knight, &start));
         let (code, out, err) = bench.run(&["patch", "tables", "run/params.json", "e.cpp"], "");
         assert_eq!((code, err.as_str()), (0, ""));
         assert!(out.contains("knight.mg: 64 numbers") && out.contains("; a8 first"), "{out}");
         assert_eq!(text(&bench, "e.cpp"), tuned(option));
-        // Filled again, by the folder's name: what is there is the result.
+        // Filled again, using the folder's name: the current numbers are the result.
         let (code, out, err) = bench.run(&["--json", "patch", "tables", "run", "e.cpp"], "");
         assert_eq!((code, err.as_str()), (0, ""));
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -322,7 +322,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
         assert_eq!(known, ["result"; 4]);
         assert_eq!(text(&bench, "e.cpp"), tuned(option));
     }
-    // The mirrored one is refused, and the right one named.
+    // The mirrored one is refused, and the right one is named.
     let source = engine_source(" orientation a1", engine_knight, &start);
     bench.write("e.cpp", &source);
     let message = bench.fails(&["patch", "tables", "run/params.json", "e.cpp"], 1);
@@ -338,12 +338,12 @@ fn imported_tables_keep_the_order_of_the_schema() {
     bench.write("e.cpp", engine_source("", engine_knight, &other));
     let message = bench.fails(&["patch", "tables", "run", "e.cpp"], 1);
     assert!(message.contains("e.cpp:5: ") && message.contains("4 of 10"), "{message}");
-    // Of a copy nothing is known, but by --start.
+    // Nothing is known about a copy, except with --start.
     bench.write("copy.json", bench.bytes("run/params.json"));
     bench.write("e.cpp", engine_source("", engine_knight, &start));
     let message = bench.fails(&["patch", "tables", "copy.json", "e.cpp"], 1);
     assert!(message.contains("no run.json"), "{message}");
-    // Another run's record tells nothing.
+    // The record of another run does not help.
     let record = text(&bench, "run/run.json").replace("\"prior\": \"schema\"", "\"prior\": \"zero\"");
     bench.write("run.json", record);
     let message = bench.fails(&["patch", "tables", "copy.json", "e.cpp"], 1);
@@ -351,7 +351,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
 }
 
 #[test]
-fn a_start_that_the_engine_does_not_have_is_asked_about() {
+fn rejects_unknown_starting_values() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 8);
     bench.tune(&["d.bin", "--out", "run", "--epochs", "2"]);
@@ -369,7 +369,7 @@ fn a_start_that_the_engine_does_not_have_is_asked_about() {
     let (code, _, err) = bench.run(&["patch", "tables", "run", "a.c", "--start", "engine.json"], "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert_ne!(text(&bench, "a.c"), source);
-    // An engine with nothing but piece values is the run's start; its squares could be in any order.
+    // An engine that has only piece values is the run's start; its squares could be in any order.
     let piece = [100, 300, 320, 500, 900, 0];
     let flat: Vec<i64> = (0..384).map(|i| piece[i / 64]).collect();
     bench.write("a.c", marked("pst.mg orientation a8", &[6, 64], &flat));
@@ -382,7 +382,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     let bench = Bench::new();
     imported_run(&bench, false);
     let values = run_values(&bench);
-    // The numbers behind the marker of an array.
+    // Returns the numbers after the marker of an array.
     let array = |text: &str, marker: &str| -> Vec<i64> {
         let at = text.find(&format!("gputexel: {marker}\n")).unwrap_or_else(|| panic!("{marker}\n{text}"));
         let body = &text[at..];
@@ -400,7 +400,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     let (_, out, _) = bench.run(&["export", "run", "--to", "c", "--orientation", "a1"], "");
     let mirrored: Vec<i64> = (0..64).map(|i| by_index[i ^ 56]).collect();
     assert_eq!(array(&out, "knight.mg prefix \"n_\" orientation a1"), mirrored);
-    // Without the word, an export's marker means a1 as it always did.
+    // Without that option, an export's marker means a1 as before.
     bench.write("old.h", out.replace(" orientation a1", ""));
     let knight = |name: &str, index: usize| {
         let list = bench.json(name)["parameters"].as_array().unwrap().clone();
@@ -413,7 +413,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
         assert_eq!((code, err.as_str()), (0, ""), "{name}");
         assert!((0..64).all(|i| knight("back.json", i) == values[&format!("n_{}", from_a8(i))]), "{name}");
     }
-    // The engine's own source: in the schema's order, which the start of the run confirms.
+    // The engine's own source, in the schema's order, which the start of the run confirms.
     let start = [&MOBILITY[..], &[[12, 12]]].concat();
     let import = |name: &str, flags: &[&str]| {
         let base = ["import-params", name, "--like", "run", "-o", "back.json", "--force"];
@@ -424,7 +424,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(!out.contains("squares are taken"), "{out}");
     assert!((0..64).all(|i| knight("back.json", i) == [engine_knight(0, i), engine_knight(1, i)]));
-    // Other values of the same tables confirm nothing, but are nearer to one order than to others.
+    // Other values of the same tables confirm nothing, but are closer to one order than to the others.
     let edited = |phase: usize, i: usize| engine_knight(phase, i) + 3 + (i % 5) as i64;
     bench.write("e.cpp", engine_source("", edited, &start));
     let (code, out, err) = import("e.cpp", &[]);
@@ -448,7 +448,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     let (code, out, _) = import("e.cpp", &["--trust-marker"]);
     assert!(code == 0 && out.contains("the marker was trusted"), "{out}");
     assert!((0..64).all(|i| knight("back.json", i)[0] == engine_knight(0, i ^ 56)));
-    // The tuned source mirrored: its numbers are known.
+    // The tuned source mirrored: its numbers are recognized.
     let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i))][phase];
     bench.write("e.cpp", engine_source(" orientation h8", tuned, &start));
     let (code, _, err) = import("e.cpp", &[]);
@@ -456,7 +456,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
         code == 1 && err.contains("the numbers are those of 'gputexel: knight.mg orientation a8'"),
         "{err}"
     );
-    // Where there is nothing to compare with, what is taken is told.
+    // With nothing to compare with, the assumption is reported.
     engine_values(&bench, "p.json", 0.0);
     let (_, out, _) = bench.run(&["export", "p.json", "--to", "cpp", "--no-header"], "");
     bench.write("p.hpp", out);
@@ -465,7 +465,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
 }
 
 #[test]
-fn an_order_of_the_schemas_own_is_kept() {
+fn keeps_custom_schema_orders() {
     let bench = Bench::new();
     imported_run(&bench, true);
     let values = run_values(&bench);
@@ -479,7 +479,7 @@ fn an_order_of_the_schemas_own_is_kept() {
         (0..5).map(|i| values[&format!("mobility_{i}")]).chain([values["tempo"]]).collect();
     let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i * 5 % 64))][phase];
     assert_eq!(text(&bench, "e.cpp"), engine_source("", tuned, &rest));
-    // The engine's table in the order of the board: its orientation has to be said, and is found.
+    // The engine's table in board order: its orientation must be given, and is found.
     bench.write("e.cpp", engine_source("", engine_knight, &start));
     let message = bench.fails(&["patch", "tables", "run", "e.cpp"], 1);
     assert!(message.contains("'gputexel: knight.mg orientation a8'"), "{message}");

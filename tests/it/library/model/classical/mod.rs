@@ -1,5 +1,5 @@
-//! The feature set `classical`: against an independent, slow reference on positions of games and
-//! random boards, by hand on small ones, with colors swapped, and as an evaluation to play with.
+//! The feature set `classical`: against an independent, slow reference on positions of games and random boards, by
+//! hand on small ones, with colors swapped, and as an evaluation in play.
 
 mod reference;
 
@@ -15,7 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use reference::Counts;
 use shakmaty::{Board, Color, Position};
 
-/// A row by name, White's less Black's.
+/// Returns a row by name, White's minus Black's.
 fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) -> Counts {
     set.compute(board, turn, row);
     assert!(row.coefficients.is_empty());
@@ -30,7 +30,7 @@ fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) ->
 }
 
 #[test]
-fn features_are_those_of_the_reference() {
+fn features_match_the_reference() {
     let set = classical();
     let mut row = FeatureRow::default();
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
@@ -50,8 +50,7 @@ fn features_are_those_of_the_reference() {
     assert!(compared > 3000, "{compared}");
     let known = |name: &&str| set.features.iter().any(|feature| feature.name == **name);
     assert!(seen.keys().map(String::as_str).all(|name| known(&name)));
-    // What is left cannot be: pawns on the first and last rank, backward pawns there, and the most
-    // unlikely numbers.
+    // The rest is impossible: pawns on the first and last rank, backward pawns there, and extremely unlikely counts.
     let unseen: Vec<&str> =
         set.features.iter().map(|f| f.name.as_str()).filter(|name| !seen.contains_key(*name)).collect();
     eprintln!("{compared} boards; never seen: {unseen:?}");
@@ -75,7 +74,7 @@ fn colors_swap() {
     }
 }
 
-/// Boards with all that they have of some groups, White's less Black's.
+/// Boards with all their features of some groups, White's minus Black's.
 const BY_HAND: &[(&str, &str, &str)] = &[
     ("4k3/8/8/8/8/8/8/4K3 w", "tempo", "tempo 1"),
     ("4k3/8/8/8/8/8/8/4K3 b", "tempo", "tempo -1"),
@@ -83,7 +82,7 @@ const BY_HAND: &[(&str, &str, &str)] = &[
     ("2b1kb2/8/8/8/8/8/8/2B1K3 w", "bishop_pair", "bishop_pair -1"),
     // Of a3, c3 and d2, the pawn on b4 guards two.
     ("4k3/8/8/8/1p6/8/8/1N2K3 w", "knight_mobility", "knight_mobility_1 1"),
-    // The bishop sees through the queen on b2 and stops at the pawn, which is its own.
+    // The bishop sees through the queen on b2 and stops at its own pawn.
     ("4k3/8/8/8/3P4/8/1Q6/B3K3 w", "bishop_mobility", "bishop_mobility_2 1"),
     // Up: a2 to a8; right: b1 to d1, then the king.
     ("4k3/8/8/8/8/8/8/R3K3 w", "rook_mobility", "rook_mobility_10 1"),
@@ -135,14 +134,13 @@ const BY_HAND: &[(&str, &str, &str)] = &[
     ),
     ("k7/p7/8/8/8/8/8/7K w", "king_file", "king_beside_open_file 0|king_open_file 1"),
     ("k7/8/8/8/8/8/7P/7K w", "king_file", "king_open_file -1"),
-    // A rook that attacks the zone (3) and can give check on g1 (3), and f7 and f8, which the king
-    // alone defends.
+    // A rook that attacks the zone (3) and can check on g1 (3), and f7 and f8, which only the king defends.
     ("6k1/8/8/8/8/8/8/R3K3 w", "king_attack,safe_check", "king_attack_3 0|safe_check_rook 1"),
     ("6k1/8/8/8/8/8/8/K4R2 w", "king_attack,safe_check", "king_attack_8 1|safe_check_rook 1"),
     ("6k1/8/8/8/8/8/8/KN6 w", "king_attack,safe_check", ""),
     ("4k3/8/8/2n1r3/3P4/8/8/4K3 w", "pawn_threat", "pawn_threat_knight 1|pawn_threat_rook 1"),
     ("4k3/8/2n1r3/8/3P4/8/8/4K3 w", "push_threat", "push_threat_knight 1|push_threat_rook 1"),
-    // The bishop would take on d5.
+    // The bishop could take on d5.
     ("4k3/8/2n1b3/8/3P4/8/8/4K3 w", "push_threat", ""),
     ("4k3/4p3/2n5/8/3P4/8/8/4K3 w", "push_threat", "push_threat_knight 1"),
     ("4k3/3p4/2p5/8/3N4/8/8/4K3 w", "knight_threat", "knight_threat_defended_pawn 1"),
@@ -157,7 +155,7 @@ const BY_HAND: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn small_boards_have_what_they_have_by_hand() {
+fn small_boards_match_hand_counts() {
     let set = classical();
     let mut row = FeatureRow::default();
     let group_of: BTreeMap<&str, &str> =
@@ -186,7 +184,7 @@ fn small_boards_have_what_they_have_by_hand() {
 
 #[test]
 fn the_search_plays_by_the_sum_of_features() {
-    // Whole values: what the engine shows of a position is the rounded sum over its row.
+    // Integer values: the engine's score of a position is the rounded sum over its row.
     let set = classical();
     let count = set.features.len();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
@@ -218,7 +216,7 @@ fn every_group_is_documented() {
     let set = classical();
     let total = format!("{} features, {} parameters", set.features.len(), 2 * set.features.len());
     assert!(text.contains(&total), "docs/features.md does not say \"{total}\"");
-    // Nothing is documented that there is not.
+    // The documentation names no missing feature.
     let rows = |text: &str| text.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(rows(text), GROUPS.len());
 
@@ -233,8 +231,8 @@ fn every_group_is_documented() {
 }
 
 #[test]
-fn positions_from_text_are_those_of_boards() {
-    // Chess960 and boards without pawns or pieces go the same way.
+fn positions_from_text_match_boards() {
+    // The same for Chess960 and boards without pawns or pieces.
     let set = classical();
     let mut row = FeatureRow::default();
     for fen in ["8/8/4k3/8/8/3K4/8/8 w - - 0 1", "1rk3r1/8/8/2pPpP2/2PpPp2/8/8/1RK3R1 b GBgb - 0 1"] {

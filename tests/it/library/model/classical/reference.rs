@@ -1,5 +1,5 @@
-//! The features of `classical` once more, from their definitions: a board of squares, loops, and
-//! steps of pieces one at a time. Slow, and made to be read.
+//! The features of `classical` implemented from their definitions: a board of squares, loops, and pieces that move
+//! one step at a time. Slow, but readable.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ const PIECES: [(Role, &str); 5] = [
 
 type At = (i32, i32);
 
-/// The board as a side sees it, by file and rank from 0; `true` is an own piece.
+/// The board as seen by one side, by file and rank from 0; `true` is an own piece.
 struct Side {
     at: BTreeMap<At, (bool, Role)>,
 }
 
-/// White's features less Black's.
+/// Returns White's features minus Black's.
 pub fn features(board: &Board, turn: Color) -> Counts {
     let mut counts = of_side(board, Color::White, turn);
     for (name, count) in of_side(board, Color::Black, turn) {
@@ -84,8 +84,8 @@ impl Side {
         self.all(own, Role::King)[0]
     }
 
-    /// Squares that the piece on a square attacks. Bishops see through queens, rooks through queens
-    /// and rooks of their side.
+    /// Returns the squares attacked by the piece on a square. Bishops see through queens, rooks through queens and
+    /// rooks of their side.
     fn attacked_from(&self, from: At, own: bool, role: Role) -> Vec<At> {
         let step = |(df, dr): &(i32, i32)| (from.0 + df, from.1 + dr);
         let up = if own { 1 } else { -1 };
@@ -118,7 +118,7 @@ impl Side {
         reached
     }
 
-    /// How many pieces of a side attack a square, of one kind or of all.
+    /// Returns the number of pieces of a side that attack a square, of one kind or of all.
     fn attackers(&self, target: At, own: bool, role: Option<Role>) -> usize {
         let attacks = |(at, piece): (&At, &(bool, Role))| {
             piece.0 == own
@@ -300,8 +300,8 @@ impl Side {
         }
         let begun = units > 0;
         for (role, name) in &PIECES[1..] {
-            // A king that moved like the piece would reach the squares of its checks. What blocks
-            // a line blocks the check, queens and rooks too.
+            // A king that moved like the piece would reach its checking squares. A blocked line blocks the check,
+            // including by queens and rooks.
             let lines: &[(i32, i32)] = match role {
                 Role::Bishop => &[(1, 1), (1, -1), (-1, -1), (-1, 1)],
                 Role::Rook => &[(1, 0), (0, 1), (-1, 0), (0, -1)],

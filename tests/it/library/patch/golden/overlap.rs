@@ -1,4 +1,4 @@
-//! Contexts that meet, and sources that are not UTF-8: what `tune` takes, `apply` brings back.
+//! Overlapping contexts, and sources that are not UTF-8: `apply` restores what `tune` replaces.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use proptest::prelude::*;
 
 use super::{DEFAULT, Tree, plant, refused, run, tree};
 
-/// A block: its first line, how many lines, which of them have their number marked, and whether an
-/// `#add` takes their place.
+/// A block: its first line, its number of lines, which of them have their number marked, and whether an `#add`
+/// replaces them.
 type Part = (usize, usize, u8, bool);
 
 fn parts() -> impl Strategy<Value = Vec<Part>> {
     proptest::collection::vec((0..8usize, 1..4usize, any::<u8>(), proptest::bool::weighted(0.2)), 1..5)
 }
 
-/// A block in the `.tune` file; plain patches, which have no name, double the last line of theirs.
+/// Formats a block for the `.tune` file; plain patches, which have no name, duplicate their last line.
 fn block(name: usize, (first, count, marked, added): Part, plain: bool) -> String {
     let lines = first..(first + count).min(9);
     let mut text = if plain { "#context\n".to_string() } else { format!("#context c{name}\n") };
@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_meets_is_refused_or_comes_back(
+    fn overlapping_blocks_are_refused_or_restored(
         parts in parts(),
         plain in proptest::collection::vec(proptest::bool::weighted(0.2), 5),
         head in prop_oneof![Just(&b""[..]), Just(&b"// \x83\x7d\x81\x5b\x87\x90\n"[..]), Just(&b"// Gr\xf6\xdfe \xe9@\n"[..])],
@@ -83,7 +83,7 @@ proptest! {
             prop_assert_eq!(String::from_utf8_lossy(&after), String::from_utf8_lossy(&source), "{}", tune);
             prop_assert_eq!(after, source);
         }
-        // Patches alone leave nothing to be done again.
+        // If there are only patches, nothing is left to redo.
         if named.count() == 0 {
             return Ok(());
         }
