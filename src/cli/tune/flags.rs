@@ -339,7 +339,7 @@ impl NewRunArgs {
     /// Returns the rounding of the result; swarms are polished instead.
     pub(super) fn rounding(&self) -> Result<Rounding> {
         let round = self.round.as_deref().filter(|_| !self.is_swarm());
-        round.as_deref().map_or(Ok(Rounding::None), str::parse)
+        round.map_or(Ok(Rounding::None), str::parse)
     }
 
     fn local(&self, objective: &ObjectiveArgs) -> Result<LocalSettings> {

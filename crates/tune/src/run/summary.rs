@@ -244,7 +244,7 @@ impl<'a> RunSummary<'a> {
         let is_swarm = matches!(tuned.config().optimizer, OptimizerConfig::ParticleSwarm { .. });
         let (steps, details) = if is_swarm {
             let steps = StepsSummary::Iterations { iterations: outcome.epochs };
-            (steps, DetailsSummary::Swarms(SwarmDetails::new(tuned)))
+            (steps, DetailsSummary::Swarms(Box::new(SwarmDetails::new(tuned))))
         } else {
             let steps = StepsSummary::Epochs { score_ratio: tuned.score_ratio, epochs: outcome.epochs };
             (steps, DetailsSummary::Tune(Box::new(TuneDetails::new(tuned))))

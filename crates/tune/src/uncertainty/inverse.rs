@@ -128,7 +128,8 @@ fn lift(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Li
     let n = free.len();
     let eigen = Eigen::new(scaled(matrix, size, free, scale)?, n).ok_or_else(failed)?;
     let largest = eigen.values.iter().copied().fold(0.0, f64::max);
-    let places: Vec<usize> = (0..n).filter(|&i| eigen.values[i].is_nan() || eigen.values[i] <= NEGLIGIBLE * largest).collect();
+    let places: Vec<usize> =
+        (0..n).filter(|&i| eigen.values[i].is_nan() || eigen.values[i] <= NEGLIGIBLE * largest).collect();
     let values: Vec<f64> = places.iter().map(|&i| eigen.values[i]).collect();
     let left_out = eigen.vectors(&places);
     drop(eigen);
