@@ -19,6 +19,7 @@ mod median;
 mod messages;
 mod new_folders;
 pub mod paging;
+pub mod params;
 mod paths;
 pub mod processes;
 mod reading;

@@ -16,12 +16,12 @@ use super::characters::{is_word, line_end, line_start, next_line, number_value};
 use super::layout::{apart, remove_lines, replace_part};
 use super::lexer::{Kind, Language, lex};
 use super::order::uncover;
-use super::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::Found;
 use super::plan::{PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::tune::whole_text;
+use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use super::characters::{is_space, with_newlines};
-use super::params::{Number, ParamKind};
 use super::read_text;
+use gputexel_io::params::{Number, ParamKind};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 

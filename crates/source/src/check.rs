@@ -9,13 +9,13 @@ use super::blocks::{Block, Setting, TuneFile};
 use super::constants::Code;
 use super::nearest::{Near, NearIndex};
 use super::order::{History, uncover, verify_reversible};
-use super::params::ParamsFile;
 use super::plan::{params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, check_names, place_block};
 use super::transaction::check_complete;
 use super::tune::{BlockEdit, add_parameters, marker_line};
 use super::warnings::{encodings, of_block, undeclared};
+use gputexel_io::params::ParamsFile;
 use gputexel_io::{Advice, Error, Result};
 
 /// State of a block in its source.

@@ -24,7 +24,6 @@ pub mod lexer;
 mod names;
 mod nearest;
 mod order;
-pub mod params;
 mod pattern;
 mod plan;
 mod records;
@@ -44,7 +43,6 @@ pub use check::{BlockCheck, BlockState, CheckReport, check};
 pub use edit::{EditCommand, EditReport, EditRequest, EditSummary, FileSummary, WrittenSummary, edit};
 pub use init::{Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines, draft, init};
 pub use nearest::Near;
-pub use params::{ParamEntry, ParamKind, ParamsFile};
 pub use plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};
 pub use remedy::Remedy;
 pub use sources::read_source;
@@ -52,6 +50,7 @@ pub use transaction::{Backup, WriteStep, Written, interrupted, recover, write, w
 pub use tune::plan_tune;
 pub use undo::{Undone, undo};
 
+pub use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 
 /// Interpretation of files.

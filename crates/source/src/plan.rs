@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::diff::unified;
 use super::encoding::{decode, encode};
-use super::params::ParamsFile;
 use super::sources::Sources;
+use gputexel_io::params::ParamsFile;
 use gputexel_io::{Error, Result};
 
 /// A file to be written.

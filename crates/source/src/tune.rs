@@ -11,12 +11,12 @@ use super::layout::Edit;
 use super::layout::{apart, replace_part};
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
-use super::params::{Number, ParamEntry, ParamKind, ParamsFile, plain, python};
 use super::pattern::{Pattern, values};
 use super::plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::warnings::{encodings, of_block, undeclared};
+use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, plain, python};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 

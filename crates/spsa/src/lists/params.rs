@@ -1,4 +1,4 @@
-//! The `.params` files of YaneuraOu's `tune.py` as lists; their text is [`patch`](gputexel_source)'s.
+//! The `.params` files of YaneuraOu's `tune.py` as lists; [`gputexel_io::params`] reads and writes their text.
 //!
 //! `step` is c_end and `delta` r_end. What is marked as not used is left out.
 
@@ -7,8 +7,8 @@ use std::path::Path;
 use super::columns::{Numbered, check_names, given};
 use super::format::Spec;
 use super::{ListEntry, ListFormat, Setting};
+use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
-use gputexel_source::params::{Number, ParamEntry, ParamKind, ParamsFile};
 
 pub(super) static SPEC: Spec = Spec {
     format: ListFormat::Params,

@@ -228,7 +228,7 @@ fn tuning_works_again_after_applying() {
         let applied = tree(folder.path());
         let plan = run(folder.path(), "tune", &DEFAULT).unwrap_or_else(|error| panic!("{case}: {error}"));
         let first = ParamsFile::parse(&text(&applied, "case.params"), Path::new("p")).unwrap();
-        let second = ParamsFile::read(&folder.path().join("case.params")).unwrap();
+        let second = ParamsFile::parse(&text(&tree(folder.path()), "case.params"), Path::new("p")).unwrap();
         let values =
             |file: &ParamsFile| file.entries().map(|e| (e.name.clone(), e.v.value)).collect::<Vec<_>>();
         assert_eq!(values(&first), values(&second), "{case}");

@@ -8,7 +8,7 @@ use super::lists::{Listed, PHASES};
 use super::{NameStyle, Rounding, check_untapered};
 use crate::tables::Remedy;
 use crate::tables::sources::quote;
-use crate::{ParamEntry, ParamKind, ParamsFile};
+use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 

@@ -7,9 +7,7 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use super::read_text;
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use crate::{Error, Result, shown};
 
 /// Mark of unused parameters, anywhere in a line.
 pub const NOT_USED: &str = "[[NOT USED]]";
@@ -110,7 +108,7 @@ pub fn python(value: f64) -> String {
 }
 
 /// Formats a number for sources: always with a point, and never with an exponent, which could not be found again.
-pub(super) fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     let text = format!("{value}");
     if text.contains('.') { text } else { text + ".0" }
 }
@@ -217,15 +215,7 @@ pub struct ParamsFile {
 }
 
 impl ParamsFile {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] with line and column.
-    pub fn read(path: &Path) -> Result<Self> {
-        Self::parse(&read_text(path)?, path)
-    }
-
-    /// Reads as [`read`](Self::read), from memory; `path` is for messages.
+    /// Reads the text of a file; `path` is for messages.
     ///
     /// # Errors
     /// [`Error::Input`] with line and column.
@@ -263,14 +253,6 @@ impl ParamsFile {
             text.push_str(newline);
         }
         text
-    }
-
-    /// Writes the file whole or not at all.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn write(&self, path: &Path) -> Result<()> {
-        gputexel_io::write_atomically(path, self.text().as_bytes())
     }
 
     /// Returns its parameters, in order.
@@ -313,7 +295,7 @@ impl ParamsFile {
     }
 
     /// Drops the same as `tune.py` on reading: blank lines, columns past the seventh, the style of numbers, line ends.
-    pub(super) fn forget_style(&mut self) {
+    pub fn forget_style(&mut self) {
         self.lines.retain(|line| matches!(line, Line::Entry(_)));
         (self.windows, self.mark) = (false, false);
         for entry in self.entries_mut() {
