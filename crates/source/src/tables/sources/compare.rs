@@ -2,14 +2,14 @@
 //!
 //! A table filled in the wrong order of squares, colors or pieces looks like any other. But its current values are
 //! known: those that the run started from, or, if it is filled again, those that it ended with. They are compared under
-//! the marker first. If they do not match, [`search`](mod@super::search) looks for a marker that fits.
+//! the marker first. If they do not match, [`alternatives`](mod@super::alternatives) tries the common mistakes.
 
+use super::alternatives::{Alternative, best, oriented};
 use super::array::Array;
 use super::content::Content;
 use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::known::KnownValues;
 use super::marker::Marking;
-use super::search::{self, Alternative};
 use super::values::{Named, TableValues};
 use super::{Job, arrange};
 use crate::tables::Remedy;
@@ -70,7 +70,7 @@ impl<'a> Judge<'a> {
         let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
         let nearest = match (fits && own.total == 0.0) || zeros {
             true => None,
-            false => search::best(self.values, &self.references, job, &self.added),
+            false => best(&self.references, job, &self.added),
         };
         let nearer = nearest.filter(|other| other.difference.cmp(&own).is_lt());
         let verdict = match nearer {
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
         }
         let mut also = Vec::new();
         for first in SquareOrder::ORIENTATIONS {
-            let marking = search::oriented(&job.marking, first);
+            let marking = oriented(&job.marking, first);
             let Ok((content, order)) = arrange(&reference.values, &job.named, &marking, &job.array) else {
                 continue;
             };
@@ -180,7 +180,7 @@ impl<'a> Judge<'a> {
         let mut why = if known {
             format!(
                 "the numbers are neither what the run started from nor its result, whatever the order of squares, \
-                 colors, pieces and phases: as marked, {} of {} differ from {} ({name}: {there}, expected {expected})",
+                 colors and phases: as marked, {} of {} differ from {} ({name}: {there}, expected {expected})",
                 own.others,
                 own.numbers,
                 compared.values(),
@@ -231,15 +231,11 @@ pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool
     if own.fits() && own.total == 0.0 {
         return Ok(true);
     }
-    let values = &references[0].values;
-    match search::best(values, references, job, &added) {
+    match best(references, job, &added) {
         Some(other) if other.difference.fits() && other.difference.cmp(&own).is_lt() => {
-            return Err(other_fits(&job.marking, &own, compared, &other));
+            Err(other_fits(&job.marking, &own, compared, &other))
         }
-        _ if own.fits() => return Ok(true),
-        _ => {}
-    }
-    match search::nearest(references, job, &added) {
+        _ if own.fits() => Ok(true),
         // Other values of the same tables resemble them in the right order only.
         Some(other) if other.difference.total < 0.75 * own.total => Err(format!(
             "the numbers are nearer to '{}' by {}, {:.1} off on average, than to '{}', {:.1} off; correct the marker",

@@ -4,6 +4,7 @@
 //! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and returns the new
 //! texts, which [`crate::write`] writes. Only numbers change; their format and alignment follow the existing array.
 
+mod alternatives;
 mod array;
 mod board;
 mod compare;
@@ -20,7 +21,6 @@ mod number;
 mod order;
 mod pieces;
 mod read;
-mod search;
 mod values;
 
 use std::collections::HashMap;

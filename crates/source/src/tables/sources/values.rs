@@ -272,23 +272,6 @@ impl TableValues {
         }
     }
 
-    /// Returns the name of a table in some phases in markers; `own` is the marker's own name for a table that does not
-    /// belong to a single group.
-    pub(super) fn name_of(&self, named: &Named, own: &str) -> String {
-        let base = match named.place {
-            Place::Table(at) => marker_name(&self.tables.0[at].name),
-            _ => match quoted(own) {
-                Ok((_, end)) => own[..end].to_string(),
-                Err(_) => phases(own).map(|(base, _)| base).or(without_both(own)).unwrap_or(own).to_string(),
-            },
-        };
-        match named.phases[..] {
-            _ if named.tied => format!("{base}.{BOTH}"),
-            [phase] => format!("{base}.{}", PHASES[phase]),
-            _ => base,
-        }
-    }
-
     /// Returns the mean of some features.
     pub(super) fn value(&self, ids: &[usize], phase: usize) -> f64 {
         let value = |id: &usize| self.theta[phase * self.features.len() + id];
