@@ -32,9 +32,8 @@ pub struct ExportArgs {
     /// Parameter file (params.json), or the folder of a run
     #[arg(value_name = "PARAMS|RUN")]
     source: PathBuf,
-    /// Output format: c, cpp, rust, csharp, go, python, json, csv, uci, or params for 'gputexel patch apply'
-    /// [default: from the extension of --output]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = format!("Output format: {}; params is for 'gputexel patch apply' \
+        [default: from the extension of --output]", Format::names()))]
     to: Option<String>,
     /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]

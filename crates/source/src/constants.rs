@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use super::lexer::{Kind, Language, Token, lex};
+use super::languages::Language;
+use super::lexer::{Kind, Token, lex};
 
 /// Reason why a number must stay one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ impl Code {
         let mut bound = vec![None; tokens.len()];
         // A directive is separate from its surroundings.
         let (mut main, mut directives): (Vec<usize>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
-        let has_directives = matches!(language, Language::C | Language::CSharp);
+        let has_directives = language.has_directives;
         let (mut directive_end, mut comment_end, mut line_end) = (0, 0, 0);
         for (i, token) in tokens.iter().enumerate() {
             let begins_line = token.start >= line_end;
@@ -67,7 +68,7 @@ impl Code {
                 line_end = logical_line_end(text, token.start, false);
             }
             if token.kind == Kind::Comment {
-                if language == Language::C && text[token.start..].starts_with("//") {
+                if language.is_c && text[token.start..].starts_with("//") {
                     comment_end = logical_line_end(text, token.start, true);
                 }
                 // Comments may span lines; the text after them on the last line does not begin it.
@@ -322,32 +323,33 @@ impl Reader<'_> {
 
 /// Returns the tokens that a token makes constant, and why.
 fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<usize>, Bound)> {
-    use Language::{C, CSharp, Go, Python, Rust};
     let language = s.reader.language;
+    let (c, csharp) = (language.is_c, language == Language::CSHARP);
+    let (go, rust) = (language == Language::GO, language == Language::RUST);
     let group = |open: usize, what| Some((open..s.close(open) + 1, Bound::Constant(what)));
     let to = |end: usize, what| Some((i..end + 1, Bound::Constant(what)));
     let declaration = |what| match s.word(i.wrapping_sub(1)) == "if" {
         true => group(i + 1, what).filter(|_| s.is(i + 1, b'(')),
         false => to(s.declaration_end(i), what),
     };
-    match (s.kind(i)?, s.word(i), language) {
-        (_, "constexpr", C) => declaration("constexpr"),
-        (_, "consteval", C) => declaration("consteval"),
-        (_, "constinit", C) => declaration("constinit"),
-        (_, "static_assert" | "_Static_assert", C) if s.is(i + 1, b'(') => group(i + 1, "static_assert"),
-        (_, "alignas" | "_Alignas" | "__attribute__", C) if s.is(i + 1, b'(') => group(i + 1, "alignas"),
-        (_, "enum", C | CSharp | Rust) => {
+    match (s.kind(i)?, s.word(i)) {
+        (_, "constexpr") if c => declaration("constexpr"),
+        (_, "consteval") if c => declaration("consteval"),
+        (_, "constinit") if c => declaration("constinit"),
+        (_, "static_assert" | "_Static_assert") if c && s.is(i + 1, b'(') => group(i + 1, "static_assert"),
+        (_, "alignas" | "_Alignas" | "__attribute__") if c && s.is(i + 1, b'(') => group(i + 1, "alignas"),
+        (_, "enum") if c || csharp || rust => {
             let begin = s.until(i + 1, |i| [b'{', b';', b'('].iter().any(|mark| s.is(i, *mark)));
             if s.is(begin, b'{') { to(s.close(begin), "enum") } else { to(begin, "enum") }
         }
-        (_, "case", C | CSharp | Go) => {
+        (_, "case") if c || csharp || go => {
             let colon = |i: usize| {
                 let double = (s.is(i + 1, b':') && s.adjoins(i + 1)) || (s.before(i, b':') && s.adjoins(i));
                 s.is(i, b':') && !double
             };
             to(s.until(i + 1, |i| colon(i) || s.is(i, b';') || s.is(i, b'{')), "case")
         }
-        (_, "template", C) if s.is(i + 1, b'<') => {
+        (_, "template") if c && s.is(i + 1, b'<') => {
             let mut depth = 0;
             let end = (i + 1..indices_end(s, i)).find(|&at| {
                 depth += i32::from(s.is(at, b'<')) - i32::from(s.is(at, b'>'));
@@ -355,8 +357,8 @@ fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<
             })?;
             to(end, "template")
         }
-        (_, "const", Rust) if s.before(i, b'*') || s.before(i, b'<') || s.before(i, b',') => None,
-        (_, "const", Rust) => {
+        (_, "const") if rust && b"*<,".iter().any(|mark| s.before(i, *mark)) => None,
+        (_, "const") if rust => {
             let function = (i + 1..i + 4).any(|at| s.word(at) == "fn");
             let end = s.until(i + 1, |i| s.is(i, b';') || (function && s.is(i, b'{')));
             if s.is(i + 1, b'{') {
@@ -367,32 +369,30 @@ fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<
                 to(end, "const")
             }
         }
-        (_, "static", Rust) if !s.before(i, b'\'') => to(s.until(i + 1, |i| s.is(i, b';')), "static"),
-        (_, "const", CSharp) => to(s.until(i + 1, |i| s.is(i, b';')), "const"),
-        (_, "const", Go) if s.is(i + 1, b'(') => group(i + 1, "const"),
-        (_, "const", Go) => {
+        (_, "static") if rust && !s.before(i, b'\'') => to(s.until(i + 1, |i| s.is(i, b';')), "static"),
+        (_, "const") if csharp => to(s.until(i + 1, |i| s.is(i, b';')), "const"),
+        (_, "const") if go && s.is(i + 1, b'(') => group(i + 1, "const"),
+        (_, "const") if go => {
             let line = logical_line_end(s.reader.text, s.token(i)?.start, false);
             let count = (i..indices_end(s, i)).take_while(|at| s.token(*at).is_some_and(|t| t.start < line));
             to(i + count.count() - 1, "const")
         }
-        (Kind::Mark(b'#'), _, Rust) => {
+        (Kind::Mark(b'#'), _) if rust => {
             let open = if s.is(i + 1, b'!') { i + 2 } else { i + 1 };
             s.is(open, b'[').then(|| group(open, "#[]")).flatten()
         }
-        (Kind::Mark(b'['), ..) => brackets(s, i, language),
-        (Kind::Mark(b'<'), ..) if matches!(language, C | CSharp | Rust) => {
+        (Kind::Mark(b'['), _) => brackets(s, i, language),
+        (Kind::Mark(b'<'), _) if c || csharp || rust => {
             let named = i > 0 && s.kind(i - 1) == Some(Kind::Word) && s.adjoins(i);
-            let turbofish = language == Rust && s.before(i, b':');
+            let turbofish = rust && s.before(i, b':');
             let shift = s.is(i + 1, b'<') || s.is(i + 1, b'=');
             if !(named || turbofish) || shift { None } else { to(s.angle_close(i)?, "<>") }
         }
-        (Kind::Mark(b':'), ..) if language == C && s.is_bit_field(i) => Some((i..i + 2, Bound::Size)),
-        (Kind::Mark(b'='), ..)
-            if matches!(language, Rust | CSharp) && s.is(i + 1, b'>') && s.adjoins(i + 1) =>
-        {
+        (Kind::Mark(b':'), _) if c && s.is_bit_field(i) => Some((i..i + 2, Bound::Size)),
+        (Kind::Mark(b'='), _) if (rust || csharp) && s.is(i + 1, b'>') && s.adjoins(i + 1) => {
             Some((s.pattern(i, opens), Bound::Constant("=>")))
         }
-        (_, _, C | CSharp | Go | Python | Rust) => None,
+        _ => None,
     }
 }
 
@@ -409,27 +409,31 @@ fn brackets(s: &Stream<'_>, i: usize, language: Language) -> Option<(Range<usize
         let word = s.word(i - 1);
         let array =
             (!word.is_empty() && !NO_ARRAYS.contains(&word)) || s.before(i, b']') || s.before(i, b')');
-        if array && !(language == Language::Rust && s.before(i, b']') && !s.adjoins(i)) {
+        if array && !(language == Language::RUST && s.before(i, b']') && !s.adjoins(i)) {
             return all;
         }
     }
-    match language {
-        Language::Rust => {
+    match () {
+        () if language == Language::RUST => {
             let end = s.until(i + 1, |i| s.is(i, b';'));
             s.is(end, b';').then_some((end..close + 1, Bound::Size))
         }
-        Language::Go if !s.word(close + 1).is_empty() || s.is(close + 1, b'[') || s.is(close + 1, b'*') => {
+        () if language == Language::GO
+            && (!s.word(close + 1).is_empty() || s.is(close + 1, b'[') || s.is(close + 1, b'*')) =>
+        {
             all
         }
-        Language::C if s.before(i, b'{') || s.before(i, b',') => {
+        () if language.is_c && (s.before(i, b'{') || s.before(i, b',')) => {
             let designator = [b'=', b'[', b'.'].iter().any(|mark| s.is(close + 1, *mark));
             designator.then_some((i..close + 1, Bound::Size))
         }
         // An attribute.
-        Language::CSharp if i == 0 || [b';', b'{', b'}'].iter().any(|mark| s.before(i, *mark)) => {
+        () if language == Language::CSHARP
+            && (i == 0 || [b';', b'{', b'}'].iter().any(|mark| s.before(i, *mark))) =>
+        {
             Some((i..close + 1, Bound::Constant("[]")))
         }
-        _ => None,
+        () => None,
     }
 }
 
@@ -474,14 +478,14 @@ mod tests {
             "a<",
             "#[",
         ];
-        for language in [Language::C, Language::CSharp, Language::Rust, Language::Go, Language::Python] {
+        for language in Language::ALL {
             for a in parts {
                 for b in parts {
                     for c in parts {
                         let text = format!("{a} 1 {b} 2 {c} 3");
                         let code = Code::of(&text, language);
                         // Text after '#' is a comment in Python.
-                        let shown = if language == Language::Python { text.split('#').next() } else { None };
+                        let shown = if language == Language::PYTHON { text.split('#').next() } else { None };
                         let shown = shown.unwrap_or(&text).matches(|c: char| c.is_ascii_digit()).count();
                         assert_eq!(code.numbers(0..text.len()).count(), shown, "{text}");
                     }

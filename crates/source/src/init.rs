@@ -11,7 +11,8 @@ use super::blocks::is_name;
 use super::characters::is_word;
 use super::constants::{Bound, Code};
 use super::encoding::decode;
-use super::lexer::{Kind, Language};
+use super::languages::Language;
+use super::lexer::Kind;
 use super::names::{Segment, Template};
 use super::pattern::{Frequencies, Pattern, Rule};
 use super::remedy::Remedy;
@@ -424,7 +425,7 @@ mod tests {
             ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5, 6];"),
             ("t.0 + f(x).1 + 2.max(3)", "t.0 + f(x).1 + 2@.max(3@)"),
         ] {
-            let (text, left) = marked(line, line, &Code::of(line, Language::Rust));
+            let (text, left) = marked(line, line, &Code::of(line, Language::RUST));
             assert_eq!((text.as_str(), left.len()), (expected, 0));
         }
     }

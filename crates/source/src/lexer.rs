@@ -3,40 +3,7 @@
 //! It separates code from comments and strings, so that neither is mistaken for an array. It accepts any
 //! input: an unclosed comment or string ends with its line or the file.
 
-use std::path::Path;
-
-/// Syntax of literals and comments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// C, C++, and similar languages.
-    C,
-    /// C#.
-    CSharp,
-    /// Rust.
-    Rust,
-    /// Go.
-    Go,
-    /// Python.
-    Python,
-}
-
-impl Language {
-    /// Returns the language of a file's extension; C if it is unknown.
-    pub fn of(path: &Path) -> Self {
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("rs") => Self::Rust,
-            Some("cs") => Self::CSharp,
-            Some("go") => Self::Go,
-            Some("py") => Self::Python,
-            _ => Self::C,
-        }
-    }
-
-    /// Returns true if a newline ends a statement, unless brackets are open.
-    pub fn ends_with_line(self) -> bool {
-        matches!(self, Self::Go | Self::Python)
-    }
-}
+use super::languages::Language;
 
 /// Kind of a [`Token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,37 +61,23 @@ fn is_word(byte: u8) -> bool {
 }
 
 fn token(bytes: &[u8], at: usize, language: Language) -> (Kind, usize) {
+    if let Some(literal) = (language.literal)(bytes, at) {
+        return literal;
+    }
     let rest = &bytes[at..];
     let next = rest.get(1).copied().unwrap_or(0);
     match rest[0] {
-        b'#' if language == Language::Python => (Kind::Comment, line_end(bytes, at)),
-        quote @ (b'"' | b'\'') if language == Language::Python => {
-            let three = [quote; 3];
-            match rest.starts_with(&three) {
-                true => (Kind::Text, find(bytes, at + 3, &three)),
-                false => (Kind::Text, quoted(bytes, at, quote, false)),
-            }
+        _ if rest.starts_with(language.comment.as_bytes()) => (Kind::Comment, line_end(bytes, at)),
+        b'/' if next == b'*' && language.has_blocks => {
+            (Kind::Comment, block_comment(bytes, at, language.nests))
         }
-        b'/' if language == Language::Python => (Kind::Mark(b'/'), at + 1),
-        b'`' if language == Language::Go => (Kind::Text, find(bytes, at + 1, b"`")),
-        b'/' if next == b'/' => (Kind::Comment, line_end(bytes, at)),
-        b'/' if next == b'*' => (Kind::Comment, block_comment(bytes, at, language)),
-        b'"' if language == Language::CSharp && rest.starts_with(b"\"\"\"") => {
-            let quotes = rest.iter().take_while(|&&b| b == b'"').count();
-            (Kind::Text, find(bytes, at + quotes, &vec![b'"'; quotes]))
-        }
-        b'"' => (Kind::Text, quoted(bytes, at, b'"', language == Language::Rust)),
-        b'\'' if language == Language::Rust => rust_character(bytes, at),
-        b'\'' => (Kind::Text, quoted(bytes, at, b'\'', false)),
-        b'@' | b'$' if language == Language::CSharp && rest.iter().take(3).any(|&b| b == b'"') => {
-            csharp_prefixed(bytes, at)
-        }
+        quote @ (b'"' | b'\'') => (Kind::Text, quoted(bytes, at, quote, false)),
         // Not the second half of a range.
-        b'.' if next.is_ascii_digit() && language != Language::Rust && !bytes[..at].ends_with(b".") => {
+        b'.' if next.is_ascii_digit() && language.leading_point && !bytes[..at].ends_with(b".") => {
             (Kind::Number, number(bytes, at, language))
         }
         digit if digit.is_ascii_digit() => (Kind::Number, number(bytes, at, language)),
-        byte if is_word(byte) => word(bytes, at, language),
+        byte if is_word(byte) => (Kind::Word, at + rest.iter().take_while(|&&byte| is_word(byte)).count()),
         mark => (Kind::Mark(mark), at + 1),
     }
 }
@@ -135,12 +88,12 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Returns the end of the first `wanted` from `at` on.
-fn find(bytes: &[u8], at: usize, wanted: &[u8]) -> usize {
+pub(super) fn find(bytes: &[u8], at: usize, wanted: &[u8]) -> usize {
     let from = at.min(bytes.len());
     memchr::memmem::find(&bytes[from..], wanted).map_or(bytes.len(), |n| from + n + wanted.len())
 }
 
-fn block_comment(bytes: &[u8], at: usize, language: Language) -> usize {
+fn block_comment(bytes: &[u8], at: usize, nests: bool) -> usize {
     let mut depth = 1;
     let mut i = at + 2;
     while i < bytes.len() {
@@ -150,7 +103,7 @@ fn block_comment(bytes: &[u8], at: usize, language: Language) -> usize {
             if depth == 0 {
                 return i;
             }
-        } else if language == Language::Rust && bytes[i..].starts_with(b"/*") {
+        } else if nests && bytes[i..].starts_with(b"/*") {
             depth += 1;
             i += 2;
         } else {
@@ -162,7 +115,7 @@ fn block_comment(bytes: &[u8], at: usize, language: Language) -> usize {
 
 /// Reads a literal with backslash escapes. If it may not span lines, it ends with its line at the latest, as in `#error
 /// Can't`.
-fn quoted(bytes: &[u8], at: usize, quote: u8, lines: bool) -> usize {
+pub(super) fn quoted(bytes: &[u8], at: usize, quote: u8, lines: bool) -> usize {
     let mut i = at + 1;
     while i < bytes.len() {
         match bytes[i] {
@@ -176,91 +129,18 @@ fn quoted(bytes: &[u8], at: usize, quote: u8, lines: bool) -> usize {
     bytes.len()
 }
 
-/// Reads `'x'`, or the mark that begins a lifetime.
-fn rust_character(bytes: &[u8], at: usize) -> (Kind, usize) {
-    if bytes.get(at + 1) == Some(&b'\\') {
-        return (Kind::Text, quoted(bytes, at, b'\'', false));
-    }
-    let length = match bytes.get(at + 1) {
-        Some(0xf0..) => 4,
-        Some(0xe0..) => 3,
-        Some(0xc0..) => 2,
-        _ => 1,
-    };
-    match bytes.get(at + 1 + length) {
-        Some(b'\'') => (Kind::Text, at + length + 2),
-        _ => (Kind::Mark(b'\''), at + 1),
-    }
-}
-
-/// Reads `@"..."`, `$"..."`, `$@"..."`, or an `@` of a name.
-fn csharp_prefixed(bytes: &[u8], at: usize) -> (Kind, usize) {
-    let prefix = bytes[at..].iter().take_while(|b| matches!(b, b'@' | b'$')).count();
-    let open = at + prefix;
-    if bytes.get(open) != Some(&b'"') {
-        return (Kind::Mark(bytes[at]), at + 1);
-    }
-    let quotes = bytes[open..].iter().take_while(|&&b| b == b'"').count();
-    if quotes >= 3 && !bytes[at..open].contains(&b'@') {
-        return (Kind::Text, find(bytes, open + quotes, &vec![b'"'; quotes]));
-    }
-    if !bytes[at..open].contains(&b'@') {
-        return (Kind::Text, quoted(bytes, open, b'"', false));
-    }
-    let mut i = open + 1;
-    while i < bytes.len() {
-        if bytes[i] == b'"' {
-            // Two quotes stand for one.
-            if bytes.get(i + 1) != Some(&b'"') {
-                return (Kind::Text, i + 1);
-            }
-            i += 1;
-        }
-        i += 1;
-    }
-    (Kind::Text, bytes.len())
-}
-
-fn word(bytes: &[u8], at: usize, language: Language) -> (Kind, usize) {
-    let end = at + bytes[at..].iter().take_while(|&&b| is_word(b)).count();
-    let next = bytes.get(end).copied().unwrap_or(0);
-    match (language, &bytes[at..end]) {
-        (Language::C, b"R" | b"LR" | b"uR" | b"UR" | b"u8R") if next == b'"' => {
-            let delimiter = bytes[end + 1..].iter().take_while(|&&b| b != b'(' && b != b'\n').count();
-            let mut close = vec![b')'];
-            close.extend_from_slice(&bytes[end + 1..end + 1 + delimiter]);
-            close.push(b'"');
-            (Kind::Text, find(bytes, end + 1 + delimiter, &close))
-        }
-        (Language::Rust, b"r" | b"br" | b"cr") if next == b'"' || next == b'#' => {
-            let hashes = bytes[end..].iter().take_while(|&&b| b == b'#').count();
-            if bytes.get(end + hashes) != Some(&b'"') {
-                return (Kind::Word, end); // r#name
-            }
-            let mut close = vec![b'#'; hashes + 1];
-            close[0] = b'"';
-            (Kind::Text, find(bytes, end + hashes + 1, &close))
-        }
-        _ => (Kind::Word, end),
-    }
-}
-
 fn number(bytes: &[u8], at: usize, language: Language) -> usize {
     let hexadecimal = bytes[at] == b'0' && matches!(bytes.get(at + 1), Some(b'x' | b'X'));
     let mut i = at;
     while let Some(&byte) = bytes.get(i) {
         let next = bytes.get(i + 1).copied().unwrap_or(0);
         let exponent = if hexadecimal { matches!(byte, b'p' | b'P') } else { matches!(byte, b'e' | b'E') };
-        let separator = byte == b'\'' && language == Language::C && next.is_ascii_alphanumeric();
+        let separator = byte == b'\'' && language.is_c && next.is_ascii_alphanumeric();
         if separator || (exponent && matches!(next, b'+' | b'-')) {
             i += 2;
         } else if byte == b'.' {
             // Except in C, a method or a range may follow.
-            let fits = match language {
-                Language::C => next != b'.',
-                _ => next.is_ascii_digit() || (next != b'.' && !is_word(next)),
-            };
-            if !fits {
+            if next == b'.' || (is_word(next) && !next.is_ascii_digit() && !language.is_c) {
                 break;
             }
             i += 1;
@@ -307,7 +187,7 @@ mod tests {
         );
         let rust = "/* a /* b */ c */ r#\"\"{\"# 'a' '{' &'static \"a\nb\" 0..5 1_000i32 1.max(2) r#fn";
         assert_eq!(
-            texts(rust, Language::Rust),
+            texts(rust, Language::RUST),
             [
                 "/* a /* b */ c */",
                 "r#\"\"{\"#",
@@ -334,22 +214,22 @@ mod tests {
             ]
         );
         let go = "a := `\n\\` + '\\'' // x { \"";
-        assert_eq!(texts(go, Language::Go), ["a", ":", "=", "`\n\\`", "+", "'\\''", "// x { \""]);
+        assert_eq!(texts(go, Language::GO), ["a", ":", "=", "`\n\\`", "+", "'\\''", "// x { \""]);
         let python = "a = '\"' # x [ '\nb = '''c\n'd''' // 2";
         assert_eq!(
-            texts(python, Language::Python),
+            texts(python, Language::PYTHON),
             ["a", "=", "'\"'", "# x [ '", "b", "=", "'''c\n'd'''", "/", "/", "2"]
         );
         let csharp = "@\"\\\" $@\"{\"\"\" \"\"\"a\"b\"\"\" @class 1e+5 0x1F";
         assert_eq!(
-            texts(csharp, Language::CSharp),
+            texts(csharp, Language::CSHARP),
             ["@\"\\\"", "$@\"{\"\"\"", "\"\"\"a\"b\"\"\"", "@", "class", "1e+5", "0x1F"]
         );
     }
 
     #[test]
     fn what_is_not_closed_ends_with_the_file() {
-        for language in [Language::C, Language::CSharp, Language::Rust, Language::Go, Language::Python] {
+        for language in Language::ALL {
             for source in
                 ["/* a", "\"a", "'", "'\\", "R\"(", "r#\"", "@\"a\"\"", "\"\"\"", "$", "1e+", "/*/", "'é"]
             {

@@ -19,6 +19,7 @@ mod edit;
 pub mod encoding;
 mod files;
 mod init;
+pub mod languages;
 mod layout;
 pub mod lexer;
 mod names;

@@ -8,7 +8,8 @@ use super::blocks::{Block, TuneFile};
 use super::characters::{line_of, number_value};
 use super::constants::{Bound, Code};
 use super::encoding::Encoding;
-use super::lexer::{Kind, Language};
+use super::languages::Language;
+use super::lexer::Kind;
 use super::pattern::Found;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State};
@@ -77,7 +78,7 @@ pub(super) fn of_block(
             said.push(format!("{} does not fit the int that it is declared as", shown(number)));
         }
     }
-    if language == Language::C {
+    if language.is_c {
         said.extend(fractions(p, found, source));
     }
     if let Some(marker) = &p.block.settings.declaration

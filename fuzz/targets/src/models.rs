@@ -36,7 +36,7 @@ pub(crate) fn parameters(data: &[u8]) {
         assert_eq!(theta.len(), 2 * set.features.len());
         assert!(theta.iter().all(|value| value.is_finite()));
     }
-    for language in [Language::C, Language::Rust, Language::Python] {
+    for language in [Language::C, Language::RUST, Language::PYTHON] {
         let _ = tables(&file, language);
     }
 }

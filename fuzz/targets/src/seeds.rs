@@ -128,7 +128,7 @@ pub fn seeds() -> Vec<Seed> {
     let theta = Prior::default().theta(&models::PST).expect("piece values fit the tables");
     let file = ParameterFile::new(&models::PST, &theta, None, Some(1.0));
     for (language, name) in
-        [(Language::C, "tables.h"), (Language::Rust, "tables.rs"), (Language::Python, "tables.py")]
+        [(Language::C, "tables.h"), (Language::RUST, "tables.rs"), (Language::PYTHON, "tables.py")]
     {
         let options = ExportOptions {
             target: Target::Code(CodeOptions::new(language)),

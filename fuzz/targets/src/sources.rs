@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use gputexel_io::write_atomically;
 use gputexel_model::{ParameterFile, Prior};
-use gputexel_source::lexer::{Language, lex};
+use gputexel_source::languages::Language;
+use gputexel_source::lexer::lex;
 use gputexel_source::tables::exports::{ArrayCheck, Like};
 use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, plan};
 use gputexel_source::tables::{Format, import, import_as};
@@ -15,9 +16,6 @@ use gputexel_source::{
 
 use crate::bundle;
 use crate::models::PST;
-
-const LANGUAGES: [Language; 5] =
-    [Language::C, Language::CSharp, Language::Rust, Language::Go, Language::Python];
 
 static MATERIAL: LazyLock<ParameterFile> = LazyLock::new(|| {
     let theta = Prior::default().theta(&PST).expect("piece values fit the tables");
@@ -30,7 +28,7 @@ pub(crate) fn lexer(data: &[u8]) {
     if let Ok(bytes) = encoding::encode(text.to_string(), encoding, Path::new("source.c")) {
         assert_eq!(bytes, data, "a source is written as it was");
     }
-    for language in LANGUAGES {
+    for language in Language::ALL {
         let mut at = 0;
         for token in lex(&text, language) {
             assert!(token.start >= at && token.end > token.start && token.end <= text.len());

@@ -1,9 +1,9 @@
 //! Tables as source code.
 
 use super::header::Header;
-use super::language::{Declaration, Language};
 use super::naming::Identifiers;
 use super::{CodeOptions, PhaseValues, Rounding, check_untapered};
+use crate::languages::{Declaration, Frame};
 use crate::tables::Remedy;
 use crate::tables::sources::{marker_name, quote};
 use gputexel_io::{Error, Result};
@@ -75,7 +75,7 @@ impl<'a> Writer<'a> {
     /// Values that do not fit, and half tables that are not symmetric.
     pub fn text(&mut self, header: Option<&Header>) -> Result<String> {
         let CodeOptions { language, prefix, phases, .. } = self.options;
-        let comment = language.comment();
+        let comment = language.comment;
         if *phases == PhaseValues::Untapered {
             check_untapered(self.file)?;
         }
@@ -91,34 +91,15 @@ impl<'a> Writer<'a> {
             }
             text += &format!("{comment} {}\n", header.machine());
         }
-        let module = self.options.module.as_deref().or(language.module()).unwrap_or_default();
-        let guard = format!("GPUTEXEL_{}TABLES_H", prefix.to_uppercase());
-        match language {
-            Language::C => text += &format!("#ifndef {guard}\n#define {guard}\n"),
-            Language::Cpp if *phases == PhaseValues::Pairs => {
-                let number = if self.rounding.is_whole() { "int" } else { "double" };
-                text += &format!(
-                    "#pragma once\n\n// Engines with a score type of their own define S(mg, eg) before they \
-                     include this file.\n#ifndef S\nstruct GputexelScore {{ {number} mg, eg; }};\n#define S(mg, eg) \
-                     GputexelScore{{mg, eg}}\n#endif\n"
-                );
-            }
-            Language::Cpp => text += "#pragma once\n",
-            Language::CSharp => text += &format!("public static class {module}\n{{"),
-            Language::Go => text += &format!("\npackage {module}\n"),
-            Language::Rust | Language::Python => {}
-        }
+        let module = self.options.module.as_deref().or(language.module).unwrap_or_default();
+        let whole = self.rounding.is_whole();
+        let frame = Frame { prefix, module, pairs: *phases == PhaseValues::Pairs, whole };
+        let opening = (language.opening)(&frame);
         let code: String = items.iter().map(|item| self.declare(item, leaves_out)).collect();
-        text += &if header.is_none() && matches!(language, Language::Rust | Language::Python) {
-            code.trim_start().to_string()
-        } else {
-            code
-        };
-        match language {
-            Language::C => text += "\n#endif\n",
-            Language::CSharp => text += "}\n",
-            Language::Cpp | Language::Rust | Language::Go | Language::Python => {}
-        }
+        let begins = header.is_none() && opening.is_empty();
+        text += &opening;
+        text += if begins { code.trim_start() } else { &code };
+        text += language.closing;
         Ok(text)
     }
 
@@ -164,12 +145,12 @@ impl<'a> Writer<'a> {
     fn items(&mut self) -> Result<Vec<Item<'a>>> {
         let CodeOptions { language, phases, split, .. } = self.options;
         let style = self.options.style;
-        let endings: Vec<String> = match (phases, language.pair_ending()) {
+        let endings: Vec<String> = match (phases, language.pair_ending) {
             (PhaseValues::Separate, _) => PHASES.map(|phase| style.ending(phase)).to_vec(),
             (_, Some(ending)) => vec![style.ending(ending)],
             (_, None) => Vec::new(),
         };
-        let module = self.options.module.as_deref().or(language.module());
+        let module = self.options.module.as_deref().or(language.module);
         let reserved: Vec<&str> = module.into_iter().collect();
         let mut identifiers = Identifiers::new(style, &self.options.prefix, &endings, &reserved);
         let mut told_apart = Vec::new();
@@ -368,10 +349,10 @@ impl<'a> Writer<'a> {
     fn declare(&self, item: &Item<'_>, leaves_out: bool) -> String {
         let CodeOptions { language, phases, style, .. } = self.options;
         let untapered = *phases == PhaseValues::Untapered;
-        let (indent, comment) = (language.indent(), language.comment());
+        let (indent, comment) = (language.indent, language.comment);
         let mut text = String::new();
         let one = |phase: Option<usize>| {
-            let (ending, dot) = match (phase, language.pair_ending()) {
+            let (ending, dot) = match (phase, language.pair_ending) {
                 (Some(phase), _) => (style.ending(PHASES[phase]), format!(".{}", PHASES[phase])),
                 (None, ending) => {
                     let dot = if untapered { ".both" } else { "" };
@@ -385,14 +366,12 @@ impl<'a> Writer<'a> {
             let float = !self.rounding.is_whole();
             let declaration = Declaration { name: &name, lengths: &item.lengths, pairs, float };
             let mut text = format!("\n{indent}{comment} gputexel: {}{dot}{}\n", item.what, item.options);
-            if *language == Language::Rust {
-                text += &self.allowances();
-            }
+            text += &(language.attributes)(self.has_odd_names(), float);
             text += &format!(
                 "{indent}{}{}{}",
-                language.declare(&declaration),
+                (language.declare)(&declaration),
                 self.value(item, phase),
-                language.end()
+                language.end
             );
             if let (Some(notes), true) = (&item.notes, item.lengths.is_empty()) {
                 text += &format!(" {comment} {}", note(notes[0]));
@@ -408,19 +387,10 @@ impl<'a> Writer<'a> {
         text
     }
 
-    /// Returns attributes against Rust warnings: names not in the style of constants, numbers close to mathematical
-    /// constants.
-    fn allowances(&self) -> String {
-        let mut allowed = Vec::new();
-        if self.options.style != super::NameStyle::Screaming
-            || self.options.prefix.contains(char::is_lowercase)
-        {
-            allowed.push("non_upper_case_globals");
-        }
-        if !self.rounding.is_whole() {
-            allowed.extend(["clippy::approx_constant", "clippy::excessive_precision"]);
-        }
-        if allowed.is_empty() { String::new() } else { format!("#[allow({})]\n", allowed.join(", ")) }
+    /// Returns true if names are not in the style of constants.
+    fn has_odd_names(&self) -> bool {
+        let CodeOptions { style, prefix, .. } = self.options;
+        *style != super::NameStyle::Screaming || prefix.contains(char::is_lowercase)
     }
 
     fn value(&self, item: &Item<'_>, phase: Option<usize>) -> String {
@@ -428,7 +398,10 @@ impl<'a> Writer<'a> {
         if item.lengths.is_empty() {
             return match phase {
                 Some(phase) => item.numbers[phase][0].clone(),
-                None => language.single_pair(&item.numbers[0][0], &item.numbers[1][0]),
+                None => {
+                    let [mg, eg] = [0, 1].map(|phase| item.numbers[phase][0].as_str());
+                    format!("{}{}", (language.single_pair)(mg), language.pair(mg, eg, 0))
+                }
             };
         }
         let cells: Vec<String> = match phase {
@@ -439,15 +412,15 @@ impl<'a> Writer<'a> {
                 item.numbers[0].iter().zip(&item.numbers[1]).map(pair).collect()
             }
         };
-        let (open, close) = language.brackets();
-        let indent = language.indent();
+        let (open, close) = language.brackets;
+        let indent = language.indent;
         let width = cells.iter().map(String::len).max().unwrap_or(0);
         let lines = |cells: &[String], deeper: &str| -> String {
             let line = |(at, row): (usize, &[String])| {
                 let padded: Vec<String> = row.iter().map(|cell| format!("{cell:>width$}")).collect();
                 let line = format!("{indent}{deeper}    {},", padded.join(", "));
                 match &item.notes {
-                    Some(notes) => format!("{line} {} {}\n", language.comment(), note(notes[at])),
+                    Some(notes) => format!("{line} {} {}\n", language.comment, note(notes[at])),
                     None => line + "\n",
                 }
             };

@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::header::Header;
-use super::language::Language;
 use super::like::{Like, LikeSource};
 use super::lists::{self, Listed};
 use super::missing::{about_precision, complete, with_left_out};
 use super::params;
 use super::{Format, NameStyle};
+use crate::languages::Language;
 use crate::tables::Remedy;
-use crate::tables::sources::{Precision, ReadAs, ReadTables, SourceLanguage, read, start_of, utf8};
+use crate::tables::sources::{Precision, ReadAs, ReadTables, read, start_of, utf8};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
@@ -354,15 +354,8 @@ fn code(
     read_as: ReadAs,
     notes: &mut Vec<String>,
 ) -> Result<Values> {
-    let source = match language {
-        Language::C | Language::Cpp => SourceLanguage::C,
-        Language::Rust => SourceLanguage::Rust,
-        Language::CSharp => SourceLanguage::CSharp,
-        Language::Go => SourceLanguage::Go,
-        Language::Python => SourceLanguage::Python,
-    };
     let ReadTables { features, theta, precision, both_colors, halves, taken, doubts } =
-        read(bytes, path, source, read_as)?;
+        read(bytes, path, language, read_as)?;
     notes.extend(doubts.into_iter().map(|doubt| format!("{doubt}; the marker was trusted")));
     if let Some((order, markers)) = taken {
         let first = &markers[0];

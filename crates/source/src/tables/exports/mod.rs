@@ -6,7 +6,6 @@
 mod code;
 mod header;
 mod import;
-mod language;
 mod like;
 mod lists;
 mod missing;
@@ -18,13 +17,13 @@ mod rounding;
 
 use std::str::FromStr;
 
+pub use crate::languages::Language;
 use crate::tables::Remedy;
 use code::{Overflow, Writer};
 use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
 pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_files};
-pub use language::Language;
 pub use like::{Like, LikeSource};
 pub use naming::NameStyle;
 pub use normalize::Normalization;
@@ -47,40 +46,32 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats by their names on the command line.
-    pub const ALL: [(&'static str, Self); 10] = [
-        ("c", Self::Code(Language::C)),
-        ("cpp", Self::Code(Language::Cpp)),
-        ("rust", Self::Code(Language::Rust)),
-        ("csharp", Self::Code(Language::CSharp)),
-        ("go", Self::Code(Language::Go)),
-        ("python", Self::Code(Language::Python)),
-        ("json", Self::Json),
-        ("csv", Self::Csv),
-        ("uci", Self::Uci),
-        ("params", Self::Params),
-    ];
+    /// Formats other than source code, by their names, which also are the endings of their files.
+    const LISTS: [(&'static str, Self); 4] =
+        [("json", Self::Json), ("csv", Self::Csv), ("uci", Self::Uci), ("params", Self::Params)];
 
-    /// Returns its name.
+    /// Returns all formats.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Language::ALL.into_iter().map(Self::Code).chain(Self::LISTS.map(|(_, format)| format))
+    }
+
+    /// Returns the names of all formats, with commas.
+    pub fn names() -> String {
+        Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
+        match self {
+            Self::Code(language) => language.name,
+            list => Self::LISTS.iter().find(|(_, format)| *format == list).map_or("", |(name, _)| name),
+        }
     }
 
     /// Returns the format of a file name's ending, if it determines one.
     pub fn of_ending(ending: &str) -> Option<Self> {
-        Some(match ending.to_ascii_lowercase().as_str() {
-            "c" | "h" => Self::Code(Language::C),
-            "cpp" | "hpp" | "cc" | "hh" | "cxx" | "hxx" | "inl" | "inc" => Self::Code(Language::Cpp),
-            "rs" => Self::Code(Language::Rust),
-            "cs" => Self::Code(Language::CSharp),
-            "go" => Self::Code(Language::Go),
-            "py" => Self::Code(Language::Python),
-            "json" => Self::Json,
-            "csv" => Self::Csv,
-            "uci" => Self::Uci,
-            "params" => Self::Params,
-            _ => return None,
-        })
+        let list = || Self::LISTS.iter().find(|(name, _)| name.eq_ignore_ascii_case(ending));
+        Language::of_ending(ending).map(Self::Code).or_else(|| list().map(|(_, format)| *format))
     }
 }
 
@@ -88,10 +79,8 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, format)| *format).ok_or_else(|| {
-            let names = Self::ALL.map(|(name, _)| name).join(", ");
-            Error::Usage(format!("format '{text}': expected one of {names}"))
-        })
+        let unknown = || Error::Usage(format!("format '{text}': expected one of {}", Self::names()));
+        Self::all().find(|format| format.name() == text).ok_or_else(unknown)
     }
 }
 
@@ -135,9 +124,9 @@ impl CodeOptions {
             language,
             order: SquareOrder::default(),
             oriented: false,
-            phases: if language.pairs() { PhaseValues::Pairs } else { PhaseValues::Separate },
+            phases: if language.pairs { PhaseValues::Pairs } else { PhaseValues::Separate },
             split: false,
-            style: language.style(),
+            style: language.style,
             prefix: String::new(),
             module: None,
         }

@@ -68,7 +68,7 @@ impl ExportRequest {
         let code = matches!(format, Format::Code(_));
         let params = format == Format::Params;
         let names = code || params || format == Format::Uci;
-        let module = matches!(format, Format::Code(language) if language.module().is_some());
+        let module = matches!(format, Format::Code(language) if language.module.is_some());
         let settings = [
             (self.orientation.is_some(), code, "orientation"),
             (self.colors.is_some(), code, "colors"),

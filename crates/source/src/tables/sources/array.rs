@@ -6,7 +6,8 @@
 use super::labels::{self, Label};
 use super::marker::Places;
 use super::number::Number;
-use crate::lexer::{Kind, Language, Token};
+use crate::languages::Language;
+use crate::lexer::{Kind, Token};
 
 /// Maximum nesting depth of brackets.
 const MAX_DEPTH: usize = 32;
@@ -163,7 +164,7 @@ impl Parser<'_> {
         // Attributes and preprocessor lines may stand in between.
         let mut limit = self.code.len();
         loop {
-            if self.is(at, b'#') && self.language == Language::Rust {
+            if self.is(at, b'#') && self.language == Language::RUST {
                 let open = if self.is(at + 1, b'!') { at + 2 } else { at + 1 };
                 if !self.is(open, b'[') {
                     return Err(none());
@@ -236,8 +237,7 @@ impl Parser<'_> {
     /// Returns true if `[` opens an attribute (`[[maybe_unused]]`, C#'s `[Serializable]`).
     fn attribute(&self, at: usize) -> bool {
         let inner = (at..self.code.len()).find(|&i| !self.is(i, b'['));
-        matches!(self.language, Language::C | Language::CSharp)
-            && inner.is_some_and(|i| self.code[i].kind == Kind::Word)
+        self.language.has_directives && inner.is_some_and(|i| self.code[i].kind == Kind::Word)
     }
 
     /// Returns the beginning of the value declared at `at`: after `=`, or where braces open; for a mere entry, `at`.
@@ -281,7 +281,7 @@ impl Parser<'_> {
         let is_word = |at: usize| self.code.get(at).is_some_and(|token| token.kind == Kind::Word);
         // A single word is the name before which the marker was put.
         let is_typed = (at..first).filter(|&at| is_word(at)).count() > 1;
-        if !matches!(self.language, Language::C | Language::CSharp) || !is_typed || !self.is(last + 1, b',') {
+        if !self.language.has_directives || !is_typed || !self.is(last + 1, b',') {
             return None;
         }
         let name = if self.is(last + 2, b'*') { last + 3 } else { last + 2 };
@@ -305,7 +305,7 @@ impl Parser<'_> {
             if self.is(i, b';') || self.closes(i) || (self.is(i, b',') && angles == 0) {
                 break;
             }
-            if i > at && self.language.ends_with_line() && self.begins_line(i) {
+            if i > at && self.language.ends_with_line && self.begins_line(i) {
                 break;
             }
             if self.is(i, b'<') {
@@ -330,10 +330,12 @@ impl Parser<'_> {
             }
             None
         };
-        match self.language {
-            Language::Rust => outside(b'[').filter(|&open| open == first || self.literal(open)),
-            Language::Python => self.is(first, b'[').then_some(first),
-            _ => outside(b'{').or_else(|| self.is(first, b'[').then_some(first)),
+        match () {
+            () if self.language == Language::RUST => {
+                outside(b'[').filter(|&open| open == first || self.literal(open))
+            }
+            () if self.language == Language::PYTHON => self.is(first, b'[').then_some(first),
+            () => outside(b'{').or_else(|| self.is(first, b'[').then_some(first)),
         }
     }
 
@@ -473,18 +475,18 @@ impl Parser<'_> {
         }
         let mut then = name + 1;
         // `chess.PAWN:` of Python, `board.Pawn:` of Go.
-        while dot == 0 && self.language.ends_with_line() && self.is(then, b'.') && then + 2 < to {
+        while dot == 0 && self.language.ends_with_line && self.is(then, b'.') && then + 2 < to {
             then += 2;
         }
         let colon = self.is(then, b':') && !self.is(then + 1, b':') && then + 1 < to;
         let fits = match self.code[name].kind {
             Kind::Word => colon || (then == name + 1 && assigned(then)),
-            Kind::Text => colon && self.language == Language::Python,
-            Kind::Number => colon && self.language.ends_with_line(),
+            Kind::Text => colon && self.language == Language::PYTHON,
+            Kind::Number => colon && self.language.ends_with_line,
             _ => false,
         };
         // Entries of maps and of arrays with indices look the same there.
-        let place = self.language == Language::Go && self.code[name].kind == Kind::Number;
+        let place = self.language == Language::GO && self.code[name].kind == Kind::Number;
         Ok(if fits { (named(name..then, place), then + 1) } else { (None, from) })
     }
 }

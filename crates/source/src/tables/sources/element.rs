@@ -1,6 +1,7 @@
 //! Declared type of the numbers of an array, if it is a narrow type of the language.
 
-use crate::lexer::{Kind, Language, Token};
+use crate::languages::Language;
+use crate::lexer::{Kind, Token};
 
 /// A type of whole numbers that does not hold every `int`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +28,7 @@ impl ElementType {
         let end = code.partition_point(|token| token.start < start);
         let ends = |token: &&Token| match token.kind {
             Kind::Mark(b'{' | b'}') => true,
-            Kind::Mark(b';') => language != Language::Rust,
+            Kind::Mark(b';') => language != Language::RUST,
             _ => false,
         };
         // Preprocessor lines before it are not part of a declaration, but one that holds the array is all of it.
@@ -43,7 +44,7 @@ impl ElementType {
         for token in header.filter(|token| token.kind == Kind::Word) {
             let word = &source[token.start..token.end];
             words.push(word);
-            if language == Language::Rust && matches!(word, "const" | "static" | "let") {
+            if language == Language::RUST && matches!(word, "const" | "static" | "let") {
                 break;
             }
         }
@@ -82,8 +83,7 @@ impl Lines<'_> {
     fn directive(&self, at: usize) -> Option<usize> {
         let begin = self.begin(at);
         let first = self.code.get(self.code.partition_point(|token| token.start < begin))?;
-        let knows = matches!(self.language, Language::C | Language::CSharp);
-        (knows && first.is(b'#') && first.start <= at).then_some(begin)
+        (self.language.has_directives && first.is(b'#') && first.start <= at).then_some(begin)
     }
 
     fn begin(&self, at: usize) -> usize {
@@ -111,9 +111,9 @@ mod tests {
             ("byte b; int a[2] = {1, 2};", Language::C, None),
             ("const unsigned short a[2] = {1, 2};", Language::C, Some("ushort")),
             ("std::array<std::uint16_t, 2> a = {1, 2};", Language::C, Some("uint16_t")),
-            ("const B: i8 = 5; const A: [i16; 2] = [1, 2];", Language::Rust, Some("i16")),
-            ("const B: i8 = 5; const A: [i32; 2] = [1, 2];", Language::Rust, None),
-            ("static readonly sbyte[] A = {1, 2};", Language::CSharp, Some("sbyte")),
+            ("const B: i8 = 5; const A: [i16; 2] = [1, 2];", Language::RUST, Some("i16")),
+            ("const B: i8 = 5; const A: [i32; 2] = [1, 2];", Language::RUST, None),
+            ("static readonly sbyte[] A = {1, 2};", Language::CSHARP, Some("sbyte")),
             (
                 "#define S(m, e) ((int)((unsigned)(e) << 16) + (m))\nconst int A[1] = {S(1, 2)};",
                 Language::C,
@@ -124,8 +124,8 @@ mod tests {
             ("static const int8_t\n#if unsigned\nA[1] = {1};", Language::C, Some("int8_t")),
             ("unsigned b = 1,\n#define A {1}", Language::C, None),
             ("#define A (int8_t[2]) \\\n {1, 2}", Language::C, Some("int8_t")),
-            ("#pragma warning disable unsigned\nint[] A = {1, 2};", Language::CSharp, None),
-            ("#[repr(u8)] const A: [i32; 2] = [1, 2];", Language::Rust, None),
+            ("#pragma warning disable unsigned\nint[] A = {1, 2};", Language::CSHARP, None),
+            ("#[repr(u8)] const A: [i32; 2] = [1, 2];", Language::RUST, None),
         ] {
             let tokens = lex(source, language);
             let start = source.rfind(['{', '[']).unwrap();

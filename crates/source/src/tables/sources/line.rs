@@ -3,7 +3,8 @@
 use super::array::{Array, Entry, Wrong};
 use super::marker::Places;
 use super::number::Number;
-use crate::lexer::{Kind, Language, Token};
+use crate::languages::Language;
+use crate::lexer::{Kind, Token};
 
 /// Finds numbers on the line of a marker at bytes `marker.0..marker.1`, or on the next line with code if the marker has
 /// a line to itself. `wanted` holds positions from 1; `code` holds the tokens without comments.

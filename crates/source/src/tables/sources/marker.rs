@@ -460,7 +460,8 @@ fn unquoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexer::{Language, lex};
+    use crate::languages::Language;
+    use crate::lexer::lex;
 
     #[test]
     fn markers_begin_their_comments() {

@@ -27,8 +27,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::encoding::{decode, encode};
-pub(crate) use crate::lexer::Language as SourceLanguage;
-use crate::lexer::{self, Kind, Language, Token};
+use crate::languages::Language;
+use crate::lexer::{self, Kind, Token};
 use crate::tables::Remedy;
 pub(crate) use crate::utf8;
 use crate::{Change, PatchPlan};
@@ -401,7 +401,7 @@ impl<'a> Survey<'a> {
                 note,
             });
             let span = (job.array.start, job.array.end);
-            let eager = self.language != Language::Rust;
+            let eager = self.language != Language::RUST;
             edits.extend(layout::edits(self.source, &self.tokens, span, &numbers, eager));
         }
         edits.sort_by_key(|(range, _)| range.start);

@@ -1,6 +1,6 @@
 //! Number literals: their values, and other values written in the same style.
 
-use crate::lexer::Language;
+use crate::languages::Language;
 
 /// Style of a literal.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +55,7 @@ impl Number {
         let radix = match lower.get(..2) {
             Some("0x") => 16,
             Some("0b") => 2,
-            Some("0o") if language == Language::Rust => 8,
+            Some("0o") if language == Language::RUST => 8,
             _ => 10,
         };
         let value = if radix != 10 {
@@ -221,7 +221,7 @@ impl Style {
             self.decimals.get_or_insert(0);
         }
         let digits: String = text[..end].chars().filter(|&c| !separates(c)).collect();
-        if !float && self.language == Language::C && digits.len() > 1 && digits.starts_with('0') {
+        if !float && self.language.is_c && digits.len() > 1 && digits.starts_with('0') {
             return u64::from_str_radix(&digits, 8).ok().map(|value| value as f64);
         }
         digits.parse().ok()
@@ -241,10 +241,10 @@ impl Style {
         let suffix = self.suffix.trim_start_matches('_');
         let bits = |text: &str| text.parse::<i32>().ok().filter(|bits| (8..=128).contains(bits));
         match suffix.as_bytes().first()? {
-            b'u' if self.language == Language::Rust => {
+            b'u' if self.language == Language::RUST => {
                 Some((0.0, bits(&suffix[1..]).map_or(f64::MAX, |bits| 2f64.powi(bits) - 1.0)))
             }
-            b'i' if self.language == Language::Rust => {
+            b'i' if self.language == Language::RUST => {
                 let half = bits(&suffix[1..]).map(|bits| 2f64.powi(bits - 1));
                 half.map(|half| (-half, half - 1.0))
             }
@@ -258,7 +258,10 @@ impl Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Language::{C, CSharp, Rust};
+
+    const C: Language = Language::C;
+    const CSHARP: Language = Language::CSHARP;
+    const RUST: Language = Language::RUST;
 
     fn again(text: &str, value: f64, language: Language) -> String {
         let number = Number::parse(None, text, language).unwrap();
@@ -271,22 +274,22 @@ mod tests {
         for (text, language, expected) in [
             ("82", C, 82.0),
             ("010", C, 8.0),
-            ("010", Rust, 10.0),
-            ("010", CSharp, 10.0),
+            ("010", RUST, 10.0),
+            ("010", CSHARP, 10.0),
             ("0x1F", C, 31.0),
             ("0XffUL", C, 255.0),
             ("0b101", C, 5.0),
-            ("0o17_i32", Rust, 15.0),
+            ("0o17_i32", RUST, 15.0),
             ("1'000", C, 1000.0),
-            ("1_000i32", Rust, 1000.0),
+            ("1_000i32", RUST, 1000.0),
             (".5f", C, 0.5),
             ("1.", C, 1.0),
             ("1.50", C, 1.5),
             ("1.f", C, 1.0),
-            ("25e-1", Rust, 2.5),
-            ("5f", CSharp, 5.0),
+            ("25e-1", RUST, 2.5),
+            ("5f", CSHARP, 5.0),
             ("08.5", C, 8.5),
-            ("0xFFi64", Rust, 255.0),
+            ("0xFFi64", RUST, 255.0),
             ("0", C, 0.0),
         ] {
             assert_eq!(value(text, language), expected, "{text}");
@@ -307,7 +310,7 @@ mod tests {
             ("0b0101", 2.0, C, "0b0010"),
             ("010", 9.0, C, "9"),
             ("5L", 7.0, C, "7L"),
-            ("5_i32", -7.0, Rust, "-7_i32"),
+            ("5_i32", -7.0, RUST, "-7_i32"),
             ("5_cp", -7.0, C, "-7_cp"),
             ("5u", 7.0, C, "7u"),
             ("1.50", 2.125, C, "2.13"),
@@ -315,16 +318,16 @@ mod tests {
             (".5f", -0.25, C, "-.3f"),
             (".5f", 12.0, C, "12.0f"),
             ("1.", 12.6, C, "13."),
-            ("5f", 7.4, CSharp, "7f"),
+            ("5f", 7.4, CSHARP, "7f"),
             ("1.5e2", 12345.4, C, "1.2345e4"),
             ("1e2", 319.08, C, "3.19e2"),
             ("3.3E+2", -319.08, C, "-3.19E2"),
             ("1.25e-1", 0.3337, C, "3.34e-1"),
             ("1e0", 0.0, C, "0e0"),
             ("5u", -1.0, C, "-1 does not fit the type of 'u'"),
-            ("5i8", 128.0, Rust, "128 does not fit the type of 'i8'"),
-            ("5i8", -128.0, Rust, "-128i8"),
-            ("5u16", -1.0, Rust, "-1 does not fit the type of 'u16'"),
+            ("5i8", 128.0, RUST, "128 does not fit the type of 'i8'"),
+            ("5i8", -128.0, RUST, "-128i8"),
+            ("5u16", -1.0, RUST, "-1 does not fit the type of 'u16'"),
             ("5", 3e9, C, "3000000000 does not fit 32 bits"),
         ] {
             assert_eq!(again(text, value, language), expected, "{text} {value}");

@@ -10,9 +10,6 @@ use crate::tables::Remedy;
 use gputexel_chess::PhaseSettings;
 use gputexel_model::{Colors, FeatureKind, FeatureSet, ParameterRecord};
 
-const LANGUAGES: [Language; 6] =
-    [Language::C, Language::Cpp, Language::Rust, Language::CSharp, Language::Go, Language::Python];
-
 fn phases(pairs: bool) -> PhaseValues {
     if pairs { PhaseValues::Pairs } else { PhaseValues::Separate }
 }
@@ -66,7 +63,7 @@ fn read_back(text: &str, format: Format, like: Option<&Like>) -> Imported {
 #[test]
 fn piece_square_tables_come_back_from_every_order() {
     let (uneven, symmetric) = (pst(false), pst(true));
-    for language in LANGUAGES {
+    for language in Language::ALL {
         let format = Format::Code(language);
         for first in ["a1", "h1", "a8", "h8"] {
             for colors in [Colors::One, Colors::Both, Colors::Negated] {
@@ -101,7 +98,7 @@ fn piece_square_tables_come_back_from_every_order() {
 #[test]
 fn all_digits_come_back() {
     let file = pst(false);
-    for language in LANGUAGES {
+    for language in Language::ALL {
         for pairs in [false, true] {
             let options = CodeOptions { phases: phases(pairs), ..CodeOptions::new(language) };
             let text = export(&file, &code(options, Rounding::All)).unwrap().text;
@@ -125,7 +122,7 @@ fn squares_are_where_they_are_said_to_be() {
     let file = pst(true);
     let text = |first: &str, files, colors| {
         let order = SquareOrder { files, colors, ..first.parse().unwrap() };
-        let options = CodeOptions { order, ..CodeOptions::new(Language::Python) };
+        let options = CodeOptions { order, ..CodeOptions::new(Language::PYTHON) };
         export(&file, &code(options, Rounding::Whole)).unwrap().text
     };
     let numbers = |text: &str| -> Vec<i64> {
@@ -210,7 +207,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
             ));
         }
     }
-    for language in LANGUAGES {
+    for language in Language::ALL {
         for pairs in [false, true] {
             for style in [NameStyle::Snake, NameStyle::Pascal, NameStyle::Screaming] {
                 let options = CodeOptions { phases: phases(pairs), style, ..CodeOptions::new(language) };
@@ -339,10 +336,10 @@ fn values_that_do_not_fit_are_named() {
     assert!(tables(&file, Language::C).contains("2147483647"));
     file.parameters[70].eg = f64::NAN;
     assert!(export(&file, &c).unwrap_err().to_string().contains("'knight_g1' is not a finite number"));
-    tables(&file, Language::Rust);
+    tables(&file, Language::RUST);
     let mut large = pst(false);
     large.parameters[3].mg = 1e7;
-    let error = export(&large, &code(CodeOptions::new(Language::Go), Rounding::Fixed(256))).unwrap_err();
+    let error = export(&large, &code(CodeOptions::new(Language::GO), Rounding::Fixed(256))).unwrap_err();
     assert!(error.to_string().contains("'pawn_d1.mg' is 2560000000"), "{error}");
     large.parameters[3].mg = 1e300;
     let all = code(CodeOptions { split: true, ..CodeOptions::new(Language::C) }, Rounding::Decimals(3));

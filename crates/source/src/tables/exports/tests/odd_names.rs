@@ -51,8 +51,8 @@ proptest! {
             Just(Rounding::Whole), Just(Rounding::Decimals(3)), Just(Rounding::Fixed(256)), Just(Rounding::All)
         ],
     ) {
-        let language = LANGUAGES[language];
-        let style = [NameStyle::Snake, NameStyle::Pascal, NameStyle::Screaming, language.style()][(flags % 4) as usize];
+        let language = Language::ALL[language];
+        let style = [NameStyle::Snake, NameStyle::Pascal, NameStyle::Screaming, language.style][(flags % 4) as usize];
         let options = CodeOptions { phases: phases(flags & 4 != 0), style, ..CodeOptions::new(language) };
         let mut asked = code(options, rounding);
         asked.header = flags & 8 != 0;

@@ -36,7 +36,7 @@ fn programs_are_explained() {
             one: 64.0,
         }),
     });
-    let options = |rounding: Rounding| code(CodeOptions::new(Language::Cpp), rounding);
+    let options = |rounding: Rounding| code(CodeOptions::new(Language::CPP), rounding);
     let text = export(&file, &options(Rounding::Whole)).unwrap().text;
     for line in [
         "// Not linear: danger, complexity are summed up apart.\n",
@@ -84,7 +84,7 @@ fn values_that_do_not_exist_are_not_written() {
         }],
         ..Program::default()
     });
-    for language in LANGUAGES {
+    for language in Language::ALL {
         let mut asked = code(
             CodeOptions { phases: PhaseValues::Separate, ..CodeOptions::new(language) },
             Rounding::Whole,

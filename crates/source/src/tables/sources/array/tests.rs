@@ -2,6 +2,12 @@ use super::super::marker;
 use super::*;
 use crate::lexer::lex;
 
+const C: Language = Language::C;
+const CSHARP: Language = Language::CSHARP;
+const GO: Language = Language::GO;
+const PYTHON: Language = Language::PYTHON;
+const RUST: Language = Language::RUST;
+
 fn read(source: &str, language: Language) -> Result<(Vec<f64>, Option<Vec<usize>>), String> {
     let tokens = lex(source, language);
     let marker = &marker::find(source, &tokens)[0];
@@ -17,7 +23,6 @@ fn read(source: &str, language: Language) -> Result<(Vec<f64>, Option<Vec<usize>
 
 #[test]
 fn arrays_are_found_and_their_shape_is_seen() {
-    use Language::{C, CSharp, Go, Python, Rust};
     for (source, language, values, shape) in [
         ("// gputexel: a\nconstexpr int A[3] = { -1, 2, /* 7 */ +3, };", C, &[-1.0, 2.0, 3.0][..], &[3][..]),
         ("int A[] = { // gputexel: a\n 1, 2 };", C, &[1.0, 2.0], &[2]),
@@ -51,53 +56,53 @@ fn arrays_are_found_and_their_shape_is_seen() {
         ("x = {\n S(1, 2), // gputexel: a\n S(3, 4) };", C, &[1.0, 2.0], &[2]),
         (
             "// gputexel: a\n#[rustfmt::skip]\npub const A: [[i32; 2]; 2] = [[1, 2], [3, 4]];",
-            Rust,
+            RUST,
             &[1.0, 2.0, 3.0, 4.0],
             &[2, 2],
         ),
         (
             "// gputexel: a\npub static A: &[(i32, i32)] = &[(1, 2), (3, 4)];",
-            Rust,
+            RUST,
             &[1.0, 2.0, 3.0, 4.0],
             &[2, 2],
         ),
-        ("// gputexel: a\nlet a = vec![1, 2];", Rust, &[1.0, 2.0], &[2]),
-        ("// gputexel: a\nconst A: Score = Score { mg: 1, eg: 2 };", Rust, &[1.0, 2.0], &[2]),
-        ("// gputexel: a\nconst A: Score = Score::new(1, 2);", Rust, &[1.0, 2.0], &[2]),
-        ("// gputexel: a\n  pawn: 82,", Rust, &[82.0], &[]),
-        ("// gputexel: a\nprivate static readonly int[] A = { 1, 2 };", CSharp, &[1.0, 2.0], &[2]),
-        ("// gputexel: a\n[Serializable] static int[] A = new int[2] { 1, 2 };", CSharp, &[1.0, 2.0], &[2]),
-        ("// gputexel: a\nstatic int[] A = [1, 2];", CSharp, &[1.0, 2.0], &[2]),
-        ("// gputexel: a\nstatic ReadOnlySpan<int> A => new[] { 1, 2 };", CSharp, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\nlet a = vec![1, 2];", RUST, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\nconst A: Score = Score { mg: 1, eg: 2 };", RUST, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\nconst A: Score = Score::new(1, 2);", RUST, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\n  pawn: 82,", RUST, &[82.0], &[]),
+        ("// gputexel: a\nprivate static readonly int[] A = { 1, 2 };", CSHARP, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\n[Serializable] static int[] A = new int[2] { 1, 2 };", CSHARP, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\nstatic int[] A = [1, 2];", CSHARP, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\nstatic ReadOnlySpan<int> A => new[] { 1, 2 };", CSHARP, &[1.0, 2.0], &[2]),
         (
             "// gputexel: a\nstatic int[][] A = { new int[] { 1, 2 }, new int[2] { 3, 4 } };",
-            CSharp,
+            CSHARP,
             &[1.0, 2.0, 3.0, 4.0],
             &[2, 2],
         ),
         (
             "// gputexel: a\nstatic Score[] A = { new Score(1, 2), new(3, 4) };",
-            CSharp,
+            CSHARP,
             &[1.0, 2.0, 3.0, 4.0],
             &[2, 2],
         ),
         (
             "// gputexel: a\nvar A = [2][2]int{\n\t{1, 2},\n\t{3, 4},\n}\nvar B = 1\n",
-            Go,
+            GO,
             &[1.0, 2.0, 3.0, 4.0],
             &[2, 2],
         ),
-        ("const A = -5 // gputexel: a\nconst B = 6\n", Go, &[-5.0], &[]),
-        ("// gputexel: a\nA := []Score{{1, 2}, {Mg: 3, Eg: 4}}\n", Go, &[1.0, 2.0, 3.0, 4.0], &[2, 2]),
+        ("const A = -5 // gputexel: a\nconst B = 6\n", GO, &[-5.0], &[]),
+        ("// gputexel: a\nA := []Score{{1, 2}, {Mg: 3, Eg: 4}}\n", GO, &[1.0, 2.0, 3.0, 4.0], &[2, 2]),
         (
             "# gputexel: a\nA: list = [\n    (1, 2),\n    (3, -4),\n]\nB = 2\n",
-            Python,
+            PYTHON,
             &[1.0, 2.0, 3.0, -4.0],
             &[2, 2],
         ),
-        ("A = (1, 2)  # gputexel: a\nB = 2", Python, &[1.0, 2.0], &[2]),
-        ("A = 1.5  # gputexel: a\nB = 2", Python, &[1.5], &[]),
-        ("D = {'x': [\n  # gputexel: a\n  [1, 2],\n ]}", Python, &[1.0, 2.0], &[2]),
+        ("A = (1, 2)  # gputexel: a\nB = 2", PYTHON, &[1.0, 2.0], &[2]),
+        ("A = 1.5  # gputexel: a\nB = 2", PYTHON, &[1.5], &[]),
+        ("D = {'x': [\n  # gputexel: a\n  [1, 2],\n ]}", PYTHON, &[1.0, 2.0], &[2]),
     ] {
         assert_eq!(read(source, language), Ok((values.to_vec(), Some(shape.to_vec()))), "{source}");
     }
@@ -105,7 +110,6 @@ fn arrays_are_found_and_their_shape_is_seen() {
 
 #[test]
 fn what_cannot_be_replaced_is_named() {
-    use Language::{C, Rust};
     for (source, language, expected) in [
         ("// gputexel: a\n", C, "no array follows"),
         ("// gputexel: a\nextern int a[64];", C, "'extern int a[64]' is not a number"),
@@ -126,8 +130,8 @@ fn what_cannot_be_replaced_is_named() {
         ("// gputexel: a\nstatic const int a[2] = {1, 2}, b[2] = {3, 4};", C, "declaration goes on with 'b'"),
         ("// gputexel: a\nint a = 1, b = 2;", C, "declaration goes on with 'b'"),
         ("int x = {\n 1\n }; // gputexel: a\nint y = 2;", C, "behind the end"),
-        ("// gputexel: a\nconst A: [i32; 64] = [0; 64];", Rust, "'[0; 64]' is not a number"),
-        ("// gputexel: a\nconst A: i32 = B[5];", Rust, "'B[5]' is not a number"),
+        ("// gputexel: a\nconst A: [i32; 64] = [0; 64];", RUST, "'[0; 64]' is not a number"),
+        ("// gputexel: a\nconst A: i32 = B[5];", RUST, "'B[5]' is not a number"),
         ("x = {\n { 9, 8 }, { // gputexel: a\n 3, 4} };", C, "more than one thing"),
     ] {
         let why = read(source, language).unwrap_err();

@@ -1,0 +1,61 @@
+//! C#: members of a static class.
+
+use super::{BASE, Spec};
+use crate::lexer::{Kind, find, quoted};
+use crate::tables::NameStyle;
+
+pub(super) static SPEC: Spec = Spec {
+    name: "csharp",
+    endings: &["cs"],
+    file_name: "Tables.cs",
+    literal,
+    has_directives: true,
+    style: NameStyle::Pascal,
+    module: Some("Tables"),
+    indent: "    ",
+    declare: |declaration| {
+        let number = declaration.number("double", "int");
+        let one = if declaration.pairs { format!("({number} Mg, {number} Eg)") } else { number.to_string() };
+        let how = match (declaration.lengths, declaration.pairs) {
+            ([], false) => "const",
+            _ => "static readonly",
+        };
+        let array = match declaration.lengths {
+            [] => String::new(),
+            lengths => format!("[{}]", ",".repeat(lengths.len() - 1)),
+        };
+        format!("public {how} {one}{array} {} = ", declaration.name)
+    },
+    opening: |frame| format!("public static class {}\n{{", frame.module),
+    closing: "}\n",
+    ..BASE
+};
+
+/// Reads `"""..."""`, `@"..."`, `$"..."`, `$@"..."`, or an `@` of a name.
+fn literal(bytes: &[u8], at: usize) -> Option<(Kind, usize)> {
+    let prefix = bytes[at..].iter().take_while(|b| matches!(b, b'@' | b'$')).count();
+    let open = at + prefix;
+    let quotes = bytes[open..].iter().take_while(|&&b| b == b'"').count();
+    let verbatim = bytes[at..open].contains(&b'@');
+    if quotes >= 3 && !verbatim {
+        return Some((Kind::Text, find(bytes, open + quotes, &vec![b'"'; quotes])));
+    }
+    if prefix == 0 || quotes == 0 {
+        return None;
+    }
+    if !verbatim {
+        return Some((Kind::Text, quoted(bytes, open, b'"', false)));
+    }
+    let mut i = open + 1;
+    while i < bytes.len() {
+        if bytes[i] == b'"' {
+            // Two quotes stand for one.
+            if bytes.get(i + 1) != Some(&b'"') {
+                return Some((Kind::Text, i + 1));
+            }
+            i += 1;
+        }
+        i += 1;
+    }
+    Some((Kind::Text, bytes.len()))
+}

@@ -1,0 +1,199 @@
+//! Source languages: a file for each, and the table of all.
+//!
+//! A new language is a file with its [`Spec`] and an entry in [`Language::ALL`].
+
+mod c;
+mod cpp;
+mod csharp;
+mod go;
+mod python;
+mod rust;
+
+use std::path::Path;
+
+use super::lexer::Kind;
+use super::tables::NameStyle;
+
+/// A source language, compared by its name.
+#[derive(Clone, Copy)]
+pub struct Language(&'static Spec);
+
+/// Description of a language.
+pub struct Spec {
+    /// Name on the command line.
+    pub(crate) name: &'static str,
+    /// Endings of file names, without the dot.
+    pub(crate) endings: &'static [&'static str],
+    /// Name of a file of tables.
+    pub(crate) file_name: &'static str,
+    /// Mark of comments that end with their line.
+    pub(crate) comment: &'static str,
+    /// True for comments within `/* */`.
+    pub(crate) has_blocks: bool,
+    /// True if these nest.
+    pub(crate) nests: bool,
+    /// Returns kind and end of a literal that begins at a byte and is read differently in other languages.
+    pub(crate) literal: fn(&[u8], usize) -> Option<(Kind, usize)>,
+    /// True if numbers may begin with their point.
+    pub(crate) leading_point: bool,
+    /// True if a newline ends a statement, unless brackets are open.
+    pub(crate) ends_with_line: bool,
+    /// True for lines of a preprocessor, attributes in brackets, and declarations that begin with their type.
+    pub(crate) has_directives: bool,
+    /// True for C and C++: octal numbers, apostrophes between digits, fractions that are doubles, `constexpr`.
+    pub(crate) is_c: bool,
+    /// Usual style of names.
+    pub(crate) style: NameStyle,
+    /// True if values are usually written as pairs.
+    pub(crate) pairs: bool,
+    /// Ending of names of pairs, if any: in C and C++, simple names are taken.
+    pub(crate) pair_ending: Option<&'static str>,
+    /// Usual name of the class or package, if one is required.
+    pub(crate) module: Option<&'static str>,
+    /// Indentation of declarations.
+    pub(crate) indent: &'static str,
+    /// Brackets of arrays.
+    pub(crate) brackets: (char, char),
+    /// Text before and after the numbers of a pair.
+    pub(crate) pair: (&'static str, &'static str),
+    /// Text before a pair outside of arrays, by its first number.
+    pub(crate) single_pair: fn(&str) -> &'static str,
+    /// Text before the value of a declaration.
+    pub(crate) declare: fn(&Declaration<'_>) -> String,
+    /// End of a declaration.
+    pub(crate) end: &'static str,
+    /// Line above a declaration; given true for names in an unusual style, and for fractions.
+    pub(crate) attributes: fn(bool, bool) -> String,
+    /// Text above all declarations.
+    pub(crate) opening: fn(&Frame<'_>) -> String,
+    /// Text below all declarations.
+    pub(crate) closing: &'static str,
+}
+
+/// A language without a name, like most in everything else.
+const BASE: Spec = Spec {
+    name: "",
+    endings: &[],
+    file_name: "",
+    comment: "//",
+    has_blocks: true,
+    nests: false,
+    literal: |_, _| None,
+    leading_point: true,
+    ends_with_line: false,
+    has_directives: false,
+    is_c: false,
+    style: NameStyle::Snake,
+    pairs: false,
+    pair_ending: None,
+    module: None,
+    indent: "",
+    brackets: ('{', '}'),
+    pair: ("(", ")"),
+    single_pair: |_| "",
+    declare: |declaration| format!("{} = ", declaration.name),
+    end: ";",
+    attributes: |_, _| String::new(),
+    opening: |_| String::new(),
+    closing: "",
+};
+
+/// A declaration.
+pub(crate) struct Declaration<'a> {
+    pub name: &'a str,
+    /// Lengths from outermost to innermost, without that of pairs; empty for a single value.
+    pub lengths: &'a [usize],
+    /// True if values are pairs of middlegame and endgame.
+    pub pairs: bool,
+    /// True if values have decimals.
+    pub float: bool,
+}
+
+impl Declaration<'_> {
+    /// Returns the name of one of two types, for fractions or whole numbers.
+    fn number(&self, float: &'static str, whole: &'static str) -> &'static str {
+        if self.float { float } else { whole }
+    }
+
+    /// Returns all lengths in brackets, with `two` also that of pairs.
+    fn dimensions(&self, two: bool) -> String {
+        let all = self.lengths.iter().copied().chain(two.then_some(2));
+        all.map(|length| format!("[{length}]")).collect()
+    }
+}
+
+/// What surrounds the declarations of a file.
+pub(crate) struct Frame<'a> {
+    /// Prefix of names.
+    pub prefix: &'a str,
+    /// Name of the class or package.
+    pub module: &'a str,
+    /// True if values are pairs.
+    pub pairs: bool,
+    /// True if values are whole numbers.
+    pub whole: bool,
+}
+
+impl Language {
+    /// C.
+    pub const C: Self = Self(&c::SPEC);
+    /// C++.
+    pub const CPP: Self = Self(&cpp::SPEC);
+    /// Rust.
+    pub const RUST: Self = Self(&rust::SPEC);
+    /// C#.
+    pub const CSHARP: Self = Self(&csharp::SPEC);
+    /// Go.
+    pub const GO: Self = Self(&go::SPEC);
+    /// Python.
+    pub const PYTHON: Self = Self(&python::SPEC);
+    /// All languages.
+    pub const ALL: [Self; 6] = [Self::C, Self::CPP, Self::RUST, Self::CSHARP, Self::GO, Self::PYTHON];
+    /// Languages that the folder of a run has files for.
+    pub const RUN: [Self; 3] = [Self::C, Self::CPP, Self::RUST];
+
+    /// Returns the language of a file name's ending, in any case.
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        let ending = ending.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|language| language.endings.contains(&ending.as_str()))
+    }
+
+    /// Returns the language of a file; C if its ending is unknown.
+    pub fn of(path: &Path) -> Self {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        ending.and_then(Self::of_ending).unwrap_or(Self::C)
+    }
+
+    /// Returns the name of the file in the folder of a run.
+    pub fn file_name(self) -> &'static str {
+        self.0.file_name
+    }
+
+    /// Returns a pair with `width` characters per number.
+    pub(crate) fn pair(self, mg: &str, eg: &str, width: usize) -> String {
+        let (before, after) = self.0.pair;
+        format!("{before}{mg:>width$}, {eg:>width$}{after}")
+    }
+}
+
+impl std::ops::Deref for Language {
+    type Target = Spec;
+
+    fn deref(&self) -> &Spec {
+        self.0
+    }
+}
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for Language {}
+
+impl std::fmt::Debug for Language {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
