@@ -12,17 +12,16 @@ use regex::Regex;
 
 use super::Options;
 use super::blocks::{Setting, TuneFile};
-use super::characters::{is_word, line_end, line_start, next_line, number_value};
+use super::characters::{is_word, line_end, line_start, next_line};
 use super::languages::Language;
 use super::layout::{apart, remove_lines, replace_part};
 use super::lexer::{Kind, lex};
 use super::order::uncover;
-use super::pattern::Found;
 use super::plan::{PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
-use super::tune::whole_text;
-use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile, plain, python};
+use super::tune::value_text;
+use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
@@ -99,8 +98,7 @@ pub fn plan_apply_from(
     for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
         let source = &mut sources.files[p.file];
         let done = if p.block.name.is_empty() && !options.compat {
-            let now = Source { before: source.text.clone(), ..source.clone() };
-            matches!(p.state(&now), State::Done(_)) || matches!(state, State::Done(_))
+            matches!(p.state(&source.as_now()), State::Done(_)) || matches!(state, State::Done(_))
         } else {
             matches!(state, State::Done(_))
         };
@@ -138,46 +136,19 @@ struct BlockApply<'a> {
 }
 
 impl BlockApply<'_> {
-    fn planned(&self, source: &Source, at: Option<usize>, action: &'static str) -> PlannedBlock {
-        PlannedBlock {
-            name: self.p.block.name.clone(),
-            line: self.p.block.line,
-            file: source.shown.clone(),
-            source_line: at.map(|at| source.line(at)),
-            action,
-            values: Vec::new(),
-        }
-    }
-
     fn entry(&self, name: &str) -> &ParamEntry {
         self.params.get(name).expect("all names were looked up")
     }
 
     fn error(&self, line: u64, reason: String) -> Error {
-        Error::line(&self.tune.path, line, format!("{}: {reason}", self.p.block.title()))
-    }
-
-    /// Returns the one position of the context in the current text.
-    fn find(&self, source: &Source, state: &State) -> Result<Found> {
-        let mut found = self.p.pattern.find_all(&source.text, &source.frequencies);
-        match found.len() {
-            1 => Ok(found.remove(0)),
-            count => {
-                let state = match (count, state) {
-                    (_, State::Ready(_)) => state.clone(),
-                    (0, _) => State::Missing,
-                    _ => State::Several(found.iter().map(|f| f.range.start).collect()),
-                };
-                let now = Source { before: source.text.clone(), ..source.clone() };
-                Err(self.p.refusal(&state, &now, &self.tune.path))
-            }
-        }
+        self.p.block.error(&self.tune.path, line, reason)
     }
 
     /// Replaces the numbers of a context by values, or the context by a plain patch.
     fn apply(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let Self { p, options, .. } = self;
-        let found = self.find(source, state)?;
+        let found = p.pattern.find_all(&source.text, &source.frequencies);
+        let found = p.only(found, state, source, &self.tune.path)?;
         let at = match state {
             State::Ready(found) => Some(found.range.start),
             _ => None,
@@ -190,7 +161,7 @@ impl BlockApply<'_> {
                 }
                 _ => p.block.replacement().map(|add| add.body.text.clone()),
             };
-            let planned = self.planned(source, at, if body.is_some() { "patched" } else { "kept" });
+            let planned = p.planned(source, at, if body.is_some() { "patched" } else { "kept" });
             match body {
                 Some(body) if options.compat => source.text.replace_range(found.range, &body),
                 Some(body) => {
@@ -203,11 +174,11 @@ impl BlockApply<'_> {
             }
             return Ok(planned);
         }
-        let mut planned = self.planned(source, at, "applied");
+        let mut planned = p.planned(source, at, "applied");
         let texts: Vec<String> =
             found.marks.iter().map(|mark| source.text[mark.clone()].to_string()).collect();
         let value = |name: &str, text: Option<&String>| {
-            value_text(self.entry(name), text.map(String::as_str), options)
+            value_text(self.entry(name), text.map(String::as_str), false, options)
         };
         let names: Vec<&str> = p.context.names().collect();
         planned.values = names
@@ -241,7 +212,7 @@ impl BlockApply<'_> {
             State::Done(found) => Some(found.range.start),
             _ => None,
         };
-        let mut planned = self.planned(source, at, if plain { "kept" } else { "restored" });
+        let mut planned = p.planned(source, at, if plain { "kept" } else { "restored" });
         let names: Vec<&str> = p.context.names().collect();
         let mut declared: HashMap<&str, String> = HashMap::new();
         if let Some(marker) = &p.block.settings.options {
@@ -273,8 +244,10 @@ impl BlockApply<'_> {
             return Err(self.error(p.block.line, reason));
         }
         let now = now.remove(0);
-        let value =
-            |name: &str| value_text(self.entry(name), declared.get(name).map(String::as_str), self.options);
+        let value = |name: &str| {
+            let text = declared.get(name).map(String::as_str);
+            value_text(self.entry(name), text, false, self.options)
+        };
         planned.values = names
             .iter()
             .map(|name| PlannedValue { name: name.to_string(), before: name.to_string(), value: value(name) })
@@ -401,37 +374,8 @@ fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<
     let (name, file) = (shown(&text[token.start..token.end]), source.shown.display());
     let line = text[line_start(text, token.start)..line_end(text, token.start)].trim();
     let reason = format!(
-        "{}: {name} is in another place of {file}, too, and would be declared no longer: '{}'",
-        p.block.title(),
+        "{name} is in another place of {file}, too, and would be declared no longer: '{}'",
         shown(line)
     );
-    Err(Error::line(&tune.path, p.block.line, reason))
-}
-
-/// Returns the text of a value: integers are rounded half away from zero. The text of the source stays if it has that
-/// value, and remains a fraction if it was one.
-fn value_text(entry: &ParamEntry, source_text: Option<&str>, options: &Options) -> String {
-    if options.compat {
-        return match entry.kind {
-            ParamKind::Int => whole_text((entry.v.value + 0.5).trunc()),
-            ParamKind::Float => python(entry.v.value),
-        };
-    }
-    let value = match entry.kind {
-        ParamKind::Int => entry.v.value.round(),
-        ParamKind::Float => entry.v.value,
-    };
-    if let Some(text) = source_text.filter(|text| text.is_ascii())
-        && number_value(text) == value
-    {
-        return text.to_string();
-    }
-    match entry.kind {
-        ParamKind::Int if source_text.is_some_and(|text| text.contains('.')) => {
-            format!("{}.0", whole_text(value))
-        }
-        ParamKind::Int => whole_text(value),
-        ParamKind::Float if value == 0.0 => "0.0".to_string(),
-        ParamKind::Float => plain(value),
-    }
+    Err(p.block.error(&tune.path, p.block.line, reason))
 }

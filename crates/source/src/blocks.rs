@@ -73,6 +73,11 @@ impl Block {
             format!("context {}", shown(&self.name))
         }
     }
+
+    /// Returns an error about the block in a line of its file.
+    pub fn error(&self, tune: &Path, line: u64, reason: impl std::fmt::Display) -> Error {
+        Error::line(tune, line, format!("{}: {reason}", self.title()))
+    }
 }
 
 /// A `#param`: an existing option of the engine.
@@ -170,9 +175,7 @@ impl TuneFile {
             return Err(Error::input(&self.path, "contains neither #context nor #param"));
         }
         for block in &self.blocks {
-            let at = |line, reason: &str| {
-                Err(Error::line(&self.path, line, format!("{}: {reason}", block.title())))
-            };
+            let at = |line, reason: &str| Err(block.error(&self.path, line, reason));
             if block.context.text.trim_matches(is_space).is_empty() {
                 return at(block.line, "has no lines to look for");
             }
@@ -254,28 +257,28 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
 
 fn is_preprocessor(word: &str) -> bool {
     let word = word.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
-    let known = [
-        "include",
-        "define",
-        "undef",
-        "if",
-        "ifdef",
-        "ifndef",
-        "elif",
-        "elifdef",
-        "elifndef",
-        "else",
-        "endif",
-        "line",
-        "error",
-        "warning",
-        "pragma",
-        "import",
-        "region",
-        "endregion",
-        "nullable",
-    ];
-    known.contains(&word)
+    matches!(
+        word,
+        "include"
+            | "define"
+            | "undef"
+            | "if"
+            | "ifdef"
+            | "ifndef"
+            | "elif"
+            | "elifdef"
+            | "elifndef"
+            | "else"
+            | "endif"
+            | "line"
+            | "error"
+            | "warning"
+            | "pragma"
+            | "import"
+            | "region"
+            | "endregion"
+            | "nullable"
+    )
 }
 
 fn preprocessor(path: &Path, line: u64, content: &str) -> Error {

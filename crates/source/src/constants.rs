@@ -33,26 +33,29 @@ pub(super) struct Code {
     bound: Vec<(usize, Bound)>,
 }
 
-/// Words before `[` that are not arrays.
-const NO_ARRAYS: [&str; 17] = [
-    "return",
-    "in",
-    "else",
-    "yield",
-    "and",
-    "or",
-    "not",
-    "if",
-    "match",
-    "break",
-    "mut",
-    "as",
-    "dyn",
-    "ref",
-    "case",
-    "is",
-    "co_return",
-];
+/// Returns true for words before `[` that are not arrays.
+fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "return"
+            | "in"
+            | "else"
+            | "yield"
+            | "and"
+            | "or"
+            | "not"
+            | "if"
+            | "match"
+            | "break"
+            | "mut"
+            | "as"
+            | "dyn"
+            | "ref"
+            | "case"
+            | "is"
+            | "co_return"
+    )
+}
 
 impl Code {
     pub fn of(text: &str, language: Language) -> Self {
@@ -407,8 +410,7 @@ fn brackets(s: &Stream<'_>, i: usize, language: Language) -> Option<(Range<usize
     let all = Some((i..close + 1, Bound::Size));
     if i > 0 {
         let word = s.word(i - 1);
-        let array =
-            (!word.is_empty() && !NO_ARRAYS.contains(&word)) || s.before(i, b']') || s.before(i, b')');
+        let array = (!word.is_empty() && !is_keyword(word)) || s.before(i, b']') || s.before(i, b')');
         if array && !(language == Language::RUST && s.before(i, b']') && !s.adjoins(i)) {
             return all;
         }

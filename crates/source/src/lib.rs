@@ -8,7 +8,6 @@
 //! `gputexel-tables`.
 
 mod apply;
-mod automaton;
 mod blocks;
 mod characters;
 mod check;

@@ -6,8 +6,8 @@
 
 use super::blocks::{Block, Body};
 use super::characters::{ends_with_point, is_digit, is_space, is_word};
+use gputexel_io::Result;
 use gputexel_io::shown;
-use gputexel_io::{Error, Result};
 
 /// A part of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Template {
     pub fn of(body: &Body, block: &Block, path: &std::path::Path, compat: bool) -> Result<Self> {
         Self::parse(&body.text, &block.name, compat).map_err(|(at, reason)| {
             let line = body.line + super::characters::line_of(&body.text, at) - 1;
-            Error::line(path, line, format!("{}: {reason}", block.title()))
+            block.error(path, line, reason)
         })
     }
 
@@ -209,27 +209,30 @@ fn fraction_behind(text: &str) -> Option<usize> {
     (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
 }
 
-/// Words after which a minus is a sign.
-const BEFORE_SIGNS: [&str; 18] = [
-    "return",
-    "case",
-    "throw",
-    "co_return",
-    "co_yield",
-    "co_await",
-    "else",
-    "do",
-    "and",
-    "or",
-    "not",
-    "xor",
-    "in",
-    "is",
-    "match",
-    "if",
-    "while",
-    "yield",
-];
+/// Returns true for words after which a minus is a sign.
+fn precedes_sign(word: &str) -> bool {
+    matches!(
+        word,
+        "return"
+            | "case"
+            | "throw"
+            | "co_return"
+            | "co_yield"
+            | "co_await"
+            | "else"
+            | "do"
+            | "and"
+            | "or"
+            | "not"
+            | "xor"
+            | "in"
+            | "is"
+            | "match"
+            | "if"
+            | "while"
+            | "yield"
+    )
+}
 
 fn minus(before: &str) -> Minus {
     let text = before.trim_end_matches(is_space);
@@ -251,11 +254,7 @@ fn minus(before: &str) -> Minus {
         Some(']' | '@') => Minus::Operator,
         Some(c) if is_word(c) => {
             let word = &text[text.trim_end_matches(is_word).len()..];
-            if BEFORE_SIGNS.contains(&word) || preprocessed(text, word) {
-                Minus::Sign
-            } else {
-                Minus::Operator
-            }
+            if precedes_sign(word) || preprocessed(text, word) { Minus::Sign } else { Minus::Operator }
         }
         _ => Minus::Sign,
     }

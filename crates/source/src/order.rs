@@ -91,7 +91,7 @@ impl History {
 
     fn refusal(block: &Block, visit: &Visit, tune: &Path, reason: &str) -> Error {
         let Visit { line, title, .. } = visit;
-        Error::line(tune, block.line, format!("{}: overlaps {title} in line {line}: {reason}", block.title()))
+        block.error(tune, block.line, format!("overlaps {title} in line {line}: {reason}"))
     }
 
     /// Rejects a block that changes the context of an earlier one, or whose context an earlier one has changed.
@@ -147,7 +147,7 @@ impl History {
             let reason = format!(
                 "holds the line with marker {marker}, below which 'tune' puts lines: 'apply' could not find it again"
             );
-            return Err(Error::line(tune, block.line, format!("{}: {reason}", block.title())));
+            return Err(block.error(tune, block.line, reason));
         }
         let reason = format!("the line with marker {marker} belongs to that context");
         Err(Self::refusal(block, visit, tune, &reason))
@@ -181,7 +181,7 @@ pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sou
         let mut history = History::default();
         for (p, state) in placed.iter().zip(states.iter_mut()).rev().filter(|(p, _)| here(p)) {
             if covered(p, state)
-                && let State::Done(found) = p.state(&Source { before: copy.text.clone(), ..copy.clone() })
+                && let State::Done(found) = p.state(&copy.as_now())
             {
                 let range = history.origin(found.range.start)..history.origin(found.range.end);
                 let marks = found.marks.iter().map(|m| history.origin(m.start)..history.origin(m.end));
@@ -208,7 +208,7 @@ pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, 
                 "once tuned it would be found {how} in {}, and 'apply' could not restore it",
                 source.shown.display()
             );
-            Err(Error::line(tune, p.block.line, format!("{}: {reason}", p.block.title())))
+            Err(p.block.error(tune, p.block.line, reason))
         }
     }
 }

@@ -5,15 +5,11 @@
 //! blanks between two words are required, none may be within one, and a match neither begins nor ends within a word or
 //! number.
 //!
-//! Instead of an automaton over megabytes, the rarest character of the body in the source gives the few positions to
-//! check. Only if these are too many and the body nearly fits each, as in tables of one number, the automaton is
-//! faster.
+//! The rarest character of the body in the source gives the few positions to check.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::automaton::{Automaton, Element, Gap};
 use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
 use super::names::{Segment, Template};
 
@@ -24,6 +20,16 @@ pub(super) enum Rule {
     Loose,
     /// Words stay words.
     Words,
+}
+
+/// Required text between an item and the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gap {
+    /// Blanks or nothing.
+    Any,
+    /// Blanks.
+    Some,
+    None,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,14 +46,6 @@ enum Item {
 pub(super) struct Pattern {
     items: Vec<(Gap, Item)>,
     rule: Rule,
-}
-
-/// Item to search first.
-enum Anchor {
-    /// The text that begins with an item.
-    Text(usize, Vec<u8>),
-    /// The first byte of an item.
-    Byte(usize, u8),
 }
 
 /// Position of a match.
@@ -133,115 +131,39 @@ impl Pattern {
 
     /// Returns all matches, from left to right, that do not overlap.
     pub fn find_all(&self, text: &str, frequencies: &Frequencies) -> Vec<Found> {
-        self.find_within(text, frequencies, 4 * text.len() + 100_000).0
-    }
-
-    /// Finds as [`find_all`](Self::find_all), and returns the number of comparisons. If there would be more than
-    /// `limit`, it uses the automaton, which only compares at positions that match.
-    fn find_within(&self, text: &str, frequencies: &Frequencies, limit: usize) -> (Vec<Found>, usize) {
-        let steps = Cell::new(0);
-        let compared = if limit == 0 { None } else { self.find_comparing(text, frequencies, limit, &steps) };
-        let found = compared.unwrap_or_else(|| {
-            let mut found: Vec<Found> = Vec::new();
-            for start in self.automaton().starts(text) {
-                if found.last().is_none_or(|last| last.range.end <= start) {
-                    found.extend(self.match_at(text, start, &steps));
-                }
-            }
-            found
-        });
-        (found, steps.get())
-    }
-
-    /// Returns the automaton of all elements.
-    fn automaton(&self) -> Automaton {
-        let mut elements = Vec::with_capacity(self.items.len());
-        for (gap, item) in &self.items {
-            match item {
-                Item::Char(c) => elements.push((*gap, Element::Char(*c))),
-                Item::Number(None) => elements.push((*gap, Element::Number)),
-                Item::Word(text) | Item::Number(Some(text)) => {
-                    let gaps = std::iter::once(*gap).chain(std::iter::repeat(Gap::None));
-                    elements.extend(gaps.zip(text.chars().map(Element::Char)));
-                }
-            }
-        }
-        Automaton::new(&elements, self.rule == Rule::Words)
-    }
-
-    /// Finds all matches by comparing at occurrences of something rare; `None` if that takes more comparisons than
-    /// `limit`.
-    fn find_comparing(
-        &self,
-        text: &str,
-        frequencies: &Frequencies,
-        limit: usize,
-        steps: &Cell<usize>,
-    ) -> Option<Vec<Found>> {
         let mut found: Vec<Found> = Vec::new();
         if self.items.is_empty() {
-            return Some(found);
+            return found;
         }
         let free_from = |found: &[Found]| found.last().map_or(0, |last| last.range.end);
         let consider = |start: usize, found: &mut Vec<Found>| {
             if free_from(found) <= start
-                && let Some(place) = self.match_at(text, start, steps)
+                && let Some(place) = self.match_at(text, start)
             {
                 found.push(place);
             }
         };
-        let bytes = text.as_bytes();
         match self.anchor(frequencies) {
-            Some(Anchor::Text(index, needle)) => {
+            Some((index, needle)) => {
                 // A needle may overlap itself.
                 let finder = memchr::memmem::Finder::new(&needle);
                 let mut from = 0;
-                while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
-                    if let Some(start) = self.start_before(text, index, at, free_from(&found), steps) {
+                while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
+                    if let Some(start) = self.start_before(text, index, at, free_from(&found)) {
                         consider(start, &mut found);
-                    }
-                    if steps.get() > limit {
-                        return None;
                     }
                     from = at + 1;
                 }
             }
-            Some(Anchor::Byte(index, byte)) => {
-                // The next byte excludes most positions.
-                let next = match self.items.get(index + 1) {
-                    Some((_, Item::Char(c))) if c.is_ascii() => Some(*c as u8),
-                    _ => None,
-                };
-                let blank = |byte: u8| byte.is_ascii_whitespace() || byte < 0x20 || !byte.is_ascii();
-                let wide = matches!(self.items[index].1, Item::Word(_)) || !byte.is_ascii();
-                for at in memchr::memchr_iter(byte, bytes) {
-                    let behind = bytes.get(at + 1).copied();
-                    let fits = wide || next.is_none_or(|next| behind.is_some_and(|b| b == next || blank(b)));
-                    if fits && let Some(start) = self.start_before(text, index, at, free_from(&found), steps)
-                    {
-                        consider(start, &mut found);
-                    }
-                    if steps.get() > limit {
-                        return None;
-                    }
-                }
-            }
-            None => {
-                for (start, _) in text.char_indices() {
-                    consider(start, &mut found);
-                    if steps.get() > limit {
-                        return None;
-                    }
-                }
-            }
+            None => text.char_indices().for_each(|(start, _)| consider(start, &mut found)),
         }
-        Some(found)
+        found
     }
 
-    /// Returns the item that leads to candidates, among those with a simple way back to the start: only characters and
+    /// Returns the item that leads to candidates, with its bytes, among those with a simple way back to the start: only characters and
     /// names before it, or one number and then those. It is the longest text that is known to have no blanks, as in
     /// words that stay words; else the rarest byte.
-    fn anchor(&self, frequencies: &Frequencies) -> Option<Anchor> {
+    fn anchor(&self, frequencies: &Frequencies) -> Option<(usize, Vec<u8>)> {
         let number = usize::from(matches!(self.items[0].1, Item::Number(_)));
         let run =
             self.items[number..].iter().take_while(|(_, item)| !matches!(item, Item::Number(_))).count();
@@ -261,7 +183,7 @@ impl Pattern {
         if let Some((index, text)) = longest
             && text.len() > 2
         {
-            return Some(Anchor::Text(index, text.into_bytes()));
+            return Some((index, text.into_bytes()));
         }
         let first = |item: &Item| match item {
             Item::Char(c) => c.encode_utf8(&mut [0; 4]).as_bytes().first().copied(),
@@ -270,22 +192,12 @@ impl Pattern {
         };
         let bytes = (number..number + run).filter_map(|i| Some((i, first(&self.items[i].1)?)));
         let rarest = bytes.min_by_key(|(_, byte)| frequencies.0[usize::from(*byte)]);
-        rarest.map(|(index, byte)| Anchor::Byte(index, byte))
+        rarest.map(|(index, byte)| (index, vec![byte]))
     }
 
     /// Returns the beginning of a match whose item `index` is at `at`, if it begins after another that ends at `free`.
-    fn start_before(
-        &self,
-        text: &str,
-        index: usize,
-        at: usize,
-        free: usize,
-        steps: &Cell<usize>,
-    ) -> Option<usize> {
-        let mut at = at;
-        steps.set(steps.get() + 1);
+    fn start_before(&self, text: &str, index: usize, mut at: usize, free: usize) -> Option<usize> {
         for i in (0..index).rev() {
-            steps.set(steps.get() + 1);
             let before = &text[..at];
             let end = match self.items[i + 1].0 {
                 Gap::None => at,
@@ -317,11 +229,11 @@ impl Pattern {
         Some(at)
     }
 
-    fn match_at(&self, text: &str, start: usize, steps: &Cell<usize>) -> Option<Found> {
+    fn match_at(&self, text: &str, start: usize) -> Option<Found> {
         if self.rule == Rule::Words && self.begins_with_word() && ends_with_word(&text[..start]) {
             return None;
         }
-        let mut search = Search { pattern: self, text, steps, marks: Vec::new(), failed: HashSet::new() };
+        let mut search = Search { pattern: self, text, marks: Vec::new(), failed: HashSet::new() };
         let end = search.advance(0, start)?;
         Some(Found { range: start..end, marks: search.marks })
     }
@@ -347,8 +259,6 @@ fn begins_with_word(text: &str) -> bool {
 struct Search<'a> {
     pattern: &'a Pattern,
     text: &'a str,
-    /// Comparisons so far, at all positions.
-    steps: &'a Cell<usize>,
     marks: Vec<Range<usize>>,
     /// Numbers and positions from which nothing was found; keeps the cost linear.
     failed: HashSet<(usize, usize)>,
@@ -359,7 +269,6 @@ impl Search<'_> {
     fn advance(&mut self, mut index: usize, mut at: usize) -> Option<usize> {
         let items = &self.pattern.items;
         while let Some((gap, item)) = items.get(index) {
-            self.steps.set(self.steps.get() + 1);
             if index > 0 {
                 let rest = &self.text[at..];
                 let skipped = at + (rest.len() - rest.trim_start_matches(is_space).len());

@@ -57,9 +57,9 @@ pub struct PlannedBlock {
 pub struct ParamsSummary {
     /// The file.
     pub path: PathBuf,
-    /// Those in use.
+    /// Parameters in use.
     pub used: usize,
-    /// Those that did not exist before.
+    /// Parameters that did not exist before.
     pub new: usize,
     /// Unused ones.
     pub not_used: usize,

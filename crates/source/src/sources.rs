@@ -39,6 +39,11 @@ impl Source {
         line_of(&self.before, offset)
     }
 
+    /// Returns the source as if the changes so far were in its file.
+    pub fn as_now(&self) -> Self {
+        Self { before: self.text.clone(), ..self.clone() }
+    }
+
     /// Returns the beginnings of the lines that contain a text, in the text with the changes so far.
     pub fn lines_with(&self, marker: &str) -> Vec<usize> {
         let mut lines: Vec<usize> = memchr::memmem::find_iter(self.text.as_bytes(), marker.as_bytes())

@@ -12,6 +12,7 @@ use super::layout::{remove_lines, whole_lines};
 use super::names::{Segment, Template};
 use super::nearest;
 use super::pattern::{Found, Pattern, Rule};
+use super::plan::PlannedBlock;
 use super::sources::{Source, Sources};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
@@ -68,10 +69,11 @@ pub(super) fn place_block<'a>(
     sources: &mut Sources,
     options: &Options,
 ) -> Result<Placed<'a>> {
-    let setting = block.settings.file.as_ref().ok_or_else(|| {
-        let reason = format!("{}: no #set file says which source it is in", block.title());
-        Error::line(&tune.path, block.line, reason)
-    })?;
+    let setting = block
+        .settings
+        .file
+        .as_ref()
+        .ok_or_else(|| block.error(&tune.path, block.line, "no #set file says which source it is in"))?;
     let file = sources.file(setting, &tune.path)?;
     let context = Template::of(&block.context, block, &tune.path, options.compat)?;
     let adds = block.adds.iter().map(|add| Template::of(&add.body, block, &tune.path, options.compat));
@@ -113,8 +115,7 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
     }
     for block in &tune.blocks {
         let context = Template::of(&block.context, block, &tune.path, false)?;
-        let at =
-            |line, reason: String| Err(Error::line(&tune.path, line, format!("{}: {reason}", block.title())));
+        let at = |line, reason: String| Err(block.error(&tune.path, line, reason));
         if context.has_bare_names() {
             return at(block.line, "an @ has no number before it".to_string());
         }
@@ -197,6 +198,30 @@ impl Placed<'_> {
         Some(&self.adds[index])
     }
 
+    /// Returns the one match in the current text.
+    pub fn only(&self, mut found: Vec<Found>, state: &State, source: &Source, tune: &Path) -> Result<Found> {
+        // Plain patches are searched in the current text.
+        let state = match (found.len(), state) {
+            (1, _) => return Ok(found.remove(0)),
+            (_, State::Ready(_)) => state.clone(),
+            (0, _) => State::Missing,
+            _ => State::Several(found.iter().map(|f| f.range.start).collect()),
+        };
+        Err(self.refusal(&state, &source.as_now(), tune))
+    }
+
+    /// Returns the plan of the block, without values.
+    pub fn planned(&self, source: &Source, at: Option<usize>, action: &'static str) -> PlannedBlock {
+        PlannedBlock {
+            name: self.block.name.clone(),
+            line: self.block.line,
+            file: source.shown.clone(),
+            source_line: at.map(|at| source.line(at)),
+            action,
+            values: Vec::new(),
+        }
+    }
+
     /// Returns the error of a block that cannot be used in its state.
     pub fn refusal(&self, state: &State, source: &Source, tune: &Path) -> Error {
         let name = source.shown.display();
@@ -227,7 +252,7 @@ impl Placed<'_> {
                 None => format!("no match in {name}, and nothing like it"),
             },
         };
-        Error::line(tune, self.block.line, format!("{}: {reason}", self.block.title()))
+        self.block.error(tune, self.block.line, reason)
     }
 }
 

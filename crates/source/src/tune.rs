@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
-use super::characters::{is_digit, is_space, is_word, next_line, number_value, without_blank_edges};
+use super::characters::{is_space, is_word, next_line, number_value, without_blank_edges};
 use super::constants::Code;
 use super::layout::Edit;
 use super::layout::{apart, replace_part};
@@ -118,16 +118,15 @@ pub(super) fn add_parameters(
     let numbers = values(&source.before, found);
     let texts = found.marks.iter().map(|mark| &source.before[mark.clone()]);
     if numbers.len() != p.context.names().count() {
-        let reason = format!("{}: an @ has no number before it", p.block.title());
-        return Err(Error::line(&tune.path, p.block.line, reason));
+        return Err(p.block.error(&tune.path, p.block.line, "an @ has no number before it"));
     }
     if !options.compat && p.block.settings.declaration.is_some() {
         refuse_taken(p, source, &tune.path)?;
     }
     for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
         if !(2.0 * value).is_finite() {
-            let reason = format!("{}: {} is too large a number", p.block.title(), shown(text));
-            return Err(Error::line(&tune.path, p.block.line, reason));
+            let reason = format!("{} is too large a number", shown(text));
+            return Err(p.block.error(&tune.path, p.block.line, reason));
         }
         match params.get_mut(name) {
             Some(entry) => entry.not_used = false,
@@ -158,8 +157,8 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
         if let Some((at, _)) = taken {
             let (file, line) = (source.shown.display(), source.line(at));
             let name = shown(name);
-            let reason = format!("{}: the name {name} stands in {file}:{line} already", p.block.title());
-            return Err(Error::line(tune, p.block.line, reason));
+            let reason = format!("the name {name} stands in {file}:{line} already");
+            return Err(p.block.error(tune, p.block.line, reason));
         }
     }
     Ok(())
@@ -259,7 +258,6 @@ impl BlockEdit<'_> {
             State::Ready(found) => found.marks.iter().map(|m| source.before[m.clone()].to_string()).collect(),
             _ => Vec::new(),
         };
-        let source_line = place.map(|at| source.line(at));
         if done
             && let Some([found]) =
                 p.tuned.as_ref().map(|t| t.find_all(&source.text, &source.frequencies)).as_deref()
@@ -311,43 +309,26 @@ impl BlockEdit<'_> {
         let planned = entries.iter().enumerate().map(|(i, entry)| PlannedValue {
             name: entry.name.clone(),
             before: texts.get(i).cloned().unwrap_or_default(),
-            value: value_text(entry, texts.get(i), options),
+            value: value_text(entry, texts.get(i).map(String::as_str), true, options),
         });
         let action = match (done, p.block.name.is_empty()) {
             (true, _) => "kept",
             (false, true) => "patched",
             (false, false) => "tuned",
         };
-        Ok(PlannedBlock {
-            name: p.block.name.clone(),
-            line: p.block.line,
-            file: source.shown.clone(),
-            source_line,
-            action,
-            values: planned.collect(),
-        })
+        Ok(PlannedBlock { values: planned.collect(), ..p.planned(source, place, action) })
     }
 
     /// Replaces the context by a body, or without one only its numbers by names.
     fn replace(&mut self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
         let Self { tune, p, options, .. } = *self;
-        let mut found = p.pattern.find_all(&source.text, &source.frequencies);
-        if found.len() != 1 {
-            if let (State::Ready(before), 0, false) = (state, found.len(), options.compat)
-                && let Some(error) = self.history.blame(p.block, &before.range, source, &tune.path)
-            {
-                return Err(error);
-            }
-            // Plain patches are searched in the current text.
-            let state = match (found.len(), state) {
-                (_, State::Ready(_)) => state.clone(),
-                (0, _) => State::Missing,
-                _ => State::Several(found.iter().map(|f| f.range.start).collect()),
-            };
-            let now = Source { before: source.text.clone(), ..source.clone() };
-            return Err(p.refusal(&state, &now, &tune.path));
+        let found = p.pattern.find_all(&source.text, &source.frequencies);
+        if let (State::Ready(before), true, false) = (state, found.is_empty(), options.compat)
+            && let Some(error) = self.history.blame(p.block, &before.range, source, &tune.path)
+        {
+            return Err(error);
         }
-        let found = found.remove(0);
+        let found = p.only(found, state, source, &tune.path)?;
         if !options.compat {
             let whole = std::slice::from_ref(&found.range);
             let changes = if body.is_some() { whole } else { &found.marks };
@@ -450,7 +431,7 @@ fn declaration(
     newline: &str,
 ) -> String {
     let ParamEntry { name, kind, .. } = entry;
-    let value = value_text(entry, source_text, options);
+    let value = value_text(entry, source_text.map(String::as_str), true, options);
     let comment = entry.comment.as_deref().filter(|comment| !comment.is_empty());
     if options.compat {
         let comment = comment.map(|comment| format!("//{comment}")).unwrap_or_default();
@@ -460,28 +441,33 @@ fn declaration(
     format!("{indent}{kind} {name} = {value};{comment}{newline}")
 }
 
-/// Returns the value with which a parameter is declared. The source's own text is kept if it has that value, so that it
-/// can be restored.
-fn value_text(entry: &ParamEntry, source_text: Option<&String>, options: &Options) -> String {
+/// Returns the text of a value, in a declaration or in place of a number: integers are rounded half away from zero. The
+/// text of the source stays if it has that value, so that it can be restored; in declarations, if it is of that type.
+/// In place of a fraction, it remains one.
+pub(super) fn value_text(
+    entry: &ParamEntry,
+    source_text: Option<&str>,
+    declares: bool,
+    options: &Options,
+) -> String {
+    let (value, is_float) = (entry.v.value, entry.kind == ParamKind::Float);
     if options.compat {
         return match entry.kind {
-            ParamKind::Int => whole_text(entry.v.value.trunc()),
-            ParamKind::Float => python(entry.v.value),
+            ParamKind::Int => whole_text(if declares { value.trunc() } else { (value + 0.5).trunc() }),
+            ParamKind::Float => python(value),
         };
     }
-    let value = match entry.kind {
-        ParamKind::Int => entry.v.value.round(),
-        ParamKind::Float => entry.v.value,
-    };
-    if let Some(text) = source_text
-        && text.is_ascii()
+    let value = if is_float { value } else { value.round() };
+    let fits = |text: &&str| !declares || text.contains('.') == is_float;
+    if let Some(text) = source_text.filter(|text| text.is_ascii()).filter(fits)
         && number_value(text) == value
-        && (text.contains('.') == (entry.kind == ParamKind::Float))
-        && text.chars().any(is_digit)
     {
-        return text.clone();
+        return text.to_string();
     }
     match entry.kind {
+        ParamKind::Int if !declares && source_text.is_some_and(|text| text.contains('.')) => {
+            format!("{}.0", whole_text(value))
+        }
         ParamKind::Int => whole_text(value),
         ParamKind::Float if value == 0.0 => "0.0".to_string(),
         ParamKind::Float => plain(value),
@@ -489,6 +475,6 @@ fn value_text(entry: &ParamEntry, source_text: Option<&String>, options: &Option
 }
 
 /// Formats a whole number, zero without a sign.
-pub(super) fn whole_text(value: f64) -> String {
+fn whole_text(value: f64) -> String {
     if value == 0.0 { "0".to_string() } else { format!("{value:.0}") }
 }

@@ -122,7 +122,7 @@ impl Declaration<'_> {
     }
 }
 
-/// What surrounds the declarations of a file.
+/// Surroundings of the declarations of a file.
 pub(crate) struct Frame<'a> {
     /// Prefix of names.
     pub prefix: &'a str,

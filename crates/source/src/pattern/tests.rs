@@ -99,41 +99,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_automaton_finds_what_comparing_finds(body in alike(), more in alike(), strict: bool) {
-        for (compat, rule) in [(true, Rule::Loose), (false, Rule::Words)] {
-            // Most of a body is in the text.
-            let Ok(template) = Template::parse(&body, "p", compat) else { continue };
-            let text = format!("{more} {} {} {more}", body.replace('@', ""), body.replace("1@", "5.25"));
-            for template in [template.named(), template] {
-                // Literally, comparing takes a number only where its digits begin.
-                let pattern = Pattern::new(&template, rule, strict && rule == Rule::Words);
-                let frequencies = Frequencies::of(&text);
-                let (compared, _) = pattern.find_within(&text, &frequencies, usize::MAX);
-                let (automatic, _) = pattern.find_within(&text, &frequencies, 0);
-                prop_assert_eq!(compared, automatic, "{} in {}", body, text);
-            }
-        }
-    }
-}
-
-#[test]
-fn what_repeats_itself_is_read_once() {
-    // Every place nearly matches, and no character is rare.
-    for (element, end) in
-        [("1 2 ", "2 1 "), ("a = 1@; b = 2@; ", "b = 2@; a"), ("; x ", "x ;"), ("x y ", "y x")]
-    {
-        for rule in [Rule::Loose, Rule::Words] {
-            let body = format!("{}{end}", element.repeat(200));
-            let text = element.replace('@', "").repeat(5000);
-            let template = Template::parse(&body, "p", rule == Rule::Loose).unwrap();
-            let pattern = Pattern::new(&template, rule, false);
-            let limit = 4 * text.len() + 100_000;
-            let frequencies = Frequencies::of(&text);
-            let (_, steps) = pattern.find_within(&text, &frequencies, usize::MAX);
-            assert!(steps > 2 * limit, "{steps} comparisons for {body:.10} would do");
-            let (found, steps) = pattern.find_within(&text, &frequencies, limit);
-            assert!(found.is_empty() && steps < limit + body.len(), "{steps} comparisons for {body:.10}");
-        }
+    fn any_loose_matches_are_those_of_the_expression(body in alike(), more in alike()) {
+        // Most of a body is in the text.
+        let text = format!("{more} {} {} {more}", body.replace('@', ""), body.replace("1@", "5.25"));
+        let template = Template::parse(&body, "p", true).unwrap();
+        prop_assume!(!template.has_bare_names() && !body.trim_matches(is_space).is_empty());
+        prop_assert_eq!(find(&body, &text, Rule::Loose), reference(&body, &text), "{} in {}", body, text);
     }
 }
 

@@ -2,12 +2,20 @@
 //! marked arrays in the source code of engines.
 
 pub mod exports;
-mod remedy;
 pub mod sources;
 
+use gputexel_model::{Feature, ParameterFile, ParameterRecord};
+
+pub(crate) use crate::remedy::Remedy;
 pub use exports::{
     ArrayCheck, CodeOptions, ExportOptions, ExportRequest, Exported, Format, ImportRequest, Imported,
     Language, Like, LikeSource, NameStyle, Normalization, PhaseValues, Rounding, Target, export, export_file,
     import, import_as, import_files, tables,
 };
-pub(crate) use remedy::Remedy;
+
+/// Returns the features of a parameter file.
+pub(crate) fn features(file: &ParameterFile) -> Vec<Feature> {
+    let feature =
+        |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
+    file.parameters.iter().map(feature).collect()
+}

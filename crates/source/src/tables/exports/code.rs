@@ -59,11 +59,7 @@ impl<'a> Writer<'a> {
         rounding: Rounding,
         overflow: Overflow,
     ) -> Self {
-        let feature = |record: &gputexel_model::ParameterRecord| Feature {
-            name: record.name.clone(),
-            group: record.group.clone(),
-        };
-        let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
+        let features = crate::tables::features(file);
         let tables = FeatureTables::new(&features);
         let imported = file.computed_set().is_none();
         Self { file, options, rounding, overflow, features, tables, imported, told_apart: Vec::new() }

@@ -380,9 +380,9 @@ fn rows(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<Feat
     let records = lists::read_csv(text, path)?;
     let scale = header.map_or(1.0, |header| header.scale);
     let features = known.unwrap_or_else(|| {
-        let feature =
+        let own =
             |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
-        records.iter().map(feature).collect()
+        records.iter().map(own).collect()
     });
     let mut values = Assignment::new(features, path);
     for record in &records {
@@ -390,8 +390,7 @@ fn rows(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<Feat
         values.set(id, 0, record.mg / scale, None)?;
         values.set(id, 1, record.eg / scale, None)?;
     }
-    let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
-    Ok(Values { features: values.features, theta: values.theta, precision, records: Some(records) })
+    Ok(values.scaled(scale, Some(records)))
 }
 
 fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<Feature>>) -> Result<Values> {
@@ -414,17 +413,11 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
         }
     }
     places.add_own(&features, |name| name.to_lowercase());
-    let mut values = Assignment::new(features, path);
-    for Listed { line, name, value } in &listed {
-        let (id, phases) = places
+    assigned(&listed, features, path, scale, |name| {
+        places
             .find(&name.to_lowercase())
-            .map_err(|near| Error::line(path, *line, format!("option '{name}' is not a parameter{near}")))?;
-        for phase in phases {
-            values.set(id, phase, value / scale, Some(*line))?;
-        }
-    }
-    let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
-    Ok(Values { features: values.features, theta: values.theta, precision, records: None })
+            .map_err(|near| (format!("option '{name}' is not a parameter{near}"), None))
+    })
 }
 
 /// Returns the values of a `.params` file. A parameter may have a line for each phase, or one for both.
@@ -452,18 +445,36 @@ fn params_lines(
         }
     }
     places.add_own(&features, str::to_string);
+    assigned(&listed, features, path, scale, |name| {
+        places.find(name).map_err(|near| {
+            let remedy = near.is_empty().then_some(Remedy::OtherLike);
+            (format!("'{name}' is not a parameter{near}"), remedy)
+        })
+    })
+}
+
+/// Place of a value, or the reason why there is none and its remedy.
+type Found = std::result::Result<(usize, Range<usize>), (String, Option<Remedy>)>;
+
+/// Returns the values of a list, in the places of their names.
+fn assigned(
+    listed: &[Listed],
+    features: Vec<Feature>,
+    path: &Path,
+    scale: f64,
+    find: impl Fn(&str) -> Found,
+) -> Result<Values> {
     let mut values = Assignment::new(features, path);
-    for Listed { line, name, value } in &listed {
-        let (id, phases) = places.find(name).map_err(|near| {
-            let error = Error::line(path, *line, format!("'{name}' is not a parameter{near}"));
-            if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
+    for Listed { line, name, value } in listed {
+        let (id, phases) = find(name).map_err(|(why, remedy)| match remedy {
+            Some(remedy) => Error::line(path, *line, why).advise(remedy),
+            None => Error::line(path, *line, why),
         })?;
         for phase in phases {
             values.set(id, phase, value / scale, Some(*line))?;
         }
     }
-    let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
-    Ok(Values { features: values.features, theta: values.theta, precision, records: None })
+    Ok(values.scaled(scale, None))
 }
 
 /// Values by name: a parameter and its phases.
@@ -523,6 +534,12 @@ impl<'a> Assignment<'a> {
     fn new(features: Vec<Feature>, path: &'a Path) -> Self {
         let ids = features.iter().enumerate().map(|(id, feature)| (feature.name.clone(), id)).collect();
         Self { ids, theta: vec![f64::NAN; 2 * features.len()], features, path }
+    }
+
+    /// Returns the values, which were rounded in units of 1/`scale`.
+    fn scaled(self, scale: f64, records: Option<Vec<ParameterRecord>>) -> Values {
+        let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
+        Values { features: self.features, theta: self.theta, precision, records }
     }
 
     fn error(&self, line: Option<u64>, why: String) -> Error {

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use crate::tables::features;
 use gputexel_chess::PhaseSettings;
 use gputexel_io::Result;
-use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases};
+use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, Phases};
 
 /// Parameters of an export.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,13 +19,7 @@ pub enum Like {
 impl Like {
     pub(super) fn features(&self) -> Vec<Feature> {
         match self {
-            Self::File(file) => {
-                let feature = |record: &ParameterRecord| Feature {
-                    name: record.name.clone(),
-                    group: record.group.clone(),
-                };
-                file.parameters.iter().map(feature).collect()
-            }
+            Self::File(file) => features(file),
             Self::Set(set) => set.features.clone(),
         }
     }

@@ -64,9 +64,6 @@ fn short(rounding: Rounding, units: f64) -> String {
 }
 
 /// Reads the output of [`csv()`], columns in any order.
-///
-/// # Errors
-/// [`Error::Input`] with the line.
 pub fn read_csv(text: &str, path: &Path) -> Result<Vec<ParameterRecord>> {
     let mut reader =
         csv::ReaderBuilder::new().comment(None).trim(csv::Trim::None).from_reader(body(text).1.as_bytes());
@@ -204,9 +201,6 @@ pub fn uci(
 }
 
 /// Reads `setoption` lines; skips empty ones and comments.
-///
-/// # Errors
-/// [`Error::Input`] with the line.
 pub fn read_uci(text: &str, path: &Path) -> Result<Vec<Listed>> {
     let mut listed = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {

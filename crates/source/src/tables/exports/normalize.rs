@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
+use crate::tables::features;
 use gputexel_io::{Error, Result};
-use gputexel_model::{Feature, FeatureTables, ParameterFile, ParameterRecord};
+use gputexel_model::{FeatureTables, ParameterFile, ParameterRecord};
 
 /// Normalization of values.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,11 +113,8 @@ fn find(whole_name: &str, file: &ParameterFile) -> Result<f64> {
     if let Some(id) = file.parameters.iter().position(|record| record.name == name) {
         return Ok(value(id));
     }
-    let feature =
-        |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
-    let features: Vec<Feature> = file.parameters.iter().map(feature).collect();
     let piece = name.strip_suffix(".material").unwrap_or(name);
-    let tables = FeatureTables::new(&features).0;
+    let tables = FeatureTables::new(&features(file)).0;
     let table = tables.iter().find(|table| table.is_squares() && table.name == piece);
     let ids = table
         .map(|table| table.piece_ids())

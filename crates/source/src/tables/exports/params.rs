@@ -77,9 +77,6 @@ pub fn write(
 }
 
 /// Returns the values of a `.params` file.
-///
-/// # Errors
-/// [`Error::Input`] with the line.
 pub fn read(text: &str, path: &Path) -> Result<Vec<Listed>> {
     let file = ParamsFile::parse(text, path)?;
     let listed =

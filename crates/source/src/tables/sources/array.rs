@@ -53,9 +53,6 @@ enum Node {
 }
 
 /// Finds the array of a marker at bytes `marker.0..marker.1`. `code` holds the tokens without comments.
-///
-/// # Errors
-/// No array, or one that cannot be parsed.
 pub(super) fn find(
     source: &str,
     code: &[Token],

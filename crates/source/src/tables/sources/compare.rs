@@ -56,9 +56,6 @@ impl<'a> Judge<'a> {
     }
 
     /// Compares an array with the known values.
-    ///
-    /// # Errors
-    /// The reason not to fill it.
     pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, Refusal> {
         let Job { marking, named, array, .. } = job;
         let (_, order) = arrange(self.values, named, marking, array).map_err(|(_, why)| why)?;

@@ -91,9 +91,6 @@ impl<'a> Content<'a> {
     }
 
     /// Checks that all options apply here.
-    ///
-    /// # Errors
-    /// The one that does not apply.
     pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
         let what = &self.marking.what;
         let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
@@ -145,9 +142,6 @@ impl<'a> Content<'a> {
 
     /// Leaves out the entries after those that count in each row, which belong to the source; `entries` is the number
     /// of entries of the whole array.
-    ///
-    /// # Errors
-    /// Rows that do not hold all values.
     pub fn pad_rows(&mut self, rows: &[usize], entries: usize) -> std::result::Result<(), String> {
         let (counted, all) = (rows.iter().sum::<usize>(), self.pieces.len());
         if counted != all {

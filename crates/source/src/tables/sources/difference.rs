@@ -14,7 +14,7 @@ use super::values::TableValues;
 pub enum Compared {
     /// The values that the run started from.
     Start,
-    /// Those given by the user.
+    /// Values given by the user.
     Given,
     /// The tuned ones.
     Result,

@@ -58,9 +58,6 @@ impl ElementType {
     }
 
     /// Checks that a value fits.
-    ///
-    /// # Errors
-    /// The reason why it does not.
     pub fn check(self, value: f64) -> Result<(), String> {
         let Self { name, least, largest } = self;
         if (least..=largest).contains(&value) {

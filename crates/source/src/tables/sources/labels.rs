@@ -35,9 +35,6 @@ enum Said {
 }
 
 /// Returns the order given by the names of a group's entries; empty for fields without the names of pieces or colors.
-///
-/// # Errors
-/// Places that are not supported.
 pub(super) fn places(labels: &[Option<Label>]) -> Result<Places, String> {
     let Some(first) =
         labels.iter().flatten().find(|label| label.bracketed).or(labels.iter().flatten().next())

@@ -139,9 +139,6 @@ fn is_ornament(c: char) -> bool {
 }
 
 /// Parses the text after `gputexel:`.
-///
-/// # Errors
-/// The fault.
 pub(super) fn parse(said: &str) -> Result<Marking, String> {
     let mut words = words(said)?.into_iter();
     let what = words.next().ok_or("the marker names nothing")?;
@@ -292,9 +289,6 @@ impl Marking {
     }
 
     /// Marks pieces of both colors as such.
-    ///
-    /// # Errors
-    /// Options that repeat it.
     fn color_pieces(&mut self) -> Result<(), String> {
         if !self.is_colored() {
             return Ok(());
@@ -311,9 +305,6 @@ impl Marking {
     }
 
     /// Takes over the order given by names of entries, as in `[PAWN] =`.
-    ///
-    /// # Errors
-    /// If the marker contradicts it.
     pub fn take_places(&mut self, places: &Places) -> Result<(), String> {
         if let Some(named) = &places.pieces {
             match &self.pieces {
@@ -424,9 +415,6 @@ fn words(said: &str) -> Result<Vec<String>, String> {
 }
 
 /// Returns the string at the beginning of a text, and its end.
-///
-/// # Errors
-/// If it does not end.
 pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
     let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
     match strings.next() {

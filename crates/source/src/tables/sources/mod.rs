@@ -458,9 +458,6 @@ fn take_places(
 }
 
 /// Checks that one number can stand for both phases.
-///
-/// # Errors
-/// A feature whose values differ.
 fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::result::Result<(), String> {
     let content = Content::new(values, named, marking);
     let Some(id) = content.first_tapered() else { return Ok(()) };

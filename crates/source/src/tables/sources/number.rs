@@ -34,9 +34,6 @@ pub(super) struct Number {
 
 impl Number {
     /// Parses a literal without its sign.
-    ///
-    /// # Errors
-    /// The reason why it cannot be replaced.
     pub fn parse(sign: Option<u8>, text: &str, language: Language) -> Result<Self, String> {
         let wrong = |why: &str| format!("'{text}' {why}");
         let lower = text.to_ascii_lowercase();
@@ -124,9 +121,6 @@ impl Number {
     }
 
     /// Formats a value in the style of this literal, with its sign; positive ones with `+` if requested.
-    ///
-    /// # Errors
-    /// The reason why it cannot hold the value.
     pub fn write(&self, value: f64, plus: bool) -> Result<String, String> {
         let style = &self.style;
         let value = self.round(value);

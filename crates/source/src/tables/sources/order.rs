@@ -21,8 +21,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// # Errors
-    /// Brackets that contradict the marker.
+    /// Returns the order, unless the brackets contradict the marker.
     pub fn of(array: &Array, content: &Content<'_>) -> Result<Self, String> {
         let Some(shape) = array.shape.as_deref() else {
             return Self::of_jagged(array, content);

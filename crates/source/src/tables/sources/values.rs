@@ -116,11 +116,7 @@ impl TableValues {
         if let Some(twice) = file.parameters.iter().find(|record| !names.insert(&record.name)) {
             return Err(Error::input(path, format!("parameter '{}' is listed twice", twice.name)));
         }
-        let feature = |record: &gputexel_model::ParameterRecord| Feature {
-            name: record.name.clone(),
-            group: record.group.clone(),
-        };
-        let features = file.parameters.iter().map(feature).collect();
+        let features = crate::tables::features(file);
         let mg = file.parameters.iter().map(|record| record.mg);
         let eg = file.parameters.iter().map(|record| record.eg);
         Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
