@@ -131,7 +131,7 @@ impl ExportArgs {
             style: self.style.clone(),
             prefix: self.prefix.clone(),
             module: self.module.clone(),
-            header: !self.no_header,
+            no_header: self.no_header,
         };
         let name = format.name();
         if let Some(setting) = request.unused(format) {

@@ -1,14 +1,14 @@
 //! `tune` and `apply` in one call each: recovers from an interruption, makes the plan and writes it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Options;
 use super::apply::{plan_apply, plan_apply_from};
-use super::plan::{Change, ParamsSummary, PatchPlan, PlannedBlock};
+use super::plan::{Change, PatchPlan};
 use super::transaction::{Backup, Written, check_complete, recover, write};
 use super::tune::plan_tune;
 use gputexel_io::Result;
-use serde::Serialize;
+use serde_json::json;
 
 /// The two ways to edit sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,72 +60,29 @@ pub struct EditReport {
     pub recovered: Option<String>,
 }
 
-/// [`EditReport`] for machines; its JSON is the output of `patch tune --json` and `patch apply --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct EditSummary<'a> {
-    /// `tune` or `apply`.
-    pub command: &'static str,
-    /// The blocks and their changes, in order.
-    pub blocks: &'a [PlannedBlock],
-    /// The files that differ.
-    pub files: Vec<FileSummary<'a>>,
-    /// The parameters, if the command writes them.
-    pub params: Option<&'a ParamsSummary>,
-    /// Likely mistakes, and losses of files by being replaced, one line each.
-    pub warnings: Vec<&'a str>,
-    /// True if nothing was written.
-    pub dry_run: bool,
-    /// A unified diff of all files, for a dry run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-    /// The files written; `None` for a dry run.
-    #[serde(flatten)]
-    pub written: Option<WrittenSummary<'a>>,
-}
-
-/// A file of [`EditSummary`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FileSummary<'a> {
-    /// The file.
-    pub path: &'a Path,
-    /// True if it did not exist before.
-    pub new: bool,
-    /// True for the `.params` file.
-    pub params: bool,
-}
-
-/// The written part of [`EditSummary`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WrittenSummary<'a> {
-    /// The folder with the old files; `None` if there is no backup, or nothing to write.
-    pub backup: Option<&'a Path>,
-    /// Description of an interrupted command that was rolled back or finished first.
-    pub recovered: Option<&'a str>,
-}
-
-impl<'a> EditSummary<'a> {
-    /// Summarizes the result of a command.
-    pub fn new(command: &EditCommand, report: &'a EditReport) -> Self {
-        let EditReport { plan, written, recovered } = report;
-        let file = |change: &'a Change| FileSummary {
-            path: &change.shown,
-            new: change.before.is_none(),
-            params: change.params,
-        };
+impl EditReport {
+    /// Returns the report as the JSON object that `patch tune --json` and `patch apply --json` print: with a diff for a
+    /// dry run, else with what was written.
+    pub fn to_json(&self, command: &EditCommand) -> serde_json::Value {
+        let Self { plan, written, recovered } = self;
+        let file = |change: &Change| json!({ "path": change.shown, "new": change.before.is_none(), "params": change.params });
         let said = written.iter().flat_map(|written| &written.warnings);
-        Self {
-            command: command.name(),
-            blocks: &plan.blocks,
-            files: plan.changes.iter().map(file).collect(),
-            params: plan.params.as_ref(),
-            warnings: plan.warnings.iter().chain(said).map(String::as_str).collect(),
-            dry_run: written.is_none(),
-            diff: written.is_none().then(|| plan.diff()),
-            written: written.as_ref().map(|written| WrittenSummary {
-                backup: written.backup.as_deref(),
-                recovered: recovered.as_deref(),
-            }),
+        let mut object = json!({
+            "command": command.name(),
+            "blocks": plan.blocks,
+            "files": plan.changes.iter().map(file).collect::<Vec<_>>(),
+            "params": plan.params,
+            "warnings": plan.warnings.iter().chain(said).collect::<Vec<_>>(),
+            "dry_run": written.is_none(),
+        });
+        match written {
+            Some(written) => {
+                object["backup"] = json!(written.backup);
+                object["recovered"] = json!(recovered);
+            }
+            None => object["diff"] = json!(plan.diff()),
         }
+        object
     }
 }
 

@@ -40,7 +40,7 @@ use std::path::Path;
 
 pub use apply::{plan_apply, plan_apply_from};
 pub use check::{BlockCheck, BlockState, CheckReport, check};
-pub use edit::{EditCommand, EditReport, EditRequest, EditSummary, FileSummary, WrittenSummary, edit};
+pub use edit::{EditCommand, EditReport, EditRequest, edit};
 pub use init::{Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines, draft, init};
 pub use nearest::Near;
 pub use plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};

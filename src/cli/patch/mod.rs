@@ -6,8 +6,7 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
-use gputexel::patch::{self, Backup, EditCommand, EditReport, EditRequest, EditSummary, Options, Written};
-use serde_json::json;
+use gputexel::patch::{self, Backup, EditCommand, EditReport, EditRequest, Options, Written};
 
 use super::context::Context;
 use super::output::{print_result, print_text, write_stdout};
@@ -174,7 +173,7 @@ fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Res
     };
     let report = patch::edit(&request, &mut |warning| warn(warning, context))?;
     if context.json {
-        return Ok(write_stdout(&format!("{}\n", json!(EditSummary::new(&request.command, &report))))?);
+        return Ok(write_stdout(&format!("{}\n", report.to_json(&request.command)))?);
     }
     if context.quiet {
         return Ok(());

@@ -10,7 +10,7 @@ use gputexel_io::{Advice, Error, Result};
 use gputexel_model::{Colors, ParameterFile, SquareOrder};
 
 /// Request of an export; [`options`](Self::options) completes it for a format.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExportRequest {
     /// The first square of tables: a1, h1, a8 or h8; by default a1, or that of the schema for imported datasets.
     pub orientation: Option<String>,
@@ -36,29 +36,8 @@ pub struct ExportRequest {
     pub prefix: Option<String>,
     /// The class (C#) or package (Go).
     pub module: Option<String>,
-    /// True to begin the text with a header.
-    pub header: bool,
-}
-
-impl Default for ExportRequest {
-    /// Returns the default settings, with a header.
-    fn default() -> Self {
-        Self {
-            orientation: None,
-            colors: None,
-            files: None,
-            split_material: false,
-            decimals: None,
-            fixed: None,
-            normalize: None,
-            pawn_units: None,
-            phases: None,
-            style: None,
-            prefix: None,
-            module: None,
-            header: true,
-        }
-    }
+    /// True for a text without a header.
+    pub no_header: bool,
 }
 
 impl ExportRequest {
@@ -81,14 +60,14 @@ impl ExportRequest {
             (self.prefix.is_some(), names, "prefix"),
             (self.module.is_some(), module, "module"),
             (self.fixed.is_some(), format != Format::Json, "fixed"),
-            (!self.header, format != Format::Json, "no header"),
+            (self.no_header, format != Format::Json, "no header"),
         ];
         settings.into_iter().find(|(given, used, _)| *given && !used).map(|(.., name)| name)
     }
 
     /// Returns true if fixed-point numbers would be written without a record of their scale.
     pub fn lacks_scale(&self, format: Format) -> bool {
-        !self.header && self.fixed.is_some() && !matches!(format, Format::Code(_))
+        self.no_header && self.fixed.is_some() && !matches!(format, Format::Code(_))
     }
 
     /// Returns the complete options for a format, without settings that do not apply to it.
@@ -144,7 +123,7 @@ impl ExportRequest {
             }
             (text, None) => text.map(str::parse::<Normalization>).transpose()?,
         };
-        Ok(ExportOptions { target, rounding, normalization, header: self.header })
+        Ok(ExportOptions { target, rounding, normalization, header: !self.no_header })
     }
 
     fn order(&self) -> Result<SquareOrder> {

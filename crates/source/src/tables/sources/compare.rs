@@ -5,44 +5,43 @@
 //! the marker first. If they do not match, [`alternatives`](mod@super::alternatives) tries the common mistakes.
 
 use super::alternatives::{Alternative, best, oriented};
-use super::array::Array;
 use super::content::Content;
 use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::known::KnownValues;
 use super::marker::Marking;
-use super::values::{Named, TableValues};
+use super::values::TableValues;
 use super::{Job, arrange};
 use crate::tables::Remedy;
 use gputexel_model::SquareOrder;
 
 /// Reason not to fill an array, and its remedy.
-pub(super) struct Refusal {
+pub(super) struct MarkerError {
     pub why: String,
     pub remedy: Option<Remedy>,
 }
 
-impl From<String> for Refusal {
+impl From<String> for MarkerError {
     fn from(why: String) -> Self {
         Self { why, remedy: None }
     }
 }
 
 /// Result of comparing an array.
-pub(super) struct Verdict {
+pub(super) struct MarkerMatch {
     pub compared: Compared,
     pub also: Vec<&'static str>,
     pub note: Option<String>,
 }
 
 /// Compares arrays one by one, those with `offset material` first.
-pub(super) struct Judge<'a> {
+pub(super) struct MarkerChecker<'a> {
     values: &'a TableValues,
     references: Vec<Reference>,
     added: Added,
     trust: bool,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> MarkerChecker<'a> {
     pub fn new(values: &'a TableValues, known: &KnownValues, trust: bool) -> Self {
         let reference = |compared, values: &Option<TableValues>| {
             values.clone().map(|values| Reference { compared, values })
@@ -56,12 +55,11 @@ impl<'a> Judge<'a> {
     }
 
     /// Compares an array with the known values.
-    pub fn judge(&mut self, job: &Job<'_>) -> Result<Verdict, Refusal> {
+    pub fn check(&mut self, job: &Job<'_>) -> Result<MarkerMatch, MarkerError> {
         let Job { marking, named, array, .. } = job;
         let (_, order) = arrange(self.values, named, marking, array).map_err(|(_, why)| why)?;
-        let (reference, own) =
-            self.nearest(named, marking, array).ok_or_else(|| "no number could be compared".to_string())?;
-        let compared = reference.compared;
+        let (compared, own) = nearest(&self.references, job, &self.added)
+            .ok_or_else(|| "no number could be compared".to_string())?;
         let fits = own.fits();
         // Zeros are placeholders. That they match the king's value, or values without material, means nothing.
         let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
@@ -70,14 +68,14 @@ impl<'a> Judge<'a> {
             false => best(&self.references, job, &self.added),
         };
         let nearer = nearest.filter(|other| other.difference.cmp(&own).is_lt());
-        let verdict = match nearer {
+        let matched = match nearer {
             Some(other) if other.difference.fits() => {
                 Err((other_fits(marking, &own, compared, &other), Remedy::Trust))
             }
             _ if fits => {
                 let also = self.also(job, compared, &own);
                 self.added_by(&own);
-                Ok(Verdict { compared, also, note: None })
+                Ok(MarkerMatch { compared, also, note: None })
             }
             // A small improvement is not significant.
             nearer => {
@@ -85,14 +83,14 @@ impl<'a> Judge<'a> {
                 self.unknown(job, &own, compared, nearer).map_err(|why| (why, Remedy::GiveStart))
             }
         };
-        let verdict = match verdict {
+        let matched = match matched {
             Err((why, _)) if self.trust => {
-                Verdict { compared: Compared::Trusted, also: Vec::new(), note: Some(why) }
+                MarkerMatch { compared: Compared::Trusted, also: Vec::new(), note: Some(why) }
             }
-            Err((why, remedy)) => return Err(Refusal { why, remedy: Some(remedy) }),
-            Ok(verdict) => verdict,
+            Err((why, remedy)) => return Err(MarkerError { why, remedy: Some(remedy) }),
+            Ok(matched) => matched,
         };
-        if order.unsaid && !self.only_by_piece(job, &verdict) {
+        if order.unsaid && !self.only_by_piece(job, &matched) {
             return Err(format!(
                 "neither the brackets nor the marker say how the tables of both colors follow each other; \
                  add 'by color' (all of White's, then all of Black's) or 'by piece' (by turns) to '{}'",
@@ -100,16 +98,7 @@ impl<'a> Judge<'a> {
             )
             .into());
         }
-        Ok(verdict)
-    }
-
-    /// Returns the values nearest to the numbers under a marker, those of the start before others.
-    fn nearest(&self, named: &Named, marking: &Marking, array: &Array) -> Option<(&Reference, Difference)> {
-        let differences = self.references.iter().filter_map(|reference| {
-            let (content, order) = arrange(&reference.values, named, marking, array).ok()?;
-            Some((reference, difference(&content, &order, array, &self.added)))
-        });
-        differences.min_by(|(_, a), (_, b)| a.cmp(b))
+        Ok(matched)
     }
 
     fn added_by(&mut self, own: &Difference) {
@@ -144,19 +133,19 @@ impl<'a> Judge<'a> {
         also
     }
 
-    /// Returns the verdict for an array whose numbers are not known values in any order.
+    /// Returns the match for an array whose numbers are not known values in any order.
     fn unknown(
         &self,
         job: &Job<'_>,
         own: &Difference,
         compared: Compared,
         nearer: Option<Alternative>,
-    ) -> Result<Verdict, String> {
+    ) -> Result<MarkerMatch, String> {
         let found = job.found(self.values);
         let first = found.first().copied().unwrap_or_default();
         let all_alike = found.iter().all(|value| *value == first);
         let known = self.references.iter().any(|reference| reference.compared != Compared::Result);
-        let verdict = |compared, note| Ok(Verdict { compared, also: Vec::new(), note });
+        let matched = |compared, note| Ok(MarkerMatch { compared, also: Vec::new(), note });
         if all_alike && (found.len() > 1 || first == 0.0) {
             let order = Content::new(self.values, &job.named, &job.marking).order_name();
             let note = match (found.len(), order) {
@@ -168,10 +157,10 @@ impl<'a> Judge<'a> {
                     format!("all {count} numbers were {first}: their order cannot be determined from them")
                 }
             };
-            return verdict(Compared::Alike, Some(note));
+            return matched(Compared::Alike, Some(note));
         }
         if found.len() == 1 && !known {
-            return verdict(Compared::NotCompared, None);
+            return matched(Compared::NotCompared, None);
         }
         let (name, expected, there) = own.worst.clone().unwrap_or_default();
         let mut why = if known {
@@ -201,9 +190,9 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns true if the numbers show that tables of both colors alternate, and no other order fits.
-    fn only_by_piece(&self, job: &Job<'_>, verdict: &Verdict) -> bool {
+    fn only_by_piece(&self, job: &Job<'_>, matched: &MarkerMatch) -> bool {
         use super::marker::Grouping::Color;
-        let Some(reference) = self.references.iter().find(|other| other.compared == verdict.compared) else {
+        let Some(reference) = self.references.iter().find(|other| other.compared == matched.compared) else {
             return false;
         };
         let marking = Marking { by: Some(Color), ..job.marking.clone() };
@@ -212,19 +201,23 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// Returns the values nearest to the numbers under their marker, the first of several.
+fn nearest(references: &[Reference], job: &Job<'_>, added: &Added) -> Option<(Compared, Difference)> {
+    let differences = references.iter().filter_map(|Reference { compared, values }| {
+        let (content, order) = arrange(values, &job.named, &job.marking, &job.array).ok()?;
+        Some((*compared, difference(&content, &order, &job.array, added)))
+    });
+    differences.min_by(|(_, a), (_, b)| a.cmp(b))
+}
+
 /// Returns true if the numbers of an array are known values in the order of its marker.
 ///
 /// # Errors
 /// The reason not to read them as marked: they match another marker, or are far nearer to another order of this one.
 pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool, String> {
     let added = Added::new();
-    let difference = |Reference { compared, values }: &Reference| {
-        let (content, order) = arrange(values, &job.named, &job.marking, &job.array).ok()?;
-        Some((*compared, difference(&content, &order, &job.array, &added)))
-    };
-    let nearest = references.iter().filter_map(difference).min_by(|(_, a), (_, b)| a.cmp(b));
     // Contradictions are reported when it is read.
-    let Some((compared, own)) = nearest else { return Ok(false) };
+    let Some((compared, own)) = nearest(references, job, &added) else { return Ok(false) };
     if own.fits() && own.total == 0.0 {
         return Ok(true);
     }

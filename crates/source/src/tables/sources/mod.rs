@@ -33,7 +33,7 @@ use crate::tables::Remedy;
 pub(crate) use crate::utf8;
 use crate::{Change, PatchPlan};
 use array::Array;
-use compare::{Judge, Refusal, Verdict};
+use compare::{MarkerChecker, MarkerError, MarkerMatch};
 use content::Content;
 pub use difference::Compared;
 use element::ElementType;
@@ -184,14 +184,14 @@ pub fn plan(
         true => values.unmarked(jobs.map(|job| job.named.place)),
         false => Vec::new(),
     };
-    let judge = Judge::new(values, known, options.trust);
-    let verdicts = judged(judge, &surveys)?;
+    let checker = MarkerChecker::new(values, known, options.trust);
+    let matches = compared(checker, &surveys)?;
     let mut plan = TablesPlan { unmarked, ..TablesPlan::default() };
     let mut contents = Vec::with_capacity(surveys.len());
-    for ((survey, verdicts), ((_, shown, _), (_, encoding))) in
-        surveys.iter().zip(verdicts).zip(loaded.iter().zip(&decoded))
+    for ((survey, matches), ((_, shown, _), (_, encoding))) in
+        surveys.iter().zip(matches).zip(loaded.iter().zip(&decoded))
     {
-        contents.push(encode(survey.filled(values, verdicts, &mut plan.filled)?, *encoding, shown)?);
+        contents.push(encode(survey.filled(values, matches, &mut plan.filled)?, *encoding, shown)?);
     }
     drop(surveys);
     drop(decoded);
@@ -220,26 +220,26 @@ fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
 
 /// Compares all arrays, by source: first those whose piece values the engine itself adds, because they reveal these
 /// values.
-fn judged(mut judge: Judge<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<Verdict>>> {
-    let mut verdicts: Vec<Vec<Option<Verdict>>> =
+fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<MarkerMatch>>> {
+    let mut matches: Vec<Vec<Option<MarkerMatch>>> =
         surveys.iter().map(|survey| survey.jobs.iter().map(|_| None).collect()).collect();
     for adds_material in [true, false] {
-        for (survey, verdicts) in surveys.iter().zip(&mut verdicts) {
-            for (job, verdict) in survey.jobs.iter().zip(verdicts) {
+        for (survey, matches) in surveys.iter().zip(&mut matches) {
+            for (job, matched) in survey.jobs.iter().zip(matches) {
                 if matches!(job.marking.offset, Some(Offset::Material)) == adds_material {
-                    let judged = judge.judge(job).map_err(|Refusal { why, remedy }| {
+                    let found = checker.check(job).map_err(|MarkerError { why, remedy }| {
                         let error = survey.wrong(job.at, why);
                         match remedy {
                             Some(remedy) => error.advise(remedy),
                             None => error,
                         }
                     })?;
-                    *verdict = Some(judged);
+                    *matched = Some(found);
                 }
             }
         }
     }
-    Ok(verdicts.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
+    Ok(matches.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
 }
 
 /// Returns the innermost folder that holds all files.
@@ -377,11 +377,11 @@ impl<'a> Survey<'a> {
     fn filled(
         &self,
         values: &TableValues,
-        verdicts: Vec<Verdict>,
+        matches: Vec<MarkerMatch>,
         filled: &mut Vec<Filled>,
     ) -> Result<String> {
         let mut edits = Vec::new();
-        for (job, Verdict { compared, also, note }) in self.jobs.iter().zip(verdicts) {
+        for (job, MarkerMatch { compared, also, note }) in self.jobs.iter().zip(matches) {
             let (numbers, order) = job
                 .numbers(values)
                 .map_err(|(place, why)| self.wrong(if place == 0 { job.at } else { place }, why))?;

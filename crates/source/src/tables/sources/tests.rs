@@ -16,10 +16,10 @@ fn values(kind: FeatureKind, value: impl Fn(usize) -> f64) -> TableValues {
 /// Returns the new text and what was filled, regardless of the old numbers.
 fn file(values: &TableValues, source: &str, name: &Path) -> Result<(String, Vec<Filled>)> {
     let survey = Survey::of(values, source, name, &[], &mut [])?;
-    let judge = Judge::new(values, &KnownValues::default(), true);
-    let verdicts = judged(judge, std::slice::from_ref(&survey))?;
+    let checker = MarkerChecker::new(values, &KnownValues::default(), true);
+    let matches = compared(checker, std::slice::from_ref(&survey))?;
     let mut filled = Vec::new();
-    let text = survey.filled(values, verdicts.into_iter().flatten().collect(), &mut filled)?;
+    let text = survey.filled(values, matches.into_iter().flatten().collect(), &mut filled)?;
     Ok((text, filled))
 }
 
@@ -58,13 +58,13 @@ fn zeros_are_filled_as_marked() {
         let name = marker.split('.').next().unwrap();
         let source = format!("// gputexel: {marker}\nint a[64] = {{{}}};\n", vec!["0"; 64].join(", "));
         let survey = Survey::of(&tuned, &source, Path::new("a.c"), &[], &mut []).unwrap();
-        let verdicts = judged(Judge::new(&tuned, &known, false), std::slice::from_ref(&survey));
-        let verdicts: Vec<Verdict> =
-            verdicts.unwrap_or_else(|error| panic!("{marker}: {error}")).into_iter().flatten().collect();
-        let compared = verdicts[0].compared;
+        let matches = compared(MarkerChecker::new(&tuned, &known, false), std::slice::from_ref(&survey));
+        let matches: Vec<MarkerMatch> =
+            matches.unwrap_or_else(|error| panic!("{marker}: {error}")).into_iter().flatten().collect();
+        let compared = matches[0].compared;
         assert!(compared == Compared::Alike || marker.contains("offset"), "{name}: {compared:?}");
         let mut filled = Vec::new();
-        let text = survey.filled(&tuned, verdicts, &mut filled).unwrap();
+        let text = survey.filled(&tuned, matches, &mut filled).unwrap();
         assert!(!text.contains("{0, 0"), "{text}");
     }
 }
