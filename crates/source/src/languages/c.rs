@@ -1,7 +1,7 @@
 //! C: `static const` arrays, one per phase.
 
+use super::lexer::{Kind, find};
 use super::{BASE, Spec};
-use crate::lexer::{Kind, find};
 
 pub(super) static SPEC: Spec = Spec {
     name: "c",

@@ -1,8 +1,7 @@
 //! C#: members of a static class.
 
-use super::{BASE, Spec};
-use crate::lexer::{Kind, find, quoted};
-use crate::tables::NameStyle;
+use super::lexer::{Kind, find, quoted};
+use super::{BASE, NameStyle, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "csharp",

@@ -1,8 +1,7 @@
 //! Go: variables of a package.
 
-use super::{BASE, Spec};
-use crate::lexer::{Kind, find};
-use crate::tables::NameStyle;
+use super::lexer::{Kind, find};
+use super::{BASE, NameStyle, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "go",

@@ -6,13 +6,15 @@ mod c;
 mod cpp;
 mod csharp;
 mod go;
+pub mod lexer;
 mod python;
 mod rust;
+mod style;
 
 use std::path::Path;
 
-use super::lexer::Kind;
-use super::tables::NameStyle;
+use lexer::Kind;
+pub use style::NameStyle;
 
 /// A source language, compared by its name.
 #[derive(Clone, Copy)]

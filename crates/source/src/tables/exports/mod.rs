@@ -17,7 +17,7 @@ mod rounding;
 
 use std::str::FromStr;
 
-pub use crate::languages::Language;
+pub use crate::languages::{Language, NameStyle};
 use crate::tables::Remedy;
 use code::{Overflow, Writer};
 use gputexel_io::{Error, Result};
@@ -25,7 +25,6 @@ use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
 pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_files};
 pub use like::{Like, LikeSource};
-pub use naming::NameStyle;
 pub use normalize::Normalization;
 pub use request::{ExportRequest, export_file};
 pub use rounding::Rounding;

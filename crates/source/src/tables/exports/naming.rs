@@ -2,20 +2,7 @@
 
 use std::collections::HashSet;
 
-use deunicode::deunicode;
-use heck::{ToPascalCase, ToShoutySnakeCase, ToSnakeCase};
-
-/// Style that joins words to one identifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NameStyle {
-    /// `knight_mobility`
-    Snake,
-    /// `KnightMobility`
-    Pascal,
-    /// `KNIGHT_MOBILITY`
-    Screaming,
-}
+use crate::languages::NameStyle;
 
 /// Words that are not usable as identifiers in one of the languages: keywords, common types and functions, macros of
 /// common headers.
@@ -35,52 +22,6 @@ const RESERVED: &str = "\
     void volatile wchar_t where while with xor xor_eq yield \
     EOF NAN NULL INFINITY S Equals Finalize GetHashCode GetType MemberwiseClone ReferenceEquals ToString \
     i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 str usize isize Option Some Ok Err Result Vec";
-
-impl NameStyle {
-    /// Parses a name: snake, pascal or screaming.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "snake" => Some(Self::Snake),
-            "pascal" => Some(Self::Pascal),
-            "screaming" => Some(Self::Screaming),
-            _ => None,
-        }
-    }
-
-    /// Returns an identifier of ASCII letters, digits and underscores for any name.
-    pub fn identifier(self, prefix: &str, name: &str) -> String {
-        // Anything but letters and digits separates words; non-ASCII letters are transliterated.
-        let spelled = deunicode(name);
-        let words = match self {
-            Self::Snake => spelled.to_snake_case(),
-            Self::Pascal => spelled.to_pascal_case(),
-            Self::Screaming => spelled.to_shouty_snake_case(),
-        };
-        let words = if words.is_empty() { self.join(&["unnamed"]) } else { words };
-        match prefix.is_empty() && words.starts_with(|c: char| c.is_ascii_digit()) {
-            true => self.join(&["n"]) + &words,
-            false => format!("{prefix}{words}"),
-        }
-    }
-
-    /// Joins lower-case words.
-    pub fn join(self, words: &[&str]) -> String {
-        let words = words.join(" ");
-        match self {
-            Self::Snake => words.to_snake_case(),
-            Self::Pascal => words.to_pascal_case(),
-            Self::Screaming => words.to_shouty_snake_case(),
-        }
-    }
-
-    /// Returns an ending of an identifier: `_mg`, `Mg`, `_MG`.
-    pub fn ending(self, word: &str) -> String {
-        match self {
-            Self::Pascal => self.join(&[word]),
-            Self::Snake | Self::Screaming => format!("_{}", self.join(&[word])),
-        }
-    }
-}
 
 /// Generates unique identifiers.
 pub struct Identifiers<'a> {

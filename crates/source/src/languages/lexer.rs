@@ -3,7 +3,7 @@
 //! It separates code from comments and strings, so that neither is mistaken for an array. It accepts any
 //! input: an unclosed comment or string ends with its line or the file.
 
-use super::languages::Language;
+use super::Language;
 
 /// Kind of a [`Token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

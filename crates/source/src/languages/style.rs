@@ -1,0 +1,62 @@
+//! Styles of identifiers.
+
+use deunicode::deunicode;
+use heck::{ToPascalCase, ToShoutySnakeCase, ToSnakeCase};
+
+/// Style that joins words to one identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NameStyle {
+    /// `knight_mobility`
+    Snake,
+    /// `KnightMobility`
+    Pascal,
+    /// `KNIGHT_MOBILITY`
+    Screaming,
+}
+
+impl NameStyle {
+    /// Parses a name: snake, pascal or screaming.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "snake" => Some(Self::Snake),
+            "pascal" => Some(Self::Pascal),
+            "screaming" => Some(Self::Screaming),
+            _ => None,
+        }
+    }
+
+    /// Returns an identifier of ASCII letters, digits and underscores for any name.
+    pub fn identifier(self, prefix: &str, name: &str) -> String {
+        // Anything but letters and digits separates words; non-ASCII letters are transliterated.
+        let spelled = deunicode(name);
+        let words = match self {
+            Self::Snake => spelled.to_snake_case(),
+            Self::Pascal => spelled.to_pascal_case(),
+            Self::Screaming => spelled.to_shouty_snake_case(),
+        };
+        let words = if words.is_empty() { self.join(&["unnamed"]) } else { words };
+        match prefix.is_empty() && words.starts_with(|c: char| c.is_ascii_digit()) {
+            true => self.join(&["n"]) + &words,
+            false => format!("{prefix}{words}"),
+        }
+    }
+
+    /// Joins lower-case words.
+    pub fn join(self, words: &[&str]) -> String {
+        let words = words.join(" ");
+        match self {
+            Self::Snake => words.to_snake_case(),
+            Self::Pascal => words.to_pascal_case(),
+            Self::Screaming => words.to_shouty_snake_case(),
+        }
+    }
+
+    /// Returns an ending of an identifier: `_mg`, `Mg`, `_MG`.
+    pub fn ending(self, word: &str) -> String {
+        match self {
+            Self::Pascal => self.join(&[word]),
+            Self::Snake | Self::Screaming => format!("_{}", self.join(&[word])),
+        }
+    }
+}
