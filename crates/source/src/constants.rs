@@ -167,6 +167,10 @@ impl Stream<'_> {
         self.token(i).is_some_and(|token| token.is(mark))
     }
 
+    fn is_any(&self, i: usize, marks: &[u8]) -> bool {
+        marks.iter().any(|&mark| self.is(i, mark))
+    }
+
     fn kind(&self, i: usize) -> Option<Kind> {
         self.token(i).map(|token| token.kind)
     }
@@ -196,10 +200,10 @@ impl Stream<'_> {
     /// one that closes the surrounding bracket, or the last.
     fn until(&self, mut i: usize, stop: impl Fn(usize) -> bool) -> usize {
         while i < self.indices.len() {
-            if stop(i) || [b')', b']', b'}'].iter().any(|mark| self.is(i, *mark)) {
+            if stop(i) || self.is_any(i, b")]}") {
                 return i;
             }
-            let opens = [b'(', b'[', b'{'].iter().any(|mark| self.is(i, *mark));
+            let opens = self.is_any(i, b"([{");
             i = if opens { self.close(i) + 1 } else { i + 1 };
         }
         self.indices.len().saturating_sub(1)
@@ -215,7 +219,7 @@ impl Stream<'_> {
             }
             let close = self.close(end);
             // After the braces of a value, the declaration continues.
-            if close + 1 >= self.indices.len() || !b";,){".iter().any(|mark| self.is(close + 1, *mark)) {
+            if close + 1 >= self.indices.len() || !self.is_any(close + 1, b";,){") {
                 return close;
             }
             at = close + 1;
@@ -251,7 +255,7 @@ impl Stream<'_> {
         let (mut start, mut end) = (arrow, arrow);
         while start > 0 {
             let i = start - 1;
-            if [b',', b'{', b'(', b'[', b';'].iter().any(|mark| self.is(i, *mark)) {
+            if self.is_any(i, b",{([;") {
                 break;
             }
             if self.word(i) == "if" {
@@ -271,7 +275,7 @@ impl Stream<'_> {
 
     /// Returns true if `:` at `i` begins the width of a bit-field.
     fn is_bit_field(&self, i: usize) -> bool {
-        let ends = [b';', b',', b'='].iter().any(|mark| self.is(i + 2, *mark));
+        let ends = self.is_any(i + 2, b";,=");
         if self.kind(i + 1) != Some(Kind::Number) || !ends {
             return false;
         }
@@ -342,7 +346,7 @@ fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<
         (_, "static_assert" | "_Static_assert") if c && s.is(i + 1, b'(') => group(i + 1, "static_assert"),
         (_, "alignas" | "_Alignas" | "__attribute__") if c && s.is(i + 1, b'(') => group(i + 1, "alignas"),
         (_, "enum") if c || csharp || rust => {
-            let begin = s.until(i + 1, |i| [b'{', b';', b'('].iter().any(|mark| s.is(i, *mark)));
+            let begin = s.until(i + 1, |i| s.is_any(i, b"{;("));
             if s.is(begin, b'{') { to(s.close(begin), "enum") } else { to(begin, "enum") }
         }
         (_, "case") if c || csharp || go => {
@@ -360,7 +364,7 @@ fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<
             })?;
             to(end, "template")
         }
-        (_, "const") if rust && b"*<,".iter().any(|mark| s.before(i, *mark)) => None,
+        (_, "const") if rust && i > 0 && s.is_any(i - 1, b"*<,") => None,
         (_, "const") if rust => {
             let function = (i + 1..i + 4).any(|at| s.word(at) == "fn");
             let end = s.until(i + 1, |i| s.is(i, b';') || (function && s.is(i, b'{')));
@@ -426,13 +430,11 @@ fn brackets(s: &Stream<'_>, i: usize, language: Language) -> Option<(Range<usize
             all
         }
         () if language.is_c && (s.before(i, b'{') || s.before(i, b',')) => {
-            let designator = [b'=', b'[', b'.'].iter().any(|mark| s.is(close + 1, *mark));
+            let designator = s.is_any(close + 1, b"=[.");
             designator.then_some((i..close + 1, Bound::Size))
         }
         // An attribute.
-        () if language == Language::CSHARP
-            && (i == 0 || [b';', b'{', b'}'].iter().any(|mark| s.before(i, *mark))) =>
-        {
+        () if language == Language::CSHARP && (i == 0 || s.is_any(i - 1, b";{}")) => {
             Some((i..close + 1, Bound::Constant("[]")))
         }
         () => None,

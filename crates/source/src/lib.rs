@@ -143,7 +143,7 @@ mod tests {
                         end = found.range.end;
                     }
                 }
-                let _ = nearest::nearest(&Template::parse(&tune, "p", true).unwrap(), &source);
+                let _ = nearest::NearIndex::of(&source).nearest(&Template::parse(&tune, "p", true).unwrap());
             }
         }
     }

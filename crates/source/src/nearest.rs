@@ -159,11 +159,6 @@ impl<'s> NearIndex<'s> {
     }
 }
 
-/// Returns the result of [`NearIndex::nearest`] for one context.
-pub(super) fn nearest(context: &Template, source: &str) -> Option<Near> {
-    NearIndex::of(source).nearest(context)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +166,8 @@ mod tests {
     #[test]
     fn the_line_that_changed_is_named() {
         let source = "int f(Depth d) {\n  int m = 3;\n\n  return margin * depth - improving * 20;\n}\nint g(Depth d) { return 1; }\n";
-        let near = |body: &str| nearest(&Template::parse(body, "p", false).unwrap(), source);
+        let index = NearIndex::of(source);
+        let near = |body: &str| index.nearest(&Template::parse(body, "p", false).unwrap());
         let found = near("int f(Depth d) {\n int m = 3@;\n return margin * depth - 20@;\n").unwrap();
         assert_eq!((found.begins, found.line), (1, 4), "{found:?}");
         assert_eq!(found.source, "return margin * depth - improving * 20;");

@@ -10,7 +10,7 @@ use super::Options;
 use super::blocks::{Add, Block, TuneFile};
 use super::layout::{remove_lines, whole_lines};
 use super::names::{Segment, Template};
-use super::nearest;
+use super::nearest::NearIndex;
 use super::pattern::{Found, Pattern, Rule};
 use super::plan::PlannedBlock;
 use super::sources::{Source, Sources};
@@ -244,7 +244,7 @@ impl Placed<'_> {
                     lines.join(", ")
                 )
             }
-            State::Missing => match nearest::nearest(&self.context, &source.before) {
+            State::Missing => match NearIndex::of(&source.before).nearest(&self.context) {
                 Some(near) => format!(
                     "no match in {name}; line {} is closest: '{}' for '{}'",
                     near.line, near.source, near.context
