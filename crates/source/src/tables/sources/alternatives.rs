@@ -50,10 +50,11 @@ pub(super) fn best(references: &[Reference], job: &Job<'_>, added: &Added) -> Op
     };
     let orders = orders(job);
     let best = nearest(&orders);
-    if best.as_ref().is_some_and(|best| best.difference.fits()) {
+    // A few numbers easily match something else.
+    if best.as_ref().is_some_and(|best| best.difference.fits()) || job.array.entries.len() < 4 {
         return best;
     }
-    // Some of these bring anything nearer: they must fit.
+    // An offset brings anything nearer: these must fit.
     let more: Vec<Candidate> =
         orders.iter().filter_map(other_phase).chain(other_offset(&references[0], job)).collect();
     nearest(&more).filter(|other| other.difference.fits()).or(best)
@@ -125,7 +126,7 @@ fn other_offset(reference: &Reference, job: &Job<'_>) -> Option<Candidate> {
     let Job { marking, named, .. } = job;
     let found = job.found(&reference.values);
     // An offset turns equal values into any others.
-    if found.len() < 4 || found.iter().all(|number| *number == found[0]) {
+    if found.iter().all(|number| *number == found[0]) {
         return None;
     }
     let offset = match marking.offset {
