@@ -1,11 +1,11 @@
 //! Watching a run in progress in the browser. Nothing here affects the results.
 
 use gputexel::Result;
+use gputexel::io::run_folder::RunFolder;
 use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
 use gputexel::report::Report;
 use gputexel::run::InHand;
-use gputexel::run_folder::RunFolder;
 
 use super::context::Context;
 use super::output::print_text;

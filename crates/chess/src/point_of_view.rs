@@ -12,22 +12,4 @@ pub enum PointOfView {
     Stm,
 }
 
-impl PointOfView {
-    /// Returns its name on command lines and in datasets.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::White => "white",
-            Self::Stm => "stm",
-        }
-    }
-}
-
-impl std::str::FromStr for PointOfView {
-    type Err = gputexel_io::Error;
-
-    fn from_str(text: &str) -> gputexel_io::Result<Self> {
-        [Self::White, Self::Stm].into_iter().find(|view| view.name() == text).ok_or_else(|| {
-            gputexel_io::Error::Usage(format!("point of view '{text}': expected white or stm"))
-        })
-    }
-}
+gputexel_io::names!(PointOfView "point of view": White "white", Stm "stm");

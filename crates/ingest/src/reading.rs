@@ -19,9 +19,6 @@ use gputexel_chess::formats::Format;
 use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
-/// Decompressed bytes per chunk, unless a record is longer.
-const CHUNK_BYTES: usize = 1 << 20;
-
 /// Interval between progress reports, and between checks for cancellation.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -44,33 +41,11 @@ pub struct Hooks<'a> {
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
-/// Kind of the records of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Records {
-    /// Games in PGN, which take several lines.
-    Games,
-    /// One line per record.
-    Lines,
-    /// Records of a binary format.
-    Training(Format),
-}
-
-impl Records {
-    /// Returns the end of the last complete record in a buffer.
-    pub fn split_point(self, buffer: &[u8]) -> Option<usize> {
-        match self {
-            Self::Games => gputexel_chess::pgn::last_game_start(buffer),
-            Self::Lines => memchr::memrchr(b'\n', buffer).map(|at| at + 1),
-            Self::Training(format) => format.split_point(buffer),
-        }
-    }
-}
-
 /// Input to read.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub path: PathBuf,
-    pub records: Records,
+    pub format: Format,
     /// File size, unless it is a pipe.
     pub bytes: Option<u64>,
     /// State of the file before it was read, unless it is a pipe.
@@ -83,19 +58,19 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens an input; `look` examines its beginning and determines how its records end.
+    /// Opens an input; `look` examines its beginning and determines its format.
     pub fn open(
         path: &Path,
         bytes_read: &Arc<AtomicU64>,
-        look: impl FnOnce(&Input) -> Result<Records>,
+        look: impl FnOnce(&Input) -> Result<Format>,
     ) -> Result<Self> {
         let file = std::fs::metadata(path).ok().filter(|m| path.as_os_str() != "-" && m.is_file());
         let count = if file.is_some() { Arc::default() } else { Arc::clone(bytes_read) };
         let input = Input::open(path, count)?;
-        let records = look(&input)?;
+        let format = look(&input)?;
         Ok(Self {
             path: path.to_path_buf(),
-            records,
+            format,
             opened: if file.is_some() { None } else { Some(input) },
             stamp: file.as_ref().and_then(Stamp::of),
             is_known: false,
@@ -295,7 +270,7 @@ fn read_chunks(
         let opened = source.opened.take();
         let opened = opened.map_or_else(|| Input::open(&source.path, Arc::clone(bytes_read)), Ok);
         let read = opened.and_then(|mut input| {
-            split_into_chunks(&mut input, source.records, several, buffers, |chunk| {
+            split_into_chunks(&mut input, source.format, several, buffers, |chunk| {
                 let chunk = Chunk { number: index as usize, source: source_index, ..chunk };
                 index += 1;
                 chunks.send((index - 1, Ok(chunk))).is_ok()
@@ -316,7 +291,7 @@ fn read_chunks(
 /// Splits one input into chunks of whole records. Returns true if the receiver still exists.
 fn split_into_chunks(
     input: &mut Input,
-    records: Records,
+    format: Format,
     hashed: bool,
     buffers: &Receiver<Vec<u8>>,
     mut send: impl FnMut(Chunk) -> bool,
@@ -328,19 +303,16 @@ fn split_into_chunks(
         let Ok(mut bytes) = buffers.recv() else { return Ok(false) };
         bytes.clear();
         bytes.append(&mut carried);
-        let mut size = match records {
-            Records::Training(format) => format.chunk_bytes(),
-            Records::Games | Records::Lines => CHUNK_BYTES,
-        };
+        let mut size = format.chunk_bytes();
         let (end, filled) = loop {
             let filled = input.fill_member(&mut bytes, size)?;
             if filled != Filled::Full {
                 break (bytes.len(), filled);
             }
-            if let Some(end) = records.split_point(&bytes) {
+            if let Some(end) = format.split_point(&bytes) {
                 break (end, filled);
             }
-            if let Records::Training(format) = records {
+            if format.is_training_data() {
                 if size >= format.max_record_bytes() {
                     return Err(Error::input(
                         input.name(),
@@ -351,7 +323,7 @@ fn split_into_chunks(
                 // A chunk is split even without the end of a game: no real game comes near this size, and
                 // every worker may hold several chunks. It must be split between lines, or the rest of a line
                 // would be taken for a line of its own.
-                match Records::Lines.split_point(&bytes) {
+                match Format::Text.split_point(&bytes) {
                     Some(end) => break (end, filled),
                     None => return Err(endless_line(&input.place(), first_line)),
                 }
@@ -360,10 +332,7 @@ fn split_into_chunks(
         };
         carried.extend_from_slice(&bytes[end..]);
         bytes.truncate(end);
-        let lines = match records {
-            Records::Training(format) if !format.is_text() => 0,
-            _ => memchr::memchr_iter(b'\n', &bytes).count() as u64,
-        };
+        let lines = if format.is_text() { memchr::memchr_iter(b'\n', &bytes).count() as u64 } else { 0 };
         let length = bytes.len() as u64;
         if hashed {
             hash.update(&bytes);

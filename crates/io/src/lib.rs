@@ -17,6 +17,7 @@ mod leftovers;
 mod lines;
 mod median;
 mod messages;
+mod names;
 mod new_folders;
 pub mod paging;
 mod paths;
@@ -42,6 +43,7 @@ pub use messages::{
     counted, did_you_mean, escaped, grouped, is_active, most_alike, printable, shown, shown_number,
     weight_text,
 };
+pub use names::{any_of, unknown_name};
 pub use new_folders::NewFolders;
 pub use paths::{absolute, is_one, without_links};
 pub use reading::{

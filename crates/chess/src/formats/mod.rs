@@ -7,8 +7,6 @@
 mod binpack;
 mod bulletformat;
 mod collector;
-mod detection;
-mod fields;
 mod format;
 mod json;
 mod legality;
@@ -17,15 +15,18 @@ mod marlinformat;
 mod packed;
 mod plain;
 mod records;
+mod texts;
 mod viriformat;
 mod writer;
 
-pub use binpack::MAX_BLOCK_BYTES;
 pub use collector::Collector;
 pub use format::Format;
-pub use writer::{Losses, OutputFormat, Writer};
+pub(crate) use format::FormatSpec;
+pub use writer::{Losses, Writer};
 
-use shakmaty::Color;
+use crate::fen::{FenError, legal_position, parse_fen};
+use crate::selection::Reason;
+use shakmaty::{CastlingMode, Chess, Color};
 
 /// Stockfish's number for "no score".
 const NO_SCORE: i16 = 32_002;
@@ -41,4 +42,22 @@ fn white_score(score: i16, turn: Color) -> f32 {
 fn stored_score(score_cp: f32, turn: Color) -> i16 {
     let white = score_cp.round() as i16;
     turn.fold_wb(white, white.saturating_neg())
+}
+
+/// Parses a position with nothing after it.
+fn position(fen: &[u8]) -> Result<Chess, FenError> {
+    let fen = fen.trim_ascii();
+    let (setup, used) = parse_fen(fen)?;
+    if used < fen.len() {
+        return Err(FenError::Board);
+    }
+    legal_position(setup, CastlingMode::Chess960)
+}
+
+/// Returns the reason under which an unusable position is counted.
+fn refusal(error: FenError) -> Reason {
+    match error {
+        FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,
+        _ => Reason::BadRecord,
+    }
 }

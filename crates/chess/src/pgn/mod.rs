@@ -29,3 +29,15 @@ pub use crate::comments::{
 pub use piece_letters::PieceLetters;
 pub use replay::{read_pgn, read_pgn_with_letters};
 pub use split::{is_tag_pair, last_game_start};
+
+use crate::formats::FormatSpec;
+
+/// The format, whose notation must be detected before games are read.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "pgn",
+    endings: &["pgn"],
+    records: ["game", "games"],
+    has_moves: true,
+    split_point: Some(split::last_game_start),
+    ..FormatSpec::TEXT
+};

@@ -9,35 +9,10 @@ use std::str::FromStr;
 use super::{Duplicates, Illegal, Resolve, Selection, Termination};
 use gputexel_io::{Error, Result};
 
-/// Implements the names of an enumeration's values, on command lines and in datasets.
-macro_rules! named {
-    ($type:ident $what:literal: $($value:ident $name:literal),*) => {
-        impl $type {
-            /// Returns its name on command lines and in datasets.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$value => $name,)* }
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<Self> {
-                match text {
-                    $($name => Ok(Self::$value),)*
-                    _ => Err(Error::Usage(format!(
-                        "{} '{text}': expected one of {}", $what, [$($name),*].join(", ")
-                    ))),
-                }
-            }
-        }
-    };
-}
-
-named!(Duplicates "duplicates": Keep "keep", Drop "drop", Average "average");
-named!(Illegal "illegal": KeepBefore "keep-before", Drop "drop");
-named!(Termination "termination": Any "any", Normal "normal");
-named!(Resolve "resolve": None "none", Quiescence "quiescence", Depth1 "depth1");
+gputexel_io::names!(Duplicates "duplicates": Keep "keep", Drop "drop", Average "average");
+gputexel_io::names!(Illegal "illegal": KeepBefore "keep-before", Drop "drop");
+gputexel_io::names!(Termination "termination": Any "any", Normal "normal");
+gputexel_io::names!(Resolve "resolve": None "none", Quiescence "quiescence", Depth1 "depth1");
 
 impl Selection {
     /// Returns the settings by name, as a dataset records them.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
-use super::format::InputFormat;
 use super::plausibility::{can_judge, implausible_comments, implausible_labels, scale_mismatch};
 use super::report::{FunnelStep, SourceReport, Unread};
 use super::skipped::SkippedList;
@@ -11,6 +10,7 @@ use super::sources::Detected;
 use crate::contents::Contents;
 use crate::reading::Chunk;
 use crate::refusals::too_many_bad_lines;
+use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::CommentTally;
 use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
@@ -85,12 +85,11 @@ impl<'a> Bookkeeping<'a> {
         report.unread_text.merge(&rest.unread_text, &input);
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (place, reason) in rest.complaints.iter().take(room) {
-            let text = match report.format.is_binary() {
-                true => format!("{input}: byte {place}: {reason}"),
-                false => format!("{input}:{place}: {reason}"),
+            let text = match report.format.is_text() {
+                true => format!("{input}:{place}: {reason}"),
+                false => format!("{input}: byte {place}: {reason}"),
             };
-            if matches!(report.format, InputFormat::Training(_)) && report.faults.len() < Batch::NAMED_FAULTS
-            {
+            if report.format.is_training_data() && report.faults.len() < Batch::NAMED_FAULTS {
                 report.faults.push(text.clone());
             }
             report.complaints.push(text);
@@ -111,13 +110,13 @@ impl<'a> Bookkeeping<'a> {
         if let Some(ending) = &chunk.ending {
             self.contents.finish_source(ending, &mut report.record, &mut report.warnings);
         }
-        if report.format == InputFormat::Text
+        if report.format == Format::Text
             && can_judge(report, last)
             && let Some(refusal) = implausible_labels(report, self.settings, last)
         {
             return Err(refusal);
         }
-        if report.format == InputFormat::Pgn
+        if report.format == Format::Pgn
             && let Some(refusal) = implausible_comments(report, self.settings, last)
         {
             return Err(refusal);
@@ -149,7 +148,7 @@ impl<'a> Bookkeeping<'a> {
             let chosen = report.left_out.iter().filter(|(reason, _)| reason.is_choice());
             let chosen: u64 = chosen.map(|(_, count)| count).sum();
             let named = match report.format {
-                InputFormat::Pgn => report.skipped_games.len(),
+                Format::Pgn => report.skipped_games.len(),
                 _ => report.complaints.len(),
             };
             report.skipped_games_unnamed = (skipped - chosen).saturating_sub(named as u64);
@@ -212,14 +211,14 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
     warnings.extend(scores.warning);
     let input_format = detected.format();
     let (lacking, rules) = match input_format {
-        InputFormat::Pgn => ("", Vec::new()),
+        Format::Pgn => ("", Vec::new()),
         format if format.has_moves() => {
             let tags = game_rules.iter().copied().filter(|rule| PGN_RULES.contains(rule));
             ("games of this format have no tags and comments", tags.collect())
         }
         _ => ("labeled positions have no moves and tags", game_rules.to_vec()),
     };
-    if input_format.is_binary() && !input_format.has_moves() && captures {
+    if !input_format.is_text() && !input_format.has_moves() && captures {
         warnings.push(
             "records of this format have no moves, so positions before captures are not left out".to_string(),
         );
@@ -285,7 +284,7 @@ fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
     match report.losses() {
         Some(losses) => too_many_faults(report, &losses, settings),
         None => too_many_bad_lines(
-            (&report.record, report.format.records()),
+            (&report.record, report.format.record_name(2)),
             report.bad_lines,
             (report.bad_share(), settings.max_bad_share),
             report.left_out_of(Unit::Line).max_by_key(|(_, count)| *count),

@@ -11,7 +11,6 @@ mod bookkeeping;
 mod builder;
 mod chunk_journal;
 mod encode;
-mod format;
 mod judging;
 mod piece_letters;
 mod pipeline;
@@ -31,10 +30,9 @@ mod weights;
 use std::path::{Path, PathBuf};
 
 pub use builder::Extraction;
-pub use format::InputFormat;
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport, Unread};
-pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
+pub use scored::{ScoredPosition, visit_scored};
 #[doc(hidden)]
 pub use shards::unfinished;
 pub use shards::{ShardsReport, extract_shards};
@@ -56,6 +54,7 @@ use crate::reading::check_reading;
 
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::TextOptions;
+use gputexel_chess::formats::Format;
 use gputexel_chess::labels::LabelSyntax;
 use gputexel_chess::pgn::PieceLetters;
 use gputexel_chess::scale::ResultScale;
@@ -72,7 +71,7 @@ pub struct ExtractSettings {
     /// Selection of positions.
     pub selection: Selection,
     /// Format of all inputs; detected if `None`.
-    pub format: Option<InputFormat>,
+    pub format: Option<Format>,
     /// Leave out the parts of binary inputs that cannot be parsed, instead of rejecting the input.
     pub skip_damaged: bool,
     /// Syntax of results in labeled text; detected if `None`.

@@ -9,7 +9,8 @@ use super::assembly::Assembly;
 use super::line::{Batch, read_lines};
 use super::report::ImportReport;
 use super::{Answers, ImportSettings};
-use crate::reading::{Hooks, Queue, Records, Source, read_all};
+use crate::reading::{Hooks, Queue, Source, read_all};
+use gputexel_chess::formats::Format;
 use gputexel_dataset::{DatasetWriter, Metadata};
 use gputexel_io::{Error, Result};
 
@@ -29,7 +30,7 @@ pub(super) fn run(
     let sources = inputs.iter().map(|path| {
         Source::open(path, &bytes_read, |input| match input.head().iter().take(4096).any(|&byte| byte == 0) {
             true => Err(Error::input(path, "is not text")),
-            false => Ok(Records::Lines),
+            false => Ok(Format::Text),
         })
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;

@@ -14,7 +14,7 @@ use super::record::{StoredGame, is_sound};
 use super::session::JOURNAL;
 use crate::datagen::score_cp;
 use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
-use gputexel_chess::formats::{OutputFormat, Writer};
+use gputexel_chess::formats::{Format, Writer};
 use gputexel_chess::sample::Origin;
 use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};
 
@@ -67,10 +67,10 @@ impl GameFormat {
         };
         match self {
             Self::Pgn => Box::new(PgnGames(labels.clone())),
-            Self::Binpack => positions(OutputFormat::Binpack, false),
-            Self::Viriformat => positions(OutputFormat::Viriformat, false),
-            Self::Bulletformat => positions(OutputFormat::Bulletformat, true),
-            Self::Marlinformat => positions(OutputFormat::Marlinformat, true),
+            Self::Binpack => positions(Format::Binpack, false),
+            Self::Viriformat => positions(Format::Viriformat, false),
+            Self::Bulletformat => positions(Format::Bulletformat, true),
+            Self::Marlinformat => positions(Format::Marlinformat, true),
         }
     }
 }
