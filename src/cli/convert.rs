@@ -9,7 +9,7 @@ use gputexel::io::any_of;
 
 use super::context::Context;
 use super::output::print_result;
-use super::reading::{ReadingArgs, describe_source};
+use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{bytes, counted, grouped};
@@ -129,13 +129,6 @@ pub fn describe(report: &ConversionReport) -> String {
     } else {
         text.extend(lost);
     }
-    let read: u64 = report.sources.iter().map(|source| source.positions_read).sum();
-    let _ = writeln!(
-        text,
-        "{:.2} s, {} positions/s read, {}/s of input",
-        report.seconds,
-        grouped((read as f64 / report.seconds.max(1e-9)) as u64),
-        bytes((report.bytes_read as f64 / report.seconds.max(1e-9)) as u64)
-    );
+    text += &speed(&report.sources, report.seconds, report.bytes_read);
     text
 }

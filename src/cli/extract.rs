@@ -14,10 +14,10 @@ use super::convert::describe as describe_conversion;
 use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
 use super::output::print_result;
-use super::reading::{ReadingArgs, describe_source};
+use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
-use super::table::{bytes, counted, grouped, result_table};
+use super::table::{bytes, counted, result_table};
 
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
@@ -172,13 +172,6 @@ fn describe(report: &Report) -> String {
         bytes(report.output_bytes)
     );
     text += &result_table(&report.results, ["White wins", "Black wins"], total);
-    let read: u64 = report.sources.iter().map(|source| source.positions_read).sum();
-    let _ = writeln!(
-        text,
-        "{:.2} s, {} positions/s read, {}/s of input",
-        report.seconds,
-        grouped((read as f64 / report.seconds.max(1e-9)) as u64),
-        bytes((report.bytes_read as f64 / report.seconds.max(1e-9)) as u64)
-    );
+    text += &speed(&report.sources, report.seconds, report.bytes_read);
     text
 }

@@ -203,7 +203,6 @@ fn score_table(scores: &ScoresAgainstResults) -> String {
     out
 }
 
-/// Formats the number of records of an input.
 fn counted_records(count: u64, format: Format) -> String {
     format!("{} {}", grouped(count), format.record_name(count))
 }

@@ -14,7 +14,7 @@ use gputexel::formats::Format;
 use gputexel::io::any_of;
 
 use super::selection::SelectionArgs;
-use super::table::{aligned, grouped, percent};
+use super::table::{aligned, bytes, grouped, percent};
 
 /// Flags for reading inputs and selecting positions.
 #[derive(Debug, clap::Args)]
@@ -202,4 +202,12 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
     for warning in &source.warnings {
         let _ = writeln!(text, "  warning: {}", gputexel::io::printable(warning));
     }
+}
+
+/// Formats the speed at which inputs were read.
+pub fn speed(sources: &[SourceReport], seconds: f64, bytes_read: u64) -> String {
+    let per_second = |count: u64| (count as f64 / seconds.max(1e-9)) as u64;
+    let positions = per_second(sources.iter().map(|source| source.positions_read).sum());
+    let (positions, input) = (grouped(positions), bytes(per_second(bytes_read)));
+    format!("{seconds:.2} s, {positions} positions/s read, {input}/s of input\n")
 }

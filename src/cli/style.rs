@@ -121,7 +121,6 @@ fn label(line: &str) -> Option<(&str, &str)> {
     (is_label && !name.contains("  ") && !name.starts_with(' ')).then_some((label, rest))
 }
 
-/// Highlights the labels of a text.
 fn labeled(text: &str) -> String {
     let line = |line: &str| match label(line) {
         Some((label, rest)) => {

@@ -6,9 +6,8 @@
 use std::str::FromStr;
 
 use super::epd::{is_no_score, operations};
-use super::number::parse_number;
-pub use super::outcome::{Outcome, Word};
-use super::scale::ResultScale;
+pub use super::scale::{Outcome, Word};
+use super::scale::{ResultScale, parse_number};
 use gputexel_io::{Error, Result, unknown_name};
 
 /// Syntax of the result after a position.

@@ -5,7 +5,7 @@
 //! No thread borrows from the caller, so that an interrupted read can leave behind a reader waiting for a
 //! pipe. A fixed number of buffers is reused, which bounds the memory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, hash_map};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_chess::formats::Format;
+use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
@@ -82,7 +83,6 @@ impl Source {
 /// File state that shows whether a file has changed, as in `make`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
-    /// Size.
     bytes: u64,
     /// Modification time, seconds and nanoseconds since 1970.
     modified: (u64, u32),
@@ -104,7 +104,6 @@ pub(crate) struct Ending {
     pub content: Option<(u64, u64)>,
 }
 
-/// Chunk of an input.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     /// Its number among all that are read, from 0.
@@ -136,11 +135,9 @@ pub(crate) trait Sink {
     /// Returns the number of positions so far.
     fn positions(&self) -> u64;
 
-    /// Adds the next batch.
     fn add(&mut self, chunk: &Chunk, batch: Self::Batch) -> Result<()>;
 }
 
-/// A chunk waiting for a worker, with its number.
 type Waiting = (u64, Result<Chunk>);
 
 type Numbered<T> = (u64, std::thread::Result<Result<Finished<T>>>);
@@ -391,4 +388,58 @@ pub(crate) fn check_reading(
         return Err(Error::Usage(format!("{}: is also an input", output.display())));
     }
     Ok(())
+}
+
+/// Contents of the inputs that have been read.
+#[derive(Debug, Default)]
+pub(crate) struct Contents(HashMap<(u64, u64), String>);
+
+impl Contents {
+    /// Processes the end of an input: sets the earlier input with the same content in `record`, if any, and
+    /// adds to `warnings`.
+    pub fn finish_source(&mut self, ending: &Ending, record: &mut SourceRecord, warnings: &mut Vec<String>) {
+        warnings.extend(ending.warnings.iter().cloned());
+        record.same_as = ending.content.and_then(|content| match self.0.entry(content) {
+            hash_map::Entry::Occupied(earlier) => Some(earlier.get().clone()),
+            hash_map::Entry::Vacant(entry) => {
+                entry.insert(record.path.clone());
+                None
+            }
+        });
+        let repeated =
+            |earlier: &String| format!("has the same content as {earlier}: everything in it was read twice");
+        warnings.extend(record.same_as.as_ref().map(repeated));
+    }
+}
+
+/// Rejects more positions than a dataset can hold.
+pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
+    if writer.len() > u32::MAX as usize - 1 {
+        return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));
+    }
+    Ok(())
+}
+
+/// Returns the error for an input with too many unusable lines: `commonest` is the most frequent reason, with
+/// its count, `unit` the unit of the input, `share` the share of unusable lines and `limit` the maximum
+/// allowed.
+pub(crate) fn too_many_bad_lines(
+    (record, unit): (&SourceRecord, &str),
+    bad_lines: u64,
+    (share, limit): (f64, f64),
+    commonest: Option<(&str, u64)>,
+    first: Option<&String>,
+) -> Error {
+    let commonest =
+        commonest.map_or(String::new(), |(label, count)| format!(", most of them {label} ({count})"));
+    let first = first.map_or(String::new(), |first| format!("; the first of them: {first}"));
+    Error::input(
+        &record.path,
+        format!(
+            "{bad_lines} of {} {unit} cannot be used ({:.1} %, the limit is {:.1} %){commonest}{first}",
+            record.records,
+            100.0 * share,
+            100.0 * limit
+        ),
+    )
 }

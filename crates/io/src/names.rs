@@ -3,10 +3,16 @@
 use crate::Error;
 
 /// Implements the names of an enumeration: `ALL`, `name`, `Display` and `FromStr`, whose errors are
-/// [`Error::Usage`].
+/// [`Error::Usage`], or [`Error::Setting`] for a `setting`.
 #[macro_export]
 macro_rules! names {
+    ($type:ident setting $what:literal: $($value:ident $name:literal),*) => {
+        $crate::names!(@ $type $crate::unknown_value, $what: $($value $name),*);
+    };
     ($type:ident $what:literal: $($value:ident $name:literal),*) => {
+        $crate::names!(@ $type $crate::unknown_name, $what: $($value $name),*);
+    };
+    (@ $type:ident $error:path, $what:literal: $($value:ident $name:literal),*) => {
         impl $type {
             /// All values.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value),*];
@@ -28,10 +34,15 @@ macro_rules! names {
 
             fn from_str(text: &str) -> $crate::Result<Self> {
                 let named = Self::ALL.into_iter().find(|value| value.name() == text);
-                named.ok_or_else(|| $crate::unknown_name($what, text, [$($name),*]))
+                named.ok_or_else(|| $error($what, text, [$($name),*]))
             }
         }
     };
+}
+
+/// Returns the error for a value of a setting that is none of `names`.
+pub fn unknown_value(setting: &'static str, value: &str, names: impl IntoIterator<Item: ToString>) -> Error {
+    Error::setting(setting, value, format!("must be {}", any_of(names)))
 }
 
 /// Returns the error for a name that is none of `names`.

@@ -319,7 +319,6 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
     Ok(())
 }
 
-/// Progress of an optimizer.
 struct Progress {
     stopping: Stopping,
     /// True if losses contain a pull toward the prior.

@@ -168,7 +168,6 @@ fn openings(config: &SelfPlayConfig) -> String {
     }
 }
 
-/// Quotes a path for a shell.
 fn quoted(path: &std::path::Path) -> String {
     let text = path.display().to_string();
     shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())

@@ -14,12 +14,11 @@ use crate::sample::{Batch, Origin};
 use crate::selection::Criteria;
 use shakmaty::{Bitboard, CastlingMode, Color, EnPassantMode, Position, Setup};
 
-use crate::formats::format::{FormatSpec, Output, TrainingData};
 use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
 use crate::formats::records::{self, Bare, DETECTED_RECORDS, Labeled, RECORD_BYTES, RecordError, are_mostly};
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
 use crate::formats::{Writer, stored_score, white_score};
 
-/// The format.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "bulletformat",
     endings: &["bf", "bullet", "bulletformat"],
@@ -84,7 +83,6 @@ fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError> {
     Ok(Bare { board, score_cp: white_score(score, Color::White), result })
 }
 
-/// Reads a record.
 fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
     let Bare { board, score_cp, result } = read_bare(record)?;
     let setup = Setup {

@@ -13,11 +13,10 @@ use crate::text::significant_lines;
 use shakmaty::{Chess, Position};
 
 use crate::formats::collector::Collector;
-use crate::formats::format::{FormatSpec, TrainingData, last_line_end};
 use crate::formats::json::{Json, JsonError};
+use crate::formats::spec::{FormatSpec, TrainingData, last_line_end};
 use crate::formats::{position, refusal};
 
-/// The format.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "lichess",
     has_results: false,
@@ -26,7 +25,6 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     ..FormatSpec::TEXT
 };
 
-/// Parsed line.
 #[derive(Debug, Default)]
 struct Line {
     fen: Option<Vec<u8>>,
@@ -34,7 +32,6 @@ struct Line {
     has_evaluations: bool,
 }
 
-/// One evaluation of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Evaluation {
     depth: f64,

@@ -10,11 +10,10 @@ use std::num::NonZeroU32;
 use crate::fen::legal_position;
 use shakmaty::{Bitboard, CastlingMode, Chess, Color, EnPassantMode, Position, Setup, Square};
 
-use crate::formats::format::{FormatSpec, Output, TrainingData};
 use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
 use crate::formats::records::{self, Labeled, RECORD_BYTES, RecordError, are_mostly};
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
 
-/// The format.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "marlinformat",
     endings: &["marlin", "marlinformat"],
@@ -41,10 +40,8 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 /// Bit of a code that marks Black's pieces.
 const BLACK: usize = 3;
 
-/// Number for a missing square.
 const NO_SQUARE: u8 = 64;
 
-/// Reads a record.
 pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
     let position = read_position(record)?;
     let result = match record[30] {

@@ -22,10 +22,9 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, File, Move, Position, Rank};
 
 use crate::formats::collector::{Collector, MOST_MISSING};
-use crate::formats::format::{FormatSpec, Output, TrainingData};
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
 use crate::formats::{NO_SCORE, Writer, position, refusal, stored_score, white_score};
 
-/// The format.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "plain",
     endings: &["plain"],
@@ -46,7 +45,6 @@ const RECORD_BYTES: usize = 256;
 /// Fields of a record while it is read.
 #[derive(Debug, Default)]
 struct Fields {
-    /// Number of its first line.
     line: u64,
     position: Option<Chess>,
     /// The move, unless it is the null move.
@@ -59,7 +57,6 @@ struct Fields {
     seen: u8,
 }
 
-/// A whole record.
 struct Record {
     position: Chess,
     next: Option<Move>,

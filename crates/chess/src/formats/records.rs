@@ -6,7 +6,7 @@ use crate::selection::{Criteria, Reason};
 use shakmaty::{Board, Chess};
 
 use crate::formats::collector::Collector;
-use crate::formats::format::FormatSpec;
+use crate::formats::spec::FormatSpec;
 
 /// Number of bytes of a record.
 pub(crate) const RECORD_BYTES: usize = 32;

@@ -1,12 +1,23 @@
-//! Texts of one position per line, White's view.
+//! Games, and texts of one position per line, White's view.
 
 use std::fmt::Write as _;
 
 use crate::formats::Writer;
-use crate::formats::format::{FormatSpec, Output, last_line_end};
+use crate::formats::spec::{FormatSpec, Output, last_line_end};
+use crate::pgn::last_game_start;
 use crate::sample::Origin;
 use shakmaty::fen::{Epd, Fen};
 use shakmaty::{EnPassantMode, Position};
+
+/// Games in portable game notation, which must be detected before they are read.
+pub(crate) const PGN: FormatSpec = FormatSpec {
+    name: "pgn",
+    endings: &["pgn"],
+    records: ["game", "games"],
+    has_moves: true,
+    split_point: Some(last_game_start),
+    ..FormatSpec::TEXT
+};
 
 /// Labeled positions, written as `FEN | centipawns | result`. Results have at least one decimal.
 pub(crate) const TEXT: FormatSpec = FormatSpec {
@@ -23,7 +34,6 @@ pub(crate) const TEXT: FormatSpec = FormatSpec {
     ..FormatSpec::TEXT
 };
 
-/// EPD with operations.
 pub(crate) const EPD: FormatSpec = FormatSpec {
     name: "epd",
     endings: &["epd"],

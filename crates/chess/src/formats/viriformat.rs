@@ -9,12 +9,11 @@ use crate::selection::{Criteria, MAX_PLIES, Ply, Reason};
 use shakmaty::{Chess, Move, Position, Role, Square};
 
 use crate::formats::collector::Collector;
-use crate::formats::format::{FormatSpec, Output, TrainingData};
 use crate::formats::legality::{is_legal, some_move};
 use crate::formats::records::RECORD_BYTES;
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
 use crate::formats::{Writer, marlinformat};
 
-/// The format.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "viriformat",
     endings: &["vf", "viri", "viriformat"],
@@ -31,7 +30,6 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 /// Number of bytes of a move and its score.
 const MOVE_BYTES: usize = 4;
 
-/// Bytes that end a game.
 pub(crate) const END: [u8; MOVE_BYTES] = [0; MOVE_BYTES];
 
 /// Roles of promotions in the order of their numbers.

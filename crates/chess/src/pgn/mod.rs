@@ -11,7 +11,6 @@
 //! (`comments`), tags players and clocks (`tags`). Files, decompression and threads are left to callers.
 
 mod game;
-mod header;
 mod lenient_moves;
 mod moves;
 mod piece_letters;
@@ -29,15 +28,3 @@ pub use crate::comments::{
 pub use piece_letters::PieceLetters;
 pub use replay::{read_pgn, read_pgn_with_letters};
 pub use split::{is_tag_pair, last_game_start};
-
-use crate::formats::FormatSpec;
-
-/// The format, whose notation must be detected before games are read.
-pub(crate) const FORMAT: FormatSpec = FormatSpec {
-    name: "pgn",
-    endings: &["pgn"],
-    records: ["game", "games"],
-    has_moves: true,
-    split_point: Some(split::last_game_start),
-    ..FormatSpec::TEXT
-};

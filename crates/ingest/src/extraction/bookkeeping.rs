@@ -1,15 +1,13 @@
 //! Reports on the inputs while they are read, and the limits beyond which an input is rejected.
 
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
 use super::plausibility::{can_judge, implausible_comments, implausible_labels, scale_mismatch};
 use super::report::{FunnelStep, SourceReport, Unread};
-use super::skipped::SkippedList;
 use super::sources::Detected;
-use crate::contents::Contents;
-use crate::reading::Chunk;
-use crate::refusals::too_many_bad_lines;
+use crate::reading::{Chunk, Contents, too_many_bad_lines};
 use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::CommentTally;
 use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
@@ -17,7 +15,7 @@ use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
 use gputexel_dataset::SourceRecord;
 use gputexel_io::input::place;
-use gputexel_io::{Advice, Error, Result};
+use gputexel_io::{Advice, AtomicFile, Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
@@ -304,5 +302,35 @@ fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettin
             refusal.advise(letters.text(" names the pieces of other languages"))
         }
         _ => refusal,
+    }
+}
+
+/// File that only appears once it is complete.
+struct SkippedList {
+    path: PathBuf,
+    file: BufWriter<AtomicFile>,
+}
+
+impl SkippedList {
+    /// Creates the list, which appears at `path` once it is complete.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when `path` exists and `force` is not set, [`Error::Io`] when its folder
+    /// cannot be written.
+    pub fn create(path: &Path, force: bool) -> Result<Self> {
+        if !force && path.exists() {
+            return Err(Error::Exists(path.to_path_buf()));
+        }
+        let file = BufWriter::new(AtomicFile::beside(path).map_err(|e| Error::io(path, e))?);
+        Ok(Self { path: path.to_path_buf(), file })
+    }
+
+    pub fn add(&mut self, line: &str) -> Result<()> {
+        writeln!(self.file, "{line}").map_err(|e| Error::io(&self.path, e))
+    }
+
+    pub fn finish(self) -> Result<()> {
+        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
+        file.finish().map_err(|e| Error::io(&self.path, e))
     }
 }

@@ -242,7 +242,6 @@ impl SourceReport {
         share(self.bad_lines, self.record.records).max(games).max(share(self.plies_lost, self.plies))
     }
 
-    /// Returns the number of usable games.
     fn usable_games(&self) -> u64 {
         self.record.records - self.left_out.useless_games()
     }

@@ -166,7 +166,6 @@ fn values(state: &RunState) -> String {
     texts.join(", ")
 }
 
-/// Formats a value with its sign.
 fn signed(value: f64) -> String {
     let text = number(value);
     if value > 0.0 { format!("+{text}") } else { text }

@@ -20,9 +20,8 @@ use self::stem::{STEM_BYTES, Stem, StemError};
 pub use self::writer::BinpackWriter;
 use crate::formats::NO_SCORE;
 use crate::formats::collector::Collector;
-use crate::formats::format::{FormatSpec, Output, TrainingData};
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
 
-/// The format.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "binpack",
     endings: &["binpack"],
