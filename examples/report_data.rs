@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use gputexel::Result;
+use gputexel::io::printable;
+use gputexel::io::run_folder::{Kind, RunFolder};
 use gputexel::model::ParameterFile;
-use gputexel::run_folder::{Kind, RunFolder};
 use gputexel::tuning::{CoordinatesFile, MetricsLine, RunRecord, read_metrics};
-use gputexel::{Result, printable};
 
 /// Describes the configuration of a run, its losses, and the parameters that it changed most.
 pub fn describe(path: &str) -> Result<String> {

@@ -4,13 +4,13 @@
 
 use std::sync::LazyLock;
 
-use gputexel_fuzz_targets::{TARGETS, Target, target};
+use gputexel_fuzz_targets::{Target, target, targets};
 use libfuzzer_sys::fuzz_target;
 
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("GPUTEXEL_FUZZ_TARGET").unwrap_or_default();
     if name == "list" {
-        TARGETS.iter().for_each(|(name, _)| println!("{name}"));
+        targets().iter().for_each(|(name, _)| println!("{name}"));
         std::process::exit(0)
     }
     target(&name).unwrap_or_else(|| {

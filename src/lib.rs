@@ -60,13 +60,10 @@ pub use gputexel_eval as evaluator;
 pub use gputexel_eval::Backend;
 pub use gputexel_eval::device as gpu;
 pub use gputexel_eval::vetting as devices;
+pub use gputexel_ingest::trace::import;
 pub use gputexel_ingest::{conversion, extraction, trace, tracing};
-pub use gputexel_io::{
-    Advice, AppendFile, AtomicFile, Error, RECORD_BYTES, Result, RunLog, SETTINGS_BYTES, StopFlag, absolute,
-    check_apart, check_outputs, check_present, check_target, counted, escaped, folder_lock, is_active,
-    median, most_alike, parse_bytes, printable, read_limited, read_whole, read_whole_text, run_folder, shown,
-    weight_text, write_atomically,
-};
+pub use gputexel_io as io;
+pub use gputexel_io::{Error, Result, StopFlag};
 pub use gputexel_model as model;
 pub use gputexel_optim as optimizer;
 pub use gputexel_play as matches;
@@ -78,6 +75,7 @@ pub use gputexel_report::live;
 pub use gputexel_source as patch;
 pub use gputexel_source::tables;
 pub use gputexel_spsa as spsa;
+pub use gputexel_spsa::run::SpsaRun as Spsa;
 pub use gputexel_tune as tuning;
 pub use gputexel_tune::check as checking;
 pub use gputexel_tune::run;

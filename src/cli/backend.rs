@@ -7,7 +7,8 @@ pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::divided::DeviceList;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
 use gputexel::evaluator::{Stats, StatsObserver};
-use gputexel::{Error, Result, parse_bytes};
+use gputexel::io::parse_bytes;
+use gputexel::{Error, Result};
 
 use super::settings::with;
 use super::team::{launched, own_device, team};
@@ -106,7 +107,7 @@ pub fn warn_of_damage(list: Option<&DamagedList>) {
             "{}: {reason}; it counts as empty, and the next check of a device writes it anew",
             path.display()
         );
-        note!("gputexel: warning: {}", gputexel::printable(&text));
+        note!("gputexel: warning: {}", gputexel::io::printable(&text));
     }
 }
 

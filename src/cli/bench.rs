@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
 use gputexel::devices::{damaged_list, verdict};
 use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
-use gputexel::{Error, check_apart, check_target, dataset, write_atomically};
+use gputexel::io::{check_apart, check_target, write_atomically};
+use gputexel::{Error, dataset};
 
 use super::backend::{set_threads, warn_of_damage};
 use super::context::Context;
@@ -82,7 +83,7 @@ impl Subcommand for BenchArgs {
         let quiet = context.quiet || context.json;
         let mut progress = |device: &str| {
             if !quiet {
-                note!("measuring {}", gputexel::printable(device));
+                note!("measuring {}", gputexel::io::printable(device));
             }
         };
         let stop = context.cancel.into();
@@ -117,7 +118,7 @@ fn leave_out_faulty(adapters: &[AdapterSummary], chosen: &mut Vec<usize>, asked:
 /// Warns on standard error wherever the report goes: figures from a busy machine are unreliable in any format.
 fn warn(warnings: impl IntoIterator<Item = String>) {
     for warning in warnings {
-        note!("gputexel: warning: {}", gputexel::printable(&warning));
+        note!("gputexel: warning: {}", gputexel::io::printable(&warning));
     }
 }
 

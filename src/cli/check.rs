@@ -113,7 +113,7 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         source
             .warnings
             .iter()
-            .for_each(|line| text += &format!("  warning: {}\n", gputexel::printable(line)));
+            .for_each(|line| text += &format!("  warning: {}\n", gputexel::io::printable(line)));
     }
     describe_evaluation(&mut text, findings, args);
     describe_labels(&mut text, findings);

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 use clap_complete::Shell;
-use gputexel::{Error, Result, write_atomically};
+use gputexel::io::write_atomically;
+use gputexel::{Error, Result};
 
 use super::context::Context;
 use super::output::{print_text, write_stdout};

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
-use gputexel::formats::OutputFormat;
+use gputexel::formats::Format;
+use gputexel::io::any_of;
 
 use super::context::Context;
 use super::output::print_result;
-use super::reading::{ReadingArgs, describe_source};
+use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{bytes, counted, grouped};
@@ -35,10 +36,7 @@ pub struct ConversionArgs {
     /// Output file
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     pub output: PathBuf,
-    /// Output format: binpack, bulletformat, viriformat, marlinformat, plain, text (FEN | centipawns | result), epd
-    /// or games (GAME RESULT FEN [centipawns]) [default: by the extension .binpack, .bf, .vf, .marlin, .plain, .txt,
-    /// .epd or .fens]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = output_help())]
     to: Option<String>,
     /// Replace the output if it exists
     #[arg(long)]
@@ -51,6 +49,16 @@ pub struct ConversionArgs {
     reading: ReadingArgs,
 }
 
+/// Returns the usual endings of outputs.
+fn endings() -> Vec<String> {
+    Format::outputs().map(|format| format!(".{}", format.extension())).collect()
+}
+
+fn output_help() -> String {
+    let formats = any_of(Format::outputs().map(Format::description));
+    format!("Output format: {formats} [default: by the extension {}]", any_of(endings()))
+}
+
 impl ConversionArgs {
     /// Converts the flags to settings of the library.
     ///
@@ -58,14 +66,14 @@ impl ConversionArgs {
     /// [`gputexel::Error::Usage`] for unknown names.
     pub fn settings(&self) -> gputexel::Result<ConversionSettings> {
         let format = match &self.to {
-            Some(name) => name.parse()?,
+            Some(name) => Format::output(name)?,
             None => {
                 let extension = self.output.extension().and_then(|extension| extension.to_str());
-                extension.and_then(OutputFormat::of_extension).ok_or_else(|| {
+                extension.and_then(Format::of_extension).ok_or_else(|| {
                     gputexel::Error::Usage(format!(
-                        "{}: the ending is none of .binpack, .bf, .vf, .marlin, .plain, .txt, .epd and .fens; --to names the \
-                         format",
-                        self.output.display()
+                        "{}: the ending is none of {}; --to names the format",
+                        self.output.display(),
+                        endings().join(", ")
                     ))
                 })?
             }
@@ -112,7 +120,7 @@ pub fn describe(report: &ConversionReport) -> String {
         }
         if let Some(first) = &source.unread_text.first {
             let (lines, path) = (counted(source.unread_text.count, "line"), &source.record.path);
-            let first = gputexel::printable(first);
+            let first = gputexel::io::printable(first);
             lost.push(format!("  {lines} of {path} have more than is read; the first: {first}\n"));
         }
     }
@@ -121,13 +129,6 @@ pub fn describe(report: &ConversionReport) -> String {
     } else {
         text.extend(lost);
     }
-    let read: u64 = report.sources.iter().map(|source| source.positions_read).sum();
-    let _ = writeln!(
-        text,
-        "{:.2} s, {} positions/s read, {}/s of input",
-        report.seconds,
-        grouped((read as f64 / report.seconds.max(1e-9)) as u64),
-        bytes((report.bytes_read as f64 / report.seconds.max(1e-9)) as u64)
-    );
+    text += &speed(&report.sources, report.seconds, report.bytes_read);
     text
 }

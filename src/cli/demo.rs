@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use gputexel::{Error, write_atomically};
+use gputexel::Error;
+use gputexel::io::write_atomically;
 use serde_json::json;
 
 use super::context::Context;

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use gputexel::dataset;
+use gputexel::io::{check_outputs, check_present, write_atomically};
 use gputexel::run::are_datasets;
 use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource, PhaseValues};
 use gputexel::wdl::Constants;
-use gputexel::{Error, Result, check_outputs, check_present, write_atomically};
+use gputexel::{Error, Result};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
@@ -249,7 +250,7 @@ impl Subcommand for ImportParamsArgs {
                 self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
             for note in &imported.notes {
                 let line = format!("{files}: {note}");
-                note!("gputexel: {}", gputexel::printable(&line));
+                note!("gputexel: {}", gputexel::io::printable(&line));
             }
             return Ok(write_stdout(&imported.file.to_json())?);
         };

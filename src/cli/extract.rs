@@ -7,46 +7,21 @@ use gputexel::chess::PhaseSettings;
 use gputexel::chess::selection::Selection;
 use gputexel::conversion::{ConversionSettings, convert};
 use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
-use gputexel::formats::OutputFormat;
+use gputexel::formats::Format;
 
 use super::context::Context;
 use super::convert::describe as describe_conversion;
 use super::king_flags::KingArgs;
 use super::memory::MemoryArgs;
 use super::output::print_result;
-use super::reading::{ReadingArgs, describe_source};
+use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
-use super::table::{bytes, counted, grouped, result_table};
+use super::table::{bytes, counted, result_table};
 
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Inputs are games (PGN), labeled positions, one per line, or training data (binpack, bulletformat, \
-viriformat, marlinformat, Stockfish's plain, evaluations of Lichess), plain, compressed (zst, gz, bz2, xz) or in an archive (tar, zip); the format is \
-detected from the content. Results of labeled positions may be written as
-
-  FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
-  FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
-  FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
-  17 1 FEN 35         (game, result, position, optional centipawns)
-
-with a score in any further field (FEN;-12;0.5, FEN [0.5] -12, FEN ce -12; c9 \"1-0\";), \
-or as columns under a header line (fen,result,score). With --target score, no results are needed (fen,eval; FEN;35). The syntax is detected and reported, as is the \
-point of view of results and scores, separately. Numbers other than 0 to 1 \
-(-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
-winner) always, w, d and l (won, drawn, lost) with --results wdl.
-
-For an engine that prints its own trace, --positions writes the selected (and resolved) positions as lines
-'GAME RESULT FEN [centipawns]' in place of a dataset:
-
-  gputexel extract games.pgn --resolve quiescence --positions quiet.fens
-  engine trace < quiet.fens > trace.svm
-  gputexel import trace.svm --schema schema.json -o own.bin\n\n\
-Examples:\n  \
-gputexel extract games.pgn.zst more.pgn -o dataset.bin\n  \
-gputexel extract games.pgn --preset unique --per-game 20 -o d.bin\n  \
-gputexel extract positions.epd --model material -o d.bin")]
+#[command(after_help = after_help())]
 pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -86,11 +61,47 @@ pub struct ExtractArgs {
     memory: MemoryArgs,
 }
 
+/// Formats, syntaxes of results, and examples.
+fn after_help() -> String {
+    let training: Vec<_> = Format::training_data().map(Format::name).collect();
+    format!(
+        "Inputs are games (PGN), labeled positions, one per line, or training data ({}), uncompressed, compressed \
+         (zst, gz, bz2, xz) or in an archive (tar, zip); the format is detected from the content. \
+         {AFTER_FORMATS}",
+        training.join(", ")
+    )
+}
+
+const AFTER_FORMATS: &str = "\
+Results of labeled positions may be written as
+
+  FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
+  FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
+  FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
+  17 1 FEN 35         (game, result, position, optional centipawns)
+
+with a score in any further field (FEN;-12;0.5, FEN [0.5] -12, FEN ce -12; c9 \"1-0\";), \
+or as columns under a header line (fen,result,score). With --target score, no results are needed (fen,eval; FEN;35). The syntax is detected and reported, as is the \
+point of view of results and scores, separately. Numbers other than 0 to 1 \
+(-1, 0 and 1; 0, 1 and 2; percent) are accepted if --results or the header line says so; w, d and b (the \
+winner) always, w, d and l (won, drawn, lost) with --results wdl.
+
+For an engine that prints its own trace, --positions writes the selected (and resolved) positions as lines
+'GAME RESULT FEN [centipawns]' in place of a dataset:
+
+  gputexel extract games.pgn --resolve quiescence --positions quiet.fens
+  engine trace < quiet.fens > trace.svm
+  gputexel import trace.svm --schema schema.json -o own.bin\n\n\
+Examples:\n  \
+gputexel extract games.pgn.zst more.pgn -o dataset.bin\n  \
+gputexel extract games.pgn --preset unique --per-game 20 -o d.bin\n  \
+gputexel extract positions.epd --model material -o d.bin";
+
 impl ExtractArgs {
     /// Output format of the positions, which are selected as for a dataset.
     fn conversion(&self, output: &Path) -> gputexel::Result<ConversionSettings> {
         let ending = output.extension().and_then(|ending| ending.to_str());
-        let format = ending.and_then(OutputFormat::of_extension).unwrap_or(OutputFormat::Games);
+        let format = ending.and_then(Format::of_extension).unwrap_or(Format::Games);
         Ok(ConversionSettings { reading: self.settings()?, format, default_score_cp: None })
     }
 
@@ -161,13 +172,6 @@ fn describe(report: &Report) -> String {
         bytes(report.output_bytes)
     );
     text += &result_table(&report.results, ["White wins", "Black wins"], total);
-    let read: u64 = report.sources.iter().map(|source| source.positions_read).sum();
-    let _ = writeln!(
-        text,
-        "{:.2} s, {} positions/s read, {}/s of input",
-        report.seconds,
-        grouped((read as f64 / report.seconds.max(1e-9)) as u64),
-        bytes((report.bytes_read as f64 / report.seconds.max(1e-9)) as u64)
-    );
+    text += &speed(&report.sources, report.seconds, report.bytes_read);
     text
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use gputexel::io::run_folder::RunFolder;
 use gputexel::matches::client::Setting;
 use gputexel::matches::{Adjudication, DrawRule, Side, TimeControl, WinRule, deadline_from_seconds};
-use gputexel::run_folder::RunFolder;
 use gputexel::{Error, Result};
 
 use super::context::Context;
@@ -17,7 +17,7 @@ pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) 
     }
     if !context.json {
         for warning in warnings {
-            note!("gputexel: {}", gputexel::printable(warning));
+            note!("gputexel: {}", gputexel::io::printable(warning));
         }
     }
 }

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::{Advice, Error};
+use gputexel::Error;
+use gputexel::io::Advice;
 
 /// Formats an error of the library in one line, with the flags that fix it.
 pub fn in_flags(error: &Error) -> String {
@@ -24,7 +25,7 @@ pub fn of_advice(advice: &Advice) -> String {
         "" => format!("--{name}"),
         _ => format!("--{name} {value}"),
     });
-    format!("{}{}", advice.joint(), gputexel::printable(&text))
+    format!("{}{}", advice.joint(), gputexel::io::printable(&text))
 }
 
 /// Suggests the file that was perhaps meant if there is none of that name.
@@ -38,7 +39,7 @@ fn of_missing(path: &Path) -> Option<String> {
     let others = others.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     // These words are accepted in place of a parameter file.
     let words = if folder.is_none() { &["material", "schema"][..] } else { &[] };
-    let best = gputexel::most_alike(name, others.chain(words.iter().map(|word| (*word).to_string())))?;
+    let best = gputexel::io::most_alike(name, others.chain(words.iter().map(|word| (*word).to_string())))?;
     let meant = folder.map_or_else(|| PathBuf::from(&best), |folder| folder.join(&best));
-    Some(format!("; did you mean '{}'?", gputexel::printable(&meant.display().to_string())))
+    Some(format!("; did you mean '{}'?", gputexel::io::printable(&meant.display().to_string())))
 }

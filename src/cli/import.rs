@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use gputexel::dataset;
+use gputexel::io::{check_apart, check_outputs, write_atomically};
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, export_files, import, survey};
 use gputexel::tracing::{TracingSettings, import_traced};
-use gputexel::{check_apart, check_outputs, dataset, write_atomically};
 use serde_json::json;
 
 use super::context::Context;
@@ -191,7 +192,7 @@ fn describe(report: &ImportReport) -> String {
         source
             .warnings
             .iter()
-            .for_each(|line| text += &format!("  warning: {}\n", gputexel::printable(line)));
+            .for_each(|line| text += &format!("  warning: {}\n", gputexel::io::printable(line)));
     }
     let games = match report.games {
         0 => String::new(),

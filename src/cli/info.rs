@@ -7,7 +7,7 @@ use gputexel::checking::info::{Contents, Info, Summary, left_out};
 use gputexel::checking::{IMPOSSIBLE, ScoresAgainstResults, is_impossible};
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{ChecksumState, SourceRecord};
-use gputexel::extraction::InputFormat;
+use gputexel::formats::Format;
 
 use super::context::Context;
 use super::output::{print_text, write_stdout};
@@ -90,7 +90,7 @@ fn describe(info: &Info) -> String {
         describe_source(&mut text, source, kept);
     }
     if let Some(command) = &meta.trace_command {
-        let _ = writeln!(text, "  traced by {}", gputexel::printable(command));
+        let _ = writeln!(text, "  traced by {}", gputexel::io::printable(command));
     }
     if !meta.selection.is_empty() {
         let settings: Vec<String> =
@@ -203,16 +203,14 @@ fn score_table(scores: &ScoresAgainstResults) -> String {
     out
 }
 
-/// Formats the number of records of an input.
-fn counted_records(count: u64, format: InputFormat) -> String {
-    let what = if count == 1 { format.record() } else { format.records() };
-    format!("{} {what}", grouped(count))
+fn counted_records(count: u64, format: Format) -> String {
+    format!("{} {}", grouped(count), format.record_name(count))
 }
 
 /// Describes a source, and how many of its games kept a position, if known.
 fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) {
     // Other formats, such as traces, consist of lines.
-    let format = source.format.parse().unwrap_or(InputFormat::Text);
+    let format = source.format.parse().unwrap_or(Format::Text);
     let labels = match (&source.labels, &source.point_of_view) {
         (Some(labels), Some(view)) => {
             let scale = source.results.as_ref().map_or(String::new(), |scale| format!(" from {scale}"));

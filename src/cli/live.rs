@@ -1,13 +1,13 @@
 //! Watching a run in progress in the browser. Nothing here affects the results.
 
-use gputexel::Result;
 use std::path::Path;
 
+use gputexel::Result;
+use gputexel::io::run_folder::RunFolder;
 use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
 use gputexel::report::Report;
 use gputexel::run::{InHand, run_report};
-use gputexel::run_folder::RunFolder;
 use gputexel::sweep::{is_sweep, sweep_report};
 
 use super::context::Context;

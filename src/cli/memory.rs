@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use gputexel::{Error, Result, parse_bytes};
+use gputexel::io::parse_bytes;
+use gputexel::{Error, Result};
 use gputexel_io::paging::{LimitError, available, limit, scratch_folders, usage};
 
 use super::context::Context;

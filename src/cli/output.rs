@@ -26,7 +26,7 @@ pub fn fail(error: anyhow::Error) -> ExitCode {
     // The library's errors are complete in one line; others are printed with their sources.
     let (code, text) = match error.downcast::<gputexel::Error>() {
         Ok(ours) => (ours.exit_code(), hints::in_flags(&ours)),
-        Err(error) => (1, gputexel::printable(&format!("{error:#}")).into_owned()),
+        Err(error) => (1, gputexel::io::printable(&format!("{error:#}")).into_owned()),
     };
     let _ = writeln!(std::io::stderr(), "{} {text}", style::error_prefix());
     ExitCode::from(code)

@@ -160,7 +160,7 @@ mod with {
         let quiet = context.quiet;
         Arc::new(move |text| {
             if !quiet {
-                note!("gputexel: {}", gputexel::printable(text));
+                note!("gputexel: {}", gputexel::io::printable(text));
             }
         })
     }

@@ -9,23 +9,22 @@ use gputexel::chess::sample::Verdict;
 use gputexel::chess::scale::ResultScale;
 use gputexel::chess::selection::{Selection, Unit};
 use gputexel::chess::text::PointOfView;
-use gputexel::extraction::{ExtractSettings, InputFormat, SourceReport, Target};
+use gputexel::extraction::{ExtractSettings, SourceReport, Target};
+use gputexel::formats::Format;
+use gputexel::io::any_of;
 
 use super::selection::SelectionArgs;
-use super::table::{aligned, grouped, percent};
+use super::table::{aligned, bytes, grouped, percent};
 
 /// Flags for reading inputs and selecting positions.
 #[derive(Debug, clap::Args)]
 pub struct ReadingArgs {
-    /// Input format: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or lichess [default: detected]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = format_help())]
     format: Option<String>,
     /// Leave out unreadable parts of damaged training data [default: refuse the file]
     #[arg(long)]
     skip_damaged: bool,
-    /// Syntax of results and scores: c9, c9-score, ce, ce-score, brackets, semicolon, score-result, pipe, texelutil,
-    /// bare, games, fields or csv [default: detected]
-    #[arg(long, value_name = "NAME", help_heading = "Labeled positions")]
+    #[arg(long, value_name = "NAME", help_heading = "Labeled positions", help = labels_help())]
     labels: Option<String>,
     /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if 1 is a loss; or words: wdb (who
     /// won), wdl (won, drawn or lost for the point of view) [default: 0..1; files that seem to use another scale are
@@ -63,6 +62,18 @@ pub struct ReadingArgs {
     /// Worker threads [default: one per core]; does not change the output
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+}
+
+/// Help for formats of inputs.
+pub fn format_help() -> String {
+    format!("Input format: {} [default: detected]", any_of(Format::inputs().map(Format::name)))
+}
+
+fn labels_help() -> String {
+    format!(
+        "Syntax of results and scores: {} [default: detected]",
+        any_of(LabelSyntax::ALL.map(LabelSyntax::name))
+    )
 }
 
 impl ReadingArgs {
@@ -104,15 +115,15 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         "{}: {}",
         record.path,
         match source.format {
-            InputFormat::Pgn => "games",
-            InputFormat::Text => "labeled positions",
-            InputFormat::Training(format) => format.name(),
+            Format::Pgn => "games",
+            Format::Text => "labeled positions",
+            format => format.name(),
         }
     );
     let mut rows = Vec::new();
     let mut row =
         |cells: &[&str]| rows.push(cells.iter().map(|cell| (*cell).to_string()).collect::<Vec<_>>());
-    row(&[&format!("{} read", source.format.records()), &grouped(record.records)]);
+    row(&[&format!("{} read", source.format.record_name(2)), &grouped(record.records)]);
     for (label, count) in [Unit::Line, Unit::Game].into_iter().flat_map(|unit| source.left_out_of(unit)) {
         row(&[&format!("- {label}"), &grouped(count), &percent(count, record.records)]);
     }
@@ -175,7 +186,7 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             grouped(source.agreement.positions())
         );
     }
-    let pgn = source.format == InputFormat::Pgn;
+    let pgn = source.format == Format::Pgn;
     for line in if pgn { &source.skipped_games } else { &source.complaints } {
         let _ = writeln!(text, "  {line}");
     }
@@ -189,6 +200,14 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         );
     }
     for warning in &source.warnings {
-        let _ = writeln!(text, "  warning: {}", gputexel::printable(warning));
+        let _ = writeln!(text, "  warning: {}", gputexel::io::printable(warning));
     }
+}
+
+/// Formats the speed at which inputs were read.
+pub fn speed(sources: &[SourceReport], seconds: f64, bytes_read: u64) -> String {
+    let per_second = |count: u64| (count as f64 / seconds.max(1e-9)) as u64;
+    let positions = per_second(sources.iter().map(|source| source.positions_read).sum());
+    let (positions, input) = (grouped(positions), bytes(per_second(bytes_read)));
+    format!("{seconds:.2} s, {positions} positions/s read, {input}/s of input\n")
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use gputexel::io::run_folder::{Kind, REPORT, RunFolder};
+use gputexel::io::{check_apart, check_target, write_atomically};
 use gputexel::matches::{is_match, match_report};
 use gputexel::report::{Report, RunReport};
 use gputexel::run::{InHand, Positions, run_report};
-use gputexel::run_folder::{Kind, REPORT, RunFolder};
 use gputexel::sweep::{is_sweep, sweep_report};
 use gputexel::tuning::RunRecord;
-use gputexel::{Error, Result, check_apart, check_target, write_atomically};
+use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::context::Context;

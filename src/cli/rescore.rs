@@ -170,7 +170,7 @@ fn describe(report: &RescoreReport) -> String {
                 &format!("  warning: {} without a score, such as\n", counted(progress.unscored, "position"));
         }
         for one in &report.unscored {
-            text += &format!("    {}: {}\n", one.fen, gputexel::printable(&one.reason));
+            text += &format!("    {}: {}\n", one.fen, gputexel::io::printable(&one.reason));
         }
     }
     text

@@ -79,7 +79,7 @@ pub fn columns() -> usize {
 fn harmless(text: &str, colored: bool) -> Cow<'_, str> {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c != '\n' && c != '\t' && gputexel::is_active(c)) {
+    while let Some(at) = rest.find(|c: char| c != '\n' && c != '\t' && gputexel::io::is_active(c)) {
         let (before, behind) = rest.split_at(at);
         out.push_str(before);
         let length = match color(behind).filter(|_| colored) {
@@ -89,7 +89,7 @@ fn harmless(text: &str, colored: bool) -> Cow<'_, str> {
             }
             None => {
                 let length = behind.chars().next().map_or(behind.len(), char::len_utf8);
-                out.push_str(&gputexel::escaped(&behind[..length]));
+                out.push_str(&gputexel::io::escaped(&behind[..length]));
                 length
             }
         };
@@ -121,7 +121,6 @@ fn label(line: &str) -> Option<(&str, &str)> {
     (is_label && !name.contains("  ") && !name.starts_with(' ')).then_some((label, rest))
 }
 
-/// Highlights the labels of a text.
 fn labeled(text: &str) -> String {
     let line = |line: &str| match label(line) {
         Some((label, rest)) => {

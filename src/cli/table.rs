@@ -3,8 +3,8 @@
 use super::style::columns;
 use console::measure_text_width;
 use gputexel::checking::PhaseRow;
-pub use gputexel::counted;
 use gputexel::extraction::Results;
+pub use gputexel::io::counted;
 pub use gputexel::report::{bytes, grouped};
 
 /// Aligns rows of text in columns; numbers (cells that start with a digit) are right-aligned. Trailing blanks are

@@ -4,7 +4,6 @@ use clap::{Command, CommandFactory};
 
 use super::Cli;
 
-/// Commands that have no subcommands, with their paths.
 fn leaves(command: &Command, path: &str, out: &mut Vec<(String, String)>) {
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         let path = format!("{path} {}", sub.get_name()).trim().to_string();

@@ -112,7 +112,7 @@ impl Subcommand for WdlArgs {
             for source in &report.reading.sources {
                 for warning in &source.warnings {
                     let line = format!("gputexel: warning: {}: {warning}", source.record.path);
-                    note!("{}", gputexel::printable(&line));
+                    note!("{}", gputexel::io::printable(&line));
                 }
             }
         }

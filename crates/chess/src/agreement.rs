@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Board, Color};
 
-use super::point_of_view::PointOfView;
-
 /// Smallest absolute score whose sign is compared with material, centipawns.
 pub(crate) const TELLING_SCORE_CP: f32 = 50.0;
 
@@ -188,6 +186,18 @@ pub(super) fn told_view(counts: &Agreement) -> Option<PointOfView> {
         _ => None,
     }
 }
+
+/// Point of view of a number that is an expected score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PointOfView {
+    /// White's.
+    White,
+    /// The side to move's.
+    Stm,
+}
+
+gputexel_io::names!(PointOfView "point of view": White "white", Stm "stm");
 
 #[cfg(test)]
 mod tests {

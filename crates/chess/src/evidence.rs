@@ -42,7 +42,6 @@ pub(super) fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
 pub(super) struct Reading {
     /// Agreement of numbers with material.
     pub numbers: Agreement,
-    /// Agreement of scores with material.
     scores: Agreement,
     pub any_score: bool,
     pub any_number: bool,

@@ -54,7 +54,6 @@ impl FenError {
 struct Symbol {
     /// 0–11 a piece (role, +6 for Black), 12 none, 255 not part of a placement.
     piece: u8,
-    /// Squares it takes.
     squares: u8,
     /// 8 for the separator of ranks, else 0.
     rank: u8,

@@ -4,7 +4,7 @@
 //! values. One line is often ambiguous; the first lines of a file together are not.
 
 use super::labels::{Label, LabelError, Parsed, Remainder, parse_cp, parse_outcome};
-use super::outcome::Outcome;
+use super::scale::Outcome;
 use super::scale::ResultScale;
 
 /// Positions of result and score among the fields after a position, from 0.
@@ -76,7 +76,6 @@ pub(super) struct Column {
     values: u32,
     /// Values that are exactly a loss, a draw or a win, or words for them.
     results: u32,
-    /// Values on the scale of results.
     on_scale: u32,
     /// Values on that scale, and numbers that other usual scales have.
     on_some_scale: u32,
@@ -149,7 +148,6 @@ pub(super) struct Survey {
     pub ce: Column,
 }
 
-/// Number of fields that are looked at.
 const MAX_FIELDS: usize = 16;
 
 /// Result of a survey.

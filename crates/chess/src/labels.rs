@@ -6,10 +6,9 @@
 use std::str::FromStr;
 
 use super::epd::{is_no_score, operations};
-use super::number::parse_number;
-pub use super::outcome::{Outcome, Word};
-use super::scale::ResultScale;
-use gputexel_io::{Error, Result};
+pub use super::scale::{Outcome, Word};
+use super::scale::{ResultScale, parse_number};
+use gputexel_io::{Error, Result, unknown_name};
 
 /// Syntax of the result after a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,23 +60,33 @@ impl LabelSyntax {
         Self::Csv,
     ];
 
+    /// Returns its name on command lines and in datasets, and an example of the text next to the position.
+    fn described(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Opcode => ("c9", "c9 \"1-0\";"),
+            Self::OpcodeScore => ("c9-score", "c9 \"0.33|1-0\";"),
+            Self::Ce => ("ce", "ce 0.5"),
+            Self::CeScore => ("ce-score", "ce 35"),
+            Self::Brackets => ("brackets", "[1.0]"),
+            Self::Semicolon => ("semicolon", "; [0.5]"),
+            Self::ScoreResult => ("score-result", "| 35 | 1.0"),
+            Self::Pipe => ("pipe", "|1-0"),
+            Self::Texelutil => ("texelutil", ": 1 : 35 : 30 : 17"),
+            Self::Bare => ("bare", "1-0"),
+            Self::Games => ("games", "17 1 FEN 35"),
+            Self::Fields => ("fields", ";35;0.5"),
+            Self::Csv => ("csv", "columns fen,result"),
+        }
+    }
+
     /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Opcode => "c9",
-            Self::OpcodeScore => "c9-score",
-            Self::Ce => "ce",
-            Self::CeScore => "ce-score",
-            Self::Brackets => "brackets",
-            Self::Semicolon => "semicolon",
-            Self::ScoreResult => "score-result",
-            Self::Pipe => "pipe",
-            Self::Texelutil => "texelutil",
-            Self::Bare => "bare",
-            Self::Games => "games",
-            Self::Fields => "fields",
-            Self::Csv => "csv",
-        }
+        self.described().0
+    }
+
+    /// Returns an example of the text next to the position.
+    pub fn example(self) -> &'static str {
+        self.described().1
     }
 
     /// Returns the offset of the position in a line.
@@ -90,35 +99,14 @@ impl LabelSyntax {
         }
         at
     }
-
-    /// Returns an example of the text next to the position.
-    pub fn example(self) -> &'static str {
-        match self {
-            Self::Opcode => "c9 \"1-0\";",
-            Self::OpcodeScore => "c9 \"0.33|1-0\";",
-            Self::Ce => "ce 0.5",
-            Self::CeScore => "ce 35",
-            Self::Brackets => "[1.0]",
-            Self::Semicolon => "; [0.5]",
-            Self::ScoreResult => "| 35 | 1.0",
-            Self::Pipe => "|1-0",
-            Self::Texelutil => ": 1 : 35 : 30 : 17",
-            Self::Bare => "1-0",
-            Self::Games => "17 1 FEN 35",
-            Self::Fields => ";35;0.5",
-            Self::Csv => "columns fen,result",
-        }
-    }
 }
 
 impl FromStr for LabelSyntax {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|syntax| syntax.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::Usage(format!("label syntax '{text}': expected one of {names}"))
-        })
+        let named = Self::ALL.into_iter().find(|syntax| syntax.name() == text);
+        named.ok_or_else(|| unknown_name("label syntax", text, Self::ALL.map(Self::name)))
     }
 }
 

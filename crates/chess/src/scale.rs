@@ -9,8 +9,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::number::parse_number;
-use super::outcome::{Outcome, Word};
 use gputexel_io::{Advice, Error, Result};
 
 /// Meaning of words for results.
@@ -163,7 +161,6 @@ pub struct ResultTally {
     beyond: u64,
     /// Numbers that mean a loss or a win.
     extreme: u64,
-    /// Numbers in between.
     between: u64,
     /// Numbers above a draw, and below.
     above: u64,
@@ -240,7 +237,6 @@ impl ResultTally {
         *agree += u64::from(agrees);
     }
 
-    /// Returns all counts.
     pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
         let single =
             [self.beyond, self.extreme, self.between, self.above, self.below, self.game_draws, self.games];
@@ -471,6 +467,69 @@ impl ResultTally {
             ));
         }
         warnings
+    }
+}
+
+/// Parses a finite decimal number.
+pub fn parse_number(text: &[u8]) -> Option<f32> {
+    let text = text.trim_ascii();
+    // Words such as `inf` and `nan` are numbers to the standard library.
+    if !text.iter().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse::<f32>().ok().filter(|value| value.is_finite())
+}
+
+/// A result as written: game results are always White's view, numbers have the file's point of view.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// `1-0` and the like; the value is White's.
+    Game(f32),
+    /// A number, as the expected score from 0 to 1.
+    Number(f32),
+    /// No result: positions are labeled with scores alone.
+    Missing,
+}
+
+/// A word or letter for a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// `w`: White, or a win.
+    W,
+    /// `white`.
+    White,
+    /// `b` or `black`.
+    Black,
+    /// `win` or `won`.
+    Win,
+    /// `d`, `=`, `draw` or `drawn`.
+    Draw,
+    /// `l`, `loss` or `lost`.
+    Loss,
+}
+
+impl Word {
+    /// All words, in lower case.
+    const ALL: [(&'static str, Self); 13] = [
+        ("w", Self::W),
+        ("d", Self::Draw),
+        ("l", Self::Loss),
+        ("b", Self::Black),
+        ("=", Self::Draw),
+        ("win", Self::Win),
+        ("draw", Self::Draw),
+        ("loss", Self::Loss),
+        ("white", Self::White),
+        ("black", Self::Black),
+        ("drawn", Self::Draw),
+        ("won", Self::Win),
+        ("lost", Self::Loss),
+    ];
+
+    /// Parses a word, ignoring case.
+    pub(super) fn of(text: &[u8]) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
+        found.map(|(_, word)| *word)
     }
 }
 

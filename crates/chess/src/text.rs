@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use shakmaty::{CastlingMode, Chess, Position as _, Setup};
 
+pub use super::agreement::PointOfView;
 use super::epd::{parse_epd, take_counters};
 use super::fen::{FenError, legal_position, parse_fen};
 pub use super::fields::Places;
@@ -15,7 +16,6 @@ use super::labels::{
     Label, LabelError, LabelSyntax, MAX_SCORE_CP, Outcome, Remainder, parse_cp, parse_label, parse_outcome,
     pawns_to_cp,
 };
-pub use super::point_of_view::PointOfView;
 use super::sample::{Batch, Origin, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};

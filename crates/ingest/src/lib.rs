@@ -2,12 +2,9 @@
 //! features, [`trace`] imports features computed by another engine, [`tracing`] runs a command of that engine
 //! to compute them, and [`conversion`] writes positions in the formats of other programs.
 
-mod contents;
 pub mod conversion;
 pub mod extraction;
 mod game_numbers;
-mod keys;
 mod reading;
-mod refusals;
 pub mod trace;
 pub mod tracing;

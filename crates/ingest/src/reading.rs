@@ -5,7 +5,7 @@
 //! No thread borrows from the caller, so that an interrupted read can leave behind a reader waiting for a
 //! pipe. A fixed number of buffers is reused, which bounds the memory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, hash_map};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -16,11 +16,9 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_chess::formats::Format;
+use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
-
-/// Decompressed bytes per chunk, unless a record is longer.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// Interval between progress reports, and between checks for cancellation.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -44,33 +42,11 @@ pub struct Hooks<'a> {
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
-/// Kind of the records of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Records {
-    /// Games in PGN, which take several lines.
-    Games,
-    /// One line per record.
-    Lines,
-    /// Records of a binary format.
-    Training(Format),
-}
-
-impl Records {
-    /// Returns the end of the last complete record in a buffer.
-    pub fn split_point(self, buffer: &[u8]) -> Option<usize> {
-        match self {
-            Self::Games => gputexel_chess::pgn::last_game_start(buffer),
-            Self::Lines => memchr::memrchr(b'\n', buffer).map(|at| at + 1),
-            Self::Training(format) => format.split_point(buffer),
-        }
-    }
-}
-
 /// Input to read.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub path: PathBuf,
-    pub records: Records,
+    pub format: Format,
     /// File size, unless it is a pipe.
     pub bytes: Option<u64>,
     /// State of the file before it was read, unless it is a pipe.
@@ -83,19 +59,19 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens an input; `look` examines its beginning and determines how its records end.
+    /// Opens an input; `look` examines its beginning and determines its format.
     pub fn open(
         path: &Path,
         bytes_read: &Arc<AtomicU64>,
-        look: impl FnOnce(&Input) -> Result<Records>,
+        look: impl FnOnce(&Input) -> Result<Format>,
     ) -> Result<Self> {
         let file = std::fs::metadata(path).ok().filter(|m| path.as_os_str() != "-" && m.is_file());
         let count = if file.is_some() { Arc::default() } else { Arc::clone(bytes_read) };
         let input = Input::open(path, count)?;
-        let records = look(&input)?;
+        let format = look(&input)?;
         Ok(Self {
             path: path.to_path_buf(),
-            records,
+            format,
             opened: if file.is_some() { None } else { Some(input) },
             stamp: file.as_ref().and_then(Stamp::of),
             is_known: false,
@@ -107,7 +83,6 @@ impl Source {
 /// File state that shows whether a file has changed, as in `make`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
-    /// Size.
     bytes: u64,
     /// Modification time, seconds and nanoseconds since 1970.
     modified: (u64, u32),
@@ -129,7 +104,6 @@ pub(crate) struct Ending {
     pub content: Option<(u64, u64)>,
 }
 
-/// Chunk of an input.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     /// Its number among all that are read, from 0.
@@ -161,11 +135,9 @@ pub(crate) trait Sink {
     /// Returns the number of positions so far.
     fn positions(&self) -> u64;
 
-    /// Adds the next batch.
     fn add(&mut self, chunk: &Chunk, batch: Self::Batch) -> Result<()>;
 }
 
-/// A chunk waiting for a worker, with its number.
 type Waiting = (u64, Result<Chunk>);
 
 type Numbered<T> = (u64, std::thread::Result<Result<Finished<T>>>);
@@ -295,7 +267,7 @@ fn read_chunks(
         let opened = source.opened.take();
         let opened = opened.map_or_else(|| Input::open(&source.path, Arc::clone(bytes_read)), Ok);
         let read = opened.and_then(|mut input| {
-            split_into_chunks(&mut input, source.records, several, buffers, |chunk| {
+            split_into_chunks(&mut input, source.format, several, buffers, |chunk| {
                 let chunk = Chunk { number: index as usize, source: source_index, ..chunk };
                 index += 1;
                 chunks.send((index - 1, Ok(chunk))).is_ok()
@@ -316,7 +288,7 @@ fn read_chunks(
 /// Splits one input into chunks of whole records. Returns true if the receiver still exists.
 fn split_into_chunks(
     input: &mut Input,
-    records: Records,
+    format: Format,
     hashed: bool,
     buffers: &Receiver<Vec<u8>>,
     mut send: impl FnMut(Chunk) -> bool,
@@ -328,19 +300,16 @@ fn split_into_chunks(
         let Ok(mut bytes) = buffers.recv() else { return Ok(false) };
         bytes.clear();
         bytes.append(&mut carried);
-        let mut size = match records {
-            Records::Training(format) => format.chunk_bytes(),
-            Records::Games | Records::Lines => CHUNK_BYTES,
-        };
+        let mut size = format.chunk_bytes();
         let (end, filled) = loop {
             let filled = input.fill_member(&mut bytes, size)?;
             if filled != Filled::Full {
                 break (bytes.len(), filled);
             }
-            if let Some(end) = records.split_point(&bytes) {
+            if let Some(end) = format.split_point(&bytes) {
                 break (end, filled);
             }
-            if let Records::Training(format) = records {
+            if format.is_training_data() {
                 if size >= format.max_record_bytes() {
                     return Err(Error::input(
                         input.name(),
@@ -351,7 +320,7 @@ fn split_into_chunks(
                 // A chunk is split even without the end of a game: no real game comes near this size, and
                 // every worker may hold several chunks. It must be split between lines, or the rest of a line
                 // would be taken for a line of its own.
-                match Records::Lines.split_point(&bytes) {
+                match Format::Text.split_point(&bytes) {
                     Some(end) => break (end, filled),
                     None => return Err(endless_line(&input.place(), first_line)),
                 }
@@ -360,10 +329,7 @@ fn split_into_chunks(
         };
         carried.extend_from_slice(&bytes[end..]);
         bytes.truncate(end);
-        let lines = match records {
-            Records::Training(format) if !format.is_text() => 0,
-            _ => memchr::memchr_iter(b'\n', &bytes).count() as u64,
-        };
+        let lines = if format.is_text() { memchr::memchr_iter(b'\n', &bytes).count() as u64 } else { 0 };
         let length = bytes.len() as u64;
         if hashed {
             hash.update(&bytes);
@@ -422,4 +388,58 @@ pub(crate) fn check_reading(
         return Err(Error::Usage(format!("{}: is also an input", output.display())));
     }
     Ok(())
+}
+
+/// Contents of the inputs that have been read.
+#[derive(Debug, Default)]
+pub(crate) struct Contents(HashMap<(u64, u64), String>);
+
+impl Contents {
+    /// Processes the end of an input: sets the earlier input with the same content in `record`, if any, and
+    /// adds to `warnings`.
+    pub fn finish_source(&mut self, ending: &Ending, record: &mut SourceRecord, warnings: &mut Vec<String>) {
+        warnings.extend(ending.warnings.iter().cloned());
+        record.same_as = ending.content.and_then(|content| match self.0.entry(content) {
+            hash_map::Entry::Occupied(earlier) => Some(earlier.get().clone()),
+            hash_map::Entry::Vacant(entry) => {
+                entry.insert(record.path.clone());
+                None
+            }
+        });
+        let repeated =
+            |earlier: &String| format!("has the same content as {earlier}: everything in it was read twice");
+        warnings.extend(record.same_as.as_ref().map(repeated));
+    }
+}
+
+/// Rejects more positions than a dataset can hold.
+pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
+    if writer.len() > u32::MAX as usize - 1 {
+        return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));
+    }
+    Ok(())
+}
+
+/// Returns the error for an input with too many unusable lines: `commonest` is the most frequent reason, with
+/// its count, `unit` the unit of the input, `share` the share of unusable lines and `limit` the maximum
+/// allowed.
+pub(crate) fn too_many_bad_lines(
+    (record, unit): (&SourceRecord, &str),
+    bad_lines: u64,
+    (share, limit): (f64, f64),
+    commonest: Option<(&str, u64)>,
+    first: Option<&String>,
+) -> Error {
+    let commonest =
+        commonest.map_or(String::new(), |(label, count)| format!(", most of them {label} ({count})"));
+    let first = first.map_or(String::new(), |first| format!("; the first of them: {first}"));
+    Error::input(
+        &record.path,
+        format!(
+            "{bad_lines} of {} {unit} cannot be used ({:.1} %, the limit is {:.1} %){commonest}{first}",
+            record.records,
+            100.0 * share,
+            100.0 * limit
+        ),
+    )
 }

@@ -3,6 +3,7 @@
 //! A replaced file passes its permission bits on; a new one has those that the umask leaves. It is a new file anyway:
 //! other hard links to the old one, its owner, and its access control lists are not kept.
 
+use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io::{Seek as _, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,6 @@ use tempfile::NamedTempFile;
 
 use crate::appending::is_open_at;
 use crate::error::{Error, Result};
-use crate::leftovers::{TEMPORARY_PREFIX, clear_temporaries};
 
 /// Maximum number of times that a new file may be removed by another process's cleanup.
 const TRIES: usize = 100;
@@ -192,7 +192,7 @@ mod tests {
                     for n in 0..200u32 {
                         let mut file = AtomicFile::beside(&path).unwrap();
                         file.write_all(&n.to_le_bytes()).unwrap();
-                        crate::leftovers::clear_temporaries(path.parent().unwrap());
+                        super::clear_temporaries(path.parent().unwrap());
                         file.finish().unwrap();
                         assert_eq!(std::fs::read(&path).unwrap(), n.to_le_bytes());
                     }
@@ -220,6 +220,28 @@ mod tests {
             for path in [&path, &link] {
                 std::fs::remove_file(path).unwrap();
             }
+        }
+    }
+}
+
+/// Prefix of the names of unfinished files.
+const TEMPORARY_PREFIX: &str = ".gputexel-";
+
+/// Returns true if a name is that of an unfinished file.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with(TEMPORARY_PREFIX)
+}
+
+/// Removes unfinished files whose process has ended. A living process locks its own as soon as they exist, and checks
+/// that a new one still exists once it is locked.
+pub(crate) fn clear_temporaries(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name())) {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        let file = is_file.then(|| File::open(entry.path()).ok()).flatten();
+        // Removed while locked: its process must not find it unlocked and still there.
+        if file.as_ref().is_some_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_file(entry.path());
         }
     }
 }

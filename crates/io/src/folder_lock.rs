@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::appending::is_open_at;
+use crate::atomic::{clear_temporaries, is_temporary};
 use crate::error::{Error, Result};
-use crate::leftovers::{clear_temporaries, is_temporary};
 use crate::reading::read_limited;
 
 /// Name of the file with the lock.

@@ -13,10 +13,10 @@ pub mod folder_lock;
 pub mod input;
 mod json_lines;
 mod layers;
-mod leftovers;
 mod lines;
 mod median;
 mod messages;
+mod names;
 mod new_folders;
 pub mod paging;
 pub mod params;
@@ -43,6 +43,7 @@ pub use messages::{
     counted, did_you_mean, escaped, grouped, is_active, most_alike, printable, shown, shown_number,
     weight_text,
 };
+pub use names::{any_of, unknown_name, unknown_value};
 pub use new_folders::NewFolders;
 pub use paths::{absolute, is_one, without_links};
 pub use reading::{

@@ -25,7 +25,6 @@ pub fn open_whole(path: &Path, limit: u64) -> std::io::Result<Take<File>> {
     open_limited(path, limit).map(|(file, limit)| file.take(limit))
 }
 
-/// Returns the file and its limit.
 fn open_limited(path: &Path, limit: u64) -> std::io::Result<(File, u64)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;

@@ -66,7 +66,6 @@ impl<R: Read> BufRead for Source<R> {
 
 /// A decoder of one stream that reads no byte beyond the end of the stream.
 pub(super) trait Decoder<R>: Read {
-    /// Name of the format.
     const NAME: &'static str;
     /// First bytes of a stream.
     const MAGIC: [u8; 2];

@@ -92,7 +92,6 @@ impl Stream {
     }
 }
 
-/// The headers of a member.
 struct Headers {
     name: String,
     kind: EntryType,
@@ -100,7 +99,6 @@ struct Headers {
     sparse: bool,
 }
 
-/// A tar archive.
 pub(super) struct Tar {
     stream: Arc<Mutex<Stream>>,
     choice: Choice,

@@ -12,7 +12,6 @@ use flate2::bufread::DeflateDecoder;
 
 use super::archive::{Archive, Choice, Fault, Member};
 
-/// A zip archive.
 pub(super) struct Zip<C> {
     archive: ZipArchive<File>,
     file: File,

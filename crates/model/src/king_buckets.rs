@@ -58,17 +58,7 @@ pub enum KingPieces {
     All,
 }
 
-impl std::str::FromStr for KingPieces {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "own" => Ok(Self::Own),
-            "all" => Ok(Self::All),
-            _ => Err(Error::Usage(format!("king pieces '{text}': expected own or all"))),
-        }
-    }
-}
+gputexel_io::names!(KingPieces "king pieces": Own "own", All "all");
 
 /// A partition of the squares of a king; see the module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

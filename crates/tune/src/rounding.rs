@@ -8,13 +8,12 @@
 //! for those still free each time, all with one Cholesky factorization. Several partial roundings are
 //! followed in parallel.
 
-use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
 use super::{ExactProblem, SingleSteps, Survey};
-use gputexel_io::{Error, Result};
+use gputexel_io::Result;
 use gputexel_optim::Space;
 
 /// Rounding of real results.
@@ -30,28 +29,7 @@ pub enum Rounding {
     Local,
 }
 
-impl FromStr for Rounding {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "none" => Ok(Self::None),
-            "naive" => Ok(Self::Naive),
-            "local" => Ok(Self::Local),
-            _ => Err(Error::Usage(format!("rounding '{text}': expected none, naive or local"))),
-        }
-    }
-}
-
-impl std::fmt::Display for Rounding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Naive => "naive",
-            Self::Local => "local",
-        })
-    }
-}
+gputexel_io::names!(Rounding "rounding": None "none", Naive "naive", Local "local");
 
 /// A rounded point and its losses, all including regularization.
 #[derive(Clone, Debug, PartialEq)]

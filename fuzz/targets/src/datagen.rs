@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
-use gputexel_chess::formats::OutputFormat;
+use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::ConversionSettings;
 use gputexel_io::StopFlag;
 use gputexel_model::FeatureKind;
@@ -49,10 +49,7 @@ pub(crate) fn selfplay_folder(data: &[u8]) {
 }
 
 fn conversion() -> ConversionSettings {
-    ConversionSettings {
-        reading: lenient(FeatureKind::Pst),
-        ..ConversionSettings::everything(OutputFormat::Plain)
-    }
+    ConversionSettings { reading: lenient(FeatureKind::Pst), ..ConversionSettings::everything(Format::Plain) }
 }
 
 /// Rescores the input; `seen` may inspect the folder of the journal meanwhile.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_chess::formats::OutputFormat;
+use gputexel_chess::formats::Format;
 use gputexel_chess::selection::Selection;
 use gputexel_ingest::conversion::{ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
@@ -54,7 +54,8 @@ pub(crate) fn extraction(data: &[u8]) {
 /// Any bytes as an input of a conversion, to the format selected by the first byte.
 pub(crate) fn conversion(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
-    let format = OutputFormat::ALL[usize::from(first) % OutputFormat::ALL.len()];
+    let count = Format::outputs().count();
+    let format = Format::outputs().nth(usize::from(first) % count).expect("a format");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (input, output) = (folder.path().join("input"), folder.path().join("output"));
     std::fs::write(&input, data).expect("room for a temporary file");

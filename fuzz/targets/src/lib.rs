@@ -25,15 +25,15 @@ mod sources;
 mod spsa;
 mod training;
 
-/// Reads any bytes; panics if it finds a fault.
-pub type Target = fn(&[u8]);
+use gputexel_chess::formats::Format;
 
-/// All targets by name.
-pub const TARGETS: &[(&str, Target)] = &[
+/// Reads any bytes; panics if it finds a fault.
+pub type Target = Box<dyn Fn(&[u8]) + Send + Sync>;
+
+/// The targets but those of training data, by name.
+const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("archive", files::archive),
     ("basis", models::basis),
-    ("binpack", training::binpack),
-    ("bulletformat", training::bulletformat),
     ("checkpoint", runs::checkpoint),
     ("checkpoint_sealed", runs::checkpoint_sealed),
     ("cluster_answer", lines::cluster_answer),
@@ -57,8 +57,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("labels", games::labels),
     ("layout", containers::layout),
     ("lexer", sources::lexer),
-    ("lichess", training::lichess),
-    ("marlinformat", training::marlinformat),
     ("match_folder", journals::match_folder),
     ("metrics", runs::metrics),
     ("openings", lines::openings),
@@ -68,7 +66,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("patch_init", sources::patch_init),
     ("pgn", games::pgn),
     ("pgn_letters", games::pgn_letters),
-    ("plain", training::plain),
     ("program", models::program),
     ("rescore_journal", datagen::rescore_journal),
     ("run_folder", runs::run_folder),
@@ -87,13 +84,23 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("trace_import", extractions::trace_import),
     ("uci_engine", lines::uci_engine),
     ("uci_gui", lines::uci_gui),
-    ("viriformat", training::viriformat),
     ("wdl_constants", models::wdl_constants),
     ("words", lines::words),
     ("xboard_engine", lines::xboard_engine),
 ];
 
+/// Returns all targets, in the order of their names. Each format of training data has one.
+pub fn targets() -> Vec<(&'static str, Target)> {
+    let mut targets: Vec<(_, Target)> =
+        TARGETS.iter().map(|(name, target)| (*name, Box::new(target) as Target)).collect();
+    targets.extend(Format::training_data().map(|format| {
+        (format.name(), Box::new(move |data: &[u8]| training::training(data, format)) as Target)
+    }));
+    targets.sort_by_key(|(name, _)| *name);
+    targets
+}
+
 /// Returns the target with a name.
 pub fn target(name: &str) -> Option<Target> {
-    TARGETS.iter().find(|(known, _)| *known == name).map(|(_, target)| *target)
+    targets().into_iter().find(|(known, _)| *known == name).map(|(_, target)| target)
 }

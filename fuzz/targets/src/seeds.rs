@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use gputexel_chess::formats::OutputFormat;
+use gputexel_chess::formats::Format;
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_eval::Evaluations;
 use gputexel_ingest::conversion::{ConversionSettings, convert};
@@ -43,13 +43,8 @@ pub fn seeds() -> Vec<Seed> {
     add("layout", "two-parts", layout.to_bytes());
     add("layout", "squares", Layout::whole(&pst).expect("a layout").to_bytes());
 
-    for (target, format) in [
-        ("binpack", OutputFormat::Binpack),
-        ("bulletformat", OutputFormat::Bulletformat),
-        ("marlinformat", OutputFormat::Marlinformat),
-        ("viriformat", OutputFormat::Viriformat),
-    ] {
-        add(target, "game", converted(folder, format));
+    for format in Format::outputs().filter(|format| !format.is_text()) {
+        add(format.name(), "game", converted(folder, format));
     }
 
     let run = folder.join("run");
@@ -198,7 +193,7 @@ fn small_metadata(parts: Vec<u8>) -> Vec<u8> {
     bundle::join(&borrowed)
 }
 
-fn converted(folder: &Path, format: OutputFormat) -> Vec<u8> {
+fn converted(folder: &Path, format: Format) -> Vec<u8> {
     let (input, output) = (folder.join("game.pgn"), folder.join(format.name()));
     std::fs::write(&input, GAME).expect("room for a temporary file");
     let settings =

@@ -1,25 +1,32 @@
-//! Training data of other programs, with a target for each format.
+//! Training data of other programs: a target for each format.
 
-use gputexel_chess::formats::{Format, OutputFormat, Writer};
+use gputexel_chess::formats::{Format, Writer};
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, Selection, Unit};
 use shakmaty::Position as _;
 
+/// Reads any bytes in a format.
+pub(crate) fn training(data: &[u8], format: Format) {
+    if format.is_text() { lines(data, format) } else { binary(data, format) }
+}
+
 /// No position or move is illegal, every position is kept or counted, and the result can be written and read again.
-fn binary(data: &[u8], format: Format, output: OutputFormat) {
+fn binary(data: &[u8], format: Format) {
     let selection = Selection { keep_ends: true, ..Selection::everything() };
     let criteria = Criteria { origins: true, ..Criteria::from(&selection) };
     let whole = format.read(data, 0, criteria);
     assert_eq!(whole.positions_read, whole.samples.len() as u64 + whole.left_out.sum(Unit::Position));
     let (mut bytes, mut written) = (Vec::new(), Vec::new());
-    let mut writer = Writer::new(output, None);
+    let mut writer = Writer::new(format, None);
     for (sample, origin) in whole.samples.iter().zip(&whole.origins) {
         assert!(origin.next.is_none_or(|next| origin.position.is_legal(next)));
-        if writer.push(origin, sample.result, format.has_games(), &mut bytes) {
+        if writer.push(origin, sample.result, format.has_moves(), &mut bytes) {
             written.push((origin.position.board().clone(), sample.result));
         }
     }
     writer.flush(&mut bytes);
+    let keys = |batch: &Batch| -> Vec<u64> { batch.samples.iter().map(|sample| sample.key).collect() };
+    assert_eq!(keys(&format.read(data, 0, &selection)), keys(&whole));
     let again = format.read(&bytes, 0, criteria);
     assert!(again.damage.is_empty());
     let read: Vec<_> = again.samples.iter().map(|s| (s.board.clone(), s.result)).collect();
@@ -27,31 +34,6 @@ fn binary(data: &[u8], format: Format, output: OutputFormat) {
     if let Some(end) = format.split_point(data) {
         assert!(end > 0 && end <= data.len());
     }
-}
-
-/// Stockfish's binpack.
-pub(crate) fn binpack(data: &[u8]) {
-    binary(data, Format::Binpack, OutputFormat::Binpack);
-}
-
-/// bulletformat, whole positions and boards alone.
-pub(crate) fn bulletformat(data: &[u8]) {
-    binary(data, Format::Bulletformat, OutputFormat::Bulletformat);
-    let selection = Selection { keep_ends: true, ..Selection::everything() };
-    let keys = |batch: &Batch| -> Vec<u64> { batch.samples.iter().map(|sample| sample.key).collect() };
-    let whole = Criteria { origins: true, ..Criteria::from(&selection) };
-    let bare = Format::Bulletformat.read(data, 0, Criteria::from(&selection));
-    assert_eq!(keys(&bare), keys(&Format::Bulletformat.read(data, 0, whole)));
-}
-
-/// marlinformat.
-pub(crate) fn marlinformat(data: &[u8]) {
-    binary(data, Format::Marlinformat, OutputFormat::Marlinformat);
-}
-
-/// viriformat.
-pub(crate) fn viriformat(data: &[u8]) {
-    binary(data, Format::Viriformat, OutputFormat::Viriformat);
 }
 
 /// Every position is kept or counted, and cutting chunks at their split points loses none.
@@ -73,14 +55,4 @@ fn lines(data: &[u8], format: Format) {
             assert_eq!(read, whole.positions_read);
         }
     }
-}
-
-/// Stockfish's plain text.
-pub(crate) fn plain(data: &[u8]) {
-    lines(data, Format::Plain);
-}
-
-/// Evaluations of Lichess.
-pub(crate) fn lichess(data: &[u8]) {
-    lines(data, Format::Lichess);
 }

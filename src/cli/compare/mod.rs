@@ -4,8 +4,9 @@ mod output;
 
 use std::path::PathBuf;
 
+use gputexel::Error;
+use gputexel::io::{check_outputs, write_atomically};
 use gputexel::run::comparison::{Contenders, Differences, Losses, Side, SortBy};
-use gputexel::{Error, check_outputs, write_atomically};
 
 use super::context::Context;
 use super::memory::MemoryArgs;

@@ -108,7 +108,6 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     out
 }
 
-/// Placeholder for unknown values.
 const UNKNOWN: &str = "-";
 
 /// Drops columns in which all values are unknown; the first row is the header.

@@ -5,10 +5,11 @@ mod output;
 
 use std::path::PathBuf;
 
+use gputexel::Error;
+use gputexel::io::run_folder::REPORT;
+use gputexel::io::write_atomically;
 use gputexel::matches::{Match, MatchSummary, Side, Stop, match_report};
 use gputexel::report::Report;
-use gputexel::run_folder::REPORT;
-use gputexel::{Error, write_atomically};
 
 use super::context::Context;
 use super::games::warn;

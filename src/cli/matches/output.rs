@@ -17,7 +17,6 @@ const LINES_EVERY: Duration = Duration::from_secs(5);
 /// Progress line.
 pub struct Progress {
     sprt: Option<Sprt>,
-    /// Maximum number of games.
     games: u64,
     bar: ProgressBar,
     /// True to print plain lines instead of a bar.

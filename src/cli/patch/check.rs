@@ -1,6 +1,7 @@
 //! `gputexel patch check`: shows where the blocks match.
 
-use gputexel::{Error, counted, patch};
+use gputexel::io::counted;
+use gputexel::{Error, patch};
 
 use super::super::context::Context;
 use super::super::hints;

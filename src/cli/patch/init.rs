@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::counted;
+use gputexel::io::counted;
 use gputexel::patch::{self, Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines};
 use serde_json::json;
 

@@ -44,7 +44,6 @@ enum Compat {
     TunePy,
 }
 
-/// Inputs and their interpretation.
 #[derive(Debug, clap::Args)]
 struct InputArgs {
     /// Blocks to use; parameters are in the .params file next to it
@@ -98,7 +97,6 @@ struct ApplyArgs {
     params: Option<PathBuf>,
 }
 
-/// Flags for backups.
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
     /// Keep backups in this folder, which several trees may share [default: gputexel/patch in the

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
+use gputexel::io::weight_text;
 use gputexel::model::Penalty;
 use gputexel::run::Tuned;
 use gputexel::tuning::{OptimizerConfig, RunConfig, ScaleMode, StopReason};
-use gputexel::weight_text;
 
 use super::super::style::lower_is_better;
 use super::super::table::counted;

@@ -9,9 +9,9 @@ mod strength;
 use std::path::Path;
 use std::time::Duration;
 
+use gputexel::io::run_folder::{Kind, REPORT, check_contents};
 use gputexel::model::ROLE_NAMES;
 use gputexel::run::{Finished, Tuned, Tuner};
-use gputexel::run_folder::{Kind, REPORT, check_contents};
 use gputexel::{Error, Result};
 use serde_json::json;
 

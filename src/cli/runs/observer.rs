@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gputexel::extraction::Report;
+use gputexel::io::run_folder::SO_FAR;
 use gputexel::optimizer::{StepDetails, SwarmDetails};
 use gputexel::run::{Deciding, RunEvent, Start};
-use gputexel::run_folder::SO_FAR;
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
@@ -299,7 +299,7 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
     for source in &report.sources {
         for warning in &source.warnings {
             let line = format!("gputexel: warning: {}: {warning}", source.record.path);
-            note!("{}", gputexel::printable(&line));
+            note!("{}", gputexel::io::printable(&line));
         }
         if !context.quiet && !context.json {
             let record = &source.record;
@@ -319,7 +319,6 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
     Ok(())
 }
 
-/// Progress of an optimizer.
 struct Progress {
     stopping: Stopping,
     /// True if losses contain a pull toward the prior.

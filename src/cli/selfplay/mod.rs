@@ -182,7 +182,8 @@ impl Subcommand for SelfPlayArgs {
         let folder = finished.folder.display();
         match &finished.stop {
             Stop::AllPlayed if finished.tally.games() == 0 => {
-                let (games, tally) = (gputexel::counted(finished.tally.finished(), "game"), &finished.tally);
+                let (games, tally) =
+                    (gputexel::io::counted(finished.tally.finished(), "game"), &finished.tally);
                 let last = tally.last_failure.as_deref().unwrap_or("unknown");
                 let name = &finished.config.engine.name;
                 let reason =

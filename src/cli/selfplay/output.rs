@@ -119,7 +119,7 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
         text += &format!(
             "warning     {} not written because the engine failed, last: {}\n",
             counted(tally.spoiled, "game"),
-            gputexel::printable(tally.last_failure.as_deref().unwrap_or("unknown"))
+            gputexel::io::printable(tally.last_failure.as_deref().unwrap_or("unknown"))
         );
     }
     let mut ends: Vec<(&End, &u64)> = tally.ends.iter().collect();
@@ -168,7 +168,6 @@ fn openings(config: &SelfPlayConfig) -> String {
     }
 }
 
-/// Quotes a path for a shell.
 fn quoted(path: &std::path::Path) -> String {
     let text = path.display().to_string();
     shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())

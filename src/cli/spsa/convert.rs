@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use gputexel::io::{check_target, write_atomically};
 use gputexel::spsa::lists::{
     ConversionError, Converted, FillingPlan, ListFormat, ListOptions, Setting, convert, parse_list, read_list,
 };
-use gputexel::{Error, Result, check_target, write_atomically};
+use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::super::context::Context;
@@ -80,7 +81,7 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     let options = ListOptions { games: args.games };
     let list = if args.input == Path::new("-") {
         let name = "standard input";
-        let bytes = gputexel::read_limited(std::io::stdin().lock(), gputexel::SETTINGS_BYTES)
+        let bytes = gputexel::io::read_limited(std::io::stdin().lock(), gputexel::io::SETTINGS_BYTES)
             .map_err(|e| Error::io(name, e))?;
         parse_list(&bytes, Path::new(name), args.from, options, None)?
     } else {
@@ -155,7 +156,7 @@ pub fn remark(notes: &[String], context: &Context) -> Result<()> {
         return Ok(());
     }
     for note in notes {
-        let note = gputexel::printable(note);
+        let note = gputexel::io::printable(note);
         writeln!(std::io::stderr(), "gputexel: note: {note}").map_err(|e| Error::io("standard error", e))?;
     }
     Ok(())

@@ -3,11 +3,12 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
+use gputexel::Error;
+use gputexel::io::{check_target, write_atomically};
 use gputexel::matches::TimeControl;
 use gputexel::matches::client::Setting;
 use gputexel::spsa::MethodKind;
 use gputexel::spsa::draft::{Draft, DraftOptions};
-use gputexel::{Error, check_target, write_atomically};
 use serde_json::json;
 
 use super::super::context::Context;

@@ -3,11 +3,12 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::PathBuf;
 
+use gputexel::io::Advice;
 use gputexel::spsa::numbers::shortest_digits as short;
 use gputexel::spsa::planner::{Guess, PlanOptions, PlanSummary, RunPlan, expected_draw_rate};
 use gputexel::spsa::variables::positive;
 use gputexel::spsa::{MethodKind, check_draw_rate, read_variables};
-use gputexel::{Advice, Error, Result};
+use gputexel::{Error, Result};
 use indicatif::ProgressBar;
 use serde_json::json;
 

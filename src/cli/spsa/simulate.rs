@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use gputexel::Error;
+use gputexel::io::{check_target, write_atomically};
 use gputexel::report::{BandPanel, Bands};
 use gputexel::spsa::grid::{GridCell, SimulatedCell};
 use gputexel::spsa::simulator::{PaperCell, Summary, paper_cells, simulate};
-use gputexel::{Error, check_target, write_atomically};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;

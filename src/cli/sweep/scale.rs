@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 
+use gputexel::io::check_outputs;
 use gputexel::sweep::{ScaleSweep, ScaleSweepResults};
 use gputexel::tuning::{MinimumAt, Values};
-use gputexel::{Error, check_outputs, dataset};
+use gputexel::{Error, dataset};
 
 use super::super::context::Context;
 use super::super::output::print_result;

@@ -105,8 +105,7 @@ impl ObjectiveArgs {
 #[derive(Debug, clap::Args)]
 #[group(id = "NewRun", multiple = true)]
 pub struct NewRunArgs {
-    /// Input format: pgn, text, binpack, bulletformat, marlinformat, viriformat, plain or lichess [default: detected]
-    #[arg(long, value_name = "NAME", help_heading = "Inputs")]
+    #[arg(long, value_name = "NAME", help_heading = "Inputs", help = crate::cli::reading::format_help())]
     pub(super) format: Option<String>,
     /// Leave out unreadable parts of damaged training data [default: refuse the file]
     #[arg(long, help_heading = "Inputs")]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
-use gputexel::median;
+use gputexel::io::median;
 use gputexel::model::FeatureSet;
 use gputexel::objective::LossKind;
 use gputexel::run::{BEYOND, Findings, OFF_OPTIMUM, Tuned};

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::common::players::{Scripted, Step, Whim, game, opening, rules, start};
-use gputexel::RunLog;
 use gputexel::chess::pgn::read_pgn;
 use gputexel::chess::selection::Selection;
 use gputexel::engine::Score;
-use gputexel::folder_lock::FolderLock;
+use gputexel::io::RunLog;
+use gputexel::io::folder_lock::FolderLock;
 use gputexel::matches::journal::{GamesFile, LOG, Opened, open};
 use gputexel::matches::openings::{Book, Openings, Order};
 use gputexel::matches::statistics::SprtState;

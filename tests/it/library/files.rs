@@ -17,7 +17,7 @@ fn pipes_are_not_replaced() {
         let path = path.clone();
         move || std::fs::read(path).unwrap()
     });
-    gputexel::write_atomically(&path, b"all of it").unwrap();
+    gputexel::io::write_atomically(&path, b"all of it").unwrap();
     assert_eq!(reader.join().unwrap(), b"all of it");
     assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use gputexel::chess::sample::{Batch, Origin};
 use gputexel::chess::selection::{Criteria, Selection};
-use gputexel::formats::{Format, OutputFormat, Writer};
+use gputexel::formats::{Format, Writer};
 use proptest::prelude::*;
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -49,7 +49,7 @@ fn reads_real_binpack_like_an_independent_reader() {
     assert_eq!((batch.samples.len(), batch.records, batch.damage.len()), (434_921, 4304, 0));
     assert_eq!(xxh3_64(text.as_bytes()), 0x07cc_7e8c_ed1e_9360);
     let mut written = Vec::new();
-    let mut writer = Writer::new(OutputFormat::Binpack, None);
+    let mut writer = Writer::new(Format::Binpack, None);
     for (sample, origin) in batch.samples.iter().zip(&batch.origins) {
         assert!(writer.push(origin, sample.result, true, &mut written));
     }
@@ -96,7 +96,7 @@ fn games(seed: u64, count: usize, gaps: bool) -> Vec<Vec<(Origin, f32)>> {
     (0..count).map(|_| game(&mut random)).collect()
 }
 
-fn write(format: OutputFormat, games: &[Vec<(Origin, f32)>]) -> Vec<u8> {
+fn write(format: Format, games: &[Vec<(Origin, f32)>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(format, None);
     for (origin, result) in games.iter().flatten() {
@@ -106,11 +106,7 @@ fn write(format: OutputFormat, games: &[Vec<(Origin, f32)>]) -> Vec<u8> {
     bytes
 }
 
-const WHOLE: [(OutputFormat, Format); 3] = [
-    (OutputFormat::Binpack, Format::Binpack),
-    (OutputFormat::Marlinformat, Format::Marlinformat),
-    (OutputFormat::Viriformat, Format::Viriformat),
-];
+const WHOLE: [Format; 3] = [Format::Binpack, Format::Marlinformat, Format::Viriformat];
 
 fn same(batch: &Batch, games: &[Vec<(Origin, f32)>], moves: bool) {
     assert!(batch.damage.is_empty(), "{:?}", batch.damage);
@@ -129,13 +125,13 @@ fn same(batch: &Batch, games: &[Vec<(Origin, f32)>], moves: bool) {
 fn written_files_round_trip() {
     for gaps in [false, true] {
         let games = games(7, 60, gaps);
-        for (output, format) in WHOLE {
-            let bytes = write(output, &games);
+        for format in WHOLE {
+            let bytes = write(format, &games);
             assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(format), "{format:?}");
             assert_eq!(format.split_point(&bytes), Some(bytes.len()));
-            same(&everything(format, &bytes), &games, format.has_games());
+            same(&everything(format, &bytes), &games, format.has_moves());
         }
-        let bytes = write(OutputFormat::Bulletformat, &games);
+        let bytes = write(Format::Bulletformat, &games);
         assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(Format::Bulletformat));
         let batch = everything(Format::Bulletformat, &bytes);
         for ((sample, read), (written, result)) in
@@ -161,11 +157,11 @@ fn written_files_round_trip() {
 fn plain_text_round_trips() {
     for gaps in [false, true] {
         let games = games(5, 60, gaps);
-        let bytes = write(OutputFormat::Plain, &games);
+        let bytes = write(Format::Plain, &games);
         assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(Format::Plain));
         let whole = everything(Format::Plain, &bytes);
         same(&whole, &games, true);
-        assert_eq!(whole.records, everything(Format::Binpack, &write(OutputFormat::Binpack, &games)).records);
+        assert_eq!(whole.records, everything(Format::Binpack, &write(Format::Binpack, &games)).records);
         // Chunks contain whole games.
         let end = Format::Plain.split_point(&bytes).unwrap();
         let (first, second) = bytes.split_at(end);
@@ -181,7 +177,7 @@ fn plain_text_round_trips() {
 #[test]
 fn gaps_do_not_end_games() {
     let games = games(11, 40, true);
-    let bytes = write(OutputFormat::Binpack, &games);
+    let bytes = write(Format::Binpack, &games);
     let batch = everything(Format::Binpack, &bytes);
     assert!(batch.records > 40 * 5);
     let numbers: Vec<_> = batch.samples.iter().map(|sample| sample.game).collect();
@@ -200,9 +196,9 @@ fn gaps_do_not_end_games() {
 #[test]
 fn truncated_files_yield_their_beginning_and_an_error() {
     let games = games(3, 3, false);
-    let all = WHOLE.into_iter().chain([(OutputFormat::Bulletformat, Format::Bulletformat)]);
-    for (output, format) in all {
-        let bytes = write(output, &games);
+    let all = WHOLE.into_iter().chain([Format::Bulletformat]);
+    for format in all {
+        let bytes = write(format, &games);
         let whole = everything(format, &bytes);
         let whole_lines = lines(&whole);
         let mut ends_between_records = 0;
@@ -236,9 +232,9 @@ proptest! {
         hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
         let games = games(seed, 4, false);
-        let all = WHOLE.into_iter().chain([(OutputFormat::Bulletformat, Format::Bulletformat)]);
-        for (output, format) in all {
-            let mut bytes = write(output, &games);
+        let all = WHOLE.into_iter().chain([Format::Bulletformat]);
+        for format in all {
+            let mut bytes = write(format, &games);
             for (at, value) in &hits {
                 let at = at.index(bytes.len());
                 bytes[at] = *value;
@@ -254,7 +250,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let block = [&b"BINP"[..], &(bytes.len() as u32).to_le_bytes(), &bytes].concat();
-        for format in Format::ALL {
+        for format in Format::training_data() {
             for bytes in [&bytes, &block] {
                 let _ = Format::detect("x", bytes, true);
                 let _ = format.split_point(bytes);

@@ -8,10 +8,10 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, Position as _};
 
-use super::form::{ScoreForm, Spelling, WrittenScore};
+use super::{ScoreForm, Spelling, WrittenScore};
+use crate::agreement::PointOfView;
 use crate::agreement::{Agreement, TELLING_SCORE_CP, material_balance, told_view};
 use crate::labels::MAX_SCORE_CP;
-use crate::point_of_view::PointOfView;
 
 /// A spelling that at least one in so many scores has is not an exception.
 const MIXED: u64 = 20;
@@ -166,7 +166,6 @@ pub struct CommentTally {
     /// Scores in `[%eval]` with and without a decimal point.
     decimal_evals: u64,
     whole_evals: u64,
-    /// Whole numbers before a depth.
     whole_before_depth: u64,
     /// Scores other than 0.00 without anything else.
     bare: u64,
@@ -252,7 +251,6 @@ impl CommentTally {
         self.evals.merge(&other.evals);
     }
 
-    /// Returns all counts.
     pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
         let own = [self.comments, self.decimal_evals, self.whole_evals, self.whole_before_depth, self.bare];
         own.into_iter().chain(self.engine.counts()).chain(self.evals.counts())

@@ -23,7 +23,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::convention::ScoreConvention;
-use super::form::{ScoreForm, Spelling, WrittenScore};
+use super::{ScoreForm, Spelling, WrittenScore};
 use crate::labels::{parse_cp, parse_pawns};
 
 /// Score in a comment.
@@ -63,7 +63,6 @@ pub fn comment_score(comment: &[u8], convention: &ScoreConvention) -> CommentSco
     if white.or(eval).is_some() { CommentScore::Unread } else { engine }
 }
 
-/// Returns the value after a key.
 fn value_of<'c>(comment: &'c [u8], key: &Finder) -> Option<&'c [u8]> {
     let at = key.find(comment)? + key.needle().len();
     let text = comment[at..].trim_ascii_start();

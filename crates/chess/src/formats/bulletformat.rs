@@ -10,17 +10,58 @@
 use std::num::NonZeroU32;
 
 use crate::fen::legal_position;
-use shakmaty::{Bitboard, CastlingMode, Chess, Color, Position, Setup};
+use crate::sample::{Batch, Origin};
+use crate::selection::Criteria;
+use shakmaty::{Bitboard, CastlingMode, Color, EnPassantMode, Position, Setup};
 
 use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
-use crate::formats::records::{Bare, Labeled, RECORD_BYTES, RecordError};
-use crate::formats::{stored_score, white_score};
+use crate::formats::records::{self, Bare, DETECTED_RECORDS, Labeled, RECORD_BYTES, RecordError, are_mostly};
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
+use crate::formats::{Writer, stored_score, white_score};
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "bulletformat",
+    endings: &["bf", "bullet", "bulletformat"],
+    training: Some(TrainingData { read: read_chunk, detect: |head, _| detect(head), is_certain: false }),
+    output: Some(Output { has_clocks: false, ..Output::new(write) }),
+    ..records::RECORDS
+};
 
 /// Bit of a code that marks the other side's pieces.
 const OTHER_SIDE: usize = 3;
 
+fn read_chunk(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
+    let is_bare = criteria.is_bare();
+    records::read(chunk, offset, criteria, |record, out, number| {
+        if is_bare {
+            let Bare { board, score_cp, result } = read_bare(record)?;
+            return out.bare(&board, Color::White, score_cp, result, number).map_err(RecordError::Illegal);
+        }
+        let labeled = read(record)?;
+        out.position(&labeled.position, labeled.score_cp, labeled.result, number);
+        Ok(())
+    })
+}
+
+fn detect(head: &[u8]) -> bool {
+    are_mostly(head, |record| match read(record) {
+        Ok(labeled) => kings_agree(record, &labeled),
+        Err(error) => matches!(error, RecordError::Illegal(_)) && record[26] < 3,
+    })
+}
+
+/// Returns true for records with the bytes of their occupancies and scores in the other order.
+pub(crate) fn is_swapped(head: &[u8]) -> bool {
+    let mut bytes = head[..head.len().min(DETECTED_RECORDS * RECORD_BYTES)].to_vec();
+    for record in bytes.as_chunks_mut::<RECORD_BYTES>().0 {
+        record[..8].reverse();
+        record[24..26].reverse();
+    }
+    detect(&bytes)
+}
+
 /// Reads a record without checking the legality of its position.
-pub(crate) fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError> {
+fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError> {
     let (head, tail) = record.split_at(8);
     let occupied = u64::from_le_bytes(head.try_into().unwrap_or_default());
     let codes: [u8; CODE_BYTES] = tail[..CODE_BYTES].try_into().unwrap_or_default();
@@ -42,8 +83,7 @@ pub(crate) fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError
     Ok(Bare { board, score_cp: white_score(score, Color::White), result })
 }
 
-/// Reads a record.
-pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
+fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
     let Bare { board, score_cp, result } = read_bare(record)?;
     let setup = Setup {
         board,
@@ -61,15 +101,15 @@ pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> 
 }
 
 /// Returns true if the squares of the kings agree with the record: a check that identifies the format.
-pub(crate) fn kings_agree(record: &[u8; RECORD_BYTES], labeled: &Labeled) -> bool {
+fn kings_agree(record: &[u8; RECORD_BYTES], labeled: &Labeled) -> bool {
     let board = labeled.position.board();
     let square = |color, flip| board.king_of(color).map(|king| u8::from(king) ^ flip);
     square(Color::White, 0) == Some(record[27]) && square(Color::Black, 56) == Some(record[28])
 }
 
-/// Appends a record. Returns true if the format can express the board. `score_cp` and `result` (0, ½ or 1)
-/// are White's view.
-pub(crate) fn write(position: &Chess, score_cp: f32, result: f32, out: &mut Vec<u8>) -> bool {
+/// Appends a record. Returns true if the format can express the board. `result` is 0, ½ or 1.
+fn write(writer: &mut Writer, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
+    let position = &origin.position;
     let turn = position.turn();
     let board = position.board();
     let flip = |squares: u64| turn.fold_wb(squares, squares.swap_bytes());
@@ -83,10 +123,13 @@ pub(crate) fn write(position: &Chess, score_cp: f32, result: f32, out: &mut Vec<
     let mut record = [0; RECORD_BYTES];
     record[..8].copy_from_slice(&occupied.to_le_bytes());
     record[8..24].copy_from_slice(&codes);
-    record[24..26].copy_from_slice(&stored_score(score_cp, turn).to_le_bytes());
+    record[24..26].copy_from_slice(&stored_score(origin.score_cp, turn).to_le_bytes());
     record[26] = (2.0 * turn.fold_wb(result, 1.0 - result)).round() as u8;
     record[27] = square(king & own);
     record[28] = square(king & !own) ^ 56;
     out.extend_from_slice(&record);
+    let en_passant = position.ep_square(EnPassantMode::Legal).is_some();
+    writer.losses.rights += u64::from(position.castles().any() || en_passant);
+    writer.losses.sides += u64::from(turn.is_black());
     true
 }

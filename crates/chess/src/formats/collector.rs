@@ -6,7 +6,7 @@ use crate::selection::{Criteria, Ply, Reason, draw};
 use shakmaty::{Bitboard, Board, Chess, Color, Position, Rank};
 
 /// Collector of the samples of a chunk.
-pub struct Collector<'c> {
+pub(crate) struct Collector<'c> {
     batch: Batch,
     criteria: Criteria<'c>,
     /// Number of games so far.

@@ -35,7 +35,6 @@ pub(crate) fn is_legal_within_reach(position: &Chess, m: Move) -> bool {
     if simple && free && !takes_king && !position.is_check() { true } else { position.is_legal(m) }
 }
 
-/// Returns true if any move is legal.
 pub(crate) fn is_legal(position: &Chess, m: Move) -> bool {
     match m {
         Move::Normal { role, from, to, promotion, .. } => {

@@ -13,10 +13,18 @@ use crate::text::significant_lines;
 use shakmaty::{Chess, Position};
 
 use crate::formats::collector::Collector;
-use crate::formats::fields::{position, refusal};
 use crate::formats::json::{Json, JsonError};
+use crate::formats::spec::{FormatSpec, TrainingData, last_line_end};
+use crate::formats::{position, refusal};
 
-/// Parsed line.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "lichess",
+    has_results: false,
+    split_point: Some(last_line_end),
+    training: Some(TrainingData { read, detect, is_certain: true }),
+    ..FormatSpec::TEXT
+};
+
 #[derive(Debug, Default)]
 struct Line {
     fen: Option<Vec<u8>>,
@@ -24,7 +32,6 @@ struct Line {
     has_evaluations: bool,
 }
 
-/// One evaluation of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Evaluation {
     depth: f64,
@@ -115,7 +122,7 @@ fn parse(text: &[u8]) -> Result<Line, JsonError> {
 }
 
 /// Returns true if an input begins with such a line; a line longer than `head` is judged by its keys.
-pub(crate) fn detect(head: &[u8], complete: bool) -> bool {
+fn detect(head: &[u8], complete: bool) -> bool {
     let Some((_, first)) = significant_lines(head, 1).next() else { return false };
     let whole = complete || first.len() < head.len() && memchr::memchr(b'\n', head).is_some();
     if whole {
@@ -126,7 +133,7 @@ pub(crate) fn detect(head: &[u8], complete: bool) -> bool {
 }
 
 /// Reads the lines of a chunk whose first is number `first_line`. Samples have no result: it is NaN.
-pub(crate) fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Batch {
+fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Batch {
     let mut out = Collector::new(criteria);
     for (number, text) in significant_lines(chunk, first_line) {
         let line = match parse(text) {

@@ -11,15 +11,37 @@ use crate::fen::legal_position;
 use shakmaty::{Bitboard, CastlingMode, Chess, Color, EnPassantMode, Position, Setup, Square};
 
 use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
-use crate::formats::records::{Labeled, RECORD_BYTES, RecordError};
+use crate::formats::records::{self, Labeled, RECORD_BYTES, RecordError, are_mostly};
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "marlinformat",
+    endings: &["marlin", "marlinformat"],
+    training: Some(TrainingData {
+        read: |chunk, offset, criteria| {
+            records::read(chunk, offset, criteria, |record, out, number| {
+                let labeled = read(record)?;
+                out.position(&labeled.position, labeled.score_cp, labeled.result, number);
+                Ok(())
+            })
+        },
+        detect: |head, _| {
+            are_mostly(head, |record| match read(record) {
+                Ok(_) => true,
+                Err(error) => matches!(error, RecordError::Illegal(_)) && record[30] < 3,
+            })
+        },
+        is_certain: false,
+    }),
+    output: Some(Output::new(|_, origin, result, out| write(&origin.position, origin.score_cp, result, out))),
+    ..records::RECORDS
+};
 
 /// Bit of a code that marks Black's pieces.
 const BLACK: usize = 3;
 
-/// Number for a missing square.
 const NO_SQUARE: u8 = 64;
 
-/// Reads a record.
 pub(crate) fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
     let position = read_position(record)?;
     let result = match record[30] {

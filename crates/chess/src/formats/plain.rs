@@ -12,15 +12,29 @@
 //! Score and result (1, 0 or -1) are the side to move's; 32002 means no score, `0000` no move; `e` ends the
 //! record. Consecutive records form a game if each follows from the one before by its move.
 
-use crate::sample::Batch;
+use std::fmt::Write as _;
+
+use crate::sample::{Batch, Origin, game_ply};
 use crate::selection::{Criteria, MAX_PLIES, Ply, Reason};
 use crate::text::significant_lines;
+use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, File, Move, Position, Rank};
 
 use crate::formats::collector::{Collector, MOST_MISSING};
-use crate::formats::fields::{position, refusal};
-use crate::formats::{NO_SCORE, white_score};
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
+use crate::formats::{NO_SCORE, Writer, position, refusal, stored_score, white_score};
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "plain",
+    endings: &["plain"],
+    records: ["chain of moves", "chains of moves"],
+    has_moves: true,
+    split_point: Some(split_point),
+    training: Some(TrainingData { read, detect: |head, _| detect(head), is_certain: true }),
+    output: Some(Output { has_missing_scores: true, ..Output::new(push) }),
+    ..FormatSpec::TEXT
+};
 
 /// Number of bytes after which chunks end even within games.
 const LONG_GAME_BYTES: usize = 2 << 20;
@@ -31,7 +45,6 @@ const RECORD_BYTES: usize = 256;
 /// Fields of a record while it is read.
 #[derive(Debug, Default)]
 struct Fields {
-    /// Number of its first line.
     line: u64,
     position: Option<Chess>,
     /// The move, unless it is the null move.
@@ -44,7 +57,6 @@ struct Fields {
     seen: u8,
 }
 
-/// A whole record.
 struct Record {
     position: Chess,
     next: Option<Move>,
@@ -171,14 +183,14 @@ impl Game {
 }
 
 /// Returns true if an input begins with such a record, as far as `head` reaches.
-pub(crate) fn detect(head: &[u8]) -> bool {
+fn detect(head: &[u8]) -> bool {
     let mut lines = significant_lines(head, 1).map(|(_, line)| line);
     let fen = lines.next().and_then(|line| line.strip_prefix(b"fen "));
     fen.is_some_and(|fen| crate::fen::parse_fen(fen.trim_ascii()).is_ok())
 }
 
 /// Reads the records of a chunk whose first line is number `first_line`. Places are lines.
-pub(crate) fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Batch {
+fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Batch {
     let mut out = Collector::new(criteria);
     let mut game = Game::default();
     let mut fields = Fields::default();
@@ -220,6 +232,30 @@ pub(crate) fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Bat
     out.finish()
 }
 
+/// Appends a record.
+fn push(writer: &mut Writer, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
+    let position = &origin.position;
+    let turn = position.turn();
+    let mode = if is_chess960(position) { CastlingMode::Chess960 } else { CastlingMode::Standard };
+    let next = origin.next.map_or_else(|| "0000".to_string(), |next| next.to_uci(mode).to_string());
+    let ply = game_ply(position).min(u32::MAX.into());
+    let score = if origin.score_cp.is_nan() { NO_SCORE } else { stored_score(origin.score_cp, turn) };
+    let result = (2.0 * turn.fold_wb(result, 1.0 - result) - 1.0).round() as i32;
+    let fen = Fen::from_position(position, EnPassantMode::Legal);
+    writer.losses.null_moves += u64::from(origin.next.is_none());
+    writer.push_text(out, |text| {
+        write!(text, "fen {fen}\nmove {next}\nscore {score}\nply {ply}\nresult {result}\ne\n")
+    })
+}
+
+/// Returns true if castling moves must be written with the rook's square.
+fn is_chess960(position: &Chess) -> bool {
+    position.castles().castling_rights().into_iter().any(|rook| {
+        let king = position.board().king_of(Color::from_white(rook.rank() == Rank::First));
+        !matches!(rook.file(), File::A | File::H) || king.is_none_or(|king| king.file() != File::E)
+    })
+}
+
 fn refuse(Refusal(line, reason, what): Refusal, game: &mut Game, out: &mut Collector<'_>) {
     game.end(out);
     out.refuse(reason, line, || what);
@@ -227,7 +263,7 @@ fn refuse(Refusal(line, reason, what): Refusal, game: &mut Game, out: &mut Colle
 
 /// Returns the end of a game in a buffer that begins with a record: after the last record that the next whole
 /// one cannot continue, by their plies. Without one, the last end of a record, if the buffer is long.
-pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
+fn split_point(buffer: &[u8]) -> Option<usize> {
     // The end of the record after the current one.
     let mut next_end = None;
     let mut last = None;

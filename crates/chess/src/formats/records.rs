@@ -6,9 +6,26 @@ use crate::selection::{Criteria, Reason};
 use shakmaty::{Board, Chess};
 
 use crate::formats::collector::Collector;
+use crate::formats::spec::FormatSpec;
 
 /// Number of bytes of a record.
 pub(crate) const RECORD_BYTES: usize = 32;
+
+/// Number of records that are looked at to detect a format.
+pub(crate) const DETECTED_RECORDS: usize = 1024;
+
+/// Share of the records looked at that may be damaged.
+const DAMAGED: f64 = 0.05;
+
+/// Properties that such formats have in common.
+pub(crate) const RECORDS: FormatSpec = FormatSpec {
+    records: ["record", "records"],
+    is_text: false,
+    chunk_bytes: 1 << 17,
+    max_record_bytes: 2 * RECORD_BYTES,
+    split_point: Some(split_point),
+    ..FormatSpec::TEXT
+};
 
 /// Contents of a record with a whole position.
 #[derive(Clone, Debug)]
@@ -83,7 +100,16 @@ pub(crate) fn read(
     out.finish()
 }
 
+/// Returns true if nearly all of the first records are right, including the very first.
+pub(crate) fn are_mostly(head: &[u8], right: impl Fn(&[u8; RECORD_BYTES]) -> bool) -> bool {
+    let (records, _) = head.as_chunks::<RECORD_BYTES>();
+    let records = &records[..records.len().min(DETECTED_RECORDS)];
+    let Some(first) = records.first() else { return false };
+    let wrong = records.iter().filter(|record| !right(record)).count();
+    right(first) && wrong as f64 <= DAMAGED * records.len() as f64
+}
+
 /// Returns the end of the last whole record.
-pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
+fn split_point(buffer: &[u8]) -> Option<usize> {
     Some(buffer.len() - buffer.len() % RECORD_BYTES).filter(|end| *end > 0)
 }

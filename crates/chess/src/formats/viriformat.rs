@@ -4,19 +4,32 @@
 //! bits 14–15 (0 plain, 1 en passant, 2 castling, 3 promotion); a castling king moves to its rook's square. The
 //! score of the position in which it was played follows, centipawns, White's view.
 
-use crate::sample::Batch;
+use crate::sample::{Batch, Origin};
 use crate::selection::{Criteria, MAX_PLIES, Ply, Reason};
 use shakmaty::{Chess, Move, Position, Role, Square};
 
 use crate::formats::collector::Collector;
-use crate::formats::legality::is_legal;
-use crate::formats::marlinformat;
+use crate::formats::legality::{is_legal, some_move};
 use crate::formats::records::RECORD_BYTES;
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
+use crate::formats::{Writer, marlinformat};
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "viriformat",
+    endings: &["vf", "viri", "viriformat"],
+    records: ["game", "games"],
+    has_moves: true,
+    is_text: false,
+    chunk_bytes: 1 << 15,
+    split_point: Some(split_point),
+    training: Some(TrainingData { read, detect, is_certain: false }),
+    output: Some(Output::new(push)),
+    ..FormatSpec::TEXT
+};
 
 /// Number of bytes of a move and its score.
-pub(crate) const MOVE_BYTES: usize = 4;
+const MOVE_BYTES: usize = 4;
 
-/// Bytes that end a game.
 pub(crate) const END: [u8; MOVE_BYTES] = [0; MOVE_BYTES];
 
 /// Roles of promotions in the order of their numbers.
@@ -34,7 +47,7 @@ fn game_bytes(moves: &[[u8; MOVE_BYTES]]) -> usize {
 }
 
 /// Returns the end of the last whole game in a buffer that begins with a game.
-pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
+fn split_point(buffer: &[u8]) -> Option<usize> {
     let mut end = 0;
     while let Some(moves) = moves(&buffer[end..]) {
         end += game_bytes(moves);
@@ -43,7 +56,7 @@ pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
 }
 
 /// Reads the games of a chunk whose first byte is at `offset` of the input.
-pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
+fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
     let mut out = Collector::new(criteria);
     let mut plies = Vec::new();
     let mut at = 0;
@@ -93,6 +106,52 @@ fn read_game(
     out.game(plies, labeled.result);
 }
 
+/// Returns true if the first bytes are a game with legal moves, or the beginning of one.
+fn detect(head: &[u8], complete: bool) -> bool {
+    let Some((record, rest)) = head.split_first_chunk::<RECORD_BYTES>() else { return false };
+    let Ok(labeled) = marlinformat::read(record) else { return false };
+    let mut position = labeled.position;
+    for one in rest.as_chunks::<MOVE_BYTES>().0 {
+        if *one == END {
+            return true;
+        }
+        let Some(next) = read_move(&position, u16::from_le_bytes([one[0], one[1]])) else { return false };
+        position.play_unchecked(next);
+    }
+    // A game that never ends within the head is not a game: games have at most a few hundred moves.
+    complete && rest.len() >= MOVE_BYTES
+}
+
+/// Appends a position, to the game before if it continues it.
+fn push(writer: &mut Writer, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
+    let Some(next) = origin.next.or_else(|| some_move(&origin.position)) else { return false };
+    let goes_on = writer.game.as_ref().is_some_and(|(last, result_before)| {
+        *result_before == result && last.next.is_some_and(|played| follows(last, played, origin))
+    });
+    if !goes_on {
+        if writer.game.take().is_some() {
+            out.extend_from_slice(&END);
+        }
+        if !marlinformat::write(&origin.position, origin.score_cp, result, out) {
+            return false;
+        }
+    }
+    out.extend_from_slice(&write_move(next).to_le_bytes());
+    out.extend_from_slice(&(origin.score_cp.round() as i16).to_le_bytes());
+    writer.game = Some((origin.clone(), result));
+    writer.losses.invented_moves += u64::from(origin.next.is_none());
+    true
+}
+
+/// Returns true if a position is the one after another's move, clocks included.
+fn follows(last: &Origin, played: Move, origin: &Origin) -> bool {
+    let mut position = last.position.clone();
+    position.play_unchecked(played);
+    position == origin.position
+        && position.halfmoves() == origin.position.halfmoves()
+        && position.fullmoves() == origin.position.fullmoves()
+}
+
 /// Kinds of moves, by their two highest bits.
 mod kind {
     pub const PLAIN: u16 = 0;
@@ -102,7 +161,7 @@ mod kind {
 }
 
 /// Reads a move; `None` unless it is legal.
-pub(crate) fn read_move(position: &Chess, packed: u16) -> Option<Move> {
+fn read_move(position: &Chess, packed: u16) -> Option<Move> {
     let square = |shift: u32| Square::try_from(u32::from(packed >> shift & 63)).ok();
     let (from, to) = (square(0)?, square(6)?);
     let board = position.board();
@@ -119,7 +178,7 @@ pub(crate) fn read_move(position: &Chess, packed: u16) -> Option<Move> {
 }
 
 /// Returns the two bytes of a legal move.
-pub(crate) fn write_move(m: Move) -> u16 {
+fn write_move(m: Move) -> u16 {
     let kind = match m {
         Move::Castle { .. } => kind::CASTLING,
         Move::EnPassant { .. } => kind::EN_PASSANT,

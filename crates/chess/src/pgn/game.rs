@@ -29,7 +29,6 @@ pub struct Game {
     variant: Variant,
     fen: Option<Vec<u8>>,
     tags: GameTags,
-    /// The first of the known tags, and a bit for each of them.
     first_tag: Option<KnownTag>,
     known_tags: u32,
     /// The positions so far, the current one last; empty before the game is set up.

@@ -120,7 +120,6 @@ fn role_at(text: &[char], letters: &PieceLetters) -> Option<(Role, usize)> {
     Some((figurine, 1 + usize::from(matches!(text.get(1), Some('\u{fe0e}' | '\u{fe0f}')))))
 }
 
-/// A part of a square.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     File(File),

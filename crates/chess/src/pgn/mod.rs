@@ -11,7 +11,6 @@
 //! (`comments`), tags players and clocks (`tags`). Files, decompression and threads are left to callers.
 
 mod game;
-mod header;
 mod lenient_moves;
 mod moves;
 mod piece_letters;

@@ -101,7 +101,6 @@ struct Child<S> {
     order: (i32, u32),
 }
 
-/// Returns the position after a legal move.
 #[inline]
 fn after(position: &Chess, m: Move) -> Chess {
     let mut next = position.clone();

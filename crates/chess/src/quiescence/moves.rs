@@ -9,7 +9,6 @@ pub struct Ranked {
     m: Move,
 }
 
-/// Returns the value of a role in pawns.
 #[inline]
 fn value(role: Role) -> u32 {
     match role {

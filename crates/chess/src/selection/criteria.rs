@@ -4,14 +4,17 @@
 //! look ahead. Random draws depend on the seed, the game's own content and the ply alone, so that neither
 //! threads nor chunks nor other games matter.
 
+use std::cell::RefCell;
+
 use shakmaty::{Board, Chess, Color, Move, Position};
 
-use super::search::PositionSearch;
 use super::{Reason, Resolve, Selection};
 use crate::bare;
 use crate::comments::{ScoreConvention, ScoreForm};
+use crate::evaluation::Evaluation;
 use crate::fen::FenError;
 use crate::labels::MAX_SCORE_CP;
+use crate::quiescence::{NodeLimit, Quiescence};
 use crate::sample::{Batch, Origin, Sample, game_ply, position_key};
 
 /// Largest number of positions of one game that are read; under the 75-move rule no game is longer than
@@ -355,4 +358,51 @@ fn mix(word: u64) -> u64 {
 #[inline]
 pub fn unit_interval(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Number of nodes of quiescence after which a position is given up. Real ones take dozens, at worst some ten
+/// thousand, and made-up ones could take hours.
+pub const NODE_LIMIT: u64 = 100_000;
+
+/// Searches of positions for a selection.
+pub trait PositionSearch {
+    /// Returns true if the quiescence score is within `margin_cp` of the static one.
+    ///
+    /// # Errors
+    /// [`NodeLimit`] where the search is given up.
+    fn is_quiet(&self, position: &Chess, margin_cp: u32) -> Result<bool, NodeLimit>;
+
+    /// Returns the position that replaces `position`: the end of its principal variation, or the last
+    /// position before a mate or stalemate, in which there is nothing to evaluate.
+    ///
+    /// # Errors
+    /// [`NodeLimit`] where the search is given up.
+    fn leaf(&self, position: &Chess, resolve: Resolve) -> Result<Chess, NodeLimit>;
+}
+
+impl<E: Evaluation> PositionSearch for RefCell<Quiescence<'_, E>> {
+    fn is_quiet(&self, position: &Chess, margin_cp: u32) -> Result<bool, NodeLimit> {
+        self.borrow_mut().is_quiet(position, i32::try_from(margin_cp).unwrap_or(i32::MAX))
+    }
+
+    fn leaf(&self, position: &Chess, resolve: Resolve) -> Result<Chess, NodeLimit> {
+        let resolved = match resolve {
+            Resolve::None => return Ok(position.clone()),
+            Resolve::Quiescence => self.borrow_mut().resolve(position)?,
+            Resolve::Depth1 => self.borrow_mut().resolve_depth1(position)?,
+        };
+        let over = if resolved.position.is_check() {
+            resolved.position.legal_moves().is_empty()
+        } else {
+            crate::fen::is_stalemate(&resolved.position)
+        };
+        if !over {
+            return Ok(resolved.position);
+        }
+        let mut last = position.clone();
+        for &m in resolved.moves.split_last().map_or(&[][..], |(_, before)| before) {
+            last.play_unchecked(m);
+        }
+        Ok(last)
+    }
 }

@@ -13,13 +13,11 @@
 
 mod criteria;
 mod preset;
-mod search;
 mod settings;
 
 pub use crate::reason::{LeftOut, Reason, Unit};
-pub use criteria::{Criteria, MAX_PLIES, Ply, draw, unit_interval};
+pub use criteria::{Criteria, MAX_PLIES, NODE_LIMIT, Ply, PositionSearch, draw, unit_interval};
 pub use preset::Preset;
-pub use search::{NODE_LIMIT, PositionSearch};
 
 use gputexel_io::{Error, Result};
 

@@ -4,10 +4,7 @@
 //! the others by the end of the principal variation of a search of depth 1 with quiescence. The study drew
 //! 2,000,000 positions at random, which is `--sample` here and not part of a preset.
 
-use std::str::FromStr;
-
 use super::{Duplicates, Resolve, Selection};
-use gputexel_io::{Error, Result};
 
 /// Preset of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,22 +27,6 @@ pub enum Preset {
 const BEFORE: u32 = 5;
 
 impl Preset {
-    /// Every preset.
-    pub const ALL: [Self; 6] =
-        [Self::Capt, Self::Quiet, Self::Unique, Self::Nodraw, Self::Drop4, Self::Drop30];
-
-    /// Returns the study's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Capt => "capt",
-            Self::Quiet => "quiet",
-            Self::Unique => "unique",
-            Self::Nodraw => "nodraw",
-            Self::Drop4 => "drop4",
-            Self::Drop30 => "drop30",
-        }
-    }
-
     /// Returns its rules.
     pub fn selection(self) -> Selection {
         let capt = Selection {
@@ -69,13 +50,4 @@ impl Preset {
     }
 }
 
-impl FromStr for Preset {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|preset| preset.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::Usage(format!("preset '{text}': expected one of {names}"))
-        })
-    }
-}
+gputexel_io::names!(Preset "preset": Capt "capt", Quiet "quiet", Unique "unique", Nodraw "nodraw", Drop4 "drop4", Drop30 "drop30");

@@ -6,82 +6,54 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::{Duplicates, Illegal, Resolve, Selection, Termination};
+use super::{Duplicates, Illegal, Preset, Resolve, Selection, Termination};
 use gputexel_io::{Error, Result};
 
-/// Implements the names of an enumeration's values, on command lines and in datasets.
-macro_rules! named {
-    ($type:ident $what:literal: $($value:ident $name:literal),*) => {
-        impl $type {
-            /// Returns its name on command lines and in datasets.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$value => $name,)* }
-            }
-        }
+gputexel_io::names!(Duplicates "duplicates": Keep "keep", Drop "drop", Average "average");
+gputexel_io::names!(Illegal "illegal": KeepBefore "keep-before", Drop "drop");
+gputexel_io::names!(Termination "termination": Any "any", Normal "normal");
+gputexel_io::names!(Resolve "resolve": None "none", Quiescence "quiescence", Depth1 "depth1");
 
-        impl FromStr for $type {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<Self> {
-                match text {
-                    $($name => Ok(Self::$value),)*
-                    _ => Err(Error::Usage(format!(
-                        "{} '{text}': expected one of {}", $what, [$($name),*].join(", ")
-                    ))),
-                }
-            }
-        }
+/// Passes to a macro the rules that are recorded if they are switched on, and those that are optional.
+macro_rules! rules {
+    ($each:ident) => {
+        $each!(
+            (keep_ends before_checks before_mates before_captures no_book min_non_pawns min_pieces max_pieces
+             no_mates require_score share no_draws)
+            (max_ply max_score_cp quiescence_margin_cp per_game sample balance_phases min_elo max_elo
+             min_time_s max_time_s)
+        )
     };
 }
-
-named!(Duplicates "duplicates": Keep "keep", Drop "drop", Average "average");
-named!(Illegal "illegal": KeepBefore "keep-before", Drop "drop");
-named!(Termination "termination": Any "any", Normal "normal");
-named!(Resolve "resolve": None "none", Quiescence "quiescence", Depth1 "depth1");
 
 impl Selection {
     /// Returns the settings by name, as a dataset records them.
     pub fn settings(&self) -> Vec<(String, String)> {
         let off = Self::everything();
-        let mut list = vec![
-            ("skip_plies", self.skip_plies.to_string()),
-            ("keep_checks", self.keep_checks.to_string()),
-            ("keep_captures", self.keep_captures.to_string()),
-            ("keep_duplicates", (self.duplicates == Duplicates::Keep).to_string()),
-        ];
-        let mut optional = |name, value: Option<String>| list.extend(value.map(|value| (name, value)));
-        let set = |on: bool, value: &dyn ToString| on.then(|| value.to_string());
-        optional("preset", self.preset.map(|preset| preset.name().to_string()));
-        optional("max_ply", self.max_ply.map(|n| n.to_string()));
-        optional("keep_ends", set(self.keep_ends, &true));
-        optional("before_checks", set(self.before_checks > 0, &self.before_checks));
-        optional("before_mates", set(self.before_mates > 0, &self.before_mates));
-        optional("keep_promotions", set(self.keep_promotions, &true));
-        optional("before_captures", set(self.before_captures > 0, &self.before_captures));
-        optional("no_book", set(self.no_book, &true));
-        optional("min_non_pawns", set(self.min_non_pawns > 0, &self.min_non_pawns));
-        optional("min_pieces", set(self.min_pieces > 0, &self.min_pieces));
-        optional("max_pieces", set(self.max_pieces != off.max_pieces, &self.max_pieces));
-        optional("max_score_cp", self.max_score_cp.map(|n| n.to_string()));
-        optional("no_mates", set(self.no_mates, &true));
-        optional("require_score", set(self.require_score, &true));
-        optional("quiescence_margin_cp", self.quiescence_margin_cp.map(|n| n.to_string()));
-        optional("resolve", set(self.resolve != off.resolve, &self.resolve.name()));
-        optional("params", set(self.searches(), &self.params));
-        optional("share", set(self.share < 1.0, &self.share));
-        optional("per_game", self.per_game.map(|n| n.to_string()));
-        optional("seed", set(self.draws(), &self.seed));
-        optional("average_duplicates", set(self.duplicates == Duplicates::Average, &true));
-        optional("no_draws", set(self.no_draws, &true));
-        optional("sample", self.sample.map(|n| n.to_string()));
-        optional("balance_phases", self.balance_phases.map(|n| n.to_string()));
-        optional("min_elo", self.min_elo.map(|n| n.to_string()));
-        optional("max_elo", self.max_elo.map(|n| n.to_string()));
-        optional("min_time_s", self.min_time_s.map(|n| n.to_string()));
-        optional("max_time_s", self.max_time_s.map(|n| n.to_string()));
-        optional("termination", set(self.termination != off.termination, &self.termination.name()));
-        optional("illegal", set(self.illegal != off.illegal, &self.illegal.name()));
-        list.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+        let mut list = Vec::new();
+        let mut add = |name: &str, is_on: bool, value: &dyn ToString| {
+            list.extend(is_on.then(|| (name.to_string(), value.to_string())));
+        };
+        macro_rules! record {
+            (($($rule:ident)*) ($($option:ident)*)) => {
+                $(add(stringify!($rule), self.$rule != off.$rule, &self.$rule);)*
+                $(add(stringify!($option), self.$option.is_some(), &self.$option.unwrap_or_default());)*
+            };
+        }
+        rules!(record);
+        add("skip_plies", true, &self.skip_plies);
+        add("keep_checks", true, &self.keep_checks);
+        add("keep_captures", true, &self.keep_captures);
+        add("keep_promotions", self.keep_promotions, &true);
+        add("keep_duplicates", true, &(self.duplicates == Duplicates::Keep));
+        add("average_duplicates", self.duplicates == Duplicates::Average, &true);
+        add("preset", self.preset.is_some(), &self.preset.map_or("", Preset::name));
+        add("resolve", self.resolve != off.resolve, &self.resolve);
+        add("params", self.searches(), &self.params);
+        add("seed", self.draws(), &self.seed);
+        add("termination", self.termination != off.termination, &self.termination);
+        add("illegal", self.illegal != off.illegal, &self.illegal);
+        list
     }
 
     /// Returns the selection that a dataset records.
@@ -106,52 +78,30 @@ impl Selection {
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        match name {
-            "preset" => self.preset = Some(value.parse()?),
-            "skip_plies" => self.skip_plies = parse(name, value)?,
-            "max_ply" => self.max_ply = Some(parse(name, value)?),
-            "keep_ends" => self.keep_ends = parse(name, value)?,
-            "keep_checks" => self.keep_checks = parse(name, value)?,
-            "before_checks" => self.before_checks = parse(name, value)?,
-            "before_mates" => self.before_mates = parse(name, value)?,
-            "keep_captures" => self.keep_captures = parse(name, value)?,
-            "keep_promotions" => self.keep_promotions = parse(name, value)?,
-            "before_captures" => self.before_captures = parse(name, value)?,
-            "no_book" => self.no_book = parse(name, value)?,
-            "min_non_pawns" => self.min_non_pawns = parse(name, value)?,
-            "min_pieces" => self.min_pieces = parse(name, value)?,
-            "max_pieces" => self.max_pieces = parse(name, value)?,
-            "max_score_cp" => self.max_score_cp = Some(parse(name, value)?),
-            "no_mates" => self.no_mates = parse(name, value)?,
-            "require_score" => self.require_score = parse(name, value)?,
-            "quiescence_margin_cp" => self.quiescence_margin_cp = Some(parse(name, value)?),
-            "resolve" => self.resolve = value.parse()?,
-            "params" => self.params = value.to_string(),
-            "share" => self.share = parse(name, value)?,
-            "per_game" => self.per_game = Some(parse(name, value)?),
-            "seed" => self.seed = parse(name, value)?,
-            // In the order of names, `average_duplicates` comes before it.
-            "keep_duplicates" => {
-                if parse(name, value)? {
-                    self.duplicates = Duplicates::Keep;
+        macro_rules! set {
+            (($($rule:ident)*) ($($option:ident)*)) => {
+                match name {
+                    $(_ if name == stringify!($rule) => self.$rule = parse(name, value)?,)*
+                    $(_ if name == stringify!($option) => self.$option = Some(parse(name, value)?),)*
+                    "skip_plies" => self.skip_plies = parse(name, value)?,
+                    "keep_checks" => self.keep_checks = parse(name, value)?,
+                    "keep_captures" => self.keep_captures = parse(name, value)?,
+                    "keep_promotions" => self.keep_promotions = parse(name, value)?,
+                    // In the order of names, `average_duplicates` comes before it.
+                    "keep_duplicates" if parse(name, value)? => self.duplicates = Duplicates::Keep,
+                    "average_duplicates" if parse(name, value)? => self.duplicates = Duplicates::Average,
+                    "keep_duplicates" | "average_duplicates" => {}
+                    "preset" => self.preset = Some(value.parse()?),
+                    "resolve" => self.resolve = value.parse()?,
+                    "params" => self.params = value.to_string(),
+                    "seed" => self.seed = parse(name, value)?,
+                    "termination" => self.termination = value.parse()?,
+                    "illegal" => self.illegal = value.parse()?,
+                    _ => return Err(Error::Usage(format!("selection setting '{name}' is not known"))),
                 }
-            }
-            "average_duplicates" => {
-                if parse(name, value)? {
-                    self.duplicates = Duplicates::Average;
-                }
-            }
-            "no_draws" => self.no_draws = parse(name, value)?,
-            "sample" => self.sample = Some(parse(name, value)?),
-            "balance_phases" => self.balance_phases = Some(parse(name, value)?),
-            "min_elo" => self.min_elo = Some(parse(name, value)?),
-            "max_elo" => self.max_elo = Some(parse(name, value)?),
-            "min_time_s" => self.min_time_s = Some(parse(name, value)?),
-            "max_time_s" => self.max_time_s = Some(parse(name, value)?),
-            "termination" => self.termination = value.parse()?,
-            "illegal" => self.illegal = value.parse()?,
-            _ => return Err(Error::Usage(format!("selection setting '{name}' is not known"))),
+            };
         }
+        rules!(set);
         Ok(())
     }
 }
@@ -162,7 +112,6 @@ fn parse<T: FromStr>(name: &str, value: &str) -> Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Preset;
     use super::*;
 
     fn there_and_back(selection: &Selection) -> Selection {

@@ -5,8 +5,6 @@ use wgpu::{
     Adapter, AdapterInfo, Backends, DeviceType, Instance, InstanceDescriptor, Limits, MemoryBudgetThresholds,
 };
 
-use gputexel_io::{Error, Result};
-
 /// Backend requested by the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -20,28 +18,7 @@ pub enum BackendChoice {
     Cpu,
 }
 
-impl std::str::FromStr for BackendChoice {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "gpu" => Ok(Self::Gpu),
-            "cpu" => Ok(Self::Cpu),
-            _ => Err(Error::Usage(format!("backend '{text}': expected auto, gpu or cpu"))),
-        }
-    }
-}
-
-impl std::fmt::Display for BackendChoice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Gpu => "gpu",
-            Self::Cpu => "cpu",
-        })
-    }
-}
+gputexel_io::names!(BackendChoice "backend": Auto "auto", Gpu "gpu", Cpu "cpu");
 
 impl BackendChoice {
     /// Returns the adapter that this choice selects from a list, and the reason as a phrase; `None` for the CPU

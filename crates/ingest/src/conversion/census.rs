@@ -92,7 +92,6 @@ impl Census {
         census
     }
 
-    /// Returns true if the sample has a row.
     fn has(&self, row: u64) -> bool {
         self.sample.as_ref().is_none_or(|sample| sample.get(row as usize).is_some_and(|is_drawn| *is_drawn))
     }

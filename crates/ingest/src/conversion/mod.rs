@@ -21,7 +21,7 @@ use crate::extraction::{
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use census::Census;
-use gputexel_chess::formats::{Losses, OutputFormat, Writer};
+use gputexel_chess::formats::{Format, Losses, Writer};
 use gputexel_chess::labels::MAX_SCORE_CP;
 use gputexel_chess::sample::{Batch, Origin, Sample};
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Resolve, Selection};
@@ -35,7 +35,7 @@ pub struct ConversionSettings {
     /// be read twice.
     pub reading: ExtractSettings,
     /// Format to write.
-    pub format: OutputFormat,
+    pub format: Format,
     /// Score of positions that have none, centipawns, White's view, if the format demands one; if `None`,
     /// such positions are left out.
     pub default_score_cp: Option<f32>,
@@ -43,7 +43,7 @@ pub struct ConversionSettings {
 
 impl ConversionSettings {
     /// Returns settings that keep every position.
-    pub fn everything(format: OutputFormat) -> Self {
+    pub fn everything(format: Format) -> Self {
         let selection = Selection { keep_ends: true, ..Selection::everything() };
         let reading = ExtractSettings { selection, ..ExtractSettings::default() };
         Self { reading, format, default_score_cp: None }
@@ -51,7 +51,7 @@ impl ConversionSettings {
 
     fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
         self.reading.validate(inputs, output)?;
-        if self.reading.selection.relabels() && !self.format.has_weights() {
+        if self.reading.selection.relabels() && !self.format.has_games_and_weights() {
             let name = match self.reading.selection.balance_phases {
                 Some(_) => "balance-phases",
                 None => "average-duplicates",
@@ -153,7 +153,7 @@ pub fn convert_with<'a>(
     let detected: Arc<[Detected]> = detected.into();
     let keeps_duplicates = reading.selection.duplicates == Duplicates::Keep;
     let rules = &reading.selection;
-    let numbered = settings.format.has_game_numbers();
+    let numbered = settings.format.has_games_and_weights();
     let encodes = keeps_duplicates && !needs_all && !rules.no_draws && !numbered && relabel.is_none();
     // The moves of games do not connect resolved positions.
     let follows_moves = rules.resolve == Resolve::None;
@@ -193,7 +193,7 @@ pub fn convert_with<'a>(
 /// Settings for writing positions.
 #[derive(Clone, Copy)]
 struct Plan {
-    format: OutputFormat,
+    format: Format,
     default_score_cp: Option<f32>,
 }
 
@@ -345,7 +345,7 @@ impl Assembly<'_> {
         labels
     }
 
-    fn finish(mut self, format: OutputFormat, bytes_read: u64, start: Instant) -> Result<ConversionReport> {
+    fn finish(mut self, format: Format, bytes_read: u64, start: Instant) -> Result<ConversionReport> {
         self.books.conclude();
         if self.positions == 0 {
             let lost = self.losses.listed().into_iter().find(|(count, _)| *count > 0);

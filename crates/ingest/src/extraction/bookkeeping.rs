@@ -1,23 +1,21 @@
 //! Reports on the inputs while they are read, and the limits beyond which an input is rejected.
 
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
-use super::format::InputFormat;
 use super::plausibility::{can_judge, implausible_comments, implausible_labels, scale_mismatch};
 use super::report::{FunnelStep, SourceReport, Unread};
-use super::skipped::SkippedList;
 use super::sources::Detected;
-use crate::contents::Contents;
-use crate::reading::Chunk;
-use crate::refusals::too_many_bad_lines;
+use crate::reading::{Chunk, Contents, too_many_bad_lines};
+use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::CommentTally;
 use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
 use gputexel_dataset::SourceRecord;
 use gputexel_io::input::place;
-use gputexel_io::{Advice, Error, Result};
+use gputexel_io::{Advice, AtomicFile, Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
@@ -85,12 +83,11 @@ impl<'a> Bookkeeping<'a> {
         report.unread_text.merge(&rest.unread_text, &input);
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (place, reason) in rest.complaints.iter().take(room) {
-            let text = match report.format.is_binary() {
-                true => format!("{input}: byte {place}: {reason}"),
-                false => format!("{input}:{place}: {reason}"),
+            let text = match report.format.is_text() {
+                true => format!("{input}:{place}: {reason}"),
+                false => format!("{input}: byte {place}: {reason}"),
             };
-            if matches!(report.format, InputFormat::Training(_)) && report.faults.len() < Batch::NAMED_FAULTS
-            {
+            if report.format.is_training_data() && report.faults.len() < Batch::NAMED_FAULTS {
                 report.faults.push(text.clone());
             }
             report.complaints.push(text);
@@ -111,13 +108,13 @@ impl<'a> Bookkeeping<'a> {
         if let Some(ending) = &chunk.ending {
             self.contents.finish_source(ending, &mut report.record, &mut report.warnings);
         }
-        if report.format == InputFormat::Text
+        if report.format == Format::Text
             && can_judge(report, last)
             && let Some(refusal) = implausible_labels(report, self.settings, last)
         {
             return Err(refusal);
         }
-        if report.format == InputFormat::Pgn
+        if report.format == Format::Pgn
             && let Some(refusal) = implausible_comments(report, self.settings, last)
         {
             return Err(refusal);
@@ -149,7 +146,7 @@ impl<'a> Bookkeeping<'a> {
             let chosen = report.left_out.iter().filter(|(reason, _)| reason.is_choice());
             let chosen: u64 = chosen.map(|(_, count)| count).sum();
             let named = match report.format {
-                InputFormat::Pgn => report.skipped_games.len(),
+                Format::Pgn => report.skipped_games.len(),
                 _ => report.complaints.len(),
             };
             report.skipped_games_unnamed = (skipped - chosen).saturating_sub(named as u64);
@@ -212,14 +209,14 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
     warnings.extend(scores.warning);
     let input_format = detected.format();
     let (lacking, rules) = match input_format {
-        InputFormat::Pgn => ("", Vec::new()),
+        Format::Pgn => ("", Vec::new()),
         format if format.has_moves() => {
             let tags = game_rules.iter().copied().filter(|rule| PGN_RULES.contains(rule));
             ("games of this format have no tags and comments", tags.collect())
         }
         _ => ("labeled positions have no moves and tags", game_rules.to_vec()),
     };
-    if input_format.is_binary() && !input_format.has_moves() && captures {
+    if !input_format.is_text() && !input_format.has_moves() && captures {
         warnings.push(
             "records of this format have no moves, so positions before captures are not left out".to_string(),
         );
@@ -285,7 +282,7 @@ fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
     match report.losses() {
         Some(losses) => too_many_faults(report, &losses, settings),
         None => too_many_bad_lines(
-            (&report.record, report.format.records()),
+            (&report.record, report.format.record_name(2)),
             report.bad_lines,
             (report.bad_share(), settings.max_bad_share),
             report.left_out_of(Unit::Line).max_by_key(|(_, count)| *count),
@@ -305,5 +302,35 @@ fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettin
             refusal.advise(letters.text(" names the pieces of other languages"))
         }
         _ => refusal,
+    }
+}
+
+/// File that only appears once it is complete.
+struct SkippedList {
+    path: PathBuf,
+    file: BufWriter<AtomicFile>,
+}
+
+impl SkippedList {
+    /// Creates the list, which appears at `path` once it is complete.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when `path` exists and `force` is not set, [`Error::Io`] when its folder
+    /// cannot be written.
+    pub fn create(path: &Path, force: bool) -> Result<Self> {
+        if !force && path.exists() {
+            return Err(Error::Exists(path.to_path_buf()));
+        }
+        let file = BufWriter::new(AtomicFile::beside(path).map_err(|e| Error::io(path, e))?);
+        Ok(Self { path: path.to_path_buf(), file })
+    }
+
+    pub fn add(&mut self, line: &str) -> Result<()> {
+        writeln!(self.file, "{line}").map_err(|e| Error::io(&self.path, e))
+    }
+
+    pub fn finish(self) -> Result<()> {
+        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
+        file.finish().map_err(|e| Error::io(&self.path, e))
     }
 }

@@ -3,10 +3,10 @@
 //! Memory: about 8 bytes per distinct position if duplicates are dropped, 16 if they are averaged, plus 12 for each
 //! that occurs again.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::keys::{KeyMap, KeySet};
 use gputexel_chess::selection::{Duplicates, Reason, Selection, draw};
 
 /// Decision on a position that passed the rules of its game.
@@ -107,3 +107,27 @@ pub(crate) fn sample_of(total: u64, wanted: u64, seed: u64) -> Vec<bool> {
 
 /// Separates the random numbers for the sample of all positions from those for samples of games.
 const SAMPLE: u64 = 0x5a4d_504c;
+
+/// Hasher for keys that are hashes already.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+type KeySet = HashSet<u64, BuildHasherDefault<KeyHasher>>;
+
+type KeyMap<V> = HashMap<u64, V, BuildHasherDefault<KeyHasher>>;

@@ -8,33 +8,44 @@
 
 mod assembly;
 mod bookkeeping;
-mod builder;
 mod chunk_journal;
 mod encode;
-mod format;
 mod judging;
 mod piece_letters;
-mod pipeline;
 mod plausibility;
 mod reader;
 mod reextraction;
 mod report;
 mod scored;
-mod search;
 mod shards;
-mod skipped;
 mod sources;
 mod stored_chunk;
 mod target;
 mod weights;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-pub use builder::Extraction;
-pub use format::InputFormat;
+use self::assembly::Assembly;
+use self::encode::Encoded;
+use crate::reading::{Queue, check_reading, read_all};
+use gputexel_chess::PhaseSettings;
+use gputexel_chess::detection::TextOptions;
+use gputexel_chess::formats::Format;
+use gputexel_chess::labels::LabelSyntax;
+use gputexel_chess::pgn::PieceLetters;
+use gputexel_chess::scale::ResultScale;
+use gputexel_chess::selection::Selection;
+use gputexel_chess::text::PointOfView;
+use gputexel_dataset::{DatasetWriter, Metadata};
+use gputexel_io::{Error, Result};
+use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
+
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport, Unread};
-pub use scored::{ScoredPosition, ScoredVisitor, visit_scored};
+pub use scored::{ScoredPosition, visit_scored};
 #[doc(hidden)]
 pub use shards::unfinished;
 pub use shards::{ShardsReport, extract_shards};
@@ -47,22 +58,9 @@ pub use sources::is_training_data;
 pub(crate) use bookkeeping::Bookkeeping;
 pub(crate) use judging::{Fate, Judge, Repeats, sample_of};
 pub(crate) use plausibility::rates;
-pub(crate) use reader::Reader;
-pub(crate) use search::evaluation_of;
+pub(crate) use reader::{Reader, evaluation_of};
 pub(crate) use sources::{Detected, detect_inputs};
 pub(crate) use weights::PhaseWeights;
-
-use crate::reading::check_reading;
-
-use gputexel_chess::PhaseSettings;
-use gputexel_chess::detection::TextOptions;
-use gputexel_chess::labels::LabelSyntax;
-use gputexel_chess::pgn::PieceLetters;
-use gputexel_chess::scale::ResultScale;
-use gputexel_chess::selection::Selection;
-use gputexel_chess::text::PointOfView;
-use gputexel_io::{Error, Result};
-use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 
 /// Settings of an extraction.
 #[derive(Clone, Debug)]
@@ -72,7 +70,7 @@ pub struct ExtractSettings {
     /// Selection of positions.
     pub selection: Selection,
     /// Format of all inputs; detected if `None`.
-    pub format: Option<InputFormat>,
+    pub format: Option<Format>,
     /// Leave out the parts of binary inputs that cannot be parsed, instead of rejecting the input.
     pub skip_damaged: bool,
     /// Syntax of results in labeled text; detected if `None`.
@@ -176,7 +174,7 @@ pub fn extract(
     hooks: &mut Hooks<'_>,
 ) -> Result<Report> {
     settings.validate(inputs, output)?;
-    pipeline::run(inputs, settings, output, hooks, None)
+    run(inputs, settings, output, hooks, None)
 }
 
 /// Extracts as [`extract`]. Also returns, for each row in order, the original position and the one its
@@ -192,6 +190,33 @@ pub fn extract_with_leaves(
 ) -> Result<(Report, Vec<Leaf>)> {
     settings.validate(inputs, output)?;
     let mut leaves = Vec::new();
-    let report = pipeline::run(inputs, settings, output, hooks, Some(&mut leaves))?;
+    let report = run(inputs, settings, output, hooks, Some(&mut leaves))?;
     Ok((report, leaves))
+}
+
+fn run(
+    inputs: &[PathBuf],
+    settings: &ExtractSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+    leaves: Option<&mut Vec<Leaf>>,
+) -> Result<Report> {
+    let start = Instant::now();
+    let evaluation = evaluation_of(settings)?;
+    // Before anything is read: an unwritable path should not cost an hour.
+    let writer = DatasetWriter::create(output, Metadata::new(settings.feature_set.clone()), settings.force)?;
+    let bytes_read = Arc::new(AtomicU64::new(0));
+    let (sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
+    let detected: Arc<[Detected]> = detected.into();
+    let mut assembly = Assembly::try_new(writer, inputs, &detected, settings, leaves)?;
+    let reader = Reader::new(Arc::clone(&detected), settings, evaluation, false);
+    let feature_set = settings.feature_set.clone();
+    let worker = move |queue: &Queue<Encoded>| {
+        reader.serve(queue, |_, batch| Encoded::new(batch, &feature_set));
+    };
+    read_all(sources, &bytes_read, settings.threads, worker, &mut assembly, hooks)?;
+    let mut report = assembly.finish(output)?;
+    report.bytes_read = bytes_read.load(Ordering::Relaxed);
+    report.seconds = start.elapsed().as_secs_f64();
+    Ok(report)
 }

@@ -90,7 +90,6 @@ struct Trial {
     games: u64,
     /// Games with moves that cannot be parsed or played.
     faulty: u64,
-    /// The positions.
     keys: Vec<u64>,
 }
 

@@ -12,7 +12,8 @@ use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, NODE_LIMIT, PositionSearch, Selection};
 use gputexel_chess::text::read_text;
-use gputexel_model::TableEvaluation;
+use gputexel_io::Result;
+use gputexel_model::{TableEvaluation, named_parameters};
 
 /// State shared by the threads.
 pub(crate) struct Reader {
@@ -27,7 +28,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Creates a reader of inputs. If `origins`, batches keep whole positions. `evaluation` is that of
-    /// [`evaluation_of`](super::search::evaluation_of).
+    /// [`evaluation_of`].
     pub fn new(
         detected: Arc<[Detected]>,
         settings: &ExtractSettings,
@@ -74,7 +75,6 @@ impl Reader {
     }
 }
 
-/// Reads a chunk of an input.
 fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<'_>, target: Target) -> Batch {
     let mut batch = match detected {
         Detected::Positions(detection) => {
@@ -92,4 +92,17 @@ fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<'_>, target
     };
     target.apply(&mut batch);
     batch
+}
+
+/// Returns the evaluation given by the settings or named by the selection; `None` if the selection does not
+/// search.
+pub fn evaluation_of(settings: &ExtractSettings) -> Result<Option<TableEvaluation>> {
+    if !settings.selection.searches() {
+        return Ok(None);
+    }
+    if let Some(evaluation) = &settings.evaluation {
+        return Ok(Some(evaluation.clone()));
+    }
+    let (set, theta) = named_parameters(&settings.selection.params)?;
+    TableEvaluation::try_new(&set, &theta).map(Some)
 }

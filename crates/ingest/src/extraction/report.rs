@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::format::InputFormat;
+use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::{CommentTally, ScoreConvention};
 use gputexel_chess::sample::{self, Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
@@ -101,7 +101,7 @@ pub struct SourceReport {
     pub record: SourceRecord,
     /// Format of the input.
     #[serde(skip)]
-    pub format: InputFormat,
+    pub format: Format,
     /// Positions read, kept or not, except those of games that were left out.
     pub positions_read: u64,
     /// Kept positions whose features come from another position, the end of a search.
@@ -185,7 +185,7 @@ impl SourceReport {
         match self.verdict {
             Verdict::Agree | Verdict::CannotTell => None,
             // Results of games are White's by definition; in few games they may look otherwise by chance.
-            Verdict::WrongPointOfView | Verdict::MixedPointOfView if self.format == InputFormat::Pgn => None,
+            Verdict::WrongPointOfView | Verdict::MixedPointOfView if self.format == Format::Pgn => None,
             Verdict::Reversed => {
                 Some(format!("results contradict material, as if they were reversed: {rates}"))
             }
@@ -215,7 +215,7 @@ impl SourceReport {
 
     /// Describes the number of comments or lines with scores that were not understood.
     pub fn unread_scored(&self) -> String {
-        let noun = if self.format == InputFormat::Pgn { "comment" } else { "line" };
+        let noun = if self.format == Format::Pgn { "comment" } else { "line" };
         counted(self.unread_scores.count, noun)
     }
 
@@ -242,7 +242,6 @@ impl SourceReport {
         share(self.bad_lines, self.record.records).max(games).max(share(self.plies_lost, self.plies))
     }
 
-    /// Returns the number of usable games.
     fn usable_games(&self) -> u64 {
         self.record.records - self.left_out.useless_games()
     }

@@ -22,15 +22,9 @@ pub struct ScoredPosition<'a> {
     pub same_game: bool,
 }
 
-/// Receives positions with search scores.
-pub trait ScoredVisitor {
-    /// Visits a position; inputs and their positions come in order.
-    fn visit(&mut self, position: ScoredPosition<'_>);
-}
-
-/// Reads games or labeled positions and visits those that the selection keeps and that have a search score.
-/// Rules that compare positions of different games (duplicates, samples of everything, phase weights) and
-/// searches are not applied. Returns a report on every input.
+/// Reads games or labeled positions and visits those that the selection keeps and that have a search score, in
+/// the order of the inputs and their positions. Rules that compare positions of different games (duplicates,
+/// samples of everything, phase weights) and searches are not applied. Returns a report on every input.
 ///
 /// # Errors
 /// [`Error::Usage`] for settings that contradict each other or are not applied here; [`Error::Input`] when an input
@@ -38,7 +32,7 @@ pub trait ScoredVisitor {
 pub fn visit_scored(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
-    visitor: &mut dyn ScoredVisitor,
+    visit: &mut dyn FnMut(ScoredPosition<'_>),
     hooks: &mut Hooks<'_>,
 ) -> Result<Vec<SourceReport>> {
     crate::reading::check_reading(inputs, "".as_ref(), settings.max_bad_share, settings.threads)?;
@@ -52,7 +46,7 @@ pub fn visit_scored(
     let (sources, detected) = detect_inputs(inputs, &settings, &bytes_read)?;
     let detected: Arc<[Detected]> = detected.into();
     let books = Bookkeeping::try_new(inputs, &detected, &settings)?;
-    let mut sink = Visits { books, visitor, visited: 0, last: None };
+    let mut sink = Visits { books, visit, visited: 0, last: None };
     let reader = Reader::new(detected, &settings, None, false);
     let worker = move |queue: &Queue<Batch>| reader.serve(queue, |_, batch| batch);
     read_all(sources, &bytes_read, settings.threads, worker, &mut sink, hooks)?;
@@ -66,7 +60,7 @@ pub fn visit_scored(
 /// Passes positions on in order.
 struct Visits<'a> {
     books: Bookkeeping<'a>,
-    visitor: &'a mut dyn ScoredVisitor,
+    visit: &'a mut dyn FnMut(ScoredPosition<'_>),
     visited: u64,
     /// Source, offset of the chunk if games are numbered by chunk, and game of the last position.
     last: Option<(usize, u64, u64)>,
@@ -86,7 +80,7 @@ impl Sink for Visits<'_> {
             let game = sample.game.map(|game| (chunk.source, begins, game));
             let same_game = game.is_some() && game == self.last;
             self.last = game;
-            self.visitor.visit(ScoredPosition { sample, same_game });
+            (self.visit)(ScoredPosition { sample, same_game });
         }
         self.visited += batch.samples.len() as u64;
         self.books.add(chunk, &batch, batch.samples.len() as u64, &LeftOut::default())

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::format::InputFormat;
 use super::piece_letters::{DetectedLetters, detect_letters, first_games};
 use super::{ExtractSettings, Target};
-use crate::reading::{self, Records};
+use crate::reading;
 use gputexel_chess::detection::{
     Detection, InputKind, TextOptions, detect_kind, detect_text, unsupported_format,
 };
@@ -25,7 +24,7 @@ pub enum Detected {
     Games(Box<GameConventions>),
     /// Labeled positions.
     Positions(Box<Detection>),
-    /// Binary training data.
+    /// Training data.
     Training(Format),
 }
 
@@ -70,7 +69,7 @@ impl Detected {
             Ok(Self::Training(format))
         };
         let kind = match settings.format {
-            Some(InputFormat::Training(format)) => {
+            Some(format) if format.is_training_data() => {
                 // Nearly any bytes are valid marlinformat if the user says so.
                 return match Format::detect(name, head, complete) {
                     Ok(Some(other)) if other != format => {
@@ -79,8 +78,8 @@ impl Detected {
                     _ => training_data(format),
                 };
             }
-            Some(InputFormat::Pgn) => InputKind::Pgn,
-            Some(InputFormat::Text) => InputKind::Text,
+            Some(Format::Pgn) => InputKind::Pgn,
+            Some(_) => InputKind::Text,
             None => {
                 if let Some(format) = Format::detect(name, head, complete)? {
                     return training_data(format);
@@ -113,33 +112,24 @@ impl Detected {
     }
 
     /// Returns its format.
-    pub fn format(&self) -> InputFormat {
+    pub fn format(&self) -> Format {
         match self {
-            Self::Games(_) => InputFormat::Pgn,
-            Self::Positions(_) => InputFormat::Text,
-            Self::Training(format) => InputFormat::Training(*format),
+            Self::Games(_) => Format::Pgn,
+            Self::Positions(_) => Format::Text,
+            Self::Training(format) => *format,
         }
     }
 
     /// Returns true if it contains games in PGN.
     pub fn is_pgn(&self) -> bool {
-        self.format() == InputFormat::Pgn
+        self.format() == Format::Pgn
     }
 
     /// Returns true if its positions belong to games.
     pub fn has_games(&self) -> bool {
         match self {
-            Self::Games(_) => true,
             Self::Positions(detection) => detection.has_games,
-            Self::Training(format) => format.has_games(),
-        }
-    }
-
-    fn records(&self) -> Records {
-        match self {
-            Self::Games(_) => Records::Games,
-            Self::Positions(_) => Records::Lines,
-            Self::Training(format) => Records::Training(*format),
+            _ => self.format().has_moves(),
         }
     }
 }
@@ -161,13 +151,13 @@ pub fn detect_inputs(
     let sources = inputs.iter().map(|path| {
         reading::Source::open(path, bytes_read, |input| {
             let one = Detected::new(input, path, settings)?;
-            let records = one.records();
+            let format = one.format();
             detected.push(one);
-            Ok(records)
+            Ok(format)
         })
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    let any_text = detected.iter().any(|one| one.format() == InputFormat::Text);
+    let any_text = detected.iter().any(|one| one.format() == Format::Text);
     let any_games = detected.iter().any(Detected::is_pgn);
     // The view of scores also applies to comments.
     let of_texts = TextOptions { score_view: settings.score_view.filter(|_| !any_games), ..settings.asked() };

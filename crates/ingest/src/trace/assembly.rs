@@ -13,11 +13,9 @@ use super::compiled_schema::{Column, CompiledSchema};
 use super::line::Batch;
 use super::report::{ImportReport, SourceReport};
 use super::{Answers, Comparison, ImportSettings, MAX_SCALES};
-use crate::contents::Contents;
 use crate::extraction::{Leaf, Results, rates};
 use crate::game_numbers::GameNumbers;
-use crate::reading::{Chunk, Sink};
-use crate::refusals::{check_room, too_many_bad_lines};
+use crate::reading::{Chunk, Contents, Sink, check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, ImportedPosition, SourceRecord};
@@ -43,7 +41,6 @@ pub(super) struct Assembly<'a> {
     scales: BTreeSet<u16>,
     first_inexact: Option<String>,
     comparison: Comparison,
-    /// The current source.
     source: usize,
     games: GameNumbers,
     /// True if positions have games; `None` before the first position.

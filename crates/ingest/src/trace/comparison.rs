@@ -24,7 +24,6 @@ pub struct Reference {
     features: usize,
     /// Program of the evaluation, if it has one, and the values of its columns.
     program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
-    /// Division of the engine.
     division: Division,
     /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,

@@ -194,7 +194,6 @@ impl CompiledSchema {
         })
     }
 
-    /// Returns the name of the feature of a column.
     pub(super) fn column_name(&self, column: u16) -> &str {
         let features = &self.feature_set.features;
         let feature = match &self.program {

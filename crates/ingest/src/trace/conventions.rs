@@ -8,7 +8,6 @@ use gputexel_io::{Error, Result, shown_number};
 /// Steps of endgame scale factors given as ratios.
 const RATIO_STEPS: u16 = 128;
 
-/// Source of the phase of a position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PhaseSource {
     /// There is no phase.

@@ -143,7 +143,6 @@ struct Reader<'a> {
     /// Entries to be sorted and merged.
     pending: Vec<(u16, Half, f64)>,
     values: [Option<f64>; Column::COUNT],
-    /// Sums of the line.
     sums: RowSums,
     /// The largest index so far.
     largest: Option<u32>,

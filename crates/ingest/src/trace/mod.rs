@@ -13,7 +13,6 @@ mod export;
 mod line;
 mod number;
 mod parameters;
-mod pipeline;
 mod pipeline_plan;
 mod places;
 mod report;
@@ -24,6 +23,15 @@ mod truncation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use self::assembly::Assembly;
+use crate::extraction::Leaf;
+use crate::reading::{Hooks, Queue, Source, check_reading, read_all};
+use gputexel_chess::formats::Format;
+use gputexel_dataset::{DatasetWriter, Metadata, TracingRecord};
+use gputexel_io::{Error, Result};
 
 pub use accumulators::{
     AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
@@ -38,10 +46,6 @@ pub use report::{ImportReport, SourceReport};
 pub use schema::{Columns, Comment, GameColumn, PhaseRecord, Results, ScaleRecord, Schema, View, Views};
 pub use survey::{Survey, survey};
 
-use crate::extraction::Leaf;
-use crate::reading::{Hooks, check_reading};
-use gputexel_dataset::TracingRecord;
-use gputexel_io::Result;
 pub use gputexel_model::Division;
 
 /// Maximum number of distinct endgame scale factors: each combination with a phase is a bucket with its own
@@ -98,7 +102,7 @@ pub fn import(
     hooks: &mut Hooks<'_>,
 ) -> Result<ImportReport> {
     settings.validate(inputs, output)?;
-    pipeline::run(inputs, settings, output, hooks, None)
+    run(inputs, settings, output, hooks, None)
 }
 
 /// Origin of traces printed by a command, in place of traces that a user names.
@@ -119,5 +123,37 @@ pub(crate) fn import_answers(
     hooks: &mut Hooks<'_>,
     answers: Answers<'_>,
 ) -> Result<ImportReport> {
-    pipeline::run(traces, settings, output, hooks, Some(answers))
+    run(traces, settings, output, hooks, Some(answers))
+}
+
+fn run(
+    inputs: &[PathBuf],
+    settings: &ImportSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+    answers: Option<Answers<'_>>,
+) -> Result<ImportReport> {
+    let start = Instant::now();
+    // Before anything is read: an unwritable path should not cost an hour.
+    let mut metadata = Metadata::new(settings.schema.feature_set().clone());
+    metadata.tracing = answers.as_ref().map(|answers| answers.record.clone());
+    let writer = DatasetWriter::create(output, metadata, settings.force)?;
+    let bytes_read = Arc::new(AtomicU64::new(0));
+    let sources = inputs.iter().map(|path| {
+        Source::open(path, &bytes_read, |input| match input.head().iter().take(4096).any(|&byte| byte == 0) {
+            true => Err(Error::input(path, "is not text")),
+            false => Ok(Format::Text),
+        })
+    });
+    let sources = sources.collect::<Result<Vec<_>>>()?;
+    let mut assembly = Assembly::new(writer, inputs, settings, answers);
+    let (schema, reference) = (Arc::clone(&settings.schema), settings.reference.clone());
+    let worker = move |queue: &Queue<Batch>| {
+        queue.process(|chunk| read_lines(&chunk.bytes, chunk.first_line, &schema, reference.as_ref()));
+    };
+    read_all(sources, &bytes_read, settings.threads, worker, &mut assembly, hooks)?;
+    let mut report = assembly.finish(output)?;
+    report.bytes_read = bytes_read.load(Ordering::Relaxed);
+    report.seconds = start.elapsed().as_secs_f64();
+    Ok(report)
 }

@@ -105,7 +105,6 @@ impl Plan {
 
 struct Names<'a> {
     accumulators: &'a [AccumulatorRecord],
-    /// Values of each accumulator that are used.
     used: Vec<[bool; 2]>,
 }
 
@@ -165,7 +164,6 @@ impl Names<'_> {
         Ok(Input { accumulator, phase })
     }
 
-    /// Returns the values that the parameters of an accumulator have.
     fn phases(&self, accumulator: usize, untapered: bool) -> Result<Phases> {
         let record = &self.accumulators[accumulator];
         let used = self.used[accumulator];

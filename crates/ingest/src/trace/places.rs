@@ -44,11 +44,9 @@ pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> 
 
 /// Board that is an entry of a schema.
 pub(super) struct Table<'a> {
-    /// Its name.
     pub(super) name: &'a str,
     /// Corner on which it begins.
     pub(super) first: &'static str,
-    /// Number of parameters.
     pub(super) count: usize,
 }
 

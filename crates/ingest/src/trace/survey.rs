@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::number::parse_number;
 use super::parameters::SchemaParameter;
 use super::schema::{Comment, GameColumn, PhaseRecord, PhaseWord, QidWord, Results, Schema};
-use crate::reading::Records;
 use gputexel_chess::fen::parse_fen;
+use gputexel_chess::formats::Format;
 use gputexel_chess::text::significant_lines;
 use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
@@ -48,7 +48,7 @@ pub fn survey(path: &Path) -> Result<Survey> {
     loop {
         let size = buffer.len() + MAX_LINE_BYTES;
         let ended = input.fill(&mut buffer, size)?;
-        let end = match Records::Lines.split_point(&buffer) {
+        let end = match Format::Text.split_point(&buffer) {
             _ if ended => buffer.len(),
             Some(end) => end,
             None => return Err(endless_line(input.name(), first_line)),

@@ -57,7 +57,6 @@ impl TraceCommand {
         self.deadline
     }
 
-    /// Returns the program.
     pub(super) fn program(&self) -> PathBuf {
         PathBuf::from(&self.program)
     }

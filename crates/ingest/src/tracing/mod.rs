@@ -22,7 +22,7 @@ use crate::extraction::Leaf;
 use crate::reading::{Hooks, Progress};
 use crate::trace::{Answers, CompiledSchema, ImportReport, ImportSettings, Schema, import_answers};
 use dialogue::Question;
-use gputexel_chess::formats::OutputFormat;
+use gputexel_chess::formats::Format;
 use gputexel_dataset::{Metadata, TracingRecord};
 use gputexel_io::input::Input;
 use gputexel_io::{Error, Result, grouped, staging_folder};
@@ -139,7 +139,7 @@ fn run(
             true => path.clone(),
             false => {
                 let lines = folder.path().join(format!("{i}.fens"));
-                let mut conversion = ConversionSettings::everything(OutputFormat::Games);
+                let mut conversion = ConversionSettings::everything(Format::Games);
                 conversion.reading.max_bad_share = settings.import.max_bad_share;
                 conversion.reading.threads = settings.import.threads;
                 let report = convert(std::slice::from_ref(path), &conversion, &lines, hooks)?;

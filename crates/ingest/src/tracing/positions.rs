@@ -24,7 +24,6 @@ fn game_of(line: &[u8]) -> Option<u64> {
     ((0.0..=1.0).contains(&result) && rows && ["w", "b"].contains(&turn)).then_some(game)
 }
 
-/// Returns true if a line is blank.
 fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }

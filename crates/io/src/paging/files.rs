@@ -45,7 +45,6 @@ struct Limit {
     evictor: Thread,
 }
 
-/// The limit, once it is set.
 static LIMIT: OnceLock<Limit> = OnceLock::new();
 
 /// Blocks in files. The list's own memory is small, and so is never in one.

@@ -94,7 +94,6 @@ impl Pipes {
     }
 }
 
-/// Everything that is running.
 struct Running {
     /// True if nothing may be started any more.
     closed: bool,

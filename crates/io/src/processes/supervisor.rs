@@ -25,7 +25,6 @@ use super::group::die_with_parent;
 /// The first argument of the other instance; the number of the socket and the engine's command follow.
 pub(super) const FLAG: &str = "--supervise-engine";
 
-/// Its name in process lists.
 pub(super) const PROCESS_NAME: &str = "engine-supervisor";
 
 pub(super) const MESSAGE_BYTES: usize = 5;
@@ -207,7 +206,6 @@ fn kill_descendants() -> bool {
 struct Process {
     id: i32,
     parent: i32,
-    /// True if it is not a zombie.
     lives: bool,
 }
 

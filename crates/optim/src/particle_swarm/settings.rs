@@ -1,7 +1,5 @@
 //! Settings of a particle swarm and MadChess's values for them.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
@@ -19,26 +17,7 @@ pub enum SwarmVariant {
     Of2025,
 }
 
-impl FromStr for SwarmVariant {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "2018" => Ok(Self::Of2018),
-            "2025" => Ok(Self::Of2025),
-            _ => Err(Error::Usage(format!("variant '{text}': expected 2018 or 2025"))),
-        }
-    }
-}
-
-impl std::fmt::Display for SwarmVariant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Of2018 => "2018",
-            Self::Of2025 => "2025",
-        })
-    }
-}
+gputexel_io::names!(SwarmVariant "variant": Of2018 "2018", Of2025 "2025");
 
 /// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

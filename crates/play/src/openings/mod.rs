@@ -7,7 +7,6 @@ mod book;
 mod generated;
 
 use std::path::Path;
-use std::str::FromStr;
 
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 pub use book::Book;
 pub use generated::RandomPlies;
-use gputexel_io::{Error, Result};
+use gputexel_io::Result;
 
 /// Start of a pair of games.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,26 +63,7 @@ pub enum Order {
     Sequential,
 }
 
-impl Order {
-    /// Returns its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Sequential => "sequential",
-        }
-    }
-}
-
-impl FromStr for Order {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        [Self::Random, Self::Sequential]
-            .into_iter()
-            .find(|order| order.name() == text)
-            .ok_or_else(|| Error::Usage(format!("order '{text}': expected random or sequential")))
-    }
-}
+gputexel_io::names!(Order "order": Random "random", Sequential "sequential");
 
 /// The openings of a match.
 #[derive(Clone, Debug)]

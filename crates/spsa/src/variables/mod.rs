@@ -44,7 +44,7 @@ const fn yes() -> bool {
     true
 }
 
-/// How whole-number parameters are rounded before they are played.
+/// Rounding of whole-number parameters before they are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
@@ -55,17 +55,7 @@ pub enum Rounding {
     Stochastic,
 }
 
-impl std::str::FromStr for Rounding {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "away" => Ok(Self::Away),
-            "stochastic" => Ok(Self::Stochastic),
-            _ => Err(Error::Usage(format!("rounding '{text}': expected away or stochastic"))),
-        }
-    }
-}
+gputexel_io::names!(Rounding "rounding": Away "away", Stochastic "stochastic");
 
 impl Variable {
     /// Refuses what cannot be tuned: empty or unordered bounds, a start outside them, numbers that

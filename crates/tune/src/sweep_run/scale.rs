@@ -1,7 +1,6 @@
 //! The loss as a function of K alone: nothing is trained.
 
 use std::path::Path;
-use std::str::FromStr;
 
 use crate::sweep::MakeEvaluator;
 use crate::{MinimumAt, ScaleCurve, Values, scale_curve};
@@ -34,26 +33,7 @@ impl ScaleBase {
     }
 }
 
-impl FromStr for ScaleBase {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "10" => Ok(Self::Ten),
-            "e" => Ok(Self::E),
-            _ => Err(Error::setting("k-base", text, "expected 10 or e")),
-        }
-    }
-}
-
-impl std::fmt::Display for ScaleBase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Ten => "10",
-            Self::E => "e",
-        })
-    }
-}
+gputexel_io::names!(ScaleBase setting "k-base": Ten "10", E "e");
 
 /// Settings of a computation of losses as a function of K.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
-use std::str::FromStr;
 
 use gputexel_io::{Error, Result, SETTINGS_BYTES, read_whole_text};
 use serde::{Deserialize, Serialize};
@@ -50,19 +49,6 @@ pub enum ConstantsFormat {
 }
 
 impl ConstantsFormat {
-    /// All formats.
-    pub const ALL: [Self; 4] = [Self::Cpp, Self::Rust, Self::Uci, Self::Json];
-
-    /// Returns its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cpp => "cpp",
-            Self::Rust => "rust",
-            Self::Uci => "uci",
-            Self::Json => "json",
-        }
-    }
-
     /// Returns the name of its file in a folder.
     pub fn file_name(self) -> &'static str {
         match self {
@@ -74,14 +60,7 @@ impl ConstantsFormat {
     }
 }
 
-impl FromStr for ConstantsFormat {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| Error::setting("to", text, "must be cpp, rust, uci or json"))
-    }
-}
+gputexel_io::names!(ConstantsFormat setting "to": Cpp "cpp", Rust "rust", Uci "uci", Json "json");
 
 /// Returns the coefficients of a cubic, highest power first.
 fn descending(coefficients: &[f64]) -> Vec<f64> {

@@ -11,9 +11,7 @@ use crate::wdl::fit::{Fit, FitSettings, fit};
 use crate::wdl::variable::{Moment, Variable};
 use gputexel_chess::selection::{Selection, Termination};
 use gputexel_chess::text::PointOfView;
-use gputexel_ingest::extraction::{
-    ExtractSettings, Hooks, ScoredPosition, ScoredVisitor, SourceReport, visit_scored,
-};
+use gputexel_ingest::extraction::{ExtractSettings, Hooks, ScoredPosition, SourceReport, visit_scored};
 use gputexel_io::{Error, Result};
 
 /// Unit of printed scores.
@@ -250,7 +248,7 @@ impl WdlRequest {
             large_score: 0,
             other_result: 0,
         };
-        let sources = visit_scored(&self.inputs, &reading, &mut reader, hooks)?;
+        let sources = visit_scored(&self.inputs, &reading, &mut |position| reader.visit(position), hooks)?;
         reader.counts.end_game();
         let Reader { counts, scored, outside_range, large_score, other_result, .. } = reader;
         let fit = fit(&counts, settings)?;
@@ -287,7 +285,7 @@ struct Reader<'a> {
     other_result: u64,
 }
 
-impl ScoredVisitor for Reader<'_> {
+impl Reader<'_> {
     fn visit(&mut self, position: ScoredPosition<'_>) {
         let sample = position.sample;
         if !position.same_game {

@@ -1,8 +1,5 @@
 //! Variables that the curves of a model depend on.
 
-use std::str::FromStr;
-
-use gputexel_io::{Error, Result};
 use serde::{Deserialize, Serialize};
 use shakmaty::Board;
 
@@ -20,15 +17,6 @@ pub enum Variable {
 }
 
 impl Variable {
-    /// Returns its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Material => "material",
-            Self::Move => "move",
-            Self::Ply => "ply",
-        }
-    }
-
     /// Returns the default range and reference value. For material and moves these are those of Stockfish's model.
     pub fn defaults(self) -> ((u16, u16), u16) {
         match self {
@@ -39,22 +27,7 @@ impl Variable {
     }
 }
 
-impl FromStr for Variable {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        [Self::Material, Self::Move, Self::Ply]
-            .into_iter()
-            .find(|variable| variable.name() == text)
-            .ok_or_else(|| Error::setting("by", text, "must be material, move or ply"))
-    }
-}
-
-impl std::fmt::Display for Variable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
+gputexel_io::names!(Variable setting "by": Material "material", Move "move", Ply "ply");
 
 /// Values of all variables for one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,7 +77,7 @@ impl Live {
             let text = format!("{}\n{}\n\n{}", self.heading, games(state), aligned(&rows, 0));
             // A wrapped line would leave remains when the table is redrawn.
             let width = usize::from(width).saturating_sub(1);
-            let shown = gputexel::escaped;
+            let shown = gputexel::io::escaped;
             let lines = text.trim_end().lines().map(|line| shown(line).chars().take(width).collect());
             self.bar.set_message(format!("{speed}\n{}", lines.collect::<Vec<String>>().join("\n")));
         }
@@ -166,7 +166,6 @@ fn values(state: &RunState) -> String {
     texts.join(", ")
 }
 
-/// Formats a value with its sign.
 fn signed(value: f64) -> String {
     let text = number(value);
     if value > 0.0 { format!("+{text}") } else { text }

@@ -258,7 +258,7 @@ fn play_on(
     let mut object =
         context.json.then(|| json!(RunSummary::new(folder, header, state).ended(&stop, seconds)));
     if !context.json && !context.quiet {
-        let report = folder.join(gputexel::run_folder::REPORT);
+        let report = folder.join(gputexel::io::run_folder::REPORT);
         let text = outputs::table(folder, header, state, seconds);
         print_text(&format!("{text}report      {}\n", report.display()))?;
     } else if (args.verify.is_none() || !matches!(stop, Stop::AllPlayed))

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use gputexel::Result;
+use gputexel::io::write_atomically;
 use gputexel::report::{self, Paths};
 use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
-use gputexel::{Result, write_atomically};
 
 use super::super::super::table::{aligned, counted, grouped, percent};
 use super::live::{games, heading, parameter_rows};

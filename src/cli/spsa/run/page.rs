@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use gputexel::Result;
+use gputexel::io::run_folder::REPORT;
+use gputexel::io::write_atomically;
 use gputexel::matches::statistics::Pentanomial;
 use gputexel::report::{SpsaReport, Standing, Table, ValuePath};
-use gputexel::run_folder::REPORT;
 use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, read};
-use gputexel::{Result, write_atomically};
 
 use super::super::super::table::{grouped, percent};
 use super::live::{elo, heading, parameter_rows};
@@ -124,7 +125,7 @@ fn page(
         ));
     }
     SpsaReport {
-        title: format!("gputexel spsa: {}", gputexel::escaped(&folder.display().to_string())),
+        title: format!("gputexel spsa: {}", gputexel::io::escaped(&folder.display().to_string())),
         final_: tuner.is_finished(),
         running: false,
         status: format!("{} of {} pairs ({})", grouped(completed), grouped(all), percent(completed, all)),

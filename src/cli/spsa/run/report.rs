@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use gputexel::io::{check_target, write_atomically};
 use gputexel::spsa::run::{RunState, RunSummary, read};
-use gputexel::{check_target, write_atomically};
 
 use super::super::super::context::Context;
 use super::super::super::output::{print_text, write_stdout};

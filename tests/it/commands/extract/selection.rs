@@ -431,8 +431,8 @@ fn contradictions_are_refused_in_one_line() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", GAME, "1-0"));
     for (args, text) in [
-        (&["--preset", "best"][..], "preset 'best': expected one of capt, quiet"),
-        (&["--duplicates", "some"], "duplicates 'some': expected one of keep, drop, average"),
+        (&["--preset", "best"][..], "preset 'best': expected capt, quiet"),
+        (&["--duplicates", "some"], "duplicates 'some': expected keep, drop or average"),
         (&["--share", "0"], "share 0"),
         (&["--share", "nan"], "share NaN"),
         (&["--share", "1.5"], "share 1.5"),

@@ -11,10 +11,10 @@ use gputexel::dataset::{
 };
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
+use gputexel::io::run_folder::RunFolder;
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::{self, LossKind, Objective};
 use gputexel::optimizer::{GaussNewtonSettings, Schedule};
-use gputexel::run_folder::RunFolder;
 use gputexel::sweep::{Sweep, SweepFiles};
 use gputexel::tuning::sweep::{
     Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,

@@ -20,15 +20,36 @@ use self::stem::{STEM_BYTES, Stem, StemError};
 pub use self::writer::BinpackWriter;
 use crate::formats::NO_SCORE;
 use crate::formats::collector::Collector;
+use crate::formats::spec::{FormatSpec, Output, TrainingData};
+
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "binpack",
+    endings: &["binpack"],
+    records: ["chain of moves", "chains of moves"],
+    has_moves: true,
+    is_text: false,
+    max_record_bytes: 2 * MAX_BLOCK_BYTES,
+    split_point: Some(split_point),
+    training: Some(TrainingData { read, detect: |head, _| head.starts_with(MAGIC), is_certain: true }),
+    output: Some(Output {
+        has_missing_scores: true,
+        ..Output::new(|writer, origin, result, out| {
+            let written = writer.binpack.push(origin, result, out);
+            writer.losses.null_moves += u64::from(written && origin.next.is_none());
+            written
+        })
+    }),
+    ..FormatSpec::TEXT
+};
 
 /// Magic bytes of a block.
-pub(crate) const MAGIC: &[u8; 4] = b"BINP";
+const MAGIC: &[u8; 4] = b"BINP";
 
 /// Number of bytes of a block before its chains.
 const HEADER_BYTES: usize = 8;
 
 /// Largest size of a block; Stockfish's reader has the same bound.
-pub const MAX_BLOCK_BYTES: usize = 100 << 20;
+const MAX_BLOCK_BYTES: usize = 100 << 20;
 
 /// Returns the number of bytes of a block's chains from its header; `None` for an invalid header.
 fn block_bytes(header: &[u8]) -> Option<usize> {
@@ -39,7 +60,7 @@ fn block_bytes(header: &[u8]) -> Option<usize> {
 
 /// Returns the end of the last whole block in a buffer that begins with a block; `None` if not even the first
 /// is whole.
-pub(crate) fn split_point(buffer: &[u8]) -> Option<usize> {
+fn split_point(buffer: &[u8]) -> Option<usize> {
     let mut end = 0;
     while let Some(size) = buffer.get(end..end + HEADER_BYTES).and_then(block_bytes) {
         if end + HEADER_BYTES + size > buffer.len() {
@@ -62,7 +83,7 @@ fn next_block(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads the blocks of a chunk whose first byte is at `offset` of the input.
-pub(crate) fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
+fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
     let mut reader = Reader {
         out: Collector::new(criteria),
         plies: Vec::new(),

@@ -79,12 +79,10 @@ fn castling_rooks(position: &Chess) -> Bitboard {
     position.castles().castling_rights() & Bitboard::from_rank(position.turn().backrank())
 }
 
-/// Returns the square with a number.
 fn nth(squares: Bitboard, number: u32) -> Option<Square> {
     squares.into_iter().nth(number as usize)
 }
 
-/// Returns the number of squares before one.
 fn rank_of(squares: Bitboard, square: Square) -> u32 {
     (squares.0 & ((1 << u32::from(square)) - 1)).count_ones()
 }

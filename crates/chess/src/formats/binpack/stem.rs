@@ -19,7 +19,6 @@ const DOUBLE_STEP: u8 = 12;
 const WHITE_CASTLING_ROOK: u8 = 13;
 /// A black rook with which Black may castle.
 const BLACK_CASTLING_ROOK: u8 = 14;
-/// The black king if Black is to move.
 const BLACK_KING_TO_MOVE: u8 = 15;
 
 /// Largest ply that can be stored.

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,7 @@ use shakmaty::{Chess, Color, Move, Position};
 use super::record::{JOURNAL, StoredGame, is_sound};
 use crate::datagen::score_cp;
 use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
-use gputexel_chess::formats::{OutputFormat, Writer};
+use gputexel_chess::formats::{Format, Writer};
 use gputexel_chess::sample::Origin;
 use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};
 
@@ -34,21 +33,6 @@ pub enum GameFormat {
 }
 
 impl GameFormat {
-    /// All formats.
-    pub const ALL: [Self; 5] =
-        [Self::Pgn, Self::Binpack, Self::Viriformat, Self::Bulletformat, Self::Marlinformat];
-
-    /// Returns its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pgn => "pgn",
-            Self::Binpack => "binpack",
-            Self::Viriformat => "viriformat",
-            Self::Bulletformat => "bulletformat",
-            Self::Marlinformat => "marlinformat",
-        }
-    }
-
     /// Returns its file name in the folder.
     pub fn file_name(self) -> &'static str {
         match self {
@@ -66,24 +50,15 @@ impl GameFormat {
         };
         match self {
             Self::Pgn => Box::new(PgnGames(labels.clone())),
-            Self::Binpack => positions(OutputFormat::Binpack, false),
-            Self::Viriformat => positions(OutputFormat::Viriformat, false),
-            Self::Bulletformat => positions(OutputFormat::Bulletformat, true),
-            Self::Marlinformat => positions(OutputFormat::Marlinformat, true),
+            Self::Binpack => positions(Format::Binpack, false),
+            Self::Viriformat => positions(Format::Viriformat, false),
+            Self::Bulletformat => positions(Format::Bulletformat, true),
+            Self::Marlinformat => positions(Format::Marlinformat, true),
         }
     }
 }
 
-impl FromStr for GameFormat {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::setting("format", text, format!("expected {names}"))
-        })
-    }
-}
+gputexel_io::names!(GameFormat setting "format": Pgn "pgn", Binpack "binpack", Viriformat "viriformat", Bulletformat "bulletformat", Marlinformat "marlinformat");
 
 /// Turns games into the bytes of a file, one after the other in the order of their numbers.
 trait GameWriter {
