@@ -223,18 +223,18 @@ fn configuration(record: &MatchRecord, name: &str) -> Vec<(String, String)> {
     }
     row(
         "openings",
-        match &config.openings.file {
-            Some(file) => format!("{}, {}, seed {}", file.display(), config.openings.order, config.seed),
+        match &config.play.openings.file {
+            Some(file) => format!("{}, {}, seed {}", file.display(), config.play.openings.order, config.seed),
             None => format!("8 random, balanced plies, seed {}", config.seed),
         },
     );
     if let Some(sprt) = &config.sprt {
         row("test", format!("elo0 {}, elo1 {}", sprt.elo0(), sprt.elo1()));
     }
-    row("begun", config.date.clone());
-    if !config.command_line.is_empty() {
-        row("command", config.command_line.clone());
+    row("begun", config.head.date.clone());
+    if !config.head.command_line.is_empty() {
+        row("command", config.head.command_line.clone());
     }
-    row("version", format!("gputexel {}", config.gputexel));
+    row("version", format!("gputexel {}", config.head.gputexel));
     rows
 }

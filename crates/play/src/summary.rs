@@ -6,7 +6,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::end::End;
-use super::runner::Stop;
 use super::session::FinishedMatch;
 use super::statistics::{EloModel, SprtState};
 
@@ -113,9 +112,9 @@ pub struct EngineSummary<'a> {
 impl<'a> MatchSummary<'a> {
     /// Summarizes a match.
     pub fn new(finished: &'a FinishedMatch) -> Self {
-        let (config, settings, result) = (finished.config(), finished.settings(), finished.result());
+        let FinishedMatch { config, settings, result, .. } = finished;
         let tally = &result.tally;
-        let book = finished.openings().book();
+        let book = finished.openings.book();
         let [wins, draws, losses] = tally.wins_draws_losses;
         let elo = tally.pairs.elo();
         let sprt = settings.sprt.as_ref().map(|sprt| SprtSummary {
@@ -150,24 +149,19 @@ impl<'a> MatchSummary<'a> {
             elo_high: elo.high,
             los: tally.pairs.los(),
             sprt,
-            stop: match &result.stop {
-                Stop::AllPlayed => "all-played",
-                Stop::Decided(_) => "sprt",
-                Stop::Cancelled => "cancelled",
-                Stop::Failures(_) => "failures",
-            },
+            stop: result.stop.name(),
             white_wins: tally.white_wins,
             black_wins: tally.black_wins,
             plies: tally.plies,
             ends: &tally.ends,
             engines: [engine(0), engine(1)],
-            openings: config.openings.file.as_deref(),
+            openings: config.play.openings.file.as_deref(),
             openings_count: book.map(super::openings::Book::len),
             openings_bad: book.map(|book| book.bad),
             seed: config.seed,
-            seconds: finished.seconds(),
-            folder: finished.folder(),
-            pgn: finished.pgn(),
+            seconds: finished.seconds,
+            folder: finished.folder.as_deref(),
+            pgn: finished.pgn.as_deref(),
             finished_ahead: result.ahead,
             hints: finished.hints(),
         }

@@ -6,12 +6,13 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
-use super::{Header, RunState, Stop, TunedEngine};
+use super::{Header, RunState, TunedEngine};
 use crate::MethodKind;
 use crate::lists::{self, ListEntry, ListFormat, ListOptions};
 use crate::numbers::four_digits;
 use gputexel_io::run_folder::PARAMETERS;
 use gputexel_io::write_atomically;
+use gputexel_play::Stop;
 
 /// Lists of the values for other programs, by the names of their files.
 const LISTS: [(&str, ListFormat); 2] =
@@ -272,11 +273,7 @@ impl<'a> RunSummary<'a> {
     /// Adds how the process that played ended, and how long it took.
     #[must_use]
     pub fn ended(mut self, stop: &Stop, seconds: f64) -> Self {
-        self.stop = Some(match stop {
-            Stop::AllPlayed => "all-played",
-            Stop::Cancelled => "cancelled",
-            Stop::Failures(_) => "failures",
-        });
+        self.stop = Some(stop.name());
         self.seconds = Some(seconds);
         self
     }

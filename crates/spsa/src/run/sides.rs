@@ -260,19 +260,20 @@ impl TunedPlayer {
         Ok(())
     }
 
-    /// As the rules of games see it.
-    pub fn as_player(&mut self) -> &mut dyn Player {
-        match self {
-            Self::BuiltIn { player, .. } => &mut **player,
-            Self::Uci(player) => &mut **player,
-        }
-    }
-
-    /// The player by itself, its values settled.
+    /// Returns the player by itself, with its values for good.
     pub fn into_player(self) -> Box<dyn Player> {
         match self {
             Self::BuiltIn { player, .. } => player,
             Self::Uci(player) => player,
+        }
+    }
+}
+
+impl AsMut<dyn Player> for TunedPlayer {
+    fn as_mut(&mut self) -> &mut (dyn Player + 'static) {
+        match self {
+            Self::BuiltIn { player, .. } => &mut **player,
+            Self::Uci(player) => &mut **player,
         }
     }
 }

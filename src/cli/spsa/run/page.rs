@@ -112,9 +112,9 @@ fn page(
     let mut configuration = vec![("folder".to_string(), folder.display().to_string())];
     let mut row = |name: &str, value: String| configuration.push((name.to_string(), value));
     row("games", heading(header, state));
-    row("begun", header.date.clone());
-    row("command", header.command_line.clone());
-    row("version", format!("gputexel {}", header.gputexel));
+    row("begun", header.head.date.clone());
+    row("command", header.head.command_line.clone());
+    row("version", format!("gputexel {}", header.head.gputexel));
     let left = tuner.variables().len() - drawn.len();
     let mut warnings: Vec<String> = state.warnings().iter().map(ToString::to_string).collect();
     if left > 0 && completed > 0 {

@@ -10,28 +10,6 @@ use super::output::WrittenFile;
 use super::record::{StoredGame, is_sound};
 use crate::End;
 
-/// Reason why playing ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// All games are played.
-    AllPlayed,
-    /// Cancelled by the user.
-    Cancelled,
-    /// The engine failed too often; a sentence with details.
-    Failures(String),
-}
-
-impl Stop {
-    /// Returns its machine-readable name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::AllPlayed => "all-played",
-            Self::Cancelled => "cancelled",
-            Self::Failures(_) => "failures",
-        }
-    }
-}
-
 /// Sums over finished games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfPlayTally {
