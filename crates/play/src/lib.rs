@@ -28,7 +28,6 @@ pub mod scheduler;
 mod session;
 mod settings;
 pub mod statistics;
-mod summary;
 mod tally;
 mod time_control;
 mod transcript;
@@ -43,7 +42,7 @@ pub use dispatch::{Assignment, Delivery, Dispatcher, RemoteSide};
 pub use end::End;
 pub use game::{GameRecord, Played, Rules, Unplayed, play_game, play_games};
 pub use hash::{check_hash, check_tables};
-pub use page::{is_match, match_report};
+pub use page::{elo_course, is_match, match_report};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
 pub use record::{MatchRecord, PlayedPair};
@@ -54,7 +53,6 @@ pub use settings::{
     Changes, GameSettings, MatchOptions, Seating, check_concurrency, check_games, cores,
     deadline_from_seconds,
 };
-pub use summary::{EngineSummary, MatchSummary, SprtSummary};
 pub use tally::{GameSummary, PairSummary, Tally};
 pub use time_control::TimeControl;
 pub use transcript::{StoredCourse, StoredMove, StoredOpening, recorded_game};

@@ -4,9 +4,7 @@ mod output;
 
 use std::path::PathBuf;
 
-use gputexel::matches::{
-    Changes, Match, MatchOptions, MatchSettings, MatchSummary, Side, Stop, match_report,
-};
+use gputexel::matches::{Changes, Match, MatchOptions, MatchSettings, Side, Stop, match_report};
 use gputexel::report::Report;
 use gputexel::run_folder::REPORT;
 use gputexel::{Error, Result, write_atomically};
@@ -184,7 +182,7 @@ fn play(
         }
     };
     let text = match context.json {
-        true => format!("{}\n", serde_json::json!(MatchSummary::new(&finished))),
+        true => format!("{}\n", output::json(&finished)),
         false if context.quiet => String::new(),
         false => {
             let line = report.map(|path| format!("report      {}\n", path.display()));

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use gputexel::matches::openings::Book;
 use gputexel::matches::statistics::{EloModel, Sprt};
 use gputexel::matches::{FinishedMatch, MatchConfig, Tally};
+use serde_json::{Value, json};
 
 use super::super::games::ends_table;
 use super::super::style;
@@ -137,4 +139,41 @@ pub fn table(finished: &FinishedMatch) -> String {
 fn limits(config: &MatchConfig) -> String {
     let [a, b] = &config.limits;
     if a == b { a.clone() } else { format!("{a} against {b}") }
+}
+
+/// Returns the result for `--json`, from the view of A.
+pub fn json(finished: &FinishedMatch) -> Value {
+    let FinishedMatch { config, settings, result, .. } = finished;
+    let tally = &result.tally;
+    let [wins, draws, losses] = tally.wins_draws_losses;
+    let (elo, book) = (tally.pairs.elo(), finished.openings.book());
+    let sprt = settings.sprt.as_ref().map(|sprt| {
+        json!({
+            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "model": sprt.model(), "bounds": sprt.bounds(),
+            "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
+        })
+    });
+    let engine = |engine: usize| {
+        json!({
+            "name": settings.names[engine], "limit": config.limits[engine], "nodes": tally.nodes[engine],
+            "moves": tally.moves[engine], "seconds": tally.micros[engine] as f64 / 1e6,
+            "nodes_per_second": tally.nodes_per_second(engine), "failures": tally.failures[engine],
+            "time_forfeits": tally.time_forfeits[engine], "last_failure": tally.last_failure[engine],
+        })
+    };
+    let mut object = json!({
+        "games": tally.games(), "points": tally.points(), "wins": wins, "draws": draws, "losses": losses,
+        "pairs": tally.pairs.counts, "elo": elo.elo, "elo_error95": elo.error95, "elo_low": elo.low,
+        "elo_high": elo.high, "los": tally.pairs.los(), "sprt": sprt, "stop": result.stop.name(),
+        "white_wins": tally.white_wins, "black_wins": tally.black_wins, "plies": tally.plies,
+        "ends": tally.ends, "engines": [engine(0), engine(1)], "openings": config.play.openings.file,
+        "openings_count": book.map(Book::len), "openings_bad": book.map(|book| book.bad), "seed": config.seed,
+        "seconds": finished.seconds, "folder": finished.folder, "pgn": finished.pgn,
+        "finished_ahead": result.ahead,
+    });
+    let hints = finished.hints();
+    if !hints.is_empty() {
+        object["hints"] = json!(hints);
+    }
+    object
 }

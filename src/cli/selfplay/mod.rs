@@ -147,7 +147,7 @@ impl Subcommand for SelfPlayArgs {
             dispatched.leave();
         }
         let finished = finished?;
-        print_result(context, &finished.summary(), || output::table(&finished))?;
+        print_result(context, &output::json(&finished), || output::table(&finished))?;
         let folder = finished.folder.display();
         match &finished.stop {
             Stop::AllPlayed if finished.tally.games() == 0 => {

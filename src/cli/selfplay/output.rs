@@ -1,6 +1,7 @@
 //! Output of self-play during play and at its end.
 
 use gputexel::datagen::selfplay::{FinishedSelfPlay, SelfPlayConfig, SelfPlayTally};
+use serde_json::{Value, json};
 
 use super::super::games::ends_table;
 use super::super::table::{counted, duration, grouped, percent};
@@ -108,4 +109,18 @@ fn openings(config: &SelfPlayConfig) -> String {
 fn quoted(path: &std::path::Path) -> String {
     let text = path.display().to_string();
     shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())
+}
+
+/// Returns the result for `--json`.
+pub fn json(finished: &FinishedSelfPlay) -> Value {
+    let tally = &finished.tally;
+    let [white_wins, draws, black_wins] = tally.results;
+    json!({
+        "games": tally.games(), "white_wins": white_wins, "draws": draws, "black_wins": black_wins,
+        "spoiled": tally.spoiled, "ends": tally.ends, "positions": tally.positions,
+        "without_score": tally.without_score, "nodes": tally.nodes, "stop": finished.stop.name(),
+        "engine": finished.config.engine.name, "played_now": finished.played_now, "seconds": finished.seconds,
+        "concurrency": finished.concurrency, "search_share": finished.search_share, "folder": finished.folder,
+        "files": finished.files,
+    })
 }

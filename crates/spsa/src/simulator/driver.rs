@@ -1,14 +1,12 @@
 //! Advances all repeats together, a chunk of iterations at a time.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rayon::prelude::*;
 
 use super::repeat::Repeat;
 use super::{Outcome, Scenario};
 use crate::Tuner;
 use crate::methods::Factors;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, StopFlag};
 
 /// Iterations that all repeats do before gains are looked at.
 pub(super) struct Chunk {
@@ -33,11 +31,7 @@ const POINTS: u64 = 200;
 const CHUNK: u64 = 50_000;
 
 /// Runs all to the end. `progress` is told the iterations done.
-pub(super) fn run(
-    scenario: &Scenario,
-    cancel: &AtomicBool,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Outcome> {
+pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
     let tuner = Tuner::try_new(scenario.settings.clone(), scenario.variables.clone())?;
     let mut repeats: Vec<Repeat<'_>> =
         (0..scenario.repeats as u64).map(|repeat| Repeat::new(scenario, tuner.clone(), repeat)).collect();
@@ -58,7 +52,7 @@ pub(super) fn run(
         done = until;
         trajectory.push((done, gains(&repeats)));
         progress(done);
-        if cancel.load(Ordering::Relaxed) && done < n {
+        if stop.is_set() && done < n {
             return Err(Error::Interrupted(format!("the simulation, after {done} of {n} iterations")));
         }
     }

@@ -14,4 +14,4 @@ mod tally;
 pub use config::{SelfPlayConfig, SelfPlayOptions};
 pub use output::{GameFormat, WrittenFile, is_quiet};
 pub use session::{FinishedSelfPlay, SelfPlay};
-pub use tally::{SelfPlaySummary, SelfPlayTally};
+pub use tally::SelfPlayTally;

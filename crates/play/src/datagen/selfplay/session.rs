@@ -8,7 +8,7 @@ use super::config::{FORMAT, SelfPlayConfig, SelfPlayOptions};
 use super::output::{GameFormat, Labels, WrittenFile, write_games};
 use super::record::StoredGame;
 use super::schedule::GameSchedule;
-use super::tally::{SelfPlaySummary, SelfPlayTally};
+use super::tally::SelfPlayTally;
 use crate::openings::{Opening, Openings};
 use crate::scheduler::{Venue, play_pairs};
 use crate::{Changes, Contestant, Rules, Seating, Stop, check_concurrency};
@@ -249,30 +249,4 @@ pub struct FinishedSelfPlay {
     pub folder: PathBuf,
     /// The files of games.
     pub files: Vec<WrittenFile>,
-}
-
-impl FinishedSelfPlay {
-    /// Returns a machine-readable summary.
-    pub fn summary(&self) -> SelfPlaySummary<'_> {
-        let SelfPlayTally { results: [white_wins, draws, black_wins], .. } = self.tally;
-        SelfPlaySummary {
-            games: self.tally.games(),
-            white_wins,
-            draws,
-            black_wins,
-            spoiled: self.tally.spoiled,
-            ends: &self.tally.ends,
-            positions: self.tally.positions,
-            without_score: self.tally.without_score,
-            nodes: self.tally.nodes,
-            stop: self.stop.name(),
-            engine: &self.config.engine.name,
-            played_now: self.played_now,
-            seconds: self.seconds,
-            concurrency: self.concurrency as u64,
-            search_share: self.search_share,
-            folder: self.folder.clone(),
-            files: self.files.clone(),
-        }
-    }
 }
