@@ -10,18 +10,12 @@ use super::adjudication::Adjudication;
 use super::game::Rules;
 use super::journal::JOURNAL;
 use super::openings::Openings;
-use super::settings::MatchOptions;
 use super::statistics::Sprt;
-use gputexel_io::{Error, Result, absolute, check_replaceable};
+use gputexel_io::{Error, Result, check_replaceable};
 
-const FORMAT: &str = "gputexel-match";
+/// Format of the journal of a match.
+pub(crate) const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
-
-/// Default number of games.
-const GAMES: u64 = 1000;
-
-/// Default number of games with a sequential test.
-const GAMES_WITH_SPRT: u64 = 100_000;
 
 /// Event tag of the games of a match.
 pub(crate) const EVENT: &str = "gputexel match";
@@ -177,28 +171,6 @@ pub struct OpeningsConfig {
 }
 
 impl MatchConfig {
-    /// Describes the settings of a match that begins today.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for invalid settings; errors of [`Side::describe`](super::Side::describe).
-    pub(crate) fn new(options: &MatchOptions) -> Result<Self> {
-        let MatchOptions { sides: [a, b], play, sprt, .. } = options;
-        let limits = [play.limit, options.limit_b.unwrap_or(play.limit)];
-        let games = play.games.unwrap_or(if sprt.is_some() { GAMES_WITH_SPRT } else { GAMES });
-        Ok(Self {
-            head: RunHead::new(FORMAT, &play.command_line),
-            play: play.record(&limits)?,
-            engines: [a.describe()?, b.describe()?],
-            limits: limits.map(|limit| limit.to_string()),
-            seed: play.seed,
-            hash_mib: play.hash_mib,
-            sprt: *sprt,
-            pgn: options.pgn.as_deref().map(absolute),
-            games,
-            max_failures: play.max_failures.unwrap_or_else(|| (games / 10).clamp(10, 100)),
-        })
-    }
-
     /// Refuses configurations of other programs or versions.
     ///
     /// # Errors

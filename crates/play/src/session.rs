@@ -55,7 +55,7 @@ impl Match {
     /// [`Error::Setting`] for invalid settings, [`Error::Usage`] for engines that lack an option; errors of reading
     /// parameters and books and of starting engines.
     pub fn new(options: &MatchOptions, stop: impl Into<StopFlag>) -> Result<Self> {
-        Self::prepare(MatchConfig::new(options)?, options.play.concurrency, stop.into())
+        Self::prepare(options.record()?, options.play.concurrency, stop.into())
     }
 
     /// Opens the folder of a match that was interrupted, or should be made longer. Engines and openings must be those

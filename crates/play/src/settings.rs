@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::adjudication::Adjudication;
-use super::config::{OpeningsConfig, RulesConfig};
+use super::config::{FORMAT, MatchConfig, OpeningsConfig, RulesConfig, RunHead};
 use super::contestant::Side;
 use super::dispatch::Dispatcher;
 use super::game::Rules;
@@ -14,6 +14,12 @@ use super::openings::{Book, Order};
 use super::statistics::Sprt;
 use super::time_control::TimeControl;
 use gputexel_io::{Error, Result, absolute};
+
+/// Default number of games of a match.
+const GAMES: u64 = 1000;
+
+/// Default number of games of a match with a sequential test.
+const GAMES_WITH_SPRT: u64 = 100_000;
 
 /// Settings that matches and self-play share.
 #[derive(Clone, Debug)]
@@ -115,6 +121,28 @@ impl MatchOptions {
     pub fn new(a: impl Into<Side>, b: impl Into<Side>) -> Self {
         let (sides, play) = ([a.into(), b.into()], GameSettings::default());
         Self { sides, play, limit_b: None, sprt: None, pgn: None }
+    }
+
+    /// Describes a match that begins today for its journal.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for invalid settings; errors of [`Side::describe`].
+    pub(crate) fn record(&self) -> Result<MatchConfig> {
+        let Self { sides: [a, b], play, sprt, .. } = self;
+        let limits = [play.limit, self.limit_b.unwrap_or(play.limit)];
+        let games = play.games.unwrap_or(if sprt.is_some() { GAMES_WITH_SPRT } else { GAMES });
+        Ok(MatchConfig {
+            head: RunHead::new(FORMAT, &play.command_line),
+            play: play.record(&limits)?,
+            engines: [a.describe()?, b.describe()?],
+            limits: limits.map(|limit| limit.to_string()),
+            seed: play.seed,
+            hash_mib: play.hash_mib,
+            sprt: *sprt,
+            pgn: self.pgn.as_deref().map(absolute),
+            games,
+            max_failures: play.max_failures.unwrap_or_else(|| (games / 10).clamp(10, 100)),
+        })
     }
 }
 

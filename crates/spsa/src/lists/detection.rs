@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::SPECS;
 use super::columns::{columns, is_header, rows};
-use super::format::SPECS;
 use super::{ListFormat, fishtest, foreign};
 use gputexel_io::{Error, Result};
 

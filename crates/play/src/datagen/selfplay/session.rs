@@ -6,17 +6,14 @@ use std::time::Instant;
 
 use super::config::{FORMAT, SelfPlayConfig, SelfPlayOptions};
 use super::output::{GameFormat, Labels, WrittenFile, write_games};
-use super::record::StoredGame;
+use super::record::{JOURNAL, StoredGame};
 use super::schedule::GameSchedule;
 use super::tally::SelfPlayTally;
 use crate::openings::{Opening, Openings};
 use crate::scheduler::{Venue, play_pairs};
 use crate::{Changes, Contestant, Rules, Seating, Stop, check_concurrency};
 use gputexel_io::run_folder::{Kind, check_inputs};
-use gputexel_io::{Error, LogFile, LogLine, Result, RunFolder, RunLog, StopFlag};
-
-/// The journal, with a line for each finished game.
-pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind::SelfPlay.name() };
+use gputexel_io::{Error, LogLine, Result, RunFolder, RunLog, StopFlag};
 
 /// Games of an engine against itself, ready to begin or resume: the engine was tested and the book read.
 ///
