@@ -40,7 +40,7 @@ pub struct RunPlan {
     pub pairs: u64,
     /// Share of the games that will be drawn.
     pub draw_rate: f64,
-    /// What is guessed of each parameter.
+    /// Guesses for each parameter.
     pub guesses: Vec<Guess>,
     /// Settings of each parameter.
     pub advice: Vec<Advice>,
@@ -51,7 +51,7 @@ pub struct RunPlan {
     /// Gains of the simulated runs. Methods that cannot be run with so few games, or would take too long
     /// to simulate, are left out.
     pub expected: Vec<(MethodKind, Summary)>,
-    /// What the settings should not be taken without, a sentence each.
+    /// Warnings about the settings, one sentence each.
     pub warnings: Vec<String>,
 }
 

@@ -22,7 +22,7 @@ const FORMAT: &str = "gputexel-spsa";
 /// Event of the games of a run, in PGN.
 pub(super) const EVENT: &str = "gputexel spsa";
 
-/// How files of such games begin.
+/// First line of files of such games.
 const FIRST_TAG: &str = "[Event \"gputexel spsa\"]";
 
 /// The first line of a journal.
@@ -74,12 +74,12 @@ fn is_log(head: &[u8]) -> bool {
     first.split(',').all(|number| number.trim().parse::<f64>().is_ok())
 }
 
-/// How a game ended, by the plus side's view.
+/// Result of a game, from the plus side's view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameNote {
     /// Half points of the plus side: 0, 1 or 2.
     pub half_points: u8,
-    /// Why it ended.
+    /// Reason for its end.
     pub end: End,
     /// Plies, those of the opening included.
     pub plies: u32,
@@ -112,9 +112,9 @@ pub enum RunEvent {
     Spoiled {
         /// Its iteration.
         k: u64,
-        /// Who failed: 0 for the plus side, 1 for the minus side.
+        /// Side that failed: 0 for the plus side, 1 for the minus side.
         side: u8,
-        /// How.
+        /// Description of the failure.
         why: String,
     },
     /// The run goes on with another number of iterations.

@@ -88,7 +88,7 @@ struct RunSchedule<'a> {
     files: Option<&'a mut Files>,
     /// Pairs discarded since the last that was not.
     in_a_row: u64,
-    /// How often each iteration that is out was discarded, as `(k, times)`.
+    /// Number of times that each iteration in progress was discarded, as `(k, times)`.
     attempts: Vec<(u64, u64)>,
     /// Reason for giving up.
     failures: Option<String>,

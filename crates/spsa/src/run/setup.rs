@@ -1,4 +1,4 @@
-//! From a configuration to what a run plays with.
+//! Engines, openings and rules of a run, from its configuration.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Setup {
     /// Opens engines and book; notes what they are in the header, or refuses what has changed since.
     ///
     /// # Errors
-    /// Those of opening engines and reading books; [`Error::Input`] for files that have changed;
+    /// Errors of opening engines and reading books; [`Error::Input`] for files that have changed;
     /// [`Error::Setting`] for a concurrency of 0.
     pub fn open(header: &mut Header, concurrency: Option<usize>, stop: &StopFlag) -> Result<Self> {
         let config = &header.config;

@@ -1,4 +1,4 @@
-//! What a run has gained: its values in a match against those that it started from.
+//! Verification of a run: its values in a match against those that it started from.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -25,7 +25,7 @@ pub struct Scenario {
     pub settings: Settings,
     /// Its variables; `simul_elo` is the Elo lost at a distance of 100 from the optimum.
     pub variables: Vec<Variable>,
-    /// Where each parameter is best.
+    /// Best value of each parameter.
     pub optimum: Vec<f64>,
     /// Share of all games that is drawn.
     pub draw_rate: f64,
