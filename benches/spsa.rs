@@ -1,9 +1,9 @@
 //! Speed of the SPSA simulator: pairs of games per second over all repeats, on one thread.
 
 use std::hint::black_box;
-use std::sync::atomic::AtomicBool;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use gputexel::StopFlag;
 use gputexel::spsa::MethodKind;
 use gputexel::spsa::simulator::{Scenario, paper_cells, simulate};
 
@@ -18,7 +18,7 @@ fn scenario(method: MethodKind, parameters: usize, repeats: usize, iterations: u
 
 fn benches(criterion: &mut Criterion) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread can be had");
-    let never = AtomicBool::new(false);
+    let never = StopFlag::new();
     let mut group = criterion.benchmark_group("simulator");
     group.sample_size(10);
     let methods = [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa];

@@ -1,13 +1,23 @@
 //! Code shared by the commands that play games.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use gputexel::io::run_folder::RunFolder;
 use gputexel::matches::client::Setting;
-use gputexel::matches::{Adjudication, DrawRule, Side, TimeControl, WinRule, deadline_from_seconds};
+use gputexel::matches::{
+    Adjudication, Changes, DrawRule, End, GameSettings, Side, TimeControl, WinRule, deadline_from_seconds,
+};
 use gputexel::{Error, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::context::Context;
+use super::settings::parsed;
+use super::table::{aligned, grouped, percent};
+
+/// Time between plain lines.
+const LINES_EVERY: Duration = Duration::from_secs(5);
 
 /// Prints warnings of the library to standard error; the one about a folder that could not be locked is always
 /// printed.
@@ -22,7 +32,7 @@ pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) 
     }
 }
 
-/// Flags for the rules of games.
+/// Flags for the rules and openings of games; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "RuleFlags", multiple = true)]
 pub struct RuleFlags {
@@ -64,25 +74,62 @@ pub struct RuleFlags {
     max_plies: Option<u32>,
     /// Transposition table size of each built-in engine, in MiB [default: 4]
     #[arg(long, value_name = "MIB", help_heading = "Engines")]
-    pub hash: Option<u32>,
+    hash: Option<u32>,
+    /// Opening book: EPD or FEN, one position per line, or PGN; plain, compressed (zst, gz, bz2, xz) or
+    /// in a tar or zip archive [default: 8 random plies, different for every opening]
+    #[arg(long, value_name = "FILE", help_heading = "Openings")]
+    openings: Option<PathBuf>,
+    /// Order of the openings: random or sequential [default: random]
+    #[arg(long, value_name = "ORDER", requires = "openings", help_heading = "Openings")]
+    order: Option<String>,
+    /// PGN books: plies to play from each game [default: 16]
+    #[arg(long, value_name = "N", requires = "openings", help_heading = "Openings")]
+    book_plies: Option<u32>,
+    /// Seed of the openings [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Openings")]
+    seed: Option<u64>,
+}
+
+/// Flags for the folder of a run and its speed.
+#[derive(Debug, clap::Args)]
+pub struct FolderFlags {
+    /// Concurrent games [default: one per core]
+    #[arg(long, value_name = "N", help_heading = "Games")]
+    pub concurrency: Option<usize>,
+    /// Output folder
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Games", value_parser = super::target::file())]
+    pub out: Option<PathBuf>,
+    /// Write into a folder that is not empty, overwriting existing files
+    #[arg(long, conflicts_with = "resume", help_heading = "Games")]
+    pub force: bool,
 }
 
 impl RuleFlags {
-    /// Returns the tolerance for exceeding time limits, if given.
-    pub fn time_margin(&self) -> Option<Duration> {
-        self.time_margin_ms.map(Duration::from_millis)
-    }
-
-    /// Returns the time after which engines count as hung, if given.
-    pub fn deadline(&self) -> Result<Option<Duration>> {
-        self.deadline.map(deadline_from_seconds).transpose()
+    /// Converts the flags to settings of the library, with the changes that also apply to resumed runs.
+    ///
+    /// # Errors
+    /// Invalid values.
+    pub fn settings(&self, changes: Changes, context: &Context) -> Result<GameSettings> {
+        let usual = GameSettings::default();
+        Ok(GameSettings {
+            limit: self.limit()?,
+            time_margin: self.time_margin_ms.map(Duration::from_millis),
+            deadline: self.deadline.map_or(Ok(usual.deadline), deadline_from_seconds)?,
+            adjudication: self.adjudication(),
+            book: self.openings.clone(),
+            order: parsed(&self.order)?.unwrap_or(usual.order),
+            book_plies: self.book_plies.unwrap_or(usual.book_plies),
+            seed: self.seed.unwrap_or(usual.seed),
+            hash_mib: self.hash.unwrap_or(usual.hash_mib),
+            games: changes.games,
+            max_failures: changes.max_failures,
+            concurrency: changes.concurrency,
+            command_line: context.command_line.clone(),
+        })
     }
 
     /// Returns the limit of each side.
-    ///
-    /// # Errors
-    /// Invalid limits.
-    pub fn limit(&self) -> Result<TimeControl> {
+    fn limit(&self) -> Result<TimeControl> {
         match (self.nodes, self.depth, &self.time, self.move_time) {
             (_, Some(depth), ..) => format!("depth={depth}"),
             (_, _, Some(time), _) => format!("time={time}"),
@@ -93,7 +140,7 @@ impl RuleFlags {
     }
 
     /// Returns the rules for ending games early.
-    pub fn adjudication(&self) -> Adjudication {
+    fn adjudication(&self) -> Adjudication {
         let asked = self.draw_after.is_some() || self.draw_plies.is_some() || self.draw_score.is_some();
         Adjudication {
             draw: asked.then(|| DrawRule {
@@ -129,4 +176,62 @@ pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str
         side = side.option(setting.name, setting.value);
     }
     Ok(side)
+}
+
+/// Progress line of games.
+pub struct Progress {
+    /// Maximum number of games.
+    games: u64,
+    bar: ProgressBar,
+    /// True to print plain lines instead of a bar.
+    lines: bool,
+    last_line: Instant,
+    begin: Instant,
+    /// Number of games played by an earlier process.
+    known: u64,
+}
+
+impl Progress {
+    /// Starts the display; `known` of the games were played before.
+    pub fn new(context: &Context, games: u64, known: u64) -> Self {
+        let bar = match context.shows_progress() {
+            true => ProgressBar::new(games),
+            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {msg}") {
+            bar.set_style(style);
+        }
+        let now = Instant::now();
+        Self { games, bar, lines: context.prints_lines(), last_line: now, begin: now, known }
+    }
+
+    /// Shows the state after some games, if an update is due; `describe` gets the games per second.
+    pub fn show(&mut self, games: u64, describe: impl FnOnce(f64) -> String) {
+        let rate = games.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
+        if self.lines {
+            if self.last_line.elapsed() < LINES_EVERY {
+                return;
+            }
+            self.last_line = Instant::now();
+            note!("{games} of {} games: {}", self.games, describe(rate));
+        } else if !self.bar.is_hidden() {
+            self.bar.set_position(games);
+            self.bar.set_message(describe(rate));
+        }
+    }
+
+    /// Returns the progress bar, to be cleared at the end.
+    pub fn bar(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+}
+
+/// Formats the numbers of games by their end, the most frequent first.
+pub fn ends_table(ends: &BTreeMap<End, u64>, games: u64) -> String {
+    let mut ends: Vec<_> = ends.iter().collect();
+    ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let row = |(end, count): (&End, &u64)| {
+        vec![end.describe().to_string(), grouped(*count), percent(*count, games)]
+    };
+    aligned(&ends.into_iter().map(row).collect::<Vec<_>>(), 2)
 }

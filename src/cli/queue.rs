@@ -63,7 +63,7 @@ mod without {
     use std::convert::Infallible;
     use std::path::Path;
 
-    use gputexel::matches::{Dispatcher, Rules};
+    use gputexel::matches::{Rules, Seating};
     use gputexel::{Error, Result};
 
     use super::super::context::Context;
@@ -95,17 +95,18 @@ mod without {
 
     impl Queue {
         /// Unreachable: there is no queue.
-        pub fn begin(self, _: &Path, _: &Rules, _: Option<usize>, _: &Context) -> Result<Dispatched> {
+        pub fn begin(
+            self,
+            _: (&Path, &Rules),
+            _: Option<usize>,
+            _: &mut Seating,
+            _: &Context,
+        ) -> Result<Dispatched> {
             match self.0 {}
         }
     }
 
     impl Dispatched {
-        /// Unreachable: there is no queue.
-        pub fn dispatcher(&self) -> (std::sync::Arc<dyn Dispatcher>, usize) {
-            match self.0 {}
-        }
-
         /// Unreachable: there is no queue.
         pub fn leave(self) {
             match self.0 {}
@@ -123,7 +124,7 @@ mod with {
     use std::time::Duration;
 
     use gputexel::cluster::{Access, Connection, Coordinator, Notify};
-    use gputexel::matches::{Dispatcher, Rules, check_concurrency};
+    use gputexel::matches::{Rules, Seating, check_concurrency};
     use gputexel::{Error, Result};
 
     use super::super::context::Context;
@@ -135,7 +136,6 @@ mod with {
     /// A run whose games a queue plays.
     pub struct Dispatched {
         coordinator: Arc<Coordinator>,
-        pairs: usize,
         quiet: bool,
     }
 
@@ -188,23 +188,19 @@ mod with {
         /// See [`Coordinator::begin`] and [`check_concurrency`].
         pub fn begin(
             self,
-            folder: &Path,
-            rules: &Rules,
+            (folder, rules): (&Path, &Rules),
             pairs: Option<usize>,
+            seating: &mut Seating,
             context: &Context,
         ) -> Result<Dispatched> {
             let pairs = check_concurrency(Some(pairs.unwrap_or(PAIRS)))?;
             let coordinator = Arc::new(Coordinator::begin(self.0, folder, rules)?);
-            Ok(Dispatched { coordinator, pairs, quiet: context.quiet })
+            seating.dispatch(coordinator.clone(), pairs);
+            Ok(Dispatched { coordinator, quiet: context.quiet })
         }
     }
 
     impl Dispatched {
-        /// Returns the dispatcher and the number of concurrent pairs.
-        pub fn dispatcher(&self) -> (Arc<dyn Dispatcher>, usize) {
-            (self.coordinator.clone(), self.pairs)
-        }
-
         /// Leaves the queue, and prints how many results arrived unused.
         pub fn leave(self) {
             self.coordinator.leave();

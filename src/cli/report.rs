@@ -63,11 +63,11 @@ impl Subcommand for ReportArgs {
         let folder = RunFolder::view(path);
         if is_match(path) {
             let report = match_report(path)?;
-            return plain(self, context, "match", report.final_, &report.to_html(None)?);
+            return plain(self, context, "match", report.head.final_, &report.to_html(None)?);
         }
         if page::is_run(path) {
             let report = page::of_folder(path)?;
-            return plain(self, context, "run by games", report.final_, &report.to_html(None)?);
+            return plain(self, context, "run by games", report.head.final_, &report.to_html(None)?);
         }
         let report = if is_sweep(path) {
             let report = sweep_report(&folder)?;

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use gputexel::datagen::rescore::{
     EngineOptions, Progress, RescoreOptions, RescoreReport, TablebaseReport, rescore,
 };
-use gputexel::extraction::Hooks;
 use gputexel::matches::{TimeControl, deadline_from_seconds};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -136,8 +135,7 @@ impl Subcommand for RescoreArgs {
             bar.set_message(text);
             bar.tick();
         };
-        let mut hooks = Hooks { cancel: context.cancel, progress: &mut |_| () };
-        let report = rescore(inputs, &settings, output, &options, &mut hooks, context.cancel, &mut observe);
+        let report = rescore(inputs, &settings, output, &options, &context.cancel.into(), &mut observe);
         bar.finish_and_clear();
         let report = report.map_err(|error| match error {
             gputexel::Error::Interrupted(what) if self.engine.is_some() => {

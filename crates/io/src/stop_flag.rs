@@ -2,13 +2,13 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A flag that ends runs, sweeps and matches once it is set, including games, searches and waiting for engines;
 /// finished results are kept.
 ///
-/// Clones share one flag. It dereferences to an [`AtomicBool`]: `flag.store(true, Ordering::Relaxed)` sets it. Programs
-/// that set a static from a signal handler create one from a `&'static AtomicBool`.
+/// Clones share one flag. It dereferences to an [`AtomicBool`]. Programs that set a static from a signal handler
+/// create one from a `&'static AtomicBool`.
 #[derive(Clone, Debug)]
 pub struct StopFlag(Owner);
 
@@ -22,6 +22,16 @@ impl StopFlag {
     /// Creates a flag of its own, not set.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns true if it is set.
+    pub fn is_set(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+
+    /// Sets it.
+    pub fn set(&self) {
+        self.store(true, Ordering::Relaxed);
     }
 }
 

@@ -13,7 +13,8 @@ use super::openings::Openings;
 use super::statistics::Sprt;
 use gputexel_io::{Error, Result, check_replaceable};
 
-const FORMAT: &str = "gputexel-match";
+/// Format of the journal of a match.
+pub(crate) const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
 
 /// Event tag of the games of a match.
@@ -22,21 +23,47 @@ pub(crate) const EVENT: &str = "gputexel match";
 /// First line of files of such games.
 const FIRST_TAG: &str = "[Event \"gputexel match\"]";
 
-/// The first line of a match's journal.
+/// Start of the first line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatchConfig {
-    pub(crate) format: String,
-    pub(crate) version: u32,
-    /// Version of gputexel that began the match.
+pub struct RunHead {
+    format: String,
+    version: u32,
+    /// Version of gputexel that began the run.
     pub gputexel: String,
-    /// Command line that began the match; may be empty.
+    /// Command line that began the run; may be empty.
     pub command_line: String,
-    /// Start date of the match, `2026.01.31`.
+    /// Start date, `2026.01.31`.
     pub date: String,
-    /// A and B.
-    pub engines: [EngineConfig; 2],
-    /// Limits of A and B, such as `nodes=5000`; see [`TimeControl`](super::TimeControl).
-    pub limits: [String; 2],
+}
+
+impl RunHead {
+    /// Creates the head of a run that begins today.
+    pub fn new(format: &str, command_line: &str) -> Self {
+        Self {
+            format: format.to_string(),
+            version: VERSION,
+            gputexel: env!("CARGO_PKG_VERSION").to_string(),
+            command_line: command_line.to_string(),
+            date: jiff::Timestamp::now().strftime("%Y.%m.%d").to_string(),
+        }
+    }
+
+    /// Refuses journals of other programs or versions.
+    ///
+    /// # Errors
+    /// [`Error::Input`].
+    pub fn check(&self, format: &str, journal: &Path) -> Result<()> {
+        if self.format == format && self.version == VERSION {
+            return Ok(());
+        }
+        let found = format!("{} version {}", self.format, self.version);
+        Err(Error::line(journal, 1, format!("is {found}, expected {format} {VERSION}")))
+    }
+}
+
+/// Rules and openings of games.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RulesConfig {
     /// Tolerance of a time limit, milliseconds.
     pub time_margin_ms: u64,
     /// Time after which an engine without a clock counts as hung, milliseconds.
@@ -45,6 +72,50 @@ pub struct MatchConfig {
     pub adjudication: Adjudication,
     /// Openings of the games.
     pub openings: OpeningsConfig,
+}
+
+impl RulesConfig {
+    /// Returns the rules of games with these limits.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when a limit cannot be read.
+    pub fn rules(&self, [a, b]: [&str; 2]) -> Result<Rules> {
+        Ok(Rules {
+            time_controls: [a.parse()?, b.parse()?],
+            time_margin: Duration::from_millis(self.time_margin_ms),
+            deadline: Duration::from_millis(self.deadline_ms),
+            adjudication: self.adjudication,
+        })
+    }
+
+    /// Reads the openings; records the checksum of a book, or refuses one that has changed since the `what` began.
+    ///
+    /// # Errors
+    /// Errors of reading a book, and [`Error::Input`] when it has changed.
+    pub(crate) fn open_openings(&mut self, seed: u64, what: &str) -> Result<Openings> {
+        let Some(path) = &self.openings.file else { return Ok(Openings::generated(seed)) };
+        let order = self.openings.order.parse()?;
+        let openings = Openings::read(path, self.openings.book_plies, order, seed)?;
+        if let Some(book) = openings.book() {
+            check_checksum(path, &mut self.openings.checksum, &book.checksum, what)?;
+        }
+        Ok(openings)
+    }
+}
+
+/// The first line of a match's journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatchConfig {
+    /// Its start.
+    #[serde(flatten)]
+    pub head: RunHead,
+    /// A and B.
+    pub engines: [EngineConfig; 2],
+    /// Limits of A and B, such as `nodes=5000`; see [`TimeControl`](super::TimeControl).
+    pub limits: [String; 2],
+    /// Rules and openings.
+    #[serde(flatten)]
+    pub play: RulesConfig,
     /// Seed of the openings.
     pub seed: u64,
     /// Transposition table of each built-in engine, MiB.
@@ -100,39 +171,12 @@ pub struct OpeningsConfig {
 }
 
 impl MatchConfig {
-    /// Creates a match that begins today, with default rules.
-    pub(crate) fn new(engines: [EngineConfig; 2], openings: OpeningsConfig) -> Self {
-        Self {
-            format: FORMAT.to_string(),
-            version: VERSION,
-            gputexel: env!("CARGO_PKG_VERSION").to_string(),
-            command_line: String::new(),
-            date: jiff::Timestamp::now().strftime("%Y.%m.%d").to_string(),
-            engines,
-            limits: Default::default(),
-            time_margin_ms: 0,
-            deadline_ms: 0,
-            adjudication: Adjudication::default(),
-            openings,
-            seed: 1,
-            hash_mib: 4,
-            sprt: None,
-            pgn: None,
-            games: 0,
-            max_failures: 0,
-        }
-    }
-
     /// Refuses configurations of other programs or versions.
     ///
     /// # Errors
     /// [`Error::Input`].
     pub(crate) fn check(&self, folder: &Path) -> Result<()> {
-        if self.format != FORMAT || self.version != VERSION {
-            let found = format!("{} version {}", self.format, self.version);
-            return Err(Error::input(folder, format!("its journal is {found}, expected {FORMAT} {VERSION}")));
-        }
-        Ok(())
+        self.head.check(FORMAT, &folder.join(JOURNAL))
     }
 
     /// Refuses to resume if the file of games now has other contents.
@@ -142,34 +186,6 @@ impl MatchConfig {
     pub(crate) fn check_games(&self, folder: &Path) -> Result<()> {
         let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
         self.pgn.as_ref().map_or(Ok(()), |pgn| check_replaceable(&folder.join(JOURNAL), pgn, is_ours))
-    }
-
-    /// Returns the rules of its games.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a limit cannot be read.
-    pub fn rules(&self) -> Result<Rules> {
-        let [a, b] = &self.limits;
-        Ok(Rules {
-            time_controls: [a.parse()?, b.parse()?],
-            time_margin: Duration::from_millis(self.time_margin_ms),
-            deadline: Duration::from_millis(self.deadline_ms),
-            adjudication: self.adjudication,
-        })
-    }
-
-    /// Reads the openings; records the checksum of a book, or refuses one that has changed.
-    ///
-    /// # Errors
-    /// Errors of reading a book, and [`Error::Input`] when it has changed.
-    pub(crate) fn open_openings(&mut self) -> Result<Openings> {
-        let Some(path) = &self.openings.file else { return Ok(Openings::generated(self.seed)) };
-        let order = self.openings.order.parse()?;
-        let openings = Openings::read(path, self.openings.book_plies, order, self.seed)?;
-        if let Some(book) = openings.book() {
-            check_checksum(path, &mut self.openings.checksum, &book.checksum, "match")?;
-        }
-        Ok(openings)
     }
 }
 

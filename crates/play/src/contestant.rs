@@ -7,8 +7,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::builtin::BuiltinPlayer;
 use super::client::{EngineCommand, Setting, UciPlayer, XboardPlayer, find_program};
 use super::config::{EngineConfig, EngineKind, check_checksum};
-use super::dispatch::RemoteSide;
+use super::dispatch::{Dispatcher, RemoteSide};
+use super::hash::check_tables;
 use super::player::Player;
+use super::scheduler::Place;
 use gputexel_io::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 
@@ -221,6 +223,30 @@ impl Contestant {
         match &self.0 {
             Source::BuiltIn { hash_mib, .. } => Some(*hash_mib),
             Source::Uci(..) | Source::Xboard(..) => None,
+        }
+    }
+
+    /// Returns the place where two engines play games, `threads` in parallel: this process, or that of a dispatcher.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] when their transposition tables do not fit into memory; [`Error::Usage`] as
+    /// [`remote_side`](Self::remote_side).
+    pub(crate) fn place<'a, P>(
+        contestants: [&'a Self; 2],
+        names: [&'a str; 2],
+        dispatcher: Option<&'a dyn Dispatcher>,
+        threads: u64,
+    ) -> Result<Place<'a, P>> {
+        let [a, b] = contestants;
+        match dispatcher {
+            None => {
+                check_tables(contestants.into_iter().filter_map(Self::table_mib), threads)?;
+                Ok(Place::here(move |side| contestants[side].player(names[side])))
+            }
+            Some(dispatcher) => {
+                let sides = [a.remote_side()?, b.remote_side()?];
+                Ok(Place::Elsewhere { dispatcher, sides: Box::new(move |_| sides.clone()) })
+            }
         }
     }
 

@@ -4,13 +4,12 @@
 //! Transport is up to a [`Dispatcher`].
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::client::EngineCommand;
 use super::game::{GameRecord, Rules};
 use super::openings::Opening;
 use gputexel_chess::PhaseSettings;
-use gputexel_io::Result;
+use gputexel_io::{Result, StopFlag};
 use gputexel_model::{FeatureKind, FeatureSet, KingBuckets};
 
 /// One side of games that are played elsewhere.
@@ -68,7 +67,7 @@ pub struct Delivery {
 pub trait Dispatcher: Send + Sync {
     /// Waits until there is a place for another encounter, so that the choice of the next one is not made earlier.
     /// Returns false when `over` was set meanwhile.
-    fn wait_for_place(&self, over: &AtomicBool) -> bool;
+    fn wait_for_place(&self, over: &StopFlag) -> bool;
 
     /// Frees a place without using it, because there is nothing to play.
     fn free_place(&self);
@@ -78,5 +77,5 @@ pub trait Dispatcher: Send + Sync {
     ///
     /// # Errors
     /// Any error that makes waiting pointless.
-    fn play(&self, assignment: &Assignment, over: &AtomicBool) -> Result<Option<Delivery>>;
+    fn play(&self, assignment: &Assignment, over: &StopFlag) -> Result<Option<Delivery>>;
 }

@@ -4,7 +4,6 @@
 //! and dead positions), then adjudication. Pairings are left to `runner`.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
@@ -17,6 +16,7 @@ use super::openings::Opening;
 use super::player::{Failure, Player};
 use super::time_control::{RunningClock, TimeControl};
 use crate::engine::Score;
+use gputexel_io::StopFlag;
 
 /// Time beyond the flag after which an engine counts as hung: one that is merely late has lost, but need not be killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -109,14 +109,14 @@ impl fmt::Display for Unplayed {
 /// starts only after the engine has received the position ([`Player::prepare`]).
 ///
 /// # Errors
-/// [`Unplayed`] when an engine cannot be prepared or was stopped, or `cancel` is set between two moves.
+/// [`Unplayed`] when an engine cannot be prepared or was stopped, or `stop` is set between two moves.
 pub fn play_game(
     white: &mut dyn Player,
     black: &mut dyn Player,
     opening: &Opening,
     rules: &Rules,
     time_controls: [TimeControl; 2],
-    cancel: &AtomicBool,
+    stop: &StopFlag,
 ) -> Result<GameRecord, Unplayed> {
     make_ready(white, opening.chess960)?;
     make_ready(black, opening.chess960)?;
@@ -134,7 +134,7 @@ pub fn play_game(
         if let Some(end) = course.end() {
             return Ok(finish(moves, end, None));
         }
-        if cancel.load(Ordering::Relaxed) {
+        if stop.is_set() {
             return Err(Unplayed::Cancelled);
         }
         let turn = course.game.position.turn();
@@ -182,88 +182,24 @@ pub fn play_game(
     }
 }
 
-/// Unit of play between two players from one opening, reported as a whole: a pair of games, or a single one.
-pub trait Encounter: Sized {
-    /// Plays it.
-    fn play(
-        a: &mut dyn Player,
-        b: &mut dyn Player,
-        opening: &Opening,
-        rules: &Rules,
-        cancel: &AtomicBool,
-    ) -> Result<Self, Unplayed>;
-
-    /// Number of its games.
-    const GAMES: usize;
-
-    /// Creates it from games that were played elsewhere; `None` if their number is wrong.
-    fn of_games(games: Vec<GameRecord>) -> Option<Self>;
-}
-
-/// A single game, in which the first player has White.
-impl Encounter for GameRecord {
-    fn play(
-        a: &mut dyn Player,
-        b: &mut dyn Player,
-        opening: &Opening,
-        rules: &Rules,
-        cancel: &AtomicBool,
-    ) -> Result<Self, Unplayed> {
-        play_game(a, b, opening, rules, rules.time_controls, cancel)
-    }
-
-    const GAMES: usize = 1;
-
-    fn of_games(games: Vec<GameRecord>) -> Option<Self> {
-        let [game] = <[GameRecord; 1]>::try_from(games).ok()?;
-        Some(game)
-    }
-}
-
-impl Encounter for PairRecord {
-    fn play(
-        a: &mut dyn Player,
-        b: &mut dyn Player,
-        opening: &Opening,
-        rules: &Rules,
-        cancel: &AtomicBool,
-    ) -> Result<Self, Unplayed> {
-        play_pair(a, b, opening, rules, cancel)
-    }
-
-    const GAMES: usize = 2;
-
-    fn of_games(games: Vec<GameRecord>) -> Option<Self> {
-        Some(Self { games: games.try_into().ok()? })
-    }
-}
-
-/// The two games of a pair, from one opening with colors swapped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PairRecord {
-    /// A has White in the first, Black in the second.
-    pub games: [GameRecord; 2],
-}
-
-impl PairRecord {
-    /// Returns A's half points, 0 to 4.
-    pub fn half_points(&self) -> u8 {
-        self.games[0].half_points(Color::White) + self.games[1].half_points(Color::Black)
-    }
-}
-
-/// Plays a pair of games: A has White first, then Black, from the same opening.
-pub fn play_pair(
+/// Plays games from one opening: A has White in the first, Black in the second, and so on.
+///
+/// # Errors
+/// As [`play_game`].
+pub fn play_games(
     a: &mut dyn Player,
     b: &mut dyn Player,
     opening: &Opening,
     rules: &Rules,
-    cancel: &AtomicBool,
-) -> Result<PairRecord, Unplayed> {
+    games: usize,
+    stop: &StopFlag,
+) -> Result<Vec<GameRecord>, Unplayed> {
     let [control_a, control_b] = rules.time_controls;
-    let first = play_game(a, b, opening, rules, [control_a, control_b], cancel)?;
-    let second = play_game(b, a, opening, rules, [control_b, control_a], cancel)?;
-    Ok(PairRecord { games: [first, second] })
+    let play = |game| match game % 2 {
+        0 => play_game(a, b, opening, rules, [control_a, control_b], stop),
+        _ => play_game(b, a, opening, rules, [control_b, control_a], stop),
+    };
+    (0..games).map(play).collect()
 }
 
 fn make_ready(player: &mut dyn Player, chess960: bool) -> Result<(), Unplayed> {

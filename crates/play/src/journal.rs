@@ -58,6 +58,48 @@ pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
     Ok((journal, config, pairs))
 }
 
+/// Files of a match in progress: its journal and its games, where there are such.
+pub struct MatchFiles {
+    journal: Option<RunLog<PairSummary>>,
+    games: Option<GamesFile>,
+}
+
+impl MatchFiles {
+    /// Creates the file of games with those of the pairs in `done`, which the journal already has.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn new(
+        journal: Option<RunLog<PairSummary>>,
+        pgn: Option<&Path>,
+        done: &BTreeMap<u64, PairSummary>,
+    ) -> Result<Self> {
+        let mut games = pgn.map(GamesFile::create).transpose()?;
+        if let Some(games) = &mut games {
+            done.iter().try_for_each(|(number, pair)| games.add(*number, &pair.pgn))?;
+        }
+        Ok(Self { journal, games })
+    }
+
+    /// Stores a finished pair.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn add(&mut self, pair: &PairSummary) -> Result<()> {
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.append(pair))?;
+        self.games.as_mut().map_or(Ok(()), |games| games.add(pair.pair, &pair.pgn))
+    }
+
+    /// Ends the files.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] when a file was removed or replaced while it was written.
+    pub fn finish(self) -> Result<()> {
+        self.journal.as_ref().map_or(Ok(()), RunLog::check)?;
+        self.games.map_or(Ok(()), GamesFile::finish)
+    }
+}
+
 /// File of the games, in the order of the pairs, regardless of the order in which they are finished.
 ///
 /// Pairs that are finished ahead of their turn wait; if there are gaps, as after an interruption,

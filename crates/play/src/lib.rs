@@ -5,7 +5,6 @@
 //! Knows nothing of tuning; `spsa` plays its games with it.
 
 mod adjudication;
-mod builder;
 mod builtin;
 pub mod client;
 mod config;
@@ -27,32 +26,33 @@ mod roster;
 mod runner;
 pub mod scheduler;
 mod session;
+mod settings;
 pub mod statistics;
-mod summary;
 mod tally;
 mod time_control;
 mod transcript;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
-pub use builder::MatchBuilder;
 pub use builtin::BuiltinPlayer;
-pub use config::{EngineConfig, EngineKind, MatchConfig, OpeningsConfig, check_checksum};
+pub use config::{
+    EngineConfig, EngineKind, MatchConfig, OpeningsConfig, RulesConfig, RunHead, check_checksum,
+};
 pub use contestant::{Contestant, Side};
 pub use dispatch::{Assignment, Delivery, Dispatcher, RemoteSide};
 pub use end::End;
-pub use game::{Encounter, GameRecord, PairRecord, Played, Rules, Unplayed, play_game, play_pair};
+pub use game::{GameRecord, Played, Rules, Unplayed, play_game, play_games};
 pub use hash::{check_hash, check_tables};
-pub use page::{is_match, match_report};
+pub use page::{elo_course, is_match, match_report};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
 pub use record::{MatchRecord, PlayedPair};
 pub use roster::engine_files;
-pub use runner::{MakePlayer, MatchResult, MatchSettings, Observer, Stop, dispatch_match, run_match};
-pub use session::{
-    FinishedMatch, Match, ResumeBuilder, check_concurrency, check_games, cores, crowding,
-    deadline_from_seconds, warnings,
+pub use runner::{MatchEvent, MatchResult, MatchSettings, Stop, pair_pgn, run_match};
+pub use session::{FinishedMatch, Match};
+pub use settings::{
+    Changes, GameSettings, MatchOptions, Seating, check_concurrency, check_games, cores,
+    deadline_from_seconds,
 };
-pub use summary::{EngineSummary, MatchSummary, SprtSummary};
 pub use tally::{GameSummary, PairSummary, Tally};
 pub use time_control::TimeControl;
 pub use transcript::{StoredCourse, StoredMove, StoredOpening, recorded_game};

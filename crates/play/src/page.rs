@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gputexel_io::{Result, escaped};
-use gputexel_report::{MatchReport, Standing, Table, grouped};
+use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
 use crate::statistics::Pentanomial;
 use crate::{EngineKind, MatchRecord, PlayedPair};
@@ -68,14 +68,17 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
             "{ahead} finished pairs do not count: an earlier one is missing, or the test had ended."
         ));
     }
+    let half_points: Vec<usize> = record.pairs.iter().map(|pair| pair.half_points).collect();
     MatchReport {
-        title: format!("{a} against {b}"),
-        final_: record.is_finished(),
-        running: false,
-        status: format!("{} of at most {} games", grouped(games), grouped(config.games.max(games))),
-        facts,
-        warnings,
-        course: course(record),
+        head: Heading {
+            title: format!("{a} against {b}"),
+            final_: record.is_finished(),
+            running: false,
+            status: format!("{} of at most {} games", grouped(games), grouped(config.games.max(games))),
+            facts,
+            warnings,
+        },
+        course: elo_course(&half_points, |pairs| config.sprt.as_ref().map(|sprt| sprt.llr(pairs))),
         bounds: config.sprt.as_ref().map(|sprt| sprt.bounds()),
         pairs: tally.pairs.counts,
         openings: (games > 0).then(|| openings(&record.pairs)),
@@ -86,21 +89,17 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
     }
 }
 
-fn course(record: &MatchRecord) -> Vec<Standing> {
-    let stride = record.pairs.len().div_ceil(POINTS).max(1);
+/// Returns the Elo of a side over its pairs of games, by their half points, at no more than some hundred of them.
+pub fn elo_course(half_points: &[usize], llr: impl Fn(&Pentanomial) -> Option<f64>) -> Vec<Standing> {
+    let stride = half_points.len().div_ceil(POINTS).max(1);
     let mut so_far = Pentanomial::default();
     let mut course = Vec::new();
-    for (i, pair) in record.pairs.iter().enumerate() {
-        so_far.add(pair.half_points);
-        let played = i + 1;
-        if played == record.pairs.len() || (played >= FIRST && played % stride == 0) {
-            let elo = so_far.elo();
-            course.push(Standing {
-                games: 2 * played as u64,
-                elo: elo.elo,
-                interval: [elo.low, elo.high],
-                llr: record.config.sprt.as_ref().map(|sprt| sprt.llr(&so_far)),
-            });
+    for (played, points) in (1..).zip(half_points) {
+        so_far.add(*points);
+        if played == half_points.len() || (played >= FIRST && played % stride == 0) {
+            let (elo, games) = (so_far.elo(), 2 * played as u64);
+            let interval = [elo.low, elo.high];
+            course.push(Standing { games, elo: elo.elo, interval, llr: llr(&so_far) });
         }
     }
     course
@@ -223,18 +222,18 @@ fn configuration(record: &MatchRecord, name: &str) -> Vec<(String, String)> {
     }
     row(
         "openings",
-        match &config.openings.file {
-            Some(file) => format!("{}, {}, seed {}", file.display(), config.openings.order, config.seed),
+        match &config.play.openings.file {
+            Some(file) => format!("{}, {}, seed {}", file.display(), config.play.openings.order, config.seed),
             None => format!("8 random, balanced plies, seed {}", config.seed),
         },
     );
     if let Some(sprt) = &config.sprt {
         row("test", format!("elo0 {}, elo1 {}", sprt.elo0(), sprt.elo1()));
     }
-    row("begun", config.date.clone());
-    if !config.command_line.is_empty() {
-        row("command", config.command_line.clone());
+    row("begun", config.head.date.clone());
+    if !config.head.command_line.is_empty() {
+        row("command", config.head.command_line.clone());
     }
-    row("version", format!("gputexel {}", config.gputexel));
+    row("version", format!("gputexel {}", config.head.gputexel));
     rows
 }

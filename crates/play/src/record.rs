@@ -102,7 +102,8 @@ fn opening(pgn: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Match;
+    use crate::{Match, MatchOptions};
+    use gputexel_io::StopFlag;
 
     #[test]
     fn openings_are_what_engines_did_not_play() {
@@ -119,11 +120,13 @@ mod tests {
 
     #[test]
     fn folders_are_read_as_far_as_pairs_follow_each_other() {
-        let finished = Match::builder("material", "zero").nodes(30).games(8).run().unwrap();
+        let mut options = MatchOptions::new("material", "zero");
+        (options.play.limit, options.play.games) = ("nodes=30".parse().unwrap(), Some(8));
+        let finished = Match::new(&options, StopFlag::new()).unwrap().run(|_| ()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         finished.write_to(folder.path()).unwrap();
         let record = MatchRecord::read(folder.path()).unwrap();
-        assert_eq!(record.tally, finished.result().tally);
+        assert_eq!(record.tally, finished.result.tally);
         assert!(record.is_finished() && record.ahead == 0 && record.pairs.len() == 4);
         assert!(record.pairs.iter().all(|pair| pair.opening.starts_with("1. ")), "{:?}", record.pairs);
         let journal = folder.path().join("match.jsonl");

@@ -5,20 +5,14 @@
 //! come first and bias a sequential test, and the result would depend on the machine.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
-use super::dispatch::{Assignment, Dispatcher, RemoteSide};
-use super::game::{Encounter, PairRecord, Rules};
-use super::openings::{Opening, Openings};
+use super::game::{GameRecord, Rules};
+use super::openings::Openings;
 use super::pgn::{GameTags, to_pgn};
-use super::player::Player;
-use super::scheduler::{NextStep, Players, Schedule, Unready, dispatch_pairs, play_pairs};
+use super::scheduler::{Place, Schedule, Venue, play_pairs};
 use super::statistics::{Sprt, SprtState};
 use super::tally::{PairSummary, Tally};
-use gputexel_io::{Error, Result};
-
-/// Number of attempts to start an engine before the match is aborted.
-const STARTS: u32 = 3;
+use gputexel_io::{Result, StopFlag};
 
 /// Settings of a match.
 #[derive(Clone, Debug)]
@@ -41,22 +35,18 @@ pub struct MatchSettings {
     pub max_failures: u64,
 }
 
-/// Creates the players: A's for 0, B's for 1; called once for each of the parallel games.
-pub type MakePlayer<'a> = dyn Fn(usize) -> Result<Box<dyn Player>> + Sync + 'a;
-
-/// Receives pairs as they are finished.
-pub trait Observer: Send {
-    /// Stores a finished pair; called in no particular order.
-    ///
-    /// # Errors
-    /// Any error that makes continuing pointless.
-    fn finished(&mut self, pair: &PairSummary) -> Result<()>;
-
-    /// Called when the tally has changed.
-    fn counted(&mut self, tally: &Tally);
+/// A change in the course of a match.
+pub enum MatchEvent<'a> {
+    /// A pair is finished and must be stored; in no particular order.
+    Finished(&'a PairSummary),
+    /// The tally has changed.
+    Counted(&'a Tally),
 }
 
-/// Reason why a match ended.
+/// Receives the events of a match; errors end it.
+pub type MatchObserver<'a> = dyn FnMut(MatchEvent<'_>) -> Result<()> + Send + 'a;
+
+/// Reason why a match, a self-play run or a tuning run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// All pairs are played.
@@ -67,6 +57,18 @@ pub enum Stop {
     Cancelled,
     /// An engine failed too often; a sentence with details.
     Failures(String),
+}
+
+impl Stop {
+    /// Returns its machine-readable name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::AllPlayed => "all-played",
+            Self::Decided(_) => "sprt",
+            Self::Cancelled => "cancelled",
+            Self::Failures(_) => "failures",
+        }
+    }
 }
 
 /// Result of a match.
@@ -83,7 +85,7 @@ pub struct MatchResult {
 /// Counts pairs in order.
 struct Counting<'a> {
     settings: &'a MatchSettings,
-    observer: &'a mut dyn Observer,
+    observer: &'a mut MatchObserver<'a>,
     tally: Tally,
     next: u64,
     waiting: BTreeMap<u64, PairSummary>,
@@ -91,15 +93,16 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    fn add(&mut self, pair: PairSummary) {
+    fn add(&mut self, pair: PairSummary) -> Result<()> {
         self.waiting.insert(pair.pair, pair);
         while self.stop.is_none() {
-            let Some(pair) = self.waiting.remove(&self.next) else { return };
+            let Some(pair) = self.waiting.remove(&self.next) else { break };
             self.next += 1;
             self.tally.add(&pair);
-            self.observer.counted(&self.tally);
+            (self.observer)(MatchEvent::Counted(&self.tally))?;
             self.stop = self.verdict();
         }
+        Ok(())
     }
 
     fn verdict(&self) -> Option<Stop> {
@@ -133,59 +136,25 @@ impl Counting<'_> {
 /// moves do not depend on time.
 ///
 /// # Errors
-/// Errors of `make` or the observer; [`Error::Input`] when an engine cannot be started.
+/// Errors of the players, the dispatcher or the observer; [`Error::Input`](gputexel_io::Error::Input) when an engine
+/// cannot be started.
 pub fn run_match(
     settings: &MatchSettings,
     openings: &Openings,
-    make: &MakePlayer<'_>,
+    place: Place<'_, u64>,
     done: BTreeMap<u64, PairSummary>,
-    cancel: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<MatchResult> {
-    let players = MatchPlayers { openings, make };
-    conduct(settings, done, observer, |schedule, threads| {
-        play_pairs(&players, schedule, &settings.rules, threads, cancel, &mut |_| ())
-    })
-}
-
-/// Lets these sides play a match elsewhere; otherwise as [`run_match`].
-///
-/// # Errors
-/// Errors of the dispatcher or the observer.
-pub fn dispatch_match(
-    settings: &MatchSettings,
-    openings: &Openings,
-    sides: &[RemoteSide; 2],
-    dispatcher: &dyn Dispatcher,
-    done: BTreeMap<u64, PairSummary>,
-    cancel: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<MatchResult> {
-    let assign = |number: &u64| {
-        let (opening, rules) = (openings.get(*number), settings.rules);
-        Ok(Assignment { number: *number, sides: sides.clone(), opening, rules, games: PairRecord::GAMES })
-    };
-    conduct(settings, done, observer, |schedule, pairs| {
-        dispatch_pairs(dispatcher, &assign, schedule, pairs, cancel, &mut |_| ())
-    })
-}
-
-/// Counts the pairs in `done` and those that `play` plays in parallel.
-fn conduct<'a>(
-    settings: &'a MatchSettings,
-    done: BTreeMap<u64, PairSummary>,
-    observer: &'a mut dyn Observer,
-    play: impl FnOnce(&mut MatchSchedule<'a>, u64) -> Result<()>,
+    stop: &StopFlag,
+    observer: &mut MatchObserver<'_>,
 ) -> Result<MatchResult> {
     let (tally, waiting) = (Tally::default(), BTreeMap::new());
     let counting = Counting { settings, observer, tally, next: 0, waiting, stop: None };
     let known: Vec<u64> = done.keys().copied().collect();
     let mut schedule = MatchSchedule { counting, known, next: 0, is_broken: false };
-    for pair in done.into_values() {
-        schedule.counting.add(pair);
-    }
+    done.into_values().try_for_each(|pair| schedule.counting.add(pair))?;
     if schedule.counting.stop.is_none() && settings.pairs > 0 {
-        play(&mut schedule, settings.pairs.min(settings.concurrency as u64))?;
+        let venue = Venue { place, opening: &|pair| openings.get(*pair), rules: settings.rules };
+        let threads = settings.pairs.min(settings.concurrency as u64);
+        play_pairs(&venue, &mut schedule, threads, stop, &mut |_| ())?;
     }
     let counting = schedule.counting;
     let ahead = counting.waiting.len() as u64;
@@ -195,28 +164,6 @@ fn conduct<'a>(
         None => Stop::Cancelled,
     };
     Ok(MatchResult { tally: counting.tally, stop, ahead })
-}
-
-struct MatchPlayers<'a> {
-    openings: &'a Openings,
-    make: &'a MakePlayer<'a>,
-}
-
-impl Players for MatchPlayers<'_> {
-    type Pair = u64;
-    type Player = Box<dyn Player>;
-
-    fn make(&self, side: usize) -> Result<Self::Player> {
-        (self.make)(side)
-    }
-
-    fn set_up(&self, _: &mut [Self::Player; 2], pair: &u64) -> Result<Opening> {
-        Ok(self.openings.get(*pair))
-    }
-
-    fn as_player(player: &mut Self::Player) -> &mut dyn Player {
-        &mut **player
-    }
 }
 
 /// Pairs by number, without those already known.
@@ -229,9 +176,12 @@ struct MatchSchedule<'a> {
     is_broken: bool,
 }
 
-impl Schedule for MatchSchedule<'_> {
+impl Schedule<2> for MatchSchedule<'_> {
     type Pair = u64;
-    type Record = PairRecord;
+
+    fn number(pair: &u64) -> u64 {
+        *pair
+    }
 
     fn next(&mut self) -> Option<u64> {
         while self.known.binary_search(&self.next).is_ok() {
@@ -242,43 +192,36 @@ impl Schedule for MatchSchedule<'_> {
         (pair < self.counting.settings.pairs).then_some(pair)
     }
 
-    fn finished(&mut self, _: usize, pair: u64, record: &PairRecord) -> Result<bool> {
+    fn finished(&mut self, _: usize, pair: u64, games: &[GameRecord; 2]) -> Result<bool> {
         // Results that arrive after the end are dropped.
         if self.is_broken || self.counting.stop.is_some() {
             return Ok(false);
         }
-        let pair = PairSummary::new(pair, record, pair_pgn(self.counting.settings, pair, record));
-        let stored = self.counting.observer.finished(&pair);
+        let MatchSettings { names, event, date, rules, .. } = self.counting.settings;
+        let pgn = pair_pgn(games, pair + 1, names, rules, [event, date]);
+        let pair = PairSummary::new(pair, games, pgn);
+        let stored = (self.counting.observer)(MatchEvent::Finished(&pair));
         self.is_broken = stored.is_err();
         stored?;
-        self.counting.add(pair);
+        self.counting.add(pair)?;
         Ok(self.counting.stop.is_none())
-    }
-
-    fn not_ready(&mut self, pair: u64, unready: &Unready, attempts: u32) -> Result<NextStep<u64>> {
-        if self.counting.stop.is_some() {
-            return Ok(NextStep::End);
-        }
-        match attempts < STARTS {
-            true => Ok(NextStep::Retry(pair)),
-            false => Err(Error::input(&unready.name, unready.failure.to_string())),
-        }
-    }
-
-    fn cancelled(&mut self, _: u64) -> Result<()> {
-        Ok(())
     }
 }
 
-/// Formats both games of a pair.
-fn pair_pgn(settings: &MatchSettings, pair: u64, record: &PairRecord) -> String {
-    let MatchSettings { names: [a, b], event, date, rules, .. } = settings;
+/// Formats both games of a pair, numbered from 1, between A and B, who has White in the second.
+pub fn pair_pgn(
+    games: &[GameRecord; 2],
+    number: u64,
+    [a, b]: &[String; 2],
+    rules: &Rules,
+    [event, date]: [&str; 2],
+) -> String {
     let [control_a, control_b] = rules.time_controls;
     let sides = [([a.as_str(), b], [control_a, control_b]), ([b.as_str(), a], [control_b, control_a])];
-    let games = record.games.iter().zip(sides).zip(1..);
+    let games = games.iter().zip(sides).zip(1..);
     games
-        .map(|((game, (names, time_controls)), number)| {
-            let round = format!("{}.{number}", pair + 1);
+        .map(|((game, (names, time_controls)), game_number)| {
+            let round = format!("{number}.{game_number}");
             to_pgn(game, &GameTags { event, date, round, names, time_controls })
         })
         .collect()

@@ -1,22 +1,24 @@
 //! Threads that play pairs of games or single ones in parallel, used by matches, tuning runs and self-play. "Pair"
-//! below stands for any [`Encounter`] of a schedule.
+//! below stands for the games of a schedule that belong together.
 //!
-//! Owns the threads, their players, and when they end; [`dispatch_pairs`] uses a thread to wait for each pair that
-//! others play. A [`Schedule`] decides which pair comes next, and handles finished ones. Only one thread calls it at a
+//! Owns the threads, their players, and when they end; a thread that plays [elsewhere](Place::Elsewhere) waits for each
+//! of its pairs. A [`Schedule`] decides which pair comes next, and handles finished ones. Only one thread calls it at a
 //! time, so its decisions may depend on everything finished before.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use super::dispatch::{Assignment, Dispatcher};
-use super::game::{Encounter, Rules, Unplayed};
+use super::dispatch::{Assignment, Dispatcher, RemoteSide};
+use super::game::{GameRecord, Rules, Unplayed, play_games};
 use super::openings::Opening;
 use super::player::{Failure, Player};
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, StopFlag};
 
 /// Stack size of a playing thread: in-process searches recurse.
 const STACK_BYTES: usize = 16 << 20;
+
+/// Number of attempts to start an engine.
+const STARTS: u32 = 3;
 
 /// Maximum number of threads.
 const MAX_THREADS: u64 = 4096;
@@ -24,35 +26,13 @@ const MAX_THREADS: u64 = 4096;
 /// Interval at which cancellation is checked and the watcher called.
 const PULSE: Duration = Duration::from_millis(50);
 
-/// Creates the players of each thread, and prepares them for a pair.
-pub trait Players: Sync {
+/// Decides what is played next, and handles results. `N` games belong together: a pair, or a single game.
+pub trait Schedule<const N: usize>: Send {
     /// Description of a pair before it is played.
     type Pair: Send;
-    /// A player with everything needed to change its settings between pairs.
-    type Player;
 
-    /// Creates a player of a side: 0 for A or plus, 1 for B or minus. Called once in each thread.
-    ///
-    /// # Errors
-    /// Engines that cannot be started; [`Error::Interrupted`] ends the thread without an error.
-    fn make(&self, side: usize) -> Result<Self::Player>;
-
-    /// Prepares the players for a pair, and returns its opening.
-    ///
-    /// # Errors
-    /// Settings that an engine refuses; they end everything.
-    fn set_up(&self, players: &mut [Self::Player; 2], pair: &Self::Pair) -> Result<Opening>;
-
-    /// Returns the player as the rules of games see it.
-    fn as_player(player: &mut Self::Player) -> &mut dyn Player;
-}
-
-/// Decides what is played next, and handles results.
-pub trait Schedule: Send {
-    /// Description of a pair before it is played.
-    type Pair: Send;
-    /// Result of a pair.
-    type Record: Encounter;
+    /// Returns the number of a pair, unique among those in progress.
+    fn number(pair: &Self::Pair) -> u64;
 
     /// Returns the next pair to play; `None` ends the calling thread.
     fn next(&mut self) -> Option<Self::Pair>;
@@ -61,9 +41,10 @@ pub trait Schedule: Send {
     ///
     /// # Errors
     /// Any error that makes continuing pointless.
-    fn finished(&mut self, thread: usize, pair: Self::Pair, record: &Self::Record) -> Result<bool>;
+    fn finished(&mut self, thread: usize, pair: Self::Pair, games: &[GameRecord; N]) -> Result<bool>;
 
-    /// Handles an engine that could not be prepared for a pair, for the `attempts`th time in a row in this thread.
+    /// Handles an engine that could not be prepared for a pair, for the `attempts`th time in a row in this thread: tries
+    /// it three times.
     ///
     /// # Errors
     /// Any error that makes continuing pointless.
@@ -72,13 +53,20 @@ pub trait Schedule: Send {
         pair: Self::Pair,
         unready: &Unready,
         attempts: u32,
-    ) -> Result<NextStep<Self::Pair>>;
+    ) -> Result<NextStep<Self::Pair>> {
+        match attempts < STARTS {
+            true => Ok(NextStep::Retry(pair)),
+            false => Err(Error::input(&unready.name, unready.failure.to_string())),
+        }
+    }
 
     /// Handles a pair that will not be played to its end, because no more games are wanted.
     ///
     /// # Errors
     /// Any error that makes continuing pointless.
-    fn cancelled(&mut self, pair: Self::Pair) -> Result<()>;
+    fn cancelled(&mut self, _pair: Self::Pair) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// An engine that could not be prepared.
@@ -102,168 +90,83 @@ pub enum NextStep<P> {
     End,
 }
 
-/// Plays pairs with several threads until the schedule has no more or `cancel` is set; games in progress are aborted
+/// Pairs of a schedule: the place where they are played, their openings and rules.
+pub struct Venue<'a, P, T> {
+    /// Place where they are played.
+    pub place: Place<'a, P, T>,
+    /// Returns the opening of a pair.
+    pub opening: &'a (dyn Fn(&P) -> Opening + Sync),
+    /// Rules of all games.
+    pub rules: Rules,
+}
+
+/// Place where pairs are played.
+pub enum Place<'a, P, T = Box<dyn Player>> {
+    /// This process.
+    Here {
+        /// Creates the player of a side: 0 for A or plus, 1 for B or minus. Called once in each thread;
+        /// [`Error::Interrupted`] ends the thread without an error.
+        make: Box<dyn Fn(usize) -> Result<T> + Sync + 'a>,
+        /// Prepares the players of a thread for a pair; errors end everything.
+        prepare: Box<dyn Fn(&mut [T; 2], &P) -> Result<()> + Sync + 'a>,
+    },
+    /// Elsewhere.
+    Elsewhere {
+        /// Lets them be played.
+        dispatcher: &'a dyn Dispatcher,
+        /// Returns the sides of a pair.
+        sides: Box<dyn Fn(&P) -> [RemoteSide; 2] + Sync + 'a>,
+    },
+}
+
+impl<'a, P> Place<'a, P> {
+    /// Returns this process, with players that need no preparation for a pair.
+    pub fn here(make: impl Fn(usize) -> Result<Box<dyn Player>> + Sync + 'a) -> Self {
+        Self::Here { make: Box::new(make), prepare: Box::new(|_, _| Ok(())) }
+    }
+}
+
+/// Plays pairs with several threads until the schedule has no more or `stop` is set; games in progress are aborted
 /// then. `watch` is called with the schedule about twenty times per second, from the calling thread.
 ///
 /// # Errors
-/// The first error of the players or the schedule; errors of starting threads.
-pub fn play_pairs<P, S>(
-    players: &P,
+/// The first error of the players, the dispatcher or the schedule; errors of starting threads.
+pub fn play_pairs<const N: usize, P, T, S>(
+    venue: &Venue<'_, P, T>,
     schedule: &mut S,
-    rules: &Rules,
     threads: u64,
-    cancel: &AtomicBool,
+    stop: &StopFlag,
     watch: &mut dyn FnMut(&S),
 ) -> Result<()>
 where
-    P: Players,
-    S: Schedule<Pair = P::Pair>,
+    P: Send,
+    T: AsMut<dyn Player>,
+    S: Schedule<N, Pair = P>,
 {
-    run_threads(&Here { players, rules }, schedule, threads, cancel, watch)
-}
-
-/// Lets pairs be played elsewhere, several in parallel, until the schedule has no more or `cancel` is set. `assign`
-/// describes a pair. `watch` is as in [`play_pairs`].
-///
-/// # Errors
-/// The first error of the dispatcher, `assign` or the schedule; errors of starting threads.
-pub fn dispatch_pairs<S: Schedule>(
-    dispatcher: &dyn Dispatcher,
-    assign: &Assign<'_, S::Pair>,
-    schedule: &mut S,
-    pairs: u64,
-    cancel: &AtomicBool,
-    watch: &mut dyn FnMut(&S),
-) -> Result<()> {
-    run_threads(&Elsewhere { dispatcher, assign }, schedule, pairs, cancel, watch)
-}
-
-/// Describes the games of a pair.
-pub type Assign<'a, P> = dyn Fn(&P) -> Result<Assignment> + Sync + 'a;
-
-/// Place where pairs are played.
-trait Boards<P, R>: Sync {
-    /// State that a thread keeps between pairs.
-    type Board;
-
-    /// Creates the state; called once in each thread.
-    fn set_up(&self) -> Result<Self::Board>;
-
-    /// Waits until a pair can be played; returns false if `over` is set.
-    fn wait(&self, over: &AtomicBool) -> bool;
-
-    /// Frees the place, because there is no pair to play.
-    fn free(&self) {}
-
-    /// Plays a pair.
-    fn play(&self, board: &mut Self::Board, pair: &P, over: &AtomicBool) -> Result<Outcome<R>>;
-}
-
-/// Outcome of a pair.
-enum Outcome<R> {
-    /// It was played; with a function to call once the schedule has it.
-    Played(R, Option<Box<dyn FnOnce() + Send>>),
-    Cancelled,
-    NotReady(Unready),
-}
-
-/// Pairs between players of this process.
-struct Here<'a, P> {
-    players: &'a P,
-    rules: &'a Rules,
-}
-
-impl<P: Players, R: Encounter> Boards<P::Pair, R> for Here<'_, P> {
-    type Board = [P::Player; 2];
-
-    fn set_up(&self) -> Result<Self::Board> {
-        let first = self.players.make(0)?;
-        Ok([first, self.players.make(1)?])
-    }
-
-    fn wait(&self, over: &AtomicBool) -> bool {
-        !over.load(Ordering::Relaxed)
-    }
-
-    fn play(&self, board: &mut Self::Board, pair: &P::Pair, over: &AtomicBool) -> Result<Outcome<R>> {
-        let opening = self.players.set_up(board, pair)?;
-        let [first, second] = board;
-        let (first, second) = (P::as_player(first), P::as_player(second));
-        Ok(match R::play(first, second, &opening, self.rules, over) {
-            Ok(record) => Outcome::Played(record, None),
-            Err(Unplayed::Cancelled) => Outcome::Cancelled,
-            Err(Unplayed::NotReady { name, failure }) => {
-                let side = usize::from(name == second.name());
-                Outcome::NotReady(Unready { side, name, failure })
-            }
-        })
-    }
-}
-
-/// Pairs that others play.
-struct Elsewhere<'a, P> {
-    dispatcher: &'a dyn Dispatcher,
-    assign: &'a Assign<'a, P>,
-}
-
-impl<P: Send, R: Encounter> Boards<P, R> for Elsewhere<'_, P> {
-    type Board = ();
-
-    fn set_up(&self) -> Result<()> {
-        Ok(())
-    }
-
-    fn wait(&self, over: &AtomicBool) -> bool {
-        self.dispatcher.wait_for_place(over)
-    }
-
-    fn free(&self) {
-        self.dispatcher.free_place();
-    }
-
-    fn play(&self, (): &mut (), pair: &P, over: &AtomicBool) -> Result<Outcome<R>> {
-        let assignment = (self.assign)(pair)?;
-        let Some(delivery) = self.dispatcher.play(&assignment, over)? else { return Ok(Outcome::Cancelled) };
-        let record = R::of_games(delivery.games).ok_or_else(|| {
-            Error::Usage(format!("{}: not as many games as were asked for", assignment.number))
-        })?;
-        Ok(Outcome::Played(record, Some(delivery.stored)))
-    }
-}
-
-fn run_threads<B, S>(
-    boards: &B,
-    schedule: &mut S,
-    threads: u64,
-    cancel: &AtomicBool,
-    watch: &mut dyn FnMut(&S),
-) -> Result<()>
-where
-    S: Schedule,
-    B: Boards<S::Pair, S::Record>,
-{
-    let over = AtomicBool::new(false);
+    let over = StopFlag::new();
     let shared = Mutex::new(Shared { schedule, outcome: Ok(()) });
     let (alive, ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         for number in 1..=threads.clamp(1, MAX_THREADS) as usize {
-            let worker = Worker { boards, shared: &shared, over: &over, number };
+            let worker = Worker { venue, shared: &shared, over: &over, number };
             let alive = alive.clone();
             let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
             let spawned = builder.spawn_scoped(scope, move || {
-                let end = worker.work();
-                worker.note(end);
+                if let Err(error) = worker.work::<N>() {
+                    worker.over.set();
+                    locked(worker.shared).fail(error);
+                }
                 drop(alive);
             });
             if let Err(error) = spawned {
                 locked(&shared).fail(Error::io("a thread", error));
-                over.store(true, Ordering::Relaxed);
+                over.set();
             }
         }
         drop(alive);
         while ended.recv_timeout(PULSE) != Err(mpsc::RecvTimeoutError::Disconnected) {
-            if cancel.load(Ordering::Relaxed) {
-                over.store(true, Ordering::Relaxed);
+            if stop.is_set() {
+                over.set();
             }
             watch(locked(&shared).schedule);
         }
@@ -271,6 +174,14 @@ where
     let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     watch(shared.schedule);
     shared.outcome
+}
+
+/// Outcome of a pair.
+enum Outcome<const N: usize> {
+    /// It was played; with a function to call once the schedule has it.
+    Played([GameRecord; N], Option<Box<dyn FnOnce() + Send>>),
+    Cancelled,
+    NotReady(Unready),
 }
 
 /// State shared by the threads.
@@ -294,51 +205,50 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One thread, which plays one pair after the other.
-struct Worker<'a, 's, B, S> {
-    boards: &'a B,
+struct Worker<'a, 's, P, T, S> {
+    venue: &'a Venue<'a, P, T>,
     shared: &'a Mutex<Shared<'s, S>>,
     /// Set when no more games are wanted.
-    over: &'a AtomicBool,
+    over: &'a StopFlag,
     /// Counted from 1.
     number: usize,
 }
 
-impl<B, S> Worker<'_, '_, B, S>
-where
-    S: Schedule,
-    B: Boards<S::Pair, S::Record>,
-{
-    fn note(&self, end: Result<()>) {
-        if let Err(error) = end {
-            self.over.store(true, Ordering::Relaxed);
-            locked(self.shared).fail(error);
-        }
-    }
-
-    fn work(&self) -> Result<()> {
-        let mut board = match self.boards.set_up() {
-            // Cancelled before this thread has played.
-            Err(Error::Interrupted(_)) => return Ok(()),
-            made => made?,
+impl<P, T: AsMut<dyn Player>, S> Worker<'_, '_, P, T, S> {
+    fn work<const N: usize>(&self) -> Result<()>
+    where
+        S: Schedule<N, Pair = P>,
+    {
+        let mut players = match &self.venue.place {
+            Place::Elsewhere { .. } => None,
+            Place::Here { make, .. } => match make(0).and_then(|first| Ok([first, make(1)?])) {
+                // Cancelled before this thread has played.
+                Err(Error::Interrupted(_)) => return Ok(()),
+                made => Some(made?),
+            },
         };
         let mut attempts = 0;
         let mut again = None;
         loop {
             let next = match again.take() {
-                None if !self.boards.wait(self.over) => return Ok(()),
+                None if !self.wait() => return Ok(()),
                 None => locked(self.shared).schedule.next(),
                 retried => retried,
             };
             let Some(pair) = next else {
-                self.boards.free();
+                if let Place::Elsewhere { dispatcher, .. } = &self.venue.place {
+                    dispatcher.free_place();
+                }
                 return Ok(());
             };
-            match self.boards.play(&mut board, &pair, self.over)? {
-                Outcome::Played(record, stored) => {
+            match self.play::<N>(players.as_mut(), &pair)? {
+                Outcome::Played(games, stored) => {
                     attempts = 0;
-                    if !locked(self.shared).schedule.finished(self.number, pair, &record)? {
-                        self.over.store(true, Ordering::Relaxed);
+                    let mut shared = locked(self.shared);
+                    if !shared.schedule.finished(self.number, pair, &games)? {
+                        self.over.set();
                     }
+                    drop(shared);
                     if let Some(stored) = stored {
                         stored();
                     }
@@ -347,16 +257,57 @@ where
                 Outcome::NotReady(unready) => {
                     attempts += 1;
                     let mut shared = locked(self.shared);
+                    if self.over.is_set() {
+                        return shared.schedule.cancelled(pair);
+                    }
                     match shared.schedule.not_ready(pair, &unready, attempts)? {
                         NextStep::Ask => {}
-                        NextStep::End => self.over.store(true, Ordering::Relaxed),
-                        NextStep::Retry(pair) if self.over.load(Ordering::Relaxed) => {
-                            return shared.schedule.cancelled(pair);
-                        }
+                        NextStep::End => self.over.set(),
                         NextStep::Retry(pair) => again = Some(pair),
                     }
                 }
             }
         }
+    }
+
+    /// Waits until a pair can be played; returns false if no more games are wanted.
+    fn wait(&self) -> bool {
+        match &self.venue.place {
+            Place::Here { .. } => !self.over.is_set(),
+            Place::Elsewhere { dispatcher, .. } => dispatcher.wait_for_place(self.over),
+        }
+    }
+
+    fn play<const N: usize>(&self, players: Option<&mut [T; 2]>, pair: &P) -> Result<Outcome<N>>
+    where
+        S: Schedule<N, Pair = P>,
+    {
+        let Venue { place, opening, rules } = self.venue;
+        let (games, stored) = match (place, players) {
+            (Place::Here { prepare, .. }, Some(players)) => {
+                prepare(players, pair)?;
+                let [first, second] = players;
+                let (first, second) = (first.as_mut(), second.as_mut());
+                match play_games(first, second, &opening(pair), rules, N, self.over) {
+                    Ok(games) => (games, None),
+                    Err(Unplayed::Cancelled) => return Ok(Outcome::Cancelled),
+                    Err(Unplayed::NotReady { name, failure }) => {
+                        let side = usize::from(name == second.name());
+                        return Ok(Outcome::NotReady(Unready { side, name, failure }));
+                    }
+                }
+            }
+            (Place::Elsewhere { dispatcher, sides }, _) => {
+                let (number, opening) = (S::number(pair), opening(pair));
+                let assignment = Assignment { number, sides: sides(pair), opening, rules: *rules, games: N };
+                match dispatcher.play(&assignment, self.over)? {
+                    Some(delivery) => (delivery.games, Some(delivery.stored)),
+                    None => return Ok(Outcome::Cancelled),
+                }
+            }
+            (Place::Here { .. }, None) => return Ok(Outcome::Cancelled),
+        };
+        let wrong = |_| Error::Usage(format!("{}: not as many games as were asked for", S::number(pair)));
+        Ok(Outcome::Played(games.try_into().map_err(wrong)?, stored))
     }
 }

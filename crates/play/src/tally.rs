@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Color, KnownOutcome};
 
 use super::end::End;
-use super::game::{GameRecord, PairRecord};
+use super::game::GameRecord;
 use super::statistics::Pentanomial;
 
 /// Stored data of a game, by engine (A, then B).
@@ -75,11 +75,8 @@ pub struct PairSummary {
 
 impl PairSummary {
     /// Summarizes a pair.
-    pub fn new(pair: u64, record: &PairRecord, pgn: String) -> Self {
-        let games = [
-            GameSummary::new(&record.games[0], Color::White),
-            GameSummary::new(&record.games[1], Color::Black),
-        ];
+    pub fn new(pair: u64, [first, second]: &[GameRecord; 2], pgn: String) -> Self {
+        let games = [GameSummary::new(first, Color::White), GameSummary::new(second, Color::Black)];
         Self { pair, games, pgn }
     }
 

@@ -26,8 +26,8 @@ pub use diagnostics::{
 };
 pub use heat::HeatMap;
 pub use html::{
-    Comparison, Contest, ContestColumn, CoordinateValue, Entrant, ListedRun, Live, MatchReport, Page,
-    Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SpsaReport, Stage, Standing, Step,
+    Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live, MatchReport,
+    Page, Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SpsaReport, Stage, Standing, Step,
     StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, bytes, grouped, notice,
     remaining_seconds,
 };

@@ -16,12 +16,12 @@ pub enum Report {
 }
 
 impl Report {
-    /// Sets whether a process works on it at this moment.
+    /// Notes that a process works on it at this moment, or that none does.
     pub fn set_running(&mut self, running: bool) {
         match self {
             Self::Run(report) => report.running = running,
-            Self::Match(report) => report.running = running,
-            Self::Spsa(report) => report.running = running,
+            Self::Match(report) => report.head.running = running,
+            Self::Spsa(report) => report.head.running = running,
         }
     }
 
@@ -29,8 +29,8 @@ impl Report {
     pub fn stage(&self) -> Stage {
         match self {
             Self::Run(report) => report.stage(),
-            Self::Match(report) => report.stage(),
-            Self::Spsa(report) => report.stage(),
+            Self::Match(report) => report.head.stage(),
+            Self::Spsa(report) => report.head.stage(),
         }
     }
 
@@ -38,8 +38,8 @@ impl Report {
     pub fn status(&self) -> &str {
         match self {
             Self::Run(report) => &report.status,
-            Self::Match(report) => &report.status,
-            Self::Spsa(report) => &report.status,
+            Self::Match(report) => &report.head.status,
+            Self::Spsa(report) => &report.head.status,
         }
     }
 
@@ -47,8 +47,8 @@ impl Report {
     pub fn facts(&self) -> &[(String, String)] {
         match self {
             Self::Run(report) => &report.facts,
-            Self::Match(report) => &report.facts,
-            Self::Spsa(report) => &report.facts,
+            Self::Match(report) => &report.head.facts,
+            Self::Spsa(report) => &report.head.facts,
         }
     }
 

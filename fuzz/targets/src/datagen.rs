@@ -2,28 +2,28 @@
 
 use std::path::Path;
 use std::sync::LazyLock;
-use std::sync::atomic::Ordering;
 
 use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::ConversionSettings;
 use gputexel_io::StopFlag;
 use gputexel_model::FeatureKind;
 use gputexel_play::datagen::rescore::{EngineOptions, RescoreOptions, rescore};
-use gputexel_play::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions};
-use gputexel_play::{Side, TimeControl};
+use gputexel_play::datagen::selfplay::{GameFormat, SelfPlay, SelfPlayOptions};
+use gputexel_play::{Changes, GameSettings, Side, TimeControl};
 
-use crate::extractions::{hooked, lenient};
+use crate::extractions::lenient;
 use crate::journals::INPUT;
 
 const SELFPLAY: &str = "selfplay.jsonl";
 
 pub(crate) fn selfplay_options() -> SelfPlayOptions {
-    SelfPlayOptions {
+    let play = GameSettings {
         limit: TimeControl::Nodes(20),
-        games: 2,
-        formats: GameFormat::ALL.to_vec(),
-        ..SelfPlayOptions::default()
-    }
+        games: Some(2),
+        concurrency: Some(1),
+        ..GameSettings::default()
+    };
+    SelfPlayOptions { play, formats: GameFormat::ALL.to_vec(), ..SelfPlayOptions::default() }
 }
 
 /// Any lines of games after a header of any kind: games in the journal are written, or refused.
@@ -31,7 +31,7 @@ pub(crate) fn selfplay_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path().join("games");
     let stop = StopFlag::new();
-    let mut begun = SelfPlay::new(selfplay_options(), Some(1), &stop).expect("a built-in engine plays");
+    let mut begun = SelfPlay::new(&selfplay_options(), &stop).expect("a built-in engine plays");
     begun.create_folder(Some(&folder), false).expect("a new folder");
     drop(begun);
     let journal = folder.join(SELFPLAY);
@@ -39,10 +39,10 @@ pub(crate) fn selfplay_folder(data: &[u8]) {
     let lines = data.iter().position(|&byte| byte == b'\n').map_or(&[][..], |end| &data[end + 1..]);
     std::fs::write(&journal, [&header[..], lines].concat()).expect("room for a temporary file");
     let changes = Changes { games: Some(1 << 20), concurrency: Some(1), ..Changes::default() };
-    let Ok(resumed) = SelfPlay::resume(&folder, changes, &stop) else { return };
+    let Ok(resumed) = SelfPlay::resume(&folder, changes, None, &stop) else { return };
     // Nothing more is played.
-    stop.store(true, Ordering::Relaxed);
-    if let Ok(finished) = resumed.run() {
+    stop.set();
+    if let Ok(finished) = resumed.run(|_| ()) {
         assert_eq!(finished.played_now, 0);
         assert!(finished.files.iter().all(|file| file.path.is_file()));
     }
@@ -63,10 +63,7 @@ fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_io::Resu
     };
     let options = RescoreOptions { engine: Some(engine), resume: true, ..RescoreOptions::default() };
     let output = folder.join("out.plain");
-    let stop = StopFlag::new();
-    hooked(|hooks| {
-        rescore(&[input], &conversion(), &output, &options, hooks, &stop, &mut |_| seen()).map(|_| ())
-    })
+    rescore(&[input], &conversion(), &output, &options, &StopFlag::new(), &mut |_| seen()).map(|_| ())
 }
 
 /// Journal of a rescoring that has scored its first positions.

@@ -8,8 +8,9 @@ use gputexel_dataset::{Dataset, Layout};
 use gputexel_eval::Evaluations;
 use gputexel_ingest::conversion::{ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, extract, extract_shards};
+use gputexel_io::StopFlag;
 use gputexel_model::{FeatureKind, ParameterFile, Prior};
-use gputexel_play::Match;
+use gputexel_play::{Match, MatchOptions, TimeControl};
 use gputexel_source::tables::exports::CodeOptions;
 use gputexel_source::tables::{ExportOptions, Language, Rounding, Target, export};
 use gputexel_spsa::config::RunConfig;
@@ -82,22 +83,20 @@ pub fn seeds() -> Vec<Seed> {
     add("extraction_journal", "one-chunk", unfinished(folder));
 
     let played = folder.join("match");
-    Match::builder("material", "zero")
-        .nodes(10)
-        .games(2)
-        .concurrency(1)
-        .folder(&played)
-        .run()
-        .expect("a match");
+    let mut options = MatchOptions::new("material", "zero");
+    let play = &mut options.play;
+    (play.limit, play.games, play.concurrency) = (TimeControl::Nodes(10), Some(2), Some(1));
+    let mut begun = Match::new(&options, StopFlag::new()).expect("built-in engines play");
+    begun.create_folder(Some(&played), false).expect("a new folder");
+    begun.run(|_| ()).expect("a match");
     add("match_folder", "two-games", read(&played.join(gputexel_play::journal::JOURNAL)));
 
     let games = folder.join("selfplay");
     let options = datagen::selfplay_options();
-    let mut played =
-        gputexel_play::datagen::selfplay::SelfPlay::new(options, Some(1), gputexel_io::StopFlag::new())
-            .expect("a built-in engine plays");
+    let mut played = gputexel_play::datagen::selfplay::SelfPlay::new(&options, StopFlag::new())
+        .expect("a built-in engine plays");
     played.create_folder(Some(&games), false).expect("a new folder");
-    played.run().expect("games");
+    played.run(|_| ()).expect("games");
     add("selfplay_folder", "two-games", read(&games.join("selfplay.jsonl")));
     let scored = &datagen::RESCORING;
     let lines = scored.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
@@ -105,7 +104,8 @@ pub fn seeds() -> Vec<Seed> {
 
     let by_games = folder.join("spsa");
     let config = RunConfig::parse(SPSA, &folder.join("spsa.toml")).expect("a configuration");
-    let mut spsa = SpsaRun::builder(config).folder(&by_games).build().expect("a run");
+    let mut spsa = SpsaRun::new(config, "", StopFlag::new()).expect("a run");
+    spsa.create_folder(Some(&by_games), false).expect("a new folder");
     spsa.run(|_| {}).expect("games");
     add("spsa_folder", "two-pairs", read(&by_games.join(JOURNAL)));
     add(

@@ -1,24 +1,22 @@
 //! `gputexel match`: plays pairs of games between two engines and evaluates the results.
 
-mod flags;
 mod output;
 
 use std::path::PathBuf;
 
-use gputexel::Error;
 use gputexel::io::run_folder::REPORT;
 use gputexel::io::write_atomically;
-use gputexel::matches::{Match, MatchSummary, Side, Stop, match_report};
+use gputexel::matches::{Changes, Match, MatchOptions, MatchSettings, Side, Stop, match_report};
 use gputexel::report::Report;
+use gputexel::{Error, Result};
 
 use super::context::Context;
-use super::games::warn;
+use super::games::{FolderFlags, Progress, RuleFlags, set_up, warn};
 use super::live::{LiveArgs, LivePage};
 use super::output::print_text;
 use super::queue::{Queue, QueueFlags};
+use super::settings::parsed;
 use super::subcommand::Subcommand;
-use flags::Played;
-use output::Progress;
 
 /// Flags of `match`.
 #[derive(Debug, clap::Args)]
@@ -54,55 +52,95 @@ pub struct MatchArgs {
     #[command(flatten)]
     live: LiveArgs,
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
-    #[arg(long, value_name = "N", help_heading = "Match")]
+    #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
     /// Abort the match after this many games decided by failing engines [default: a tenth of the games, but between
     /// 10 and 100]
-    #[arg(long, value_name = "N", help_heading = "Match")]
+    #[arg(long, value_name = "N", help_heading = "Games")]
     max_failures: Option<u64>,
-    /// Concurrent games [default: one per core]
-    #[arg(long, value_name = "N", help_heading = "Match")]
-    concurrency: Option<usize>,
-    /// Output folder
-    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Match", value_parser = super::target::file())]
-    out: Option<PathBuf>,
-    /// Write into a folder that is not empty, overwriting existing files
-    #[arg(long, conflicts_with = "resume", help_heading = "Match")]
-    force: bool,
+    #[command(flatten)]
+    files: FolderFlags,
     /// Resume an interrupted match; --games extends it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["Played", "RuleFlags"], help_heading = "Match")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Played", "RuleFlags"], help_heading = "Games")]
     resume: Option<PathBuf>,
+}
+
+/// Flags that determine the games; a resumed match has them in its folder.
+#[derive(Debug, clap::Args)]
+#[group(id = "Played", multiple = true)]
+struct Played {
+    #[command(flatten)]
+    rules: RuleFlags,
+    /// A different limit for B: nodes=N, depth=N, time=BASE+INC or move-time=MS
+    #[arg(long, value_name = "LIMIT", help_heading = "Limits")]
+    limit_b: Option<String>,
+    /// Stop when a sequential test (SPRT) reaches a decision: elo0=0,elo1=5[,alpha=0.05,beta=0.05]; with
+    /// model=normalized in normalized Elo instead of logistic
+    #[arg(long, value_name = "TEST", help_heading = "Games")]
+    sprt: Option<String>,
+    /// Name of A in games and tables [default: from its file, or the engine's own name]
+    #[arg(long, value_name = "NAME", help_heading = "Engines")]
+    name_a: Option<String>,
+    /// Name of B
+    #[arg(long, value_name = "NAME", help_heading = "Engines")]
+    name_b: Option<String>,
+    /// UCI option for A; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Engines")]
+    option_a: Vec<String>,
+    /// UCI option for B
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Engines")]
+    option_b: Vec<String>,
+    /// PGN file for the games [default: games.pgn in the folder]
+    #[arg(long, value_name = "FILE", help_heading = "Games", value_parser = super::target::file())]
+    pgn: Option<PathBuf>,
+}
+
+impl Played {
+    /// Converts the flags to the settings of the library.
+    fn options(&self, [a, b]: [Side; 2], changes: Changes, context: &Context) -> Result<MatchOptions> {
+        let a = set_up(a, self.name_a.as_deref(), &self.option_a, "--option-a")?;
+        let b = set_up(b, self.name_b.as_deref(), &self.option_b, "--option-b")?;
+        Ok(MatchOptions {
+            sides: [a, b],
+            play: self.rules.settings(changes, context)?,
+            limit_b: parsed(&self.limit_b)?,
+            sprt: parsed(&self.sprt)?,
+            pgn: self.pgn.clone(),
+        })
+    }
 }
 
 impl Subcommand for MatchArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        // With a queue, this machine plays no games.
-        let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
+        let changes = Changes {
+            games: self.games,
+            max_failures: self.max_failures,
+            // With a queue, this machine plays no games.
+            concurrency: self.files.concurrency.filter(|_| !self.queue.is_asked_for()),
+        };
         if let Some(path) = &self.resume {
-            let builder = Match::resume(path)?.stop(context.cancel);
-            let builder = builder.games(self.games).max_failures(self.max_failures).concurrency(here);
-            return play(self, context, self.queue.open(context)?, &self.live.open()?, builder.build()?);
+            let prepared = Match::resume(path, changes, context.cancel)?;
+            return play(self, context, self.queue.open(context)?, &self.live.open()?, prepared);
         }
         let named = self.engine.iter().map(|name| Side::named(name));
         let typed = [&self.a, &self.b].into_iter().flatten().map(|text| Ok(Side::new(text.as_str())));
-        let sides: Vec<Side> = typed.chain(named).collect::<Result<_, Error>>()?;
+        let sides: Vec<Side> = typed.chain(named).collect::<Result<_>>()?;
         let sides: [Side; 2] = sides.try_into().map_err(|sides: Vec<Side>| {
             Error::Usage(format!("match needs two sides, or --resume; {} given", sides.len()))
         })?;
-        let builder = self.played.builder(sides)?;
-        let builder = builder.command_line(&context.command_line).stop(context.cancel);
-        let builder = builder.games(self.games).max_failures(self.max_failures).concurrency(here);
-        if let Some(pgn) = self.played.pgn.as_ref().filter(|pgn| pgn.exists() && !self.force) {
+        let options = self.played.options(sides, changes, context)?;
+        let FolderFlags { out, force, .. } = &self.files;
+        if let Some(pgn) = self.played.pgn.as_ref().filter(|pgn| pgn.exists() && !force) {
             return Err(Error::Exists(pgn.clone()).into());
         }
-        if self.live.is_asked_for() && self.out.is_none() {
+        if self.live.is_asked_for() && out.is_none() {
             return Err(Error::Usage("--live needs a match with a folder: --out".into()).into());
         }
         // All checks come before anything is written.
-        let mut prepared = builder.build()?;
+        let mut prepared = Match::new(&options, context.cancel)?;
         let queue = self.queue.open(context)?;
         let page = self.live.open()?;
-        prepared.create_folder(self.out.as_deref(), self.force)?;
+        prepared.create_folder(out.as_deref(), *force)?;
         play(self, context, queue, &page, prepared)
     }
 }
@@ -112,31 +150,31 @@ fn play(
     context: &Context,
     queue: Option<Queue>,
     page: &LivePage,
-    mut prepared: Match<'_>,
+    mut prepared: Match,
 ) -> anyhow::Result<()> {
     let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-    let games = 2 * prepared.settings().pairs;
-    let begin = |queue: Queue| queue.begin(&folder, &prepared.settings().rules, args.concurrency, context);
+    let MatchSettings { pairs, rules, sprt, .. } = *prepared.settings();
+    let begin =
+        |queue: Queue| queue.begin((&folder, &rules), args.files.concurrency, prepared.seating(), context);
     let dispatched = queue.map(begin).transpose()?;
-    if let Some(dispatched) = &dispatched {
-        let (dispatcher, pairs) = dispatched.dispatcher();
-        prepared.dispatch(dispatcher, pairs);
-    }
-    warn(prepared.warnings(), prepared.folder(), context);
+    let warnings = prepared.seating().warnings.clone();
+    warn(&warnings, prepared.folder(), context);
     if let Some(path) = prepared.folder().map(|folder| folder.path().to_path_buf()) {
         page.show(context, move || match_report(&path).map(|report| Report::Match(Box::new(report))))?;
     }
-    let mut progress = Progress::new(context, prepared.settings(), prepared.known_pairs());
+    let games = 2 * pairs;
+    let mut progress = Progress::new(context, games, 2 * prepared.known_pairs());
     let bar = progress.bar();
-    prepared.observe(move |tally| progress.show(tally));
-    let finished = prepared.run();
+    let finished = prepared.run(move |tally| {
+        progress.show(tally.games(), |rate| output::describe(tally, sprt.as_ref(), rate));
+    });
     bar.finish_and_clear();
     page.end();
     if let Some(dispatched) = dispatched {
         dispatched.leave();
     }
     let finished = finished?;
-    let report = match finished.folder() {
+    let report = match &finished.folder {
         None => None,
         Some(folder) => {
             let report = folder.join(REPORT);
@@ -145,7 +183,7 @@ fn play(
         }
     };
     let text = match context.json {
-        true => format!("{}\n", serde_json::json!(MatchSummary::new(&finished))),
+        true => format!("{}\n", output::json(&finished)),
         false if context.quiet => String::new(),
         false => {
             let line = report.map(|path| format!("report      {}\n", path.display()));
@@ -153,21 +191,21 @@ fn play(
         }
     };
     print_text(&text)?;
-    match &finished.result().stop {
+    match &finished.result.stop {
         Stop::AllPlayed | Stop::Decided(_) if finished.is_all_failed() => {
-            let tally = &finished.result().tally;
+            let tally = &finished.result.tally;
             let worst = usize::from(tally.failures[1] > tally.failures[0]);
             let last = tally.last_failure[worst].as_deref().unwrap_or("unknown");
             let reason = format!(
                 "all {} games were decided by failing engines, which says nothing of their strength; {}: {last}",
                 tally.games(),
-                finished.settings().names[worst]
+                finished.settings.names[worst]
             );
             Err(Error::input(folder, reason).into())
         }
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
         Stop::Failures(failures) => {
-            let limit = finished.settings().max_failures;
+            let limit = finished.settings.max_failures;
             let reason = format!("{failures}; the match was aborted (--max-failures {limit})");
             Err(Error::input(folder, reason).into())
         }

@@ -1,96 +1,36 @@
 //! Output of a match during play and at its end.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
+use gputexel::matches::openings::Book;
 use gputexel::matches::statistics::{EloModel, Sprt};
-use gputexel::matches::{FinishedMatch, MatchConfig, MatchSettings, Tally};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use gputexel::matches::{FinishedMatch, MatchConfig, Tally};
+use serde_json::{Value, json};
 
-use super::super::context::Context;
+use super::super::games::ends_table;
 use super::super::style;
 use super::super::table::{aligned, counted, grouped, percent};
 
-/// Time between plain lines.
-const LINES_EVERY: Duration = Duration::from_secs(5);
-
-/// Progress line.
-pub struct Progress {
-    sprt: Option<Sprt>,
-    games: u64,
-    bar: ProgressBar,
-    /// True to print plain lines instead of a bar.
-    lines: bool,
-    last_line: Instant,
-    begin: Instant,
-    /// Number of games played by an earlier process.
-    known: u64,
-}
-
-impl Progress {
-    /// Starts the display; `known` pairs were played before.
-    pub fn new(context: &Context, settings: &MatchSettings, known: u64) -> Self {
-        let games = 2 * settings.pairs;
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(games),
-            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {msg}") {
-            bar.set_style(style);
-        }
-        let now = Instant::now();
-        Self {
-            sprt: settings.sprt,
-            games,
-            bar,
-            lines: !context.shows_progress() && !context.quiet && !context.json,
-            last_line: now,
-            begin: now,
-            known: 2 * known,
-        }
-    }
-
-    /// Shows the current state of the match.
-    pub fn show(&mut self, tally: &Tally) {
-        let games = tally.games();
-        if self.lines {
-            if self.last_line.elapsed() < LINES_EVERY {
-                return;
-            }
-            self.last_line = Instant::now();
-            note!("{games} of {} games: {}", self.games, self.describe(tally));
-        } else if !self.bar.is_hidden() {
-            self.bar.set_position(games);
-            self.bar.set_message(self.describe(tally));
-        }
-    }
-
-    fn describe(&self, tally: &Tally) -> String {
-        let elo = tally.pairs.elo();
-        let [wins, draws, losses] = tally.wins_draws_losses;
-        let llr = self.sprt.as_ref().map_or_else(String::new, |sprt| {
-            let [low, high] = sprt.bounds();
-            format!(", LLR {:.2} ({low:.2} to {high:.2})", sprt.llr(&tally.pairs))
-        });
-        let rate = tally.games().saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
-        format!(
-            "+{wins} ={draws} -{losses}, Elo {:+.1} ± {:.1}, LOS {:.1} %{llr}, {rate:.1} games/s",
-            elo.elo,
-            elo.error95,
-            100.0 * tally.pairs.los()
-        )
-    }
-
-    /// Returns the progress bar, to be cleared at the end.
-    pub fn bar(&self) -> ProgressBar {
-        self.bar.clone()
-    }
+/// Describes the current state of the match, for its progress line.
+pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
+    let elo = tally.pairs.elo();
+    let [wins, draws, losses] = tally.wins_draws_losses;
+    let llr = sprt.map_or_else(String::new, |sprt| {
+        let [low, high] = sprt.bounds();
+        format!(", LLR {:.2} ({low:.2} to {high:.2})", sprt.llr(&tally.pairs))
+    });
+    format!(
+        "+{wins} ={draws} -{losses}, Elo {:+.1} ± {:.1}, LOS {:.1} %{llr}, {rate:.1} games/s",
+        elo.elo,
+        elo.error95,
+        100.0 * tally.pairs.los()
+    )
 }
 
 /// Describes the source of the openings.
 fn describe_openings(finished: &FinishedMatch) -> String {
-    let config = finished.config();
-    match (&config.openings.file, finished.openings().book()) {
+    let config = &finished.config;
+    match (&config.play.openings.file, finished.openings.book()) {
         (Some(path), Some(book)) => {
             let mut text = format!("{}, {}", path.display(), counted(book.len() as u64, "opening"));
             if book.duplicates > 0 {
@@ -99,7 +39,7 @@ fn describe_openings(finished: &FinishedMatch) -> String {
             if book.bad > 0 {
                 text += &format!(", {} unusable", grouped(book.bad));
             }
-            text + &format!(", {}, seed {}", config.openings.order, config.seed)
+            text + &format!(", {}, seed {}", config.play.openings.order, config.seed)
         }
         _ => format!("8 random, balanced plies, seed {}", config.seed),
     }
@@ -107,11 +47,11 @@ fn describe_openings(finished: &FinishedMatch) -> String {
 
 /// Formats the result as text.
 pub fn table(finished: &FinishedMatch) -> String {
-    let (settings, result) = (finished.settings(), finished.result());
+    let FinishedMatch { settings, result, .. } = finished;
     let tally = &result.tally;
     let games = tally.games();
     let [a, b] = &settings.names;
-    let mut text = format!("{a} against {b}, {} at {}", counted(games, "game"), limits(finished.config()));
+    let mut text = format!("{a} against {b}, {} at {}", counted(games, "game"), limits(&finished.config));
     text += &format!("\nopenings    {}\n", describe_openings(finished));
     if games > 0 {
         let [wins, draws, losses] = tally.wins_draws_losses;
@@ -151,12 +91,7 @@ pub fn table(finished: &FinishedMatch) -> String {
             percent(tally.black_wins, games)
         );
         text += &format!("length      {:.1} plies on average\nends\n", tally.plies as f64 / games as f64);
-        let mut ends: Vec<_> = tally.ends.iter().collect();
-        ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let row = |(end, count): (&gputexel::matches::End, &u64)| {
-            vec![end.describe().to_string(), grouped(*count), percent(*count, games)]
-        };
-        text += &aligned(&ends.into_iter().map(row).collect::<Vec<_>>(), 2);
+        text += &ends_table(&tally.ends, games);
         let mut rows: Vec<_> = (0..2)
             .map(|engine| {
                 let each = tally.moves[engine].max(1);
@@ -197,11 +132,48 @@ pub fn table(finished: &FinishedMatch) -> String {
             }
         );
     }
-    let pgn = finished.pgn().unwrap_or(Path::new("-"));
-    text + &format!("{}, {:.1} s\n", pgn.display(), finished.seconds())
+    let pgn = finished.pgn.as_deref().unwrap_or(Path::new("-"));
+    text + &format!("{}, {:.1} s\n", pgn.display(), finished.seconds)
 }
 
 fn limits(config: &MatchConfig) -> String {
     let [a, b] = &config.limits;
     if a == b { a.clone() } else { format!("{a} against {b}") }
+}
+
+/// Returns the result for `--json`, from the view of A.
+pub fn json(finished: &FinishedMatch) -> Value {
+    let FinishedMatch { config, settings, result, .. } = finished;
+    let tally = &result.tally;
+    let [wins, draws, losses] = tally.wins_draws_losses;
+    let (elo, book) = (tally.pairs.elo(), finished.openings.book());
+    let sprt = settings.sprt.as_ref().map(|sprt| {
+        json!({
+            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "model": sprt.model(), "bounds": sprt.bounds(),
+            "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
+        })
+    });
+    let engine = |engine: usize| {
+        json!({
+            "name": settings.names[engine], "limit": config.limits[engine], "nodes": tally.nodes[engine],
+            "moves": tally.moves[engine], "seconds": tally.micros[engine] as f64 / 1e6,
+            "nodes_per_second": tally.nodes_per_second(engine), "failures": tally.failures[engine],
+            "time_forfeits": tally.time_forfeits[engine], "last_failure": tally.last_failure[engine],
+        })
+    };
+    let mut object = json!({
+        "games": tally.games(), "points": tally.points(), "wins": wins, "draws": draws, "losses": losses,
+        "pairs": tally.pairs.counts, "elo": elo.elo, "elo_error95": elo.error95, "elo_low": elo.low,
+        "elo_high": elo.high, "los": tally.pairs.los(), "sprt": sprt, "stop": result.stop.name(),
+        "white_wins": tally.white_wins, "black_wins": tally.black_wins, "plies": tally.plies,
+        "ends": tally.ends, "engines": [engine(0), engine(1)], "openings": config.play.openings.file,
+        "openings_count": book.map(Book::len), "openings_bad": book.map(|book| book.bad), "seed": config.seed,
+        "seconds": finished.seconds, "folder": finished.folder, "pgn": finished.pgn,
+        "finished_ahead": result.ahead,
+    });
+    let hints = finished.hints();
+    if !hints.is_empty() {
+        object["hints"] = json!(hints);
+    }
+    object
 }

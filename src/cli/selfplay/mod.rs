@@ -5,15 +5,14 @@ mod output;
 use std::path::PathBuf;
 
 use gputexel::Error;
-use gputexel::datagen::selfplay::{Changes, GameFormat, SelfPlay, SelfPlayOptions, Stop};
+use gputexel::datagen::selfplay::{GameFormat, SelfPlay, SelfPlayOptions};
+use gputexel::matches::{Changes, Stop};
 
 use super::context::Context;
-use super::games::{RuleFlags, side, warn};
+use super::games::{FolderFlags, Progress, RuleFlags, side, warn};
 use super::output::print_result;
 use super::queue::{Queue, QueueFlags};
-use super::settings::parsed;
 use super::subcommand::Subcommand;
-use output::Progress;
 
 /// Flags of `selfplay`.
 #[derive(Debug, clap::Args)]
@@ -43,20 +42,13 @@ pub struct SelfPlayArgs {
     /// Give up after this many games spoiled by a failing engine [default: a hundredth of the games, but at least 10]
     #[arg(long, value_name = "N", help_heading = "Games")]
     max_failures: Option<u64>,
-    /// Concurrent games [default: one per core]
-    #[arg(long, value_name = "N", help_heading = "Games")]
-    concurrency: Option<usize>,
+    #[command(flatten)]
+    files: FolderFlags,
     /// Output formats, separated by commas: pgn (scores in comments), binpack and viriformat (every position
     /// searched, with its move and score), bulletformat and marlinformat (positions that are not in check and whose
     /// move is neither a capture nor a promotion) [default: pgn]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
     format: Vec<String>,
-    /// Output folder
-    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", help_heading = "Games", value_parser = super::target::file())]
-    out: Option<PathBuf>,
-    /// Write into a folder that is not empty, overwriting existing files
-    #[arg(long, conflicts_with = "resume", help_heading = "Games")]
-    force: bool,
     /// Resume an interrupted run; --games extends it, --format writes other files
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Played", "RuleFlags"], help_heading = "Games")]
     resume: Option<PathBuf>,
@@ -79,15 +71,6 @@ struct Played {
     /// Name of the engine in games [default: from its file, or the engine's own name]
     #[arg(long, value_name = "NAME", help_heading = "Engines")]
     name: Option<String>,
-    /// Opening book: EPD or FEN, one position per line, or PGN; plain, .zst or .gz [default: none]
-    #[arg(long, value_name = "FILE", help_heading = "Openings")]
-    openings: Option<PathBuf>,
-    /// Order of the openings: random or sequential [default: random]
-    #[arg(long, value_name = "ORDER", requires = "openings", help_heading = "Openings")]
-    order: Option<String>,
-    /// PGN books: plies to play from each game [default: 16]
-    #[arg(long, value_name = "N", requires = "openings", help_heading = "Openings")]
-    book_plies: Option<u32>,
     /// Random plies from the initial position or the book's opening [default: 8 without a book, 0 with one]
     #[arg(long, value_name = "N", help_heading = "Openings")]
     random_plies: Option<u32>,
@@ -95,9 +78,6 @@ struct Played {
     /// 200]
     #[arg(long, value_name = "CP", help_heading = "Openings")]
     opening_limit: Option<u32>,
-    /// Seed of the openings [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Openings")]
-    seed: Option<u64>,
 }
 
 impl SelfPlayArgs {
@@ -108,7 +88,7 @@ impl SelfPlayArgs {
         Ok((!formats.is_empty()).then_some(formats))
     }
 
-    fn options(&self, context: &Context) -> gputexel::Result<SelfPlayOptions> {
+    fn options(&self, changes: Changes, context: &Context) -> gputexel::Result<SelfPlayOptions> {
         let Self { played, rules, .. } = self;
         let usual = SelfPlayOptions::default();
         // A word given as a command must not be taken for a file.
@@ -119,66 +99,55 @@ impl SelfPlayArgs {
         };
         Ok(SelfPlayOptions {
             engine: side(&source, played.name.as_deref(), &played.option, "--option")?,
-            limit: rules.limit()?,
-            time_margin: rules.time_margin(),
-            deadline: rules.deadline()?.unwrap_or(usual.deadline),
-            adjudication: rules.adjudication(),
-            book: played.openings.clone(),
-            order: parsed(&played.order)?.unwrap_or(usual.order),
-            book_plies: played.book_plies.unwrap_or(usual.book_plies),
+            play: rules.settings(changes, context)?,
             random_plies: played.random_plies,
             opening_limit_cp: played.opening_limit.unwrap_or(usual.opening_limit_cp),
-            seed: played.seed.unwrap_or(usual.seed),
-            hash_mib: rules.hash.unwrap_or(usual.hash_mib),
-            games: self.games.unwrap_or(usual.games),
-            max_failures: self.max_failures,
             formats: self.formats()?.unwrap_or(usual.formats),
-            command_line: context.command_line.clone(),
         })
     }
 }
 
 impl Subcommand for SelfPlayArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        // With a queue, this machine plays no games.
-        let here = self.concurrency.filter(|_| !self.queue.is_asked_for());
+        let changes = Changes {
+            games: self.games,
+            max_failures: self.max_failures,
+            // With a queue, this machine plays no games.
+            concurrency: self.files.concurrency.filter(|_| !self.queue.is_asked_for()),
+        };
         let (mut selfplay, queue) = match &self.resume {
             Some(folder) => {
-                let changes = Changes {
-                    games: self.games,
-                    max_failures: self.max_failures,
-                    formats: self.formats()?,
-                    concurrency: here,
-                };
-                let selfplay = SelfPlay::resume(folder, changes, context.cancel)?;
+                let selfplay = SelfPlay::resume(folder, changes, self.formats()?, context.cancel)?;
                 (selfplay, self.queue.open(context)?)
             }
             None => {
                 // All checks come before anything is written.
-                let mut selfplay = SelfPlay::new(self.options(context)?, here, context.cancel)?;
+                let mut selfplay = SelfPlay::new(&self.options(changes, context)?, context.cancel)?;
                 let queue = self.queue.open(context)?;
-                selfplay.create_folder(self.out.as_deref(), self.force)?;
+                selfplay.create_folder(self.files.out.as_deref(), self.files.force)?;
                 (selfplay, queue)
             }
         };
         let folder = selfplay.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-        let begin = |queue: Queue| queue.begin(&folder, selfplay.rules(), self.concurrency, context);
+        let rules = *selfplay.rules();
+        let begin = |queue: Queue| {
+            queue.begin((&folder, &rules), self.files.concurrency, selfplay.seating(), context)
+        };
         let dispatched = queue.map(begin).transpose()?;
-        if let Some(dispatched) = &dispatched {
-            let (dispatcher, games) = dispatched.dispatcher();
-            selfplay.dispatch(dispatcher, games);
-        }
-        warn(selfplay.warnings(), selfplay.folder(), context);
-        let mut progress = Progress::new(context, selfplay.config().games, selfplay.tally());
+        let warnings = selfplay.seating().warnings.clone();
+        warn(&warnings, selfplay.folder(), context);
+        let games = selfplay.config().games;
+        let mut progress = Progress::new(context, games, selfplay.tally().finished());
         let bar = progress.bar();
-        selfplay.observe(move |tally| progress.show(tally));
-        let finished = selfplay.run();
+        let finished = selfplay.run(move |tally| {
+            progress.show(tally.finished(), |rate| output::describe(tally, games, rate));
+        });
         bar.finish_and_clear();
         if let Some(dispatched) = dispatched {
             dispatched.leave();
         }
         let finished = finished?;
-        print_result(context, &finished.summary(), || output::table(&finished))?;
+        print_result(context, &output::json(&finished), || output::table(&finished))?;
         let folder = finished.folder.display();
         match &finished.stop {
             Stop::AllPlayed if finished.tally.games() == 0 => {
@@ -190,7 +159,7 @@ impl Subcommand for SelfPlayArgs {
                     format!("{name}: failed in each of {games}, none of which is written; last: {last}");
                 Err(Error::input(&finished.folder, reason).into())
             }
-            Stop::AllPlayed => Ok(()),
+            Stop::AllPlayed | Stop::Decided(_) => Ok(()),
             Stop::Failures(failures) => {
                 let limit = finished.config.max_failures;
                 let reason = format!("{failures}; self-play was given up (--max-failures {limit})");

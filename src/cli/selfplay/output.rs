@@ -1,85 +1,25 @@
 //! Output of self-play during play and at its end.
 
-use std::time::{Duration, Instant};
-
 use gputexel::datagen::selfplay::{FinishedSelfPlay, SelfPlayConfig, SelfPlayTally};
-use gputexel::matches::End;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
 
-use super::super::context::Context;
-use super::super::table::{aligned, counted, duration, grouped, percent};
+use super::super::games::ends_table;
+use super::super::table::{counted, duration, grouped, percent};
 
-/// Time between plain lines.
-const LINES_EVERY: Duration = Duration::from_secs(5);
-
-/// Progress line.
-pub struct Progress {
-    games: u64,
-    bar: ProgressBar,
-    /// True to print plain lines instead of a bar.
-    lines: bool,
-    last_line: Instant,
-    begin: Instant,
-    /// Number of games played by an earlier process.
-    known: u64,
-}
-
-impl Progress {
-    /// Starts the display; `known` counts the games played before.
-    pub fn new(context: &Context, games: u64, known: &SelfPlayTally) -> Self {
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(games),
-            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {msg}") {
-            bar.set_style(style);
-        }
-        let now = Instant::now();
-        Self {
-            games,
-            bar,
-            lines: !context.shows_progress() && !context.quiet && !context.json,
-            last_line: now,
-            begin: now,
-            known: known.finished(),
-        }
-    }
-
-    /// Shows the current state of self-play.
-    pub fn show(&mut self, tally: &SelfPlayTally) {
-        let games = tally.finished();
-        if self.lines {
-            if self.last_line.elapsed() < LINES_EVERY {
-                return;
-            }
-            self.last_line = Instant::now();
-            note!("{games} of {} games: {}", self.games, self.describe(tally));
-        } else if !self.bar.is_hidden() {
-            self.bar.set_position(games);
-            self.bar.set_message(self.describe(tally));
-        }
-    }
-
-    fn describe(&self, tally: &SelfPlayTally) -> String {
-        let [white, draws, black] = tally.results;
-        let rate = tally.finished().saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
-        let left = self.games.saturating_sub(tally.finished()) as f64 / rate;
-        let spoiled = match tally.spoiled {
-            0 => String::new(),
-            games => format!(", {games} spoiled"),
-        };
-        format!(
-            "+{white} ={draws} -{black} ({} drawn){spoiled}, {} positions, {rate:.1} games/s, {} left",
-            percent(draws, tally.games()),
-            grouped(tally.positions),
-            duration(left)
-        )
-    }
-
-    /// Returns the progress bar, to be cleared at the end.
-    pub fn bar(&self) -> ProgressBar {
-        self.bar.clone()
-    }
+/// Describes the current state of self-play, for its progress line.
+pub fn describe(tally: &SelfPlayTally, games: u64, rate: f64) -> String {
+    let [white, draws, black] = tally.results;
+    let left = games.saturating_sub(tally.finished()) as f64 / rate;
+    let spoiled = match tally.spoiled {
+        0 => String::new(),
+        games => format!(", {games} spoiled"),
+    };
+    format!(
+        "+{white} ={draws} -{black} ({} drawn){spoiled}, {} positions, {rate:.1} games/s, {} left",
+        percent(draws, tally.games()),
+        grouped(tally.positions),
+        duration(left)
+    )
 }
 
 /// Formats the result as text.
@@ -122,13 +62,8 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
             gputexel::io::printable(tally.last_failure.as_deref().unwrap_or("unknown"))
         );
     }
-    let mut ends: Vec<(&End, &u64)> = tally.ends.iter().collect();
-    ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let row = |(end, count): (&End, &u64)| {
-        vec![end.describe().to_string(), grouped(*count), percent(*count, tally.finished())]
-    };
-    if !ends.is_empty() {
-        text += &format!("ends\n{}", aligned(&ends.into_iter().map(row).collect::<Vec<_>>(), 2));
+    if !tally.ends.is_empty() {
+        text += &format!("ends\n{}", ends_table(&tally.ends, tally.finished()));
     }
     if finished.played_now > 0 {
         text += &format!(
@@ -162,8 +97,10 @@ fn openings(config: &SelfPlayConfig) -> String {
         0 => String::new(),
         plies => format!("{plies} random plies within {} cp, ", random.limit_cp),
     };
-    match &config.openings.file {
-        Some(book) => format!("{}, {}, {drawn}seed {}", book.display(), config.openings.order, config.seed),
+    match &config.play.openings.file {
+        Some(book) => {
+            format!("{}, {}, {drawn}seed {}", book.display(), config.play.openings.order, config.seed)
+        }
         None => format!("{drawn}seed {}", config.seed),
     }
 }
@@ -171,4 +108,18 @@ fn openings(config: &SelfPlayConfig) -> String {
 fn quoted(path: &std::path::Path) -> String {
     let text = path.display().to_string();
     shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())
+}
+
+/// Returns the result for `--json`.
+pub fn json(finished: &FinishedSelfPlay) -> Value {
+    let tally = &finished.tally;
+    let [white_wins, draws, black_wins] = tally.results;
+    json!({
+        "games": tally.games(), "white_wins": white_wins, "draws": draws, "black_wins": black_wins,
+        "spoiled": tally.spoiled, "ends": tally.ends, "positions": tally.positions,
+        "without_score": tally.without_score, "nodes": tally.nodes, "stop": finished.stop.name(),
+        "engine": finished.config.engine.name, "played_now": finished.played_now, "seconds": finished.seconds,
+        "concurrency": finished.concurrency, "search_share": finished.search_share, "folder": finished.folder,
+        "files": finished.files,
+    })
 }

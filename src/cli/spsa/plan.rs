@@ -137,7 +137,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
         bar.set_position(done);
     };
     let options = PlanOptions { games, draw_rate, repeats, seed };
-    let plan = RunPlan::new(guesses, options, context.cancel, &mut progress);
+    let plan = RunPlan::new(guesses, options, &context.cancel.into(), &mut progress);
     shown.inspect(|(_, bar)| bar.finish_and_clear());
     let mut plan = plan?;
     if plan.autoselect.games > games as f64 {

@@ -87,7 +87,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
         let bar = bar(context, cell.scenario.settings.schedule.iterations, title(&cell));
         let started = Instant::now();
-        let outcome = simulate(&cell.scenario, context.cancel, &mut |done| bar.set_position(done));
+        let outcome = simulate(&cell.scenario, &context.cancel.into(), &mut |done| bar.set_position(done));
         bar.finish_and_clear();
         let outcome = match outcome {
             // Print the finished results.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use gputexel::StopFlag;
 use gputexel::engine::{Limits, Score};
 use gputexel::matches::openings::Opening;
 use gputexel::matches::{Adjudication, Choice, Failure, GameSoFar, Player, Rules, TimeControl, play_game};
 use gputexel::matches::{GameRecord, Unplayed};
 use shakmaty::san::SanPlus;
 use shakmaty::{CastlingMode, Chess, Position};
-use std::sync::atomic::AtomicBool;
 
 /// Action at a ply of a script.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ pub fn opening(fen: &str) -> Opening {
 /// Plays a script for both sides under some rules.
 pub fn try_game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> Result<GameRecord, Unplayed> {
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    play_game(&mut white, &mut black, opening, rules, rules.time_controls, &AtomicBool::new(false))
+    play_game(&mut white, &mut black, opening, rules, rules.time_controls, &StopFlag::new())
 }
 
 pub fn game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> GameRecord {

@@ -1,8 +1,8 @@
 //! Clocks of external engines.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use gputexel::StopFlag;
 use gputexel::matches::client::{EngineCommand, UciPlayer};
 use gputexel::matches::openings::Opening;
 use gputexel::matches::{Adjudication, End, GameRecord, Rules, play_game};
@@ -27,7 +27,7 @@ fn play(limit: &str) -> (GameRecord, Vec<String>) {
         deadline: Duration::from_secs(20),
         adjudication: Adjudication { max_plies: Some(2), ..Adjudication::default() },
     };
-    let (start, never) = (Opening::at(Chess::default(), false), AtomicBool::new(false));
+    let (start, never) = (Opening::at(Chess::default(), false), StopFlag::new());
     let record = play_game(&mut white, &mut black, &start, &rules, rules.time_controls, &never).unwrap();
     drop((white, black));
     let told = std::fs::read_to_string(folder.path().join("told")).unwrap();

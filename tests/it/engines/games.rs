@@ -1,13 +1,13 @@
 //! Single games: every kind of ending, forced by scripted players.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::common::players::{Scripted, Step, game, opening, rules, scored, script, start, try_game};
+use gputexel::StopFlag;
 use gputexel::engine::Score;
 use gputexel::matches::{
     Adjudication, DrawRule, End, Failure, GameRecord, Rules, TimeControl, Unplayed, WinRule, play_game,
-    play_pair,
+    play_games,
 };
 use shakmaty::{Chess, Color, Move, Position, Role, Square};
 
@@ -108,8 +108,7 @@ fn engines_receive_their_time() {
     rules.time_controls[1] = "nodes=7".parse().unwrap();
     let steps = script("f3 e5 g4 Qh4");
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    play_game(&mut white, &mut black, &start(), &rules, rules.time_controls, &AtomicBool::new(false))
-        .unwrap();
+    play_game(&mut white, &mut black, &start(), &rules, rules.time_controls, &StopFlag::new()).unwrap();
     let clock = |i: usize| white.asked[i].0.clock.unwrap();
     assert_eq!((clock(0).remaining, clock(0).increment), (Duration::from_secs(11), Duration::from_secs(1)));
     assert_eq!([clock(0).moves_to_go, clock(1).moves_to_go], [Some(2), Some(1)]);
@@ -149,7 +148,7 @@ fn engines_that_fail_lose() {
         &start(),
         &rules("nodes=1"),
         rules("nodes=1").time_controls,
-        &AtomicBool::new(false),
+        &StopFlag::new(),
     );
     assert_eq!(unplayed.unwrap_err().to_string(), "broken: cannot be started: no such file");
 }
@@ -190,17 +189,17 @@ fn pairs_swap_colors_and_limits() {
     rules.time_controls[1] = TimeControl::Depth(3);
     let steps = script("f3 e5 g4 Qh4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    let pair = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(false)).unwrap();
-    assert_eq!(pair.half_points(), 2);
-    assert_eq!(pair.games.each_ref().map(|game| game.half_points(Color::White)), [0, 0]);
+    let pair = play_games(&mut a, &mut b, &start(), &rules, 2, &StopFlag::new()).unwrap();
+    assert_eq!(pair.iter().map(|game| game.half_points(Color::White)).collect::<Vec<_>>(), [0, 0]);
     assert!(a.asked.len() == 4 && a.asked.iter().all(|(limits, _)| limits.nodes == Some(11)));
     assert!(b.asked.len() == 4 && b.asked.iter().all(|(limits, _)| limits.depth == Some(3)));
     // A wins both games: it mates as White, and as Black because B dies.
     let mut a = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));
     let mut b = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));
     b.steps[0] = Step::Fail(Failure::Died("x".into()));
-    let pair = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(false)).unwrap();
-    assert_eq!((pair.half_points(), pair.games[0].end, pair.games[1].end), (4, End::Checkmate, End::Died));
+    let pair = play_games(&mut a, &mut b, &start(), &rules, 2, &StopFlag::new()).unwrap();
+    let half_points = [pair[0].half_points(Color::White), pair[1].half_points(Color::Black)];
+    assert_eq!((half_points, pair[0].end, pair[1].end), ([2, 2], End::Checkmate, End::Died));
 }
 
 #[test]
@@ -208,7 +207,9 @@ fn games_can_be_cancelled() {
     let steps = script("e4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     let rules = rules("nodes=1");
-    let unplayed = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(true));
+    let stop = StopFlag::new();
+    stop.set();
+    let unplayed = play_games(&mut a, &mut b, &start(), &rules, 2, &stop);
     assert_eq!(unplayed, Err(Unplayed::Cancelled));
     assert!(try_game(&start(), script("f3 e5 g4 Qh4"), &rules).is_ok());
     // Nor does an engine that was stopped lose.
@@ -217,6 +218,6 @@ fn games_can_be_cancelled() {
     assert_eq!(try_game(&start(), steps.clone(), &rules), Err(Unplayed::Cancelled));
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     b.not_ready = Some(Failure::Stopped);
-    let unplayed = play_pair(&mut a, &mut b, &start(), &rules, &AtomicBool::new(false));
+    let unplayed = play_games(&mut a, &mut b, &start(), &rules, 2, &StopFlag::new());
     assert_eq!(unplayed, Err(Unplayed::Cancelled));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::common::players::{Scripted, Step, Whim, game, opening, rules, start};
@@ -14,11 +14,13 @@ use gputexel::io::RunLog;
 use gputexel::io::folder_lock::FolderLock;
 use gputexel::matches::journal::{GamesFile, LOG, Opened, open};
 use gputexel::matches::openings::{Book, Openings, Order};
+use gputexel::matches::scheduler::Place;
 use gputexel::matches::statistics::SprtState;
 use gputexel::matches::{
-    Adjudication, End, Failure, GameTags, MatchResult, MatchSettings, Observer, PairSummary, Player, Rules,
+    Adjudication, End, Failure, GameTags, MatchEvent, MatchResult, MatchSettings, PairSummary, Player, Rules,
     Stop, Tally, WinRule, run_match, to_pgn,
 };
+use gputexel::{RunLog, StopFlag};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Position;
@@ -51,19 +53,24 @@ struct Kept {
     journal: Option<RunLog<PairSummary>>,
 }
 
-struct Watch<'a>(&'a mut Kept);
-
-impl Observer for Watch<'_> {
-    fn finished(&mut self, pair: &PairSummary) -> gputexel::Result<()> {
-        if let Some(journal) = &mut self.0.journal {
-            journal.append(pair)?;
+/// Records events in `kept`, and sets `stop` after this many pairs.
+fn watch<'a>(
+    kept: &'a mut Kept,
+    stop: &'a StopFlag,
+    pairs: usize,
+) -> impl FnMut(MatchEvent<'_>) -> gputexel::Result<()> + Send + 'a {
+    move |event| {
+        match event {
+            MatchEvent::Counted(tally) => kept.counted.push(tally.games()),
+            MatchEvent::Finished(pair) => {
+                if let Some(journal) = &mut kept.journal {
+                    journal.append(pair)?;
+                }
+                assert!(kept.pairs.insert(pair.pair, pair.clone()).is_none(), "pair {} twice", pair.pair);
+                stop.store(kept.pairs.len() >= pairs, Ordering::Relaxed);
+            }
         }
-        assert!(self.0.pairs.insert(pair.pair, pair.clone()).is_none(), "pair {} twice", pair.pair);
         Ok(())
-    }
-
-    fn counted(&mut self, tally: &Tally) {
-        self.0.counted.push(tally.games());
     }
 }
 
@@ -72,8 +79,18 @@ fn whims(engine: usize) -> gputexel::Result<Box<dyn Player>> {
 }
 
 fn run(settings: &MatchSettings, done: BTreeMap<u64, PairSummary>, kept: &mut Kept) -> MatchResult {
-    let cancel = AtomicBool::new(false);
-    run_match(settings, &Openings::generated(3), &whims, done, &cancel, &mut Watch(kept)).unwrap()
+    run_with(settings, &Openings::generated(3), &whims, done, kept).unwrap()
+}
+
+fn run_with(
+    settings: &MatchSettings,
+    openings: &Openings,
+    make: &(dyn Fn(usize) -> gputexel::Result<Box<dyn Player>> + Sync),
+    done: BTreeMap<u64, PairSummary>,
+    kept: &mut Kept,
+) -> gputexel::Result<MatchResult> {
+    let stop = StopFlag::new();
+    run_match(settings, openings, Place::here(make), done, &stop, &mut watch(kept, &stop, usize::MAX))
 }
 
 /// Removes values that differ from run to run.
@@ -144,9 +161,7 @@ fn a_sequential_test_decides_on_pairs_in_order() {
         settings.sprt = Some("elo0=0,elo1=100".parse().unwrap());
         settings.max_failures = 1000;
         let mut kept = Kept::default();
-        let cancel = AtomicBool::new(false);
-        let result =
-            run_match(&settings, &openings, &make, BTreeMap::new(), &cancel, &mut Watch(&mut kept)).unwrap();
+        let result = run_with(&settings, &openings, &make, BTreeMap::new(), &mut kept).unwrap();
         assert_eq!(result.stop, Stop::Decided(SprtState::AcceptedH1));
         assert_eq!(result.tally.pairs.counts[4] * 2, result.tally.games());
         assert_eq!(result.tally.ends[&End::Checkmate], result.tally.ends[&End::NoMove]);
@@ -170,11 +185,9 @@ fn tolerates_failures_up_to_a_limit() {
     };
     let mut settings = settings(100, 2);
     settings.max_failures = 7;
-    let cancel = AtomicBool::new(false);
     let mut kept = Kept::default();
     let openings = Openings::generated(1);
-    let result =
-        run_match(&settings, &openings, &make, BTreeMap::new(), &cancel, &mut Watch(&mut kept)).unwrap();
+    let result = run_with(&settings, &openings, &make, BTreeMap::new(), &mut kept).unwrap();
     let Stop::Failures(text) = &result.stop else { panic!("{:?}", result.stop) };
     assert!(text.starts_with("b: failed in 8 of 8 games, last: died (signal 11)"), "{text}");
     assert_eq!((result.tally.failures, result.tally.points()), ([0, 8], 8.0));
@@ -186,7 +199,7 @@ fn tolerates_failures_up_to_a_limit() {
         Ok(Box::new(player))
     };
     let mut kept = Kept::default();
-    let error = run_match(&settings, &openings, &make, BTreeMap::new(), &cancel, &mut Watch(&mut kept));
+    let error = run_with(&settings, &openings, &make, BTreeMap::new(), &mut kept);
     assert_eq!(error.unwrap_err().to_string(), "a: cannot be started: no such file");
     assert!(kept.pairs.is_empty());
 }
@@ -459,28 +472,17 @@ fn orders_cover_the_whole_book() {
 #[test]
 fn cancelled_match_keeps_finished_games() {
     let mut kept = Kept::default();
-    let cancel = AtomicBool::new(false);
-    struct CancelAfter<'a>(&'a mut Kept, &'a AtomicBool, usize);
-    impl Observer for CancelAfter<'_> {
-        fn finished(&mut self, pair: &PairSummary) -> gputexel::Result<()> {
-            self.0.pairs.insert(pair.pair, pair.clone());
-            self.1.store(self.0.pairs.len() >= self.2, Ordering::Relaxed);
-            Ok(())
-        }
-        fn counted(&mut self, tally: &Tally) {
-            self.0.counted.push(tally.games());
-        }
-    }
+    let stop = StopFlag::new();
     let settings = settings(100_000, 2);
     let openings = Openings::generated(3);
     let begin = std::time::Instant::now();
     let result = run_match(
         &settings,
         &openings,
-        &whims,
+        Place::here(whims),
         BTreeMap::new(),
-        &cancel,
-        &mut CancelAfter(&mut kept, &cancel, 5),
+        &stop,
+        &mut watch(&mut kept, &stop, 5),
     )
     .unwrap();
     assert_eq!(result.stop, Stop::Cancelled);

@@ -1,13 +1,13 @@
 //! Engines that use xboard's protocol, as scripts: the dialog, and all kinds of failures.
 #![cfg(unix)]
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use gputexel::matches::client::XboardPlayer;
 use gputexel::matches::openings::Opening;
 use gputexel::matches::{
-    Adjudication, End, GameRecord, Match, Player, Rules, TimeControl, Unplayed, play_game, play_pair,
+    Adjudication, End, GameRecord, Match, MatchOptions, Player, Rules, Side, TimeControl, Unplayed,
+    play_game, play_games,
 };
 use gputexel::{Error, StopFlag};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
@@ -63,7 +63,7 @@ fn start() -> Opening {
 fn play(script: &Script, limit: &str) -> GameRecord {
     let (bench, good) = (Bench::new(script), Bench::new(&GOOD));
     let (mut white, mut black, rules) = (start_engine(&bench), start_engine(&good), rules(limit));
-    let never = AtomicBool::new(false);
+    let never = StopFlag::new();
     play_game(&mut white, &mut black, &start(), &rules, rules.time_controls, &never).unwrap()
 }
 
@@ -76,10 +76,10 @@ fn two_engines_play_a_game_by_the_clock() {
     let mut white = XboardPlayer::start_stoppable(command, StopFlag::new()).unwrap();
     let mut black = start_engine(&benches[1]);
     assert_eq!(white.name(), "Shuffler 1");
-    let never = AtomicBool::new(false);
-    let pair = play_pair(&mut white, &mut black, &start(), &rules("time=10+0.1"), &never).unwrap();
-    let [first, second] = &pair.games;
-    assert_eq!((first.end, first.plies(), pair.half_points()), (End::Repetition, 8, 2));
+    let never = StopFlag::new();
+    let pair = play_games(&mut white, &mut black, &start(), &rules("time=10+0.1"), 2, &never).unwrap();
+    let [first, second] = &pair[..] else { panic!("{pair:?}") };
+    assert_eq!((first.end, first.plies()), (End::Repetition, 8));
     assert_eq!(
         (second.end, first.moves[0].depth, first.moves[0].nodes),
         (End::Repetition, Some(3), Some(77))
@@ -124,9 +124,9 @@ fn features_change_the_dialog() {
     let odd = "feature ping=1 san=1 time=0 reuse=0 myname=\"Odd\" done=1";
     let (bench, good) = (Bench::new(&Script { features: odd, ..GOOD }), Bench::new(&GOOD));
     let (mut white, mut black) = (start_engine(&good), start_engine(&bench));
-    let never = AtomicBool::new(false);
-    let pair = play_pair(&mut white, &mut black, &start(), &rules("depth=3"), &never).unwrap();
-    assert!(pair.games.iter().all(|game| (game.end, game.plies()) == (End::Repetition, 8)), "{pair:?}");
+    let never = StopFlag::new();
+    let pair = play_games(&mut white, &mut black, &start(), &rules("depth=3"), 2, &never).unwrap();
+    assert!(pair.iter().all(|game| (game.end, game.plies()) == (End::Repetition, 8)), "{pair:?}");
     let told = bench.lines("told");
     assert!(told.contains(&"Nf3".to_string()) && told.contains(&"sd 3".to_string()), "{told:?}");
     assert!(!told.iter().any(|line| line.starts_with("time ") || line.starts_with("usermove")));
@@ -171,8 +171,8 @@ fn failures_lose_the_game() {
     assert_eq!((late.end, late.half_points(shakmaty::Color::White)), (End::TimeForfeit, 0));
     // A process that died is replaced in the next game.
     let (bench, good) = (Bench::new(&go("exit 3")), Bench::new(&GOOD));
-    let never = AtomicBool::new(false);
-    play_pair(&mut start_engine(&bench), &mut start_engine(&good), &start(), &rules("depth=3"), &never)
+    let never = StopFlag::new();
+    play_games(&mut start_engine(&bench), &mut start_engine(&good), &start(), &rules("depth=3"), 2, &never)
         .unwrap();
     assert_eq!(bench.lines("pids").len(), 2);
 }
@@ -197,7 +197,7 @@ fn rejects_engines_without_xboard() {
     let refused = XboardPlayer::start_stoppable(odd, StopFlag::new()).err().unwrap();
     assert!(refused.to_string().contains("Shuffler 1: Colour: no such option"), "{refused}");
     let stop = StopFlag::new();
-    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    stop.set();
     let stopped = XboardPlayer::start_stoppable(good.command(), stop);
     assert!(matches!(stopped, Err(Error::Interrupted(_))));
 }
@@ -206,13 +206,15 @@ fn rejects_engines_without_xboard() {
 fn matches_are_played_by_time_and_depth_only() {
     let bench = Bench::new(&GOOD);
     let side = format!("xboard:{}", bench.command().to_command_line().unwrap());
-    let refused = Match::builder(side.as_str(), "material").nodes(100).games(2).run().err().unwrap();
+    let mut options = MatchOptions::new(side.as_str(), "material");
+    options.play.games = Some(2);
+    let refused = Match::new(&options, StopFlag::new()).err().unwrap();
     assert!(refused.to_string().contains("xboard, which has no limit of nodes"), "{refused}");
     let book = bench.path("book.epd");
     std::fs::write(&book, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n").unwrap();
-    let depth: TimeControl = "depth=1".parse().unwrap();
-    let finished =
-        Match::builder(side.as_str(), side.as_str()).limit(depth).openings(book).games(2).run().unwrap();
-    assert_eq!(finished.result().tally.ends[&End::Repetition], 2);
-    assert_eq!(finished.settings().names, ["Shuffler 1 A", "Shuffler 1 B"]);
+    options.sides[1] = Side::new(side.as_str());
+    (options.play.limit, options.play.book) = (TimeControl::Depth(1), Some(book));
+    let finished = Match::new(&options, StopFlag::new()).unwrap().run(|_| ()).unwrap();
+    assert_eq!(finished.result.tally.ends[&End::Repetition], 2);
+    assert_eq!(finished.settings.names, ["Shuffler 1 A", "Shuffler 1 B"]);
 }

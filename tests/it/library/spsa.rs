@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
+use gputexel::StopFlag;
 use gputexel::spsa::simulator::{Scenario, Summary, paper_cells, simulate};
 use gputexel::spsa::{MethodKind, Noise, Perturbation, Schedule, Settings, Tuner, Variable, read_variables};
 use rand::{SeedableRng, TryRng};
@@ -72,7 +72,7 @@ fn the_original_scripts_log_is_reproduced() {
 }
 
 fn gains(scenario: &Scenario) -> Summary {
-    Summary::new(&simulate(scenario, &AtomicBool::new(false), &mut |_| {}).unwrap().gains)
+    Summary::new(&simulate(scenario, &StopFlag::new(), &mut |_| {}).unwrap().gains)
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn parameters_near_a_bound_are_unbiased() {
         let (variables, optimum) = (vec![variable(simul_elo)], vec![25.0]);
         let scenario =
             Scenario { settings, variables, optimum, draw_rate: 0.1, repeats: 96, seed: 1, concurrency: 1 };
-        simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap()
+        simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap()
     };
     for method in [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa] {
         // The points of a pair reach 176, where the curve is too steep for a parabolic score: a third-order bias.
@@ -190,7 +190,7 @@ fn starts_on_a_bound_do_not_slow_a_run() {
             let mut published = now.clone();
             published.settings.as_published = true;
             let [now, published] = [now, published]
-                .map(|scenario| simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap().gains);
+                .map(|scenario| simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap().gains);
             let gained = Summary::new(&now).mean;
             // Of 6.4 Elo. Small steps of SPSA take longer than these runs are.
             let least = if method.is_bayesian() { 5.5 } else { least };
@@ -214,7 +214,7 @@ fn posterior_deviations_match_the_errors() {
     for (parameters, method) in [(1, MethodKind::Bspsas), (4, MethodKind::Bspsas), (4, MethodKind::Bspsa)] {
         let cell =
             paper_cells().into_iter().find(|c| c.parameters == parameters && c.method == method).unwrap();
-        let outcome = simulate(&cell.scenario(200, 1), &AtomicBool::new(false), &mut |_| {}).unwrap();
+        let outcome = simulate(&cell.scenario(200, 1), &StopFlag::new(), &mut |_| {}).unwrap();
         let ratio = outcome.deviation.unwrap() / outcome.rms_error;
         assert!((0.75..1.25).contains(&ratio), "{parameters} {method}: {ratio}");
     }
@@ -226,7 +226,7 @@ fn results_do_not_depend_on_threads() {
     scenario.settings.schedule.iterations = 3_000;
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap())
+        pool.install(|| simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap())
     };
     assert_eq!(run(1), run(3));
     let other = Scenario { seed: 10, ..scenario.clone() };

@@ -18,24 +18,38 @@ fn config() -> RunConfig {
     RunConfig::parse(CONFIG, Path::new("run.toml")).unwrap()
 }
 
+fn begun(config: RunConfig, folder: &Path, stop: &StopFlag) -> gputexel::Result<SpsaRun> {
+    let mut run = SpsaRun::new(config, "", stop)?;
+    run.create_folder(Some(folder), false)?;
+    Ok(run)
+}
+
+fn resumed(folder: &Path) -> SpsaRun {
+    SpsaRun::resume(folder, None, StopFlag::new()).unwrap()
+}
+
+fn verification(folder: &Path, options: VerifyOptions) -> gputexel::Result<Verification> {
+    Verification::open(folder, options, StopFlag::new())
+}
+
 fn values(run: &SpsaRun) -> Vec<f64> {
     run.state().tuner.values().to_vec()
 }
 
 #[test]
 fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
-    let mut alone = SpsaRun::builder(config()).build().unwrap();
+    let mut alone = SpsaRun::new(config(), "", StopFlag::new()).unwrap();
     assert_eq!(alone.run(|_| ()).unwrap(), Stop::AllPlayed);
     assert_ne!(values(&alone), [700.0, 700.0], "the games decide nothing");
     let folder = tempfile::tempdir().unwrap();
     let stop = StopFlag::new();
-    let mut run = SpsaRun::builder(config()).stop(&stop).folder(folder.path()).build().unwrap();
+    let mut run = begun(config(), folder.path(), &stop).unwrap();
     let ended = run.run(|state| stop.store(state.tuner.completed_pairs() >= 3, Ordering::Relaxed));
     let completed = run.state().tuner.completed_pairs();
     // A machine may be fast enough for the last pair to end before the flag is seen.
     assert!(matches!(ended.unwrap(), Stop::Cancelled | Stop::AllPlayed) && completed >= 3);
     drop(run);
-    let mut resumed = SpsaRun::resume(folder.path()).unwrap().build().unwrap();
+    let mut resumed = resumed(folder.path());
     assert_eq!(resumed.state().tuner.completed_pairs(), completed);
     assert_eq!(resumed.run(|_| ()).unwrap(), Stop::AllPlayed);
     assert_eq!(values(&resumed), values(&alone));
@@ -49,7 +63,7 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     assert_eq!((summary.completed_pairs, summary.games, summary.replans), (14, 28, &[(12, 14)][..]));
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 15);
-    let refused = SpsaRun::builder(config()).folder(folder.path()).build().err().unwrap();
+    let refused = begun(config(), folder.path(), &stop).err().unwrap();
     assert!(refused.to_string().contains("exists and is not empty; use `force`"), "{refused}");
 }
 
@@ -57,27 +71,27 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
 #[ignore = "full"]
 fn results_are_verified_by_a_match_that_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
-    let mut run = SpsaRun::builder(config()).folder(folder.path()).build().unwrap();
+    let mut run = begun(config(), folder.path(), &StopFlag::new()).unwrap();
     run.run(|_| ()).unwrap();
     drop(run);
     let options = |games| VerifyOptions { games, ..VerifyOptions::default() };
-    assert_eq!(Verification::open(folder.path(), options(3)).err().unwrap().exit_code(), 2);
+    assert_eq!(verification(folder.path(), options(3)).err().unwrap().exit_code(), 2);
     let mut seen = 0;
-    let verification = Verification::open(folder.path(), options(4)).unwrap();
-    assert!(verification.has_changes());
-    let first = verification.run(|tally| seen = tally.games()).unwrap();
+    let opened = verification(folder.path(), options(4)).unwrap();
+    assert!(opened.has_changes());
+    let first = opened.run(|tally| seen = tally.games()).unwrap();
     assert_eq!((first.tally.games(), seen), (4, 4));
-    let longer = Verification::open(folder.path(), options(6)).unwrap().run(|_| ()).unwrap();
+    let longer = verification(folder.path(), options(6)).unwrap().run(|_| ()).unwrap();
     assert_eq!(longer.tally.games(), 6);
     // Other values do not continue it.
-    let mut resumed = SpsaRun::resume(folder.path()).unwrap().build().unwrap();
+    let mut resumed = resumed(folder.path());
     resumed.replan(20).unwrap();
     resumed.run(|_| ()).unwrap();
     drop(resumed);
-    let refused = Verification::open(folder.path(), options(4)).unwrap().run(|_| ()).unwrap_err();
+    let refused = verification(folder.path(), options(4)).unwrap().run(|_| ()).unwrap_err();
     assert!(matches!(&refused, Error::Advised { error, .. } if error.exit_code() == 2), "{refused}");
     let replaced = VerifyOptions { replace: true, ..options(4) };
-    assert_eq!(Verification::open(folder.path(), replaced).unwrap().run(|_| ()).unwrap().tally.games(), 4);
+    assert_eq!(verification(folder.path(), replaced).unwrap().run(|_| ()).unwrap().tally.games(), 4);
 }
 
 #[test]
@@ -85,7 +99,7 @@ fn pairs_near_a_bound_are_recorded_and_replayed() {
     let near = CONFIG.replacen("start = 700\nmin = 0", "start = 700\nmin = 650", 1);
     let folder = tempfile::tempdir().unwrap();
     let config = RunConfig::parse(&near, Path::new("run.toml")).unwrap();
-    let mut run = SpsaRun::builder(config.clone()).folder(folder.path()).build().unwrap();
+    let mut run = begun(config.clone(), folder.path(), &StopFlag::new()).unwrap();
     run.run(|_| ()).unwrap();
     drop(run);
     let path = folder.path().join("spsa.jsonl");
@@ -93,8 +107,8 @@ fn pairs_near_a_bound_are_recorded_and_replayed() {
     let lines: Vec<&str> = whole.lines().collect();
     assert!(lines[1].contains("\"near\":[{\"i\":0,"), "{}", lines[1]);
     std::fs::write(&path, format!("{}\n", lines[..6].join("\n"))).unwrap();
-    let builder = SpsaRun::resume(folder.path()).unwrap();
-    assert_eq!(config.difference(builder.config()), None);
-    builder.build().unwrap().run(|_| ()).unwrap();
+    let mut resumed = resumed(folder.path());
+    assert_eq!(config.difference(&resumed.header().config), None);
+    resumed.run(|_| ()).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
 }

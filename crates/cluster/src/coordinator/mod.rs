@@ -8,7 +8,6 @@ mod pending;
 mod watch;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,7 +15,7 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::{Context, PublishErrorKind};
 use async_nats::jetstream::stream::Stream;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, StopFlag};
 use gputexel_play::{Assignment, Delivery, Dispatcher, Rules};
 use tokio::runtime::Runtime;
 
@@ -162,8 +161,8 @@ impl Coordinator {
     }
 
     /// Sends work until the server has it; returns false when `over` was set meanwhile.
-    fn send(&self, runtime: &Runtime, number: u64, payload: &[u8], over: &AtomicBool) -> Result<bool> {
-        while !over.load(Ordering::Relaxed) {
+    fn send(&self, runtime: &Runtime, number: u64, payload: &[u8], over: &StopFlag) -> Result<bool> {
+        while !over.is_set() {
             match runtime.block_on(self.shared.send(number, payload.to_vec())) {
                 Ok(()) => return Ok(true),
                 Err((true, _)) => std::thread::sleep(PAUSE),
@@ -185,8 +184,8 @@ impl Drop for Coordinator {
 }
 
 impl Dispatcher for Coordinator {
-    fn wait_for_place(&self, over: &AtomicBool) -> bool {
-        while !over.load(Ordering::Relaxed) {
+    fn wait_for_place(&self, over: &StopFlag) -> bool {
+        while !over.is_set() {
             if self.shared.pending().take_place() {
                 return true;
             }
@@ -199,7 +198,7 @@ impl Dispatcher for Coordinator {
         self.shared.pending().free_place();
     }
 
-    fn play(&self, assignment: &Assignment, over: &AtomicBool) -> Result<Option<Delivery>> {
+    fn play(&self, assignment: &Assignment, over: &StopFlag) -> Result<Option<Delivery>> {
         let Some(runtime) = &self.runtime else { return Ok(None) };
         let (number, work) = (assignment.number, Work::new(&self.shared.identity, assignment)?);
         let claim = self.shared.pending().claim(&work, assignment);
@@ -217,7 +216,7 @@ impl Dispatcher for Coordinator {
         };
         let sent = sent || self.send(runtime, number, &work.to_bytes(), over)?;
         self.shared.pending().sent(number);
-        while sent && !over.load(Ordering::Relaxed) {
+        while sent && !over.is_set() {
             match answers.recv_timeout(PULSE) {
                 Ok(delivery) => {
                     self.shared.pending().give_up(number);

@@ -1,7 +1,7 @@
 //! One slot of a worker: takes work, plays it, sends the games, and starts over.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use async_nats::jetstream::context::Context;
 use async_nats::jetstream::message::AckKind;
 use futures_util::StreamExt as _;
 use gputexel_io::StopFlag;
-use gputexel_play::{StoredCourse, TimeControl, Unplayed, play_game, play_pair};
+use gputexel_play::{StoredCourse, TimeControl, Unplayed, play_games};
 use tokio::runtime::Handle;
 
 use super::seats::{Offer, Pulse, Seats, Watched};
@@ -47,14 +47,14 @@ pub(super) struct Shared {
     pub notify: Notify,
     pub tally: Tally,
     /// The games in progress: their runs, and the flags that end them.
-    pub games: Mutex<Vec<(String, Arc<AtomicBool>)>>,
+    pub games: Mutex<Vec<(String, Arc<StopFlag>)>>,
     /// Reasons that were already reported.
     pub told: Mutex<HashSet<String>>,
 }
 
 impl Shared {
     fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.is_set()
     }
 
     fn tell_once(&self, text: String) {
@@ -67,7 +67,7 @@ impl Shared {
     /// Ends the games of a run.
     pub fn end(&self, run: &str) {
         let games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
-        games.iter().filter(|(of, _)| of == run).for_each(|(_, over)| over.store(true, Ordering::Relaxed));
+        games.iter().filter(|(of, _)| of == run).for_each(|(_, over)| over.set());
     }
 }
 
@@ -220,7 +220,7 @@ fn play(shared: &Shared, seats: &mut Seats, work: &Work, message: &Message, leas
     let pulse = Pulse::new();
     pulse.expect(Duration::from_secs(60));
     let _lease = Lease::hold(shared, message, lease, pulse.clone());
-    let over = Arc::new(AtomicBool::new(false));
+    let over = Arc::new(StopFlag::new());
     let entry = (work.run.clone(), over.clone());
     shared.games.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
     let done = play_job(shared, seats, &job, &pulse, &over);
@@ -228,7 +228,7 @@ fn play(shared: &Shared, seats: &mut Seats, work: &Work, message: &Message, leas
     done
 }
 
-fn play_job(shared: &Shared, seats: &mut Seats, job: &Job, pulse: &Pulse, over: &AtomicBool) -> Done {
+fn play_job(shared: &Shared, seats: &mut Seats, job: &Job, pulse: &Pulse, over: &StopFlag) -> Done {
     if let Err(reason) = seats.prepare(&job.sides, &shared.offer) {
         return if shared.is_over() { Done::CalledOff } else { Done::Declined(reason) };
     }
@@ -238,13 +238,7 @@ fn play_job(shared: &Shared, seats: &mut Seats, job: &Job, pulse: &Pulse, over: 
     if let Some(theirs) = job.nodes_per_second {
         rules.time_controls = rules.time_controls.map(|limit| scaled(limit, theirs, shared.nodes_per_second));
     }
-    let played = match job.games {
-        1 => {
-            play_game(&mut a, &mut b, &job.opening, &rules, rules.time_controls, over).map(|game| vec![game])
-        }
-        _ => play_pair(&mut a, &mut b, &job.opening, &rules, over).map(|pair| pair.games.into()),
-    };
-    match played {
+    match play_games(&mut a, &mut b, &job.opening, &rules, job.games, over) {
         Ok(games) => Done::Played(games.iter().map(StoredCourse::new).collect()),
         Err(Unplayed::Cancelled) => Done::CalledOff,
         Err(Unplayed::NotReady { name, failure }) => Done::Declined(format!("side {name}: {failure}")),

@@ -47,32 +47,39 @@ pub fn remaining_seconds(done: u64, planned: u64, seconds: f64) -> Option<f64> {
 }
 
 /// Beginning of a page.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heading<'a> {
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heading {
     /// Title of the page.
-    pub title: &'a str,
-    /// Stage.
-    pub stage: Stage,
+    pub title: String,
+    /// True if the results are final.
+    pub final_: bool,
+    /// True if a process works on it at this moment.
+    pub running: bool,
     /// Progress in figures.
-    pub status: &'a str,
+    pub status: String,
     /// Headline figures: name and value.
-    pub facts: &'a [(String, String)],
+    pub facts: Vec<(String, String)>,
     /// Warnings, shown first.
-    pub warnings: &'a [String],
+    pub warnings: Vec<String>,
 }
 
 /// A section of a page: its id for links, its title, and its content.
 pub(super) type Section = (&'static str, &'static str, Markup);
 
-impl Heading<'_> {
+impl Heading {
+    /// Returns the stage.
+    pub fn stage(&self) -> Stage {
+        Stage::of(self.final_, self.running)
+    }
+
     /// Returns the body of a page with these sections.
     pub(super) fn over(&self, sections: &[Section]) -> Markup {
         html! {
             header {
                 h1 { (self.title) }
-                p.status { (self.stage.tag()) " " (self.status) }
-                (facts(self.facts))
-                @if !self.warnings.is_empty() { ul.warnings { @for warning in self.warnings { li { (warning) } } } }
+                p.status { (self.stage().tag()) " " (self.status) }
+                (facts(&self.facts))
+                @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
             }
             nav aria-label="Sections" { @for (id, name, _) in sections { a href={ "#" (id) } { (name) } } }
             @for (id, name, markup) in sections { section id=(id) { h2 { (name) } (markup) } }

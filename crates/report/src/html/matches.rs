@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::bars::bar;
 use super::data::Table;
-use super::heading::{Heading, Section, Stage, record};
+use super::heading::{Heading, Section, record};
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, document, table};
@@ -26,18 +26,8 @@ pub struct Standing {
 /// Contents of the page of a match; all results are from the view of A.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchReport {
-    /// Title of the page.
-    pub title: String,
-    /// True if all games are played or the test is decided.
-    pub final_: bool,
-    /// True if it is running at this moment.
-    pub running: bool,
-    /// Progress as text.
-    pub status: String,
-    /// Headline figures: name and value.
-    pub facts: Vec<(String, String)>,
-    /// Warnings.
-    pub warnings: Vec<String>,
+    /// Beginning of the page.
+    pub head: Heading,
     /// History of the score, ascending by games.
     pub course: Vec<Standing>,
     /// Log-likelihood ratios at which the test ends.
@@ -57,11 +47,6 @@ pub struct MatchReport {
 }
 
 impl MatchReport {
-    /// Returns the stage.
-    pub fn stage(&self) -> Stage {
-        Stage::of(self.final_, self.running)
-    }
-
     /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
@@ -90,14 +75,7 @@ impl MatchReport {
             }
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
-        let heading = Heading {
-            title: &self.title,
-            stage: self.stage(),
-            status: &self.status,
-            facts: &self.facts,
-            warnings: &self.warnings,
-        };
-        Ok(document(&self.title, &heading.over(&sections), live))
+        Ok(document(&self.head.title, &self.head.over(&sections), live))
     }
 
     fn elo(&self) -> Result<Markup> {
@@ -175,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_page_shows_what_there_is() {
-        let none = MatchReport { title: "<b>".to_string(), ..MatchReport::default() }.to_html(None).unwrap();
+        let none = titled("<b>").to_html(None).unwrap();
         assert!(none.contains("&lt;b&gt;") && none.contains("not final") && !none.contains("<figure"));
         let standing = |games: u64| Standing {
             games,
@@ -183,12 +161,13 @@ mod tests {
             interval: [-f64::INFINITY, 1000.0 / games as f64],
             llr: Some(0.01 * games as f64),
         };
+        let titled_page = titled("A against B");
         let report = MatchReport {
-            final_: true,
+            head: Heading { final_: true, ..titled_page.head.clone() },
             course: (1..40).map(|i| standing(2 * i)).collect(),
             bounds: Some([-2.94, 2.94]),
             pairs: [1, 2, 3, 4, 5],
-            ..none_titled()
+            ..titled_page
         };
         let page = report.to_html(None).unwrap();
         assert_eq!(page.matches("<figure").count(), 2);
@@ -200,7 +179,8 @@ mod tests {
         assert_eq!(untested.matches("<figure").count(), 1);
     }
 
-    fn none_titled() -> MatchReport {
-        MatchReport { title: "A against B".to_string(), ..MatchReport::default() }
+    fn titled(title: &str) -> MatchReport {
+        let head = Heading { title: title.to_string(), ..Heading::default() };
+        MatchReport { head, ..MatchReport::default() }
     }
 }

@@ -37,7 +37,7 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
     SweepReport, SweepSetting, Table,
 };
-pub use heading::{Stage, remaining_seconds};
+pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
@@ -46,7 +46,7 @@ pub use spsa::{SpsaReport, ValuePath};
 
 use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
-use heading::{Heading, Section, record};
+use heading::{Section, record};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
@@ -161,11 +161,12 @@ impl RunReport {
         }
         let status = format!("{}{}", self.status, self.prospect());
         let heading = Heading {
-            title: &self.title,
-            stage: self.stage(),
-            status: &status,
-            facts: &self.facts,
-            warnings: &self.warnings,
+            title: self.title.clone(),
+            final_: self.final_,
+            running: self.running,
+            status,
+            facts: self.facts.clone(),
+            warnings: self.warnings.clone(),
         };
         Ok(heading.over(&sections))
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::data::Table;
-use super::heading::{Heading, Section, Stage, record};
+use super::heading::{Heading, Section, record};
 use super::matches::elo_course;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, Standing, document, table};
@@ -25,18 +25,8 @@ pub struct ValuePath {
 /// Contents of the page of an SPSA run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpsaReport {
-    /// Title of the page.
-    pub title: String,
-    /// True if all pairs are played.
-    pub final_: bool,
-    /// True if it is running at this moment.
-    pub running: bool,
-    /// Progress as text.
-    pub status: String,
-    /// Headline figures: name and value.
-    pub facts: Vec<(String, String)>,
-    /// Warnings.
-    pub warnings: Vec<String>,
+    /// Beginning of the page.
+    pub head: Heading,
     /// Total number of pairs of games.
     pub pairs: f64,
     /// Paths of the parameters that are drawn.
@@ -95,11 +85,6 @@ impl ValuePath {
 }
 
 impl SpsaReport {
-    /// Returns the stage.
-    pub fn stage(&self) -> Stage {
-        Stage::of(self.final_, self.running)
-    }
-
     /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
@@ -120,14 +105,7 @@ impl SpsaReport {
             sections.push(("parameters", "Parameters", table(parameters)));
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
-        let heading = Heading {
-            title: &self.title,
-            stage: self.stage(),
-            status: &self.status,
-            facts: &self.facts,
-            warnings: &self.warnings,
-        };
-        Ok(document(&self.title, &heading.over(&sections), live))
+        Ok(document(&self.head.title, &self.head.over(&sections), live))
     }
 
     /// Returns the results of games for the run as a whole; `None` before there are enough of them.
@@ -143,7 +121,7 @@ impl SpsaReport {
                          far, with the 95 % interval: near zero, neither direction has been better on the whole.";
             figures.push(elo_course("Plus against minus", about, &self.sides).figure("sides")?);
         }
-        let unknown = self.gain.is_empty() && self.final_;
+        let unknown = self.gain.is_empty() && self.head.final_;
         Ok((!figures.is_empty()).then(|| html! {
             @if unknown { p.note { "What the run has gained is known only from games of the result against the start: 'gputexel spsa verify' plays them." } }
             div.figures { @for figure in &figures { (figure) } }

@@ -1,8 +1,6 @@
 //! Settings for a number of games, and what to expect of them, by simulation.
 
-use std::sync::atomic::AtomicBool;
-
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, StopFlag};
 
 use super::{Advice, Autoselect, Guess, autoselect, scenario, too_few};
 use crate::numbers::shortest_digits;
@@ -42,7 +40,7 @@ pub struct RunPlan {
     pub pairs: u64,
     /// Share of the games that will be drawn.
     pub draw_rate: f64,
-    /// What is guessed of each parameter.
+    /// Guesses for each parameter.
     pub guesses: Vec<Guess>,
     /// Settings of each parameter.
     pub advice: Vec<Advice>,
@@ -53,7 +51,7 @@ pub struct RunPlan {
     /// Gains of the simulated runs. Methods that cannot be run with so few games, or would take too long
     /// to simulate, are left out.
     pub expected: Vec<(MethodKind, Summary)>,
-    /// What the settings should not be taken without, a sentence each.
+    /// Warnings about the settings, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -65,11 +63,11 @@ impl RunPlan {
     ///
     /// # Errors
     /// [`Error::Setting`] and [`Error::Usage`] for what cannot be planned, [`Error::Interrupted`] once
-    /// `cancel` is set.
+    /// `stop` is set.
     pub fn new(
         guesses: Vec<Guess>,
         options: PlanOptions,
-        cancel: &AtomicBool,
+        stop: &StopFlag,
         progress: &mut dyn FnMut(MethodKind, u64),
     ) -> Result<Self> {
         let PlanOptions { games, draw_rate, repeats, seed } = options;
@@ -103,7 +101,7 @@ impl RunPlan {
                 continue;
             }
             let scenario = scenario(method, &guesses, pairs, draw_rate, (repeats, seed))?;
-            let outcome = simulate(&scenario, cancel, &mut |done| progress(method, done))?;
+            let outcome = simulate(&scenario, stop, &mut |done| progress(method, done))?;
             expected.push((method, Summary::new(&outcome.gains)));
         }
         warnings.extend(room_warnings(&guesses));

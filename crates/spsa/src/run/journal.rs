@@ -11,32 +11,26 @@ use serde::{Deserialize, Serialize};
 use crate::Perturbation;
 use crate::config::{RunConfig, existing_games};
 use gputexel_io::folder_lock::FolderLock;
-use gputexel_io::{Error, LogFile, Result, RunLog, check_replaceable};
-use gputexel_play::End;
+use gputexel_io::{LogFile, Result, RunLog, check_replaceable};
+use gputexel_play::{End, RunHead};
 
 /// The journal's name in its folder.
 pub const JOURNAL: &str = "spsa.jsonl";
 
 const FORMAT: &str = "gputexel-spsa";
-const VERSION: u32 = 1;
 
 /// Event of the games of a run, in PGN.
 pub(super) const EVENT: &str = "gputexel spsa";
 
-/// How files of such games begin.
+/// First line of files of such games.
 const FIRST_TAG: &str = "[Event \"gputexel spsa\"]";
 
 /// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    format: String,
-    version: u32,
-    /// The program's version, its command line and the day when the run began (`2026.01.31`).
-    pub gputexel: String,
-    /// As typed.
-    pub command_line: String,
-    /// `2026.01.31`
-    pub date: String,
+    /// Its start.
+    #[serde(flatten)]
+    pub head: RunHead,
     /// Names of the two sides' engines; the plus side's first.
     pub engines: [String; 2],
     /// xxh3 of their parameter files or programs, where there are some.
@@ -48,23 +42,17 @@ pub struct Header {
 }
 
 impl Header {
-    /// For a run that begins today.
+    /// Creates the header of a run that begins today.
     pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
-            format: FORMAT.to_string(),
-            version: VERSION,
-            gputexel: env!("CARGO_PKG_VERSION").to_string(),
-            command_line: command_line.to_string(),
-            date: jiff::Timestamp::now().strftime("%Y.%m.%d").to_string(),
+            head: RunHead::new(FORMAT, command_line),
             engines: Default::default(),
             checksums: [None, None],
             book: None,
             config,
         }
     }
-}
 
-impl Header {
     /// Refuses to resume where files of games or a log that the run writes hold something else by now.
     ///
     /// # Errors
@@ -79,19 +67,19 @@ impl Header {
     }
 }
 
-/// Returns whether a file begins as a log of values, of which nothing but numbers and commas is written.
+/// Returns true if a file begins as a log of values, of which nothing but numbers and commas is written.
 fn is_log(head: &[u8]) -> bool {
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = std::str::from_utf8(first).unwrap_or("?");
     first.split(',').all(|number| number.trim().parse::<f64>().is_ok())
 }
 
-/// How a game ended, by the plus side's view.
+/// Result of a game, from the plus side's view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameNote {
     /// Half points of the plus side: 0, 1 or 2.
     pub half_points: u8,
-    /// Why it ended.
+    /// Reason for its end.
     pub end: End,
     /// Plies, those of the opening included.
     pub plies: u32,
@@ -124,9 +112,9 @@ pub enum RunEvent {
     Spoiled {
         /// Its iteration.
         k: u64,
-        /// Who failed: 0 for the plus side, 1 for the minus side.
+        /// Side that failed: 0 for the plus side, 1 for the minus side.
         side: u8,
-        /// How.
+        /// Description of the failure.
         why: String,
     },
     /// The run goes on with another number of iterations.
@@ -143,17 +131,6 @@ pub type Events = Vec<(u64, RunEvent)>;
 
 const LOG: LogFile = LogFile { name: JOURNAL, what: "run of SPSA" };
 
-impl Header {
-    /// Refuses what another program or version wrote.
-    fn check(&self, folder: &Path) -> Result<()> {
-        if self.format == FORMAT && self.version == VERSION {
-            return Ok(());
-        }
-        let found = format!("{} version {}", self.format, self.version);
-        Err(Error::line(LOG.path(folder), 1, format!("is {found}, expected {FORMAT} {VERSION}")))
-    }
-}
-
 /// Begins a journal in a folder that is locked, replacing one that is there.
 ///
 /// # Errors
@@ -169,7 +146,7 @@ pub(super) fn create(lock: &FolderLock, header: &Header) -> Result<RunLog<RunEve
 /// As [`read`]; [`Error::Io`] when it cannot be written.
 pub(super) fn open(lock: &FolderLock) -> Result<(RunLog<RunEvent>, Header, Events)> {
     let mut events = Events::new();
-    let check = |header: &Header| header.check(lock.folder());
+    let check = |header: &Header| header.head.check(FORMAT, &LOG.path(lock.folder()));
     let (journal, header) = RunLog::open(lock, LOG, check, |line, event| {
         events.push((line.number, event));
         Ok(())
@@ -184,7 +161,7 @@ pub(super) fn open(lock: &FolderLock) -> Result<(RunLog<RunEvent>, Header, Event
 /// elsewhere than in a last line that was cut off.
 pub fn read(folder: &Path) -> Result<(Header, Events)> {
     let mut events = Events::new();
-    let check = |header: &Header| header.check(folder);
+    let check = |header: &Header| header.head.check(FORMAT, &LOG.path(folder));
     let header = LOG.read(folder, check, |line, event| {
         events.push((line.number, event));
         Ok(())

@@ -1,4 +1,4 @@
-//! What is left of a run: values in the forms that others read, and what to think of them.
+//! Results of a run: values in the forms that others read, with warnings about them.
 
 use std::fmt;
 use std::fmt::Write as _; // to strings, which cannot fail
@@ -6,12 +6,13 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
-use super::{Header, RunState, Stop, TunedEngine};
+use super::{Header, RunState, TunedEngine};
 use crate::MethodKind;
 use crate::lists::{self, ListEntry, ListFormat, ListOptions};
 use crate::numbers::four_digits;
 use gputexel_io::run_folder::PARAMETERS;
 use gputexel_io::write_atomically;
+use gputexel_play::Stop;
 
 /// Lists of the values for other programs, by the names of their files.
 const LISTS: [(&str, ListFormat); 2] =
@@ -48,7 +49,7 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
     Ok(())
 }
 
-/// What the error of a value is called: what the method believes, or what noise alone would do.
+/// Returns the name of the error of a value: that of a Bayesian posterior, or that of noise alone.
 fn error_name(state: &RunState) -> &'static str {
     if state.tuner.method().is_bayesian() { "posterior_s" } else { "noise_s" }
 }
@@ -76,7 +77,7 @@ fn values_csv(state: &RunState) -> String {
     text
 }
 
-/// What a value should not be believed without.
+/// A reason to doubt a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueWarning {
     /// It is at one of its bounds.
@@ -92,7 +93,7 @@ pub enum ValueWarning {
         name: String,
         /// The width of what was believed.
         s: f64,
-        /// How far it moved, in units of s.
+        /// Distance from the start, in units of s.
         moved: f64,
     },
 }
@@ -114,7 +115,7 @@ impl fmt::Display for ValueWarning {
 }
 
 impl RunState {
-    /// What the values should not be believed without.
+    /// Reasons to doubt values.
     pub fn warnings(&self) -> Vec<ValueWarning> {
         let tuner = &self.tuner;
         let rounded = tuner.rounded_values();
@@ -133,14 +134,14 @@ impl RunState {
     }
 }
 
-/// Where a run stands, for machines; its JSON is what `--json` prints.
+/// State of a run, printed as JSON by `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunSummary<'a> {
     /// The folder of the run.
     pub folder: &'a Path,
     /// Names of the engines, the plus side's first.
     pub engines: &'a [String; 2],
-    /// What engines may spend, such as `nodes=5000`.
+    /// Limit of the engines, such as `nodes=5000`.
     pub limit: &'a str,
     /// The update rule.
     pub method: MethodKind,
@@ -164,7 +165,7 @@ pub struct RunSummary<'a> {
     pub ends: Vec<(&'static str, u64)>,
     /// τ as known by now.
     pub tau: f64,
-    /// What the values should not be believed without.
+    /// Reasons to doubt values.
     pub warnings: Vec<String>,
     /// Pairs that failing engines spoiled, by side.
     pub spoiled: [u64; 2],
@@ -174,7 +175,7 @@ pub struct RunSummary<'a> {
     pub replans: &'a [(u64, u64)],
     /// The parameters.
     pub parameters: Vec<ParameterSummary<'a>>,
-    /// How the process that played ended; nothing for a run that was only looked at.
+    /// Reason for the end of the process that played; none for a run that was only read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<&'static str>,
     /// Seconds that the process played.
@@ -186,7 +187,7 @@ fn as_map<S: Serializer>(ends: &[(&'static str, u64)], serializer: S) -> Result<
     serializer.collect_map(ends.iter().copied())
 }
 
-/// Where a parameter stands.
+/// State of a parameter.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParameterSummary<'a> {
     /// Its name.
@@ -195,7 +196,7 @@ pub struct ParameterSummary<'a> {
     pub value: f64,
     /// Its value as engines get it.
     pub rounded: f64,
-    /// Where it began.
+    /// Its start.
     pub start: f64,
     /// Smallest value.
     pub min: f64,
@@ -272,11 +273,7 @@ impl<'a> RunSummary<'a> {
     /// Adds how the process that played ended, and how long it took.
     #[must_use]
     pub fn ended(mut self, stop: &Stop, seconds: f64) -> Self {
-        self.stop = Some(match stop {
-            Stop::AllPlayed => "all-played",
-            Stop::Cancelled => "cancelled",
-            Stop::Failures(_) => "failures",
-        });
+        self.stop = Some(stop.name());
         self.seconds = Some(seconds);
         self
     }

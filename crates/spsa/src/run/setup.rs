@@ -1,19 +1,14 @@
-//! From a configuration to what a run plays with.
+//! Engines, openings and rules of a run, from its configuration.
 
 use std::path::Path;
 use std::time::Duration;
 
 use gputexel_io::{Error, Result, StopFlag};
 use gputexel_play::openings::{Openings, Order};
-use gputexel_play::{
-    Adjudication, Rules, TimeControl, check_checksum, cores, deadline_from_seconds, warnings,
-};
+use gputexel_play::{Adjudication, Rules, Seating, TimeControl, check_checksum, deadline_from_seconds};
 
-use super::{Arena, Header, TunedEngine};
+use super::{Header, TunedEngine};
 use crate::config::RunConfig;
-
-/// Spoiled pairs in a row after which a run is given up, unless said otherwise.
-const MAX_FAILURES: u64 = 20;
 
 /// Engines that were tried, and openings that were read.
 pub(super) struct Setup {
@@ -21,16 +16,14 @@ pub(super) struct Setup {
     minus: Option<TunedEngine>,
     pub openings: Openings,
     pub rules: Rules,
-    pub concurrency: usize,
-    /// What is worth knowing before the first game.
-    pub warnings: Vec<String>,
+    pub seating: Seating,
 }
 
 impl Setup {
     /// Opens engines and book; notes what they are in the header, or refuses what has changed since.
     ///
     /// # Errors
-    /// Those of opening engines and reading books; [`Error::Input`] for files that have changed;
+    /// Errors of opening engines and reading books; [`Error::Input`] for files that have changed;
     /// [`Error::Setting`] for a concurrency of 0.
     pub fn open(header: &mut Header, concurrency: Option<usize>, stop: &StopFlag) -> Result<Self> {
         let config = &header.config;
@@ -68,41 +61,22 @@ impl Setup {
             }
         }
         let rules = rules(config)?;
-        let concurrency = concurrency.or(games.concurrency).unwrap_or_else(cores);
-        if concurrency == 0 {
-            return Err(Error::setting("concurrency", 0, "expected at least 1"));
-        }
-        notes.extend(warnings(&rules, concurrency, openings.book()));
+        let mut seating = Seating::new(concurrency.or(games.concurrency), &rules, openings.book())?;
+        seating.warnings.splice(..0, notes);
         if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
             let (pairs, lines) = (config.run.iterations, book.len());
-            notes.push(format!("{pairs} pairs from {lines} openings: openings will be reused"));
+            seating.warnings.push(format!("{pairs} pairs from {lines} openings: openings will be reused"));
         }
-        Ok(Self { plus, minus, openings, rules, concurrency, warnings: notes })
+        Ok(Self { plus, minus, openings, rules, seating })
     }
 
-    /// The engines of the plus side and the minus side.
+    /// Returns the engines of the plus side and the minus side.
     pub fn engines(&self) -> [&TunedEngine; 2] {
         [&self.plus, self.minus.as_ref().unwrap_or(&self.plus)]
     }
-
-    /// What the run plays with.
-    pub fn arena<'a>(&'a self, header: &Header) -> Arena<'a> {
-        let RunConfig { run, games, .. } = &header.config;
-        Arena {
-            engines: self.engines(),
-            rules: self.rules,
-            openings: &self.openings,
-            seed: run.seed,
-            concurrency: self.concurrency,
-            max_failures: games.max_failures.unwrap_or(MAX_FAILURES),
-            pgn: games.pgn.clone(),
-            date: header.date.clone(),
-            dispatcher: None,
-        }
-    }
 }
 
-/// The rules of games.
+/// Returns the rules of games.
 fn rules(config: &RunConfig) -> Result<Rules> {
     let games = &config.games;
     let limit: TimeControl = games.limit.parse()?;

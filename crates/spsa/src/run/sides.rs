@@ -31,7 +31,7 @@ enum Kind {
     Uci(EngineCommand, StopFlag),
 }
 
-/// What evaluations of the built-in engine are made of.
+/// Components of evaluations of the built-in engine.
 #[derive(Clone)]
 pub struct Tables {
     set: FeatureSet,
@@ -51,7 +51,7 @@ impl TunedEngine {
     /// `stop` ends searches, and all waiting for engines that are other programs.
     ///
     /// # Errors
-    /// Those of starting engines and of reading parameters; [`Error::Usage`] naming the engine and
+    /// Errors of starting engines and of reading parameters; [`Error::Usage`] naming the engine and
     /// the parameter that it does not have, or not like that.
     pub fn open(section: &EngineSection, variables: &[Variable], stop: impl Into<StopFlag>) -> Result<Self> {
         let stop = stop.into();
@@ -178,7 +178,7 @@ impl TunedEngine {
     /// A player with these values.
     ///
     /// # Errors
-    /// Those of starting engines and of [`TunedPlayer::set_values`].
+    /// Errors of starting engines and of [`TunedPlayer::set_values`].
     pub fn player(&self, name: &str, variables: &[Variable], values: &[f64]) -> Result<TunedPlayer> {
         Ok(match &self.kind {
             Kind::BuiltIn(tables) => {
@@ -236,7 +236,7 @@ pub enum TunedPlayer {
     BuiltIn {
         /// The engine.
         player: Box<BuiltinPlayer>,
-        /// What its evaluation is made of.
+        /// Components of its evaluation.
         tables: Box<Tables>,
     },
     /// Another program.
@@ -260,19 +260,20 @@ impl TunedPlayer {
         Ok(())
     }
 
-    /// As the rules of games see it.
-    pub fn as_player(&mut self) -> &mut dyn Player {
-        match self {
-            Self::BuiltIn { player, .. } => &mut **player,
-            Self::Uci(player) => &mut **player,
-        }
-    }
-
-    /// The player by itself, its values settled.
+    /// Returns the player by itself, with its values for good.
     pub fn into_player(self) -> Box<dyn Player> {
         match self {
             Self::BuiltIn { player, .. } => player,
             Self::Uci(player) => player,
+        }
+    }
+}
+
+impl AsMut<dyn Player> for TunedPlayer {
+    fn as_mut(&mut self) -> &mut (dyn Player + 'static) {
+        match self {
+            Self::BuiltIn { player, .. } => &mut **player,
+            Self::Uci(player) => &mut **player,
         }
     }
 }

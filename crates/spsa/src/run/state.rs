@@ -1,4 +1,4 @@
-//! Where a run stands: the tuner and the statistics of its games, as a function of the journal.
+//! State of a run: the tuner and the statistics of its games, as a function of the journal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,7 +95,7 @@ impl RunState {
     /// Adds what happened now; the tuner does not know it yet.
     ///
     /// # Errors
-    /// Those of the tuner; nothing is changed then.
+    /// Errors of the tuner; nothing is changed then.
     pub fn add(&mut self, entry: &RunEvent) -> Result<()> {
         match entry {
             RunEvent::Pair(pair) => self.tuner.tell(&pair.perturbation, pair.half_points())?,

@@ -1,16 +1,16 @@
-//! What a run has gained: its values in a match against those that it started from.
+//! Verification of a run: its values in a match against those that it started from.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Advice, Error, Result, RunLog, StopFlag};
-use gputexel_play::journal::{self, GamesFile};
+use gputexel_play::journal::{self, MatchFiles};
 use gputexel_play::openings::{Openings, Order};
+use gputexel_play::scheduler::Place;
 use gputexel_play::{
-    Dispatcher, MatchResult, MatchSettings, Observer, PairSummary, Rules, Tally, check_games, check_tables,
-    crowding, dispatch_match, run_match,
+    MatchEvent, MatchResult, MatchSettings, PairSummary, Rules, Seating, Tally, check_games, check_tables,
+    run_match,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +20,10 @@ use super::{Header, RunState, read};
 /// The match's folder in that of the run.
 const FOLDER: &str = "verify";
 
-/// What tells the openings of the match from those that the values were tuned on.
+/// Difference between the seed of the match and that of the run, so that its openings are others.
 const OTHER_OPENINGS: u64 = 0x7665_7269_6679;
 
-/// How a run is verified.
+/// Settings of a verification.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
     /// Games: an even number above 0.
@@ -32,25 +32,23 @@ pub struct VerifyOptions {
     pub concurrency: Option<usize>,
     /// Replace the match of other values.
     pub replace: bool,
-    /// Ends the match once it is set; what is finished is kept.
-    pub stop: StopFlag,
 }
 
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { games: 1000, concurrency: None, replace: false, stop: StopFlag::new() }
+        Self { games: 1000, concurrency: None, replace: false }
     }
 }
 
-/// What is played, as its folder keeps it.
+/// Configuration of the match, as its folder keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct VerifyConfig {
     format: String,
     /// Names of the parameters.
     names: Vec<String>,
-    /// What the run arrived at.
+    /// Result of the run.
     tuned: Vec<f64>,
-    /// What it started from.
+    /// Start of the run.
     start: Vec<f64>,
 }
 
@@ -63,8 +61,8 @@ pub struct Verification {
     setup: Setup,
     config: VerifyConfig,
     options: VerifyOptions,
+    stop: StopFlag,
     folder: PathBuf,
-    dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
 /// Games of a run's values against its start that have been played.
@@ -97,17 +95,18 @@ impl Verified {
 }
 
 impl Verification {
-    /// Reads a run, which may be under way, and opens its engines and openings.
+    /// Reads a run, which may be under way, and opens its engines and openings. Once `stop` is set, the match ends; what
+    /// is finished is kept.
     ///
     /// # Errors
     /// [`Error::Setting`] for numbers of games that make no sense; runs that cannot be read, engines that
     /// cannot be used.
-    pub fn open(folder: impl AsRef<Path>, options: VerifyOptions) -> Result<Self> {
-        let folder = folder.as_ref();
+    pub fn open(folder: impl AsRef<Path>, options: VerifyOptions, stop: impl Into<StopFlag>) -> Result<Self> {
+        let (folder, stop) = (folder.as_ref(), stop.into());
         check_games("games", options.games)?;
         let (mut header, events) = read(folder)?;
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
-        let setup = Setup::open(&mut header, options.concurrency, &options.stop)?;
+        let setup = Setup::open(&mut header, options.concurrency, &stop)?;
         let variables = state.tuner.variables();
         let config = VerifyConfig {
             format: "gputexel-spsa-verify".to_string(),
@@ -115,11 +114,10 @@ impl Verification {
             tuned: state.tuner.rounded_values(),
             start: variables.iter().map(|v| v.rounded(v.start)).collect(),
         };
-        let (folder, dispatcher) = (folder.join(FOLDER), None);
-        Ok(Self { header, state, setup, config, options, folder, dispatcher })
+        Ok(Self { header, state, setup, config, options, stop, folder: folder.join(FOLDER) })
     }
 
-    /// Where the run stands.
+    /// Returns the state of the run.
     pub fn state(&self) -> &RunState {
         &self.state
     }
@@ -129,22 +127,22 @@ impl Verification {
         self.config.tuned != self.config.start
     }
 
-    /// What is worth knowing before the first game, a sentence each.
-    pub fn warnings(&self) -> &[String] {
-        &self.setup.warnings
+    /// Returns who plays the games, with warnings to show before the first one.
+    pub fn seating(&mut self) -> &mut Seating {
+        &mut self.setup.seating
     }
 
-    /// The folder of the match.
+    /// Returns the folder of the match.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The games of the match.
+    /// Returns the file of the games.
     pub fn pgn(&self) -> PathBuf {
         self.folder.join("games.pgn")
     }
 
-    /// By which rules games are played.
+    /// Returns the rules of the games.
     pub fn rules(&self) -> &Rules {
         &self.setup.rules
     }
@@ -157,58 +155,54 @@ impl Verification {
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))
     }
 
-    /// Has the pairs played elsewhere instead of in this process, so many at a time.
-    pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, pairs: usize) {
-        let crowding = crowding(&self.setup.rules, self.setup.concurrency);
-        self.setup.warnings.retain(|warning| Some(warning) != crowding.as_ref());
-        (self.dispatcher, self.setup.concurrency) = (Some(dispatcher), pairs);
-    }
-
-    /// Plays what is missing; `observe` sees the sums after each pair that counts. A is the tuned side.
+    /// Plays the missing games; `observe` is called with the tally after each pair that counts. A is the tuned side.
     ///
     /// # Errors
     /// [`Error::Advised`] for a match of other values, unless [`VerifyOptions::replace`] is set; engines that
     /// cannot be started, files that cannot be written.
-    pub fn run(&self, observe: impl FnMut(&Tally) + Send) -> Result<MatchResult> {
+    pub fn run(&self, mut observe: impl FnMut(&Tally) + Send) -> Result<MatchResult> {
         self.create_folder()?;
         let (journal, done) = self.open_journal()?;
-        let mut games = GamesFile::create(&self.pgn())?;
-        for (number, pair) in &done {
-            games.add(*number, &pair.pgn)?;
-        }
+        let mut files = MatchFiles::new(Some(journal), Some(&self.pgn()), &done)?;
+        let seating = &self.setup.seating;
         let settings = MatchSettings {
             names: ["tuned".to_string(), "start".to_string()],
             event: "gputexel spsa verify".to_string(),
-            date: self.header.date.clone(),
+            date: self.header.head.date.clone(),
             rules: self.setup.rules,
             pairs: self.options.games / 2,
-            concurrency: self.setup.concurrency,
+            concurrency: seating.concurrency,
             sprt: None,
             max_failures: self.options.games / 10,
         };
         let values = [&self.config.tuned, &self.config.start];
         let variables = self.state.tuner.variables();
-        let mut recorder = Recorder { journal, games, observe };
-        let (openings, stop) = (self.openings(), &self.options.stop);
         // The tuned values play with the engine that was tuned.
         let engines = self.setup.engines();
-        let result = match &self.dispatcher {
+        let place = match seating.dispatcher() {
             None => {
                 let tables = engines.iter().filter_map(|engine| engine.table_mib());
                 check_tables(tables, settings.pairs.min(settings.concurrency as u64))?;
-                let make = |side: usize| {
+                Place::here(|side| {
                     let player = engines[side].player(&settings.names[side], variables, values[side])?;
                     Ok(player.into_player())
-                };
-                run_match(&settings, &openings, &make, done, stop, &mut recorder)
+                })
             }
             Some(dispatcher) => {
-                let sides = [0, 1].map(|side| engines[side].remote_side(variables, values[side]));
-                dispatch_match(&settings, &openings, &sides, &**dispatcher, done, stop, &mut recorder)
+                let sides =
+                    move |_: &u64| [0, 1].map(|side| engines[side].remote_side(variables, values[side]));
+                Place::Elsewhere { dispatcher, sides: Box::new(sides) }
             }
         };
-        recorder.journal.check()?;
-        recorder.games.finish()?;
+        let result =
+            run_match(&settings, &self.openings(), place, done, &self.stop, &mut |event| match event {
+                MatchEvent::Finished(pair) => files.add(pair),
+                MatchEvent::Counted(tally) => {
+                    observe(tally);
+                    Ok(())
+                }
+            });
+        files.finish()?;
         result
     }
 
@@ -234,22 +228,5 @@ impl Verification {
             return Ok((journal, done));
         }
         Ok((RunLog::create(&lock, journal::LOG, &self.config)?, BTreeMap::new()))
-    }
-}
-
-struct Recorder<F> {
-    journal: RunLog<PairSummary>,
-    games: GamesFile,
-    observe: F,
-}
-
-impl<F: FnMut(&Tally) + Send> Observer for Recorder<F> {
-    fn finished(&mut self, pair: &PairSummary) -> Result<()> {
-        self.journal.append(pair)?;
-        self.games.add(pair.pair, &pair.pgn)
-    }
-
-    fn counted(&mut self, tally: &Tally) {
-        (self.observe)(tally);
     }
 }

@@ -1,13 +1,11 @@
 //! Advances all repeats together, a chunk of iterations at a time.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rayon::prelude::*;
 
 use super::repeat::{Chunk, Repeat};
 use super::{Outcome, Scenario};
 use crate::Tuner;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, StopFlag};
 
 /// Points of a trajectory, unless there are fewer iterations.
 const POINTS: u64 = 200;
@@ -15,11 +13,7 @@ const POINTS: u64 = 200;
 const CHUNK: u64 = 50_000;
 
 /// Runs all to the end. `progress` is told the iterations done.
-pub(super) fn run(
-    scenario: &Scenario,
-    cancel: &AtomicBool,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Outcome> {
+pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
     let tuner = Tuner::try_new(scenario.settings.clone(), scenario.variables.clone())?;
     let mut repeats: Vec<Repeat<'_>> =
         (0..scenario.repeats as u64).map(|repeat| Repeat::new(scenario, tuner.clone(), repeat)).collect();
@@ -40,7 +34,7 @@ pub(super) fn run(
         done = until;
         trajectory.push((done, gains(&repeats)));
         progress(done);
-        if cancel.load(Ordering::Relaxed) && done < n {
+        if stop.is_set() && done < n {
             return Err(Error::Interrupted(format!("the simulation, after {done} of {n} iterations")));
         }
     }

@@ -11,11 +11,9 @@ mod random;
 mod repeat;
 mod statistics;
 
-use std::sync::atomic::AtomicBool;
-
 use super::settings::{Settings, check_draw_rate};
 use super::variables::{Variable, positive, validate};
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, StopFlag};
 
 pub use paper::{PaperCell, paper_cells};
 pub use statistics::{Summary, percentile};
@@ -27,7 +25,7 @@ pub struct Scenario {
     pub settings: Settings,
     /// Its variables; `simul_elo` is the Elo lost at a distance of 100 from the optimum.
     pub variables: Vec<Variable>,
-    /// Where each parameter is best.
+    /// Best value of each parameter.
     pub optimum: Vec<f64>,
     /// Share of all games that is drawn.
     pub draw_rate: f64,
@@ -92,11 +90,11 @@ pub struct Outcome {
 /// Simulates all repeats on all threads; `progress` is told the iterations done.
 ///
 /// # Errors
-/// [`Error::Usage`] for scenarios that cannot be simulated, [`Error::Interrupted`] once `cancel` is
+/// [`Error::Usage`] for scenarios that cannot be simulated, [`Error::Interrupted`] once `stop` is
 /// set, [`Error::Numeric`] when values leave the finite numbers.
-pub fn simulate(scenario: &Scenario, cancel: &AtomicBool, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
+pub fn simulate(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
     scenario.validate()?;
-    driver::run(scenario, cancel, progress)
+    driver::run(scenario, stop, progress)
 }
 
 #[cfg(test)]
@@ -161,7 +159,7 @@ mod tests {
             whole.variables.iter_mut().for_each(|v| v.integer = true);
             whole.settings.noise = Noise::Measured(0.5);
             for scenario in [usual, published, whole] {
-                let outcome = simulate(&scenario, &AtomicBool::new(false), &mut |_| {}).unwrap();
+                let outcome = simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap();
                 assert_eq!((outcome.gains.len(), outcome.trajectory.len()), (5, 201));
                 for repeat in [0, 4] {
                     for (x, plain) in outcome.values[repeat].iter().zip(plainly(&scenario, repeat as u64)) {
@@ -177,7 +175,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_and_cancelling_works() {
-        let run = |scenario: &Scenario| simulate(scenario, &AtomicBool::new(false), &mut |_| {});
+        let run = |scenario: &Scenario| simulate(scenario, &StopFlag::new(), &mut |_| {});
         let good = mixed(MethodKind::Spsa);
         assert!(run(&Scenario { repeats: 0, ..good.clone() }).is_err());
         assert!(run(&Scenario { draw_rate: f64::NAN, ..good.clone() }).is_err());
@@ -188,7 +186,9 @@ mod tests {
         assert!(run(&lacking).unwrap_err().to_string().starts_with("x3: spsa needs r_end"));
         let there = good.variables.iter().map(|v| v.start).collect();
         assert!(run(&Scenario { optimum: there, ..good.clone() }).is_err());
-        let cancelled = simulate(&good, &AtomicBool::new(true), &mut |_| {});
+        let stop = StopFlag::new();
+        stop.set();
+        let cancelled = simulate(&good, &stop, &mut |_| {});
         assert!(matches!(cancelled, Err(Error::Interrupted(_))));
     }
 }

@@ -13,7 +13,7 @@ use gputexel::matches::check_games;
 use gputexel::report::Report;
 use gputexel::spsa::config::{Conf, RunConfig};
 use gputexel::spsa::numbers::four_digits;
-use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop};
+use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop, read};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 use serde_json::{Value, json};
@@ -168,8 +168,7 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<(PathBuf, Option<V
     if let Some(path) = config.existing_output().filter(|_| !args.force) {
         return Err(Error::Exists(path).into());
     }
-    let builder = SpsaRun::builder(config).command_line(&context.command_line).stop(context.cancel);
-    let mut run = builder.build()?;
+    let mut run = SpsaRun::new(config, &context.command_line, context.cancel)?;
     let queue = args.queue.open(context)?;
     let page = args.live.open()?;
     run.create_folder(args.out.as_deref(), args.force)?;
@@ -177,14 +176,13 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<(PathBuf, Option<V
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(PathBuf, Option<Value>)> {
-    let builder = SpsaRun::resume(folder)?.stop(context.cancel);
     if let Some(path) = &args.config
-        && let Some(difference) = configured(args, path)?.difference(builder.config())
+        && let Some(difference) = configured(args, path)?.difference(&read(folder)?.0.config)
     {
         let reason = format!("is a run with another configuration: {difference}");
         return Err(Error::input(folder, reason).into());
     }
-    let mut run = builder.concurrency(args.concurrency).build()?;
+    let mut run = SpsaRun::resume(folder, args.concurrency, context.cancel)?;
     let now = run.state().tuner.iterations();
     match args.iterations.filter(|asked| *asked != now) {
         Some(asked) if !args.replan => {
@@ -233,13 +231,11 @@ fn play_on(
 ) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     let pairs = args.concurrency.or(run.header().config.games.concurrency);
-    let begin = |queue: Queue| queue.begin(folder, run.rules(), pairs, context);
+    let rules = *run.rules();
+    let begin = |queue: Queue| queue.begin((folder, &rules), pairs, run.seating(), context);
     let dispatched = queue.map(begin).transpose()?;
-    if let Some(dispatched) = &dispatched {
-        let (dispatcher, pairs) = dispatched.dispatcher();
-        run.dispatch(dispatcher, pairs);
-    }
-    warn(run.warnings(), run.folder(), context);
+    let warnings = run.seating().warnings.clone();
+    warn(&warnings, run.folder(), context);
     let path = folder.clone();
     served.show(context, move || page::of_folder(&path).map(|report| Report::Spsa(Box::new(report))))?;
     let mut live = Live::new(context, run.header(), run.state());
@@ -269,7 +265,7 @@ fn play_on(
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());
     let go_on = format!("resume with 'gputexel spsa run --resume {}'", folder.display());
     match stop {
-        Stop::AllPlayed => Ok((folder.clone(), object)),
+        Stop::AllPlayed | Stop::Decided(_) => Ok((folder.clone(), object)),
         Stop::Failures(failures) => {
             let reason = format!("{failures}; aborted after {completed} of {all} pairs, {go_on}");
             Err(Error::input(folder, reason).into())

@@ -5,8 +5,8 @@ use std::path::Path;
 use gputexel::Result;
 use gputexel::io::run_folder::REPORT;
 use gputexel::io::write_atomically;
-use gputexel::matches::statistics::Pentanomial;
-use gputexel::report::{SpsaReport, Standing, Table, ValuePath};
+use gputexel::matches::elo_course;
+use gputexel::report::{Heading, SpsaReport, Standing, Table, ValuePath};
 use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, read};
 
 use super::super::super::table::{grouped, percent};
@@ -20,49 +20,21 @@ pub fn is_run(folder: &Path) -> bool {
     folder.join("spsa.jsonl").exists()
 }
 
-/// Maximum number of points of a curve.
-const POINTS: u64 = 400;
-/// Number of pairs from which an estimate is worth drawing.
-const FIRST: u64 = 5;
-
 /// Creates the report of a run from its folder; the run may be in progress.
 ///
 /// # Errors
 /// Journals that cannot be read.
 pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
     let (header, events) = read(folder)?;
-    let pairs = events.iter().filter(|(_, event)| matches!(event, RunEvent::Pair(_))).count() as u64;
-    let stride = pairs.div_ceil(POINTS).max(1);
-    let mut sides = Vec::new();
-    let mut seen = 0;
-    let state = RunState::replay(folder, &header, &events, |_, state| {
-        seen += 1;
-        if seen == pairs || (seen >= FIRST && seen % stride == 0) {
-            let elo = state.pairs.elo();
-            let interval = [elo.low, elo.high];
-            sides.push(Standing { games: 2 * state.pairs.pairs(), elo: elo.elo, interval, llr: None });
-        }
-        Ok(())
-    })?;
-    let gain = Verified::read(folder)?.map(|verified| course(&verified)).unwrap_or_default();
+    let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
+    let points = |(_, event): &(u64, RunEvent)| match event {
+        RunEvent::Pair(pair) => Some(usize::from(pair.half_points())),
+        _ => None,
+    };
+    let sides: Vec<usize> = events.iter().filter_map(points).collect();
+    let gain = Verified::read(folder)?.map(|verified| verified.half_points).unwrap_or_default();
+    let [sides, gain] = [sides, gain].map(|half_points| elo_course(&half_points, |_| None));
     Ok(page(folder, &header, &state, sides, gain))
-}
-
-/// Returns the estimates over the course of the games of the values against the start.
-fn course(verified: &Verified) -> Vec<Standing> {
-    let pairs = verified.half_points.len() as u64;
-    let stride = pairs.div_ceil(POINTS).max(1);
-    let mut so_far = Pentanomial::default();
-    let mut course = Vec::new();
-    for (played, half_points) in (1..).zip(&verified.half_points) {
-        so_far.add(*half_points);
-        if played == pairs || (played >= FIRST && played % stride == 0) {
-            let elo = so_far.elo();
-            let interval = [elo.low, elo.high];
-            course.push(Standing { games: 2 * played, elo: elo.elo, interval, llr: None });
-        }
-    }
-    course
 }
 
 /// Writes the report into the folder of a run.
@@ -113,9 +85,9 @@ fn page(
     let mut configuration = vec![("folder".to_string(), folder.display().to_string())];
     let mut row = |name: &str, value: String| configuration.push((name.to_string(), value));
     row("games", heading(header, state));
-    row("begun", header.date.clone());
-    row("command", header.command_line.clone());
-    row("version", format!("gputexel {}", header.gputexel));
+    row("begun", header.head.date.clone());
+    row("command", header.head.command_line.clone());
+    row("version", format!("gputexel {}", header.head.gputexel));
     let left = tuner.variables().len() - drawn.len();
     let mut warnings: Vec<String> = state.warnings().iter().map(ToString::to_string).collect();
     if left > 0 && completed > 0 {
@@ -125,12 +97,14 @@ fn page(
         ));
     }
     SpsaReport {
-        title: format!("gputexel spsa: {}", gputexel::io::escaped(&folder.display().to_string())),
-        final_: tuner.is_finished(),
-        running: false,
-        status: format!("{} of {} pairs ({})", grouped(completed), grouped(all), percent(completed, all)),
-        facts,
-        warnings,
+        head: Heading {
+            title: format!("gputexel spsa: {}", gputexel::io::escaped(&folder.display().to_string())),
+            final_: tuner.is_finished(),
+            running: false,
+            status: format!("{} of {} pairs ({})", grouped(completed), grouped(all), percent(completed, all)),
+            facts,
+            warnings,
+        },
         pairs: all as f64,
         paths: drawn.into_iter().map(path).collect(),
         sides,

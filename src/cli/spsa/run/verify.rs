@@ -74,8 +74,8 @@ pub fn play_folder(
 ) -> anyhow::Result<()> {
     // With a queue, this machine plays no games.
     let here = concurrency.filter(|_| !queue.is_asked_for());
-    let options = VerifyOptions { games, concurrency: here, replace: force, stop: context.cancel.into() };
-    let mut verification = Verification::open(folder, options)?;
+    let options = VerifyOptions { games, concurrency: here, replace: force };
+    let mut verification = Verification::open(folder, options, context.cancel)?;
     let tuner = &verification.state().tuner;
     if !tuner.is_finished() {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
@@ -89,12 +89,10 @@ pub fn play_folder(
     let mut dispatched = None;
     if let Some(queue) = queue.open(context)? {
         verification.create_folder()?;
-        let begun = queue.begin(verification.folder(), verification.rules(), concurrency, context)?;
-        let (dispatcher, pairs) = begun.dispatcher();
-        verification.dispatch(dispatcher, pairs);
-        dispatched = Some(begun);
+        let (folder, rules) = (verification.folder().to_path_buf(), *verification.rules());
+        dispatched = Some(queue.begin((&folder, &rules), concurrency, verification.seating(), context)?);
     }
-    warn(verification.warnings(), None, context);
+    warn(&verification.seating().warnings, None, context);
     let bar = if context.shows_progress() { ProgressBar::new(games) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} games, {msg}") {
         bar.set_style(style);

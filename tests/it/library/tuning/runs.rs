@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel::matches::{Changes, MatchOptions, TimeControl};
 use gputexel::optimizer::{AdamSettings, Best, Optimizer, OptimizerState, Proposal};
 use gputexel::run::RunEvent;
 use gputexel::tuning::OptimizerConfig;
@@ -123,16 +124,22 @@ fn runs_and_sweeps_accept_custom_evaluators() {
 fn a_match_is_kept_in_a_folder_that_has_one_writer() {
     let bench = tempfile::tempdir().unwrap();
     let folder = bench.path().join("match");
-    let begin = || Match::builder("material", "zero").nodes(20).games(2).folder(&folder);
-    assert_eq!(begin().run().unwrap().folder(), Some(folder.as_path()));
+    let mut options = MatchOptions::new("material", "zero");
+    (options.play.limit, options.play.games) = (TimeControl::Nodes(20), Some(2));
+    let begin = |overwrite| {
+        let mut begun = Match::new(&options, StopFlag::new()).unwrap();
+        begun.create_folder(Some(&folder), overwrite).map(|()| begun)
+    };
+    assert_eq!(begin(false).unwrap().run(|_| ()).unwrap().folder.as_ref(), Some(&folder));
     assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
-    let error = begin().run().unwrap_err();
+    let error = begin(false).err().unwrap();
     assert!(error.to_string().contains("exists and is not empty"), "{error}");
-    assert!(begin().overwrite(true).build().unwrap().run().unwrap().folder().is_some(), "forgot its folder");
-    let resumed = Match::resume(&folder).unwrap();
-    let error = Match::resume(&folder).err().unwrap();
+    assert!(begin(true).unwrap().run(|_| ()).unwrap().folder.is_some(), "forgot its folder");
+    let changes = Changes { games: Some(4), ..Changes::default() };
+    let resumed = Match::resume(&folder, changes, StopFlag::new()).unwrap();
+    let error = Match::resume(&folder, changes, StopFlag::new()).err().unwrap();
     assert!(matches!(error, Error::Busy { .. }) && error.exit_code() == 1, "{error}");
-    assert_eq!(resumed.games(4).run().unwrap().result().tally.games(), 4);
+    assert_eq!(resumed.run(|_| ()).unwrap().result.tally.games(), 4);
 }
 
 type Spoil = fn(&mut Evaluations);

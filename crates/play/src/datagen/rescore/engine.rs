@@ -3,13 +3,14 @@
 //! Positions are scored in blocks, each by one player that begins it with empty tables. Scores by nodes or depth thus
 //! depend only on the positions, not on the concurrency or where a rescoring was resumed.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::Serialize;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
-use super::progress::{Progress, Unscored};
+use super::memory::{BlockScores, ScoreMemory};
 use crate::datagen::score_cp;
 use crate::engine::Limits;
 use crate::{
@@ -58,19 +59,28 @@ impl EngineOptions {
     }
 }
 
-/// Scores of a block of positions from the side to move's view, centipawns; `None` where there is none.
-pub(super) type BlockScores = Vec<Option<i32>>;
+/// Progress of an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// Number of positions scored, including earlier runs.
+    pub scored: u64,
+    /// Of those, positions scored by an earlier process.
+    pub known: u64,
+    /// Number of positions for which it returned no score.
+    pub unscored: u64,
+    /// Mates and stalemates, which are scored by the rules of chess.
+    pub ends: u64,
+}
 
-/// Stores and looks up scored blocks.
-pub(super) trait Memory: Send {
-    /// Returns the scores of a block that was scored before.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when its positions have changed.
-    fn recall(&mut self, first: u64, positions: &[&Chess]) -> Result<Option<BlockScores>>;
-
-    /// Stores the scores of a block.
-    fn keep(&mut self, first: u64, positions: &[&Chess], scores: &BlockScores) -> Result<()>;
+/// A position for which the engine returned no score.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unscored {
+    /// Its number among the positions to score, from 1.
+    pub position: u64,
+    /// The position.
+    pub fen: String,
+    /// Description of what the engine did instead.
+    pub reason: String,
 }
 
 /// Players that score positions.
@@ -93,7 +103,7 @@ pub(super) struct Scorer<'a> {
 
 /// State shared by the threads.
 struct Shared<'s, 'a> {
-    memory: &'s mut dyn Memory,
+    memory: &'s mut ScoreMemory,
     observe: &'s mut (dyn FnMut(&Progress) + Send + 'a),
     progress: Progress,
     unscored: Vec<Unscored>,
@@ -156,7 +166,7 @@ impl<'a> Scorer<'a> {
     ///
     /// # Errors
     /// [`Error::Engine`] when too many positions have no score; [`Error::Interrupted`]; errors of the memory.
-    pub fn score(&mut self, positions: &[&Chess], memory: &mut dyn Memory) -> Result<Vec<Option<i32>>> {
+    pub fn score(&mut self, positions: &[&Chess], memory: &mut ScoreMemory) -> Result<Vec<Option<i32>>> {
         let blocks: Vec<&[&Chess]> = positions.chunks(BLOCK).collect();
         self.start_players(blocks.len())?;
         let first = self.position;
@@ -178,7 +188,7 @@ impl<'a> Scorer<'a> {
             max_unscored: self.max_unscored,
             stop: &self.stop,
             next: AtomicUsize::new(0),
-            over: AtomicBool::new(false),
+            over: StopFlag::new(),
         };
         let failed = std::thread::scope(|scope| {
             let mut failed = None;
@@ -186,7 +196,7 @@ impl<'a> Scorer<'a> {
                 let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
                 let (work, shared) = (&work, &shared);
                 if let Err(error) = builder.spawn_scoped(scope, || work.serve(player.as_mut(), shared)) {
-                    work.over.store(true, Ordering::Relaxed);
+                    work.over.set();
                     failed = Some(Error::io("a thread", error));
                 }
             }
@@ -211,16 +221,16 @@ struct Work<'a> {
     max_unscored: u64,
     stop: &'a StopFlag,
     next: AtomicUsize,
-    over: AtomicBool,
+    over: StopFlag,
 }
 
 impl Work<'_> {
     fn serve(&self, player: &mut dyn Player, shared: &Mutex<Shared<'_, '_>>) {
-        while !self.over.load(Ordering::Relaxed) {
+        while !self.over.is_set() {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(block) = self.blocks.get(index) else { return };
             if let Err(error) = self.block(player, index, block, shared) {
-                self.over.store(true, Ordering::Relaxed);
+                self.over.set();
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 if shared.outcome.is_ok() {
                     shared.outcome = Err(error);
@@ -295,7 +305,7 @@ impl Work<'_> {
         ready(player)?;
         let (mut scores, mut reasons) = (Vec::with_capacity(block.len()), Vec::new());
         for (i, &position) in block.iter().enumerate() {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.is_set() {
                 return Err(interrupted());
             }
             let game = GameSoFar {

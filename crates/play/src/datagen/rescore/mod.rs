@@ -4,11 +4,10 @@
 //! the output until that is complete, so that an interrupted rescoring can be resumed.
 
 mod engine;
-mod progress;
+mod memory;
 mod session;
 mod tablebases;
 
-pub use engine::EngineOptions;
-pub use progress::{Progress, Unscored};
+pub use engine::{EngineOptions, Progress, Unscored};
 pub use session::{RescoreOptions, RescoreReport, rescore};
 pub use tablebases::{MaterialReport, Probe, Prober, TABLEBASE_WIN_CP, TablebaseReport, Tablebases};

@@ -13,5 +13,5 @@ mod tally;
 
 pub use config::{SelfPlayConfig, SelfPlayOptions};
 pub use output::{GameFormat, WrittenFile, is_quiet};
-pub use session::{Changes, FinishedSelfPlay, SelfPlay};
-pub use tally::{SelfPlaySummary, SelfPlayTally, Stop};
+pub use session::{FinishedSelfPlay, SelfPlay};
+pub use tally::SelfPlayTally;

@@ -4,47 +4,12 @@ use std::collections::HashSet;
 
 use super::config::SelfPlayConfig;
 use super::record::StoredGame;
-use super::tally::{SelfPlayTally, Stop};
+use super::tally::SelfPlayTally;
 use crate::openings::{Opening, Openings};
-use crate::scheduler::{NextStep, Players, Schedule, Unready};
-use crate::{Assignment, Contestant, Encounter, GameRecord, Player, RemoteSide, Rules};
+use crate::scheduler::Schedule;
+use crate::{GameRecord, Stop};
 use gputexel_chess::sample::position_key;
 use gputexel_io::{Error, Result, RunLog};
-
-/// Number of attempts to start an engine before playing stops.
-const STARTS: u32 = 3;
-
-/// Both sides of a game.
-pub(super) struct BothSides<'a> {
-    pub contestant: &'a Contestant,
-    pub name: &'a str,
-}
-
-impl Players for BothSides<'_> {
-    type Pair = (u64, Opening);
-    type Player = Box<dyn Player>;
-
-    fn make(&self, _: usize) -> Result<Self::Player> {
-        self.contestant.player(self.name)
-    }
-
-    fn set_up(&self, _: &mut [Self::Player; 2], (_, opening): &(u64, Opening)) -> Result<Opening> {
-        Ok(opening.clone())
-    }
-
-    fn as_player(player: &mut Self::Player) -> &mut dyn Player {
-        &mut **player
-    }
-}
-
-/// Creates an assignment for a game to be played elsewhere.
-pub(super) fn assignment((game, opening): &(u64, Opening), side: &RemoteSide, rules: &Rules) -> Assignment {
-    let (number, sides, opening) = (*game, [side.clone(), side.clone()], opening.clone());
-    Assignment { number, sides, opening, rules: *rules, games: GameRecord::GAMES }
-}
-
-/// Receives the tally after each game.
-pub(super) type Observe<'a> = Box<dyn FnMut(&SelfPlayTally) + Send + 'a>;
 
 /// Games by number, without those already known.
 pub(super) struct GameSchedule<'a> {
@@ -52,7 +17,7 @@ pub(super) struct GameSchedule<'a> {
     pub openings: &'a Openings,
     pub journal: RunLog<StoredGame>,
     pub tally: SelfPlayTally,
-    pub observe: Option<Observe<'a>>,
+    pub observe: &'a mut (dyn FnMut(&SelfPlayTally) + Send),
     /// Finished games, with the keys of their openings, sorted.
     pub known: Vec<(u64, u64)>,
     /// Number of the next game.
@@ -98,9 +63,12 @@ impl GameSchedule<'_> {
     }
 }
 
-impl Schedule for GameSchedule<'_> {
+impl Schedule<1> for GameSchedule<'_> {
     type Pair = (u64, Opening);
-    type Record = GameRecord;
+
+    fn number((game, _): &(u64, Opening)) -> u64 {
+        *game
+    }
 
     fn next(&mut self) -> Option<(u64, Opening)> {
         while let Ok(at) = self.known.binary_search_by_key(&self.next, |(game, _)| *game) {
@@ -122,7 +90,7 @@ impl Schedule for GameSchedule<'_> {
         }
     }
 
-    fn finished(&mut self, _: usize, (game, _): (u64, Opening), record: &GameRecord) -> Result<bool> {
+    fn finished(&mut self, _: usize, (game, _): (u64, Opening), [record]: &[GameRecord; 1]) -> Result<bool> {
         // Results that arrive after the end are dropped.
         if self.stop.is_some() {
             return Ok(false);
@@ -130,27 +98,8 @@ impl Schedule for GameSchedule<'_> {
         let stored = StoredGame::new(game, record);
         self.journal.append(&stored)?;
         self.tally.add(&stored);
-        if let Some(observe) = &mut self.observe {
-            observe(&self.tally);
-        }
+        (self.observe)(&self.tally);
         self.judge();
         Ok(self.stop.is_none())
-    }
-
-    fn not_ready(
-        &mut self,
-        game: (u64, Opening),
-        unready: &Unready,
-        attempts: u32,
-    ) -> Result<NextStep<(u64, Opening)>> {
-        match attempts < STARTS {
-            _ if self.stop.is_some() => Ok(NextStep::End),
-            true => Ok(NextStep::Retry(game)),
-            false => Err(Error::input(&unready.name, unready.failure.to_string())),
-        }
-    }
-
-    fn cancelled(&mut self, _: (u64, Opening)) -> Result<()> {
-        Ok(())
     }
 }

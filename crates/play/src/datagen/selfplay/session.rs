@@ -2,113 +2,83 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
-use super::config::{SelfPlayConfig, SelfPlayOptions};
+use super::config::{FORMAT, SelfPlayConfig, SelfPlayOptions};
 use super::output::{GameFormat, Labels, WrittenFile, write_games};
 use super::record::{JOURNAL, StoredGame};
-use super::schedule::{BothSides, GameSchedule, Observe, assignment};
-use super::tally::{SelfPlaySummary, SelfPlayTally, Stop};
+use super::schedule::GameSchedule;
+use super::tally::SelfPlayTally;
 use crate::openings::{Opening, Openings};
-use crate::scheduler::{dispatch_pairs, play_pairs};
-use crate::{Contestant, Dispatcher, Rules, check_concurrency, check_tables, crowding, warnings};
+use crate::scheduler::{Venue, play_pairs};
+use crate::{Changes, Contestant, Rules, Seating, Stop, check_concurrency};
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{Error, LogLine, Result, RunFolder, RunLog, StopFlag};
 
 /// Games of an engine against itself, ready to begin or resume: the engine was tested and the book read.
 ///
 /// ```
-/// use gputexel_play::datagen::selfplay::{SelfPlay, SelfPlayOptions, Stop};
 /// use gputexel_io::StopFlag;
+/// use gputexel_play::Stop;
+/// use gputexel_play::datagen::selfplay::{SelfPlay, SelfPlayOptions};
 ///
 /// let folder = tempfile::tempdir()?;
-/// let options = SelfPlayOptions { limit: "nodes=50".parse()?, games: 2, ..SelfPlayOptions::default() };
-/// let mut selfplay = SelfPlay::new(options, Some(1), StopFlag::new())?;
+/// let mut options = SelfPlayOptions::default();
+/// (options.play.limit, options.play.games) = ("nodes=50".parse()?, Some(2));
+/// let mut selfplay = SelfPlay::new(&options, StopFlag::new())?;
 /// selfplay.create_folder(Some(folder.path()), false)?;
-/// let finished = selfplay.run()?;
+/// let finished = selfplay.run(|_| ())?;
 /// assert_eq!((finished.tally.games(), finished.stop), (2, Stop::AllPlayed));
 /// assert!(folder.path().join("games.pgn").exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SelfPlay<'a> {
+pub struct SelfPlay {
     config: SelfPlayConfig,
     rules: Rules,
     openings: Openings,
     contestant: Contestant,
-    concurrency: usize,
-    warnings: Vec<String>,
+    seating: Seating,
     stop: StopFlag,
     tally: SelfPlayTally,
     known: Vec<(u64, u64)>,
     files: Option<(RunFolder, RunLog<StoredGame>)>,
-    observe: Option<Observe<'a>>,
-    dispatcher: Option<Arc<dyn Dispatcher>>,
 }
 
-/// Changes to a resumed run.
-#[derive(Clone, Debug, Default)]
-pub struct Changes {
-    /// Another number of games, at least as many as were played.
-    pub games: Option<u64>,
-    /// Another number of games that the engine may spoil.
-    pub max_failures: Option<u64>,
-    /// Other files.
-    pub formats: Option<Vec<GameFormat>>,
-    /// Number of games in parallel; the number of cores by default.
-    pub concurrency: Option<usize>,
-}
-
-impl<'a> SelfPlay<'a> {
-    /// Checks the settings, tests the engine and reads the book. `concurrency` games are played in parallel, by default
-    /// one per core; once `stop` is set, playing ends.
+impl SelfPlay {
+    /// Checks the settings, tests the engine and reads the book. Once `stop` is set, playing ends.
     ///
     /// # Errors
     /// [`Error::Setting`] for invalid settings; errors of reading parameters and books and of starting engines.
-    pub fn new(
-        options: SelfPlayOptions,
-        concurrency: Option<usize>,
-        stop: impl Into<StopFlag>,
-    ) -> Result<Self> {
-        Self::prepare(SelfPlayConfig::new(options)?, concurrency, stop.into())
+    pub fn new(options: &SelfPlayOptions, stop: impl Into<StopFlag>) -> Result<Self> {
+        Self::prepare(SelfPlayConfig::new(options)?, options.play.concurrency, stop.into())
     }
 
     fn prepare(mut config: SelfPlayConfig, concurrency: Option<usize>, stop: StopFlag) -> Result<Self> {
-        let rules = config.rules()?;
-        let concurrency = check_concurrency(concurrency)?;
+        let rules = config.play.rules([&config.limit, &config.limit])?;
+        check_concurrency(concurrency)?;
         let openings = config.open_openings()?;
         let contestant = Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
-        let warnings = warnings(&rules, concurrency, openings.book());
+        let seating = Seating::new(concurrency, &rules, openings.book())?;
         let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
-        let (observe, dispatcher) = (None, None);
-        Ok(Self {
-            config,
-            rules,
-            openings,
-            contestant,
-            concurrency,
-            warnings,
-            stop,
-            tally,
-            known,
-            files,
-            observe,
-            dispatcher,
-        })
+        Ok(Self { config, rules, openings, contestant, seating, stop, tally, known, files })
     }
 
-    /// Opens the folder of a run that was interrupted or should get more games.
+    /// Opens the folder of a run that was interrupted, should get more games, or other files in `formats`.
     ///
     /// # Errors
     /// [`Error::Input`] when it is not such a folder, its journal is damaged, or the book or parameters have changed;
     /// [`Error::Busy`] when it is being written; [`Error::Setting`] for fewer games than were played; errors of
     /// [`new`](Self::new).
-    pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
+    pub fn resume(
+        folder: impl AsRef<Path>,
+        changes: Changes,
+        formats: Option<Vec<GameFormat>>,
+        stop: impl Into<StopFlag>,
+    ) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
         let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
         let journal = JOURNAL.path(folder.path());
-        let check =
-            |config: &SelfPlayConfig| config.check().map_err(|e| Error::input(&journal, e.to_string()));
+        let check = |config: &SelfPlayConfig| config.head.check(FORMAT, &journal);
         let each = |line: LogLine, game: StoredGame| {
             if game.outcome().is_none() {
                 return Err(Error::line(&journal, line.number, "a result that is none"));
@@ -128,7 +98,7 @@ impl<'a> SelfPlay<'a> {
             return Err(Error::setting("games", config.games, reason));
         }
         config.max_failures = changes.max_failures.unwrap_or(config.max_failures);
-        config.formats = changes.formats.unwrap_or(config.formats);
+        config.formats = formats.unwrap_or(config.formats);
         let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
         Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
     }
@@ -138,9 +108,9 @@ impl<'a> SelfPlay<'a> {
         &self.config
     }
 
-    /// Returns warnings to show before the first game, one sentence each.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// Returns who plays the games, with warnings to show before the first one.
+    pub fn seating(&mut self) -> &mut Seating {
+        &mut self.seating
     }
 
     /// Returns the tally of earlier processes.
@@ -151,18 +121,6 @@ impl<'a> SelfPlay<'a> {
     /// Returns the folder in which games are kept.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.files.as_ref().map(|(folder, _)| folder)
-    }
-
-    /// Sets an observer that is called with the tally after each game.
-    pub fn observe(&mut self, observer: impl FnMut(&SelfPlayTally) + Send + 'a) {
-        self.observe = Some(Box::new(observer));
-    }
-
-    /// Lets games be played elsewhere instead of in this process, `games` in parallel.
-    pub fn dispatch(&mut self, dispatcher: Arc<dyn Dispatcher>, games: usize) {
-        let crowding = crowding(&self.rules, self.concurrency);
-        self.warnings.retain(|warning| Some(warning) != crowding.as_ref());
-        (self.dispatcher, self.concurrency) = (Some(dispatcher), games);
     }
 
     /// Returns the rules of the games.
@@ -193,37 +151,24 @@ impl<'a> SelfPlay<'a> {
     }
 
     /// Plays the missing games, and then writes the files of games, also when playing was stopped or the engine failed
-    /// too often.
+    /// too often. `observe` is called with the tally after each game.
     ///
     /// # Errors
     /// [`Error::Usage`] without a folder; errors of starting engines and of writing files, and [`Error::Input`] when
     /// the folder was removed or replaced meanwhile.
-    pub fn run(self) -> Result<FinishedSelfPlay> {
-        let Self {
-            config,
-            rules,
-            openings,
-            contestant,
-            concurrency,
-            stop,
-            tally,
-            known,
-            files,
-            observe,
-            dispatcher,
-            ..
-        } = self;
+    pub fn run(self, mut observe: impl FnMut(&SelfPlayTally) + Send) -> Result<FinishedSelfPlay> {
+        let Self { config, rules, openings, contestant, seating, stop, tally, known, files } = self;
         let Some((folder, journal)) = files else {
             return Err(Error::Usage("self-play needs a folder for its games".to_string()));
         };
-        let name = config.engine.name.clone();
+        let (name, concurrency) = (config.engine.name.clone(), seating.concurrency);
         let (before, micros_before) = (tally.finished(), tally.micros);
         let mut schedule = GameSchedule {
             config,
             openings: &openings,
             journal,
             tally,
-            observe,
+            observe: &mut observe,
             known,
             next: 0,
             used: HashSet::new(),
@@ -233,21 +178,15 @@ impl<'a> SelfPlay<'a> {
         schedule.judge();
         let missing = schedule.config.games.saturating_sub(schedule.known.len() as u64);
         let begin = Instant::now();
-        let players = BothSides { contestant: &contestant, name: &name };
+        let threads = missing.min(concurrency as u64);
         let played = match schedule.stop.is_none() && missing > 0 {
-            true => {
-                let threads = missing.min(concurrency as u64);
-                match &dispatcher {
-                    None => check_tables(contestant.table_mib(), 2 * threads).and_then(|()| {
-                        play_pairs(&players, &mut schedule, &rules, threads, &stop, &mut |_| ())
-                    }),
-                    Some(dispatcher) => {
-                        let side = contestant.remote_side()?;
-                        let assign = &|game: &(u64, Opening)| Ok(assignment(game, &side, &rules));
-                        dispatch_pairs(&**dispatcher, assign, &mut schedule, threads, &stop, &mut |_| ())
-                    }
-                }
-            }
+            true => Contestant::place([&contestant; 2], [&name; 2], seating.dispatcher(), threads).and_then(
+                |place| {
+                    let venue =
+                        Venue { place, opening: &|(_, opening): &(u64, Opening)| opening.clone(), rules };
+                    play_pairs(&venue, &mut schedule, threads, &stop, &mut |_| ())
+                },
+            ),
             false => Ok(()),
         };
         let seconds = begin.elapsed().as_secs_f64();
@@ -256,7 +195,7 @@ impl<'a> SelfPlay<'a> {
         journal.check()?;
         let labels = Labels {
             name: config.engine.name.clone(),
-            date: config.date.clone(),
+            date: config.head.date.clone(),
             time_control: config.limit.parse()?,
         };
         // A file without games would be mistaken for a result.
@@ -307,30 +246,4 @@ pub struct FinishedSelfPlay {
     pub folder: PathBuf,
     /// The files of games.
     pub files: Vec<WrittenFile>,
-}
-
-impl FinishedSelfPlay {
-    /// Returns a machine-readable summary.
-    pub fn summary(&self) -> SelfPlaySummary<'_> {
-        let SelfPlayTally { results: [white_wins, draws, black_wins], .. } = self.tally;
-        SelfPlaySummary {
-            games: self.tally.games(),
-            white_wins,
-            draws,
-            black_wins,
-            spoiled: self.tally.spoiled,
-            ends: &self.tally.ends,
-            positions: self.tally.positions,
-            without_score: self.tally.without_score,
-            nodes: self.tally.nodes,
-            stop: self.stop.name(),
-            engine: &self.config.engine.name,
-            played_now: self.played_now,
-            seconds: self.seconds,
-            concurrency: self.concurrency as u64,
-            search_share: self.search_share,
-            folder: self.folder.clone(),
-            files: self.files.clone(),
-        }
-    }
 }

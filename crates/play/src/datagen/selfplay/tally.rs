@@ -1,36 +1,11 @@
 //! Statistics of the games so far.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use serde::Serialize;
 use shakmaty::Color;
 
-use super::output::WrittenFile;
 use super::record::{StoredGame, is_sound};
 use crate::End;
-
-/// Reason why playing ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// All games are played.
-    AllPlayed,
-    /// Cancelled by the user.
-    Cancelled,
-    /// The engine failed too often; a sentence with details.
-    Failures(String),
-}
-
-impl Stop {
-    /// Returns its machine-readable name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::AllPlayed => "all-played",
-            Self::Cancelled => "cancelled",
-            Self::Failures(_) => "failures",
-        }
-    }
-}
 
 /// Sums over finished games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,43 +58,4 @@ impl SelfPlayTally {
     pub fn finished(&self) -> u64 {
         self.games() + self.spoiled
     }
-}
-
-/// Summary of a run, printed as JSON by `--json`.
-#[derive(Clone, Debug, Serialize)]
-pub struct SelfPlaySummary<'a> {
-    /// Games that count.
-    pub games: u64,
-    /// Games that White won.
-    pub white_wins: u64,
-    /// Drawn games.
-    pub draws: u64,
-    /// Games that Black won.
-    pub black_wins: u64,
-    /// Games that the engine spoiled, which are not written.
-    pub spoiled: u64,
-    /// Games by their end.
-    pub ends: &'a BTreeMap<End, u64>,
-    /// Positions that the engine searched.
-    pub positions: u64,
-    /// Of those, positions without a score.
-    pub without_score: u64,
-    /// Nodes that it reported.
-    pub nodes: u64,
-    /// Reason for the end: `all-played`, `cancelled` or `failures`.
-    pub stop: &'static str,
-    /// The engine's name.
-    pub engine: &'a str,
-    /// Games played by this process, including spoiled ones.
-    pub played_now: u64,
-    /// Playing time of this process, seconds.
-    pub seconds: f64,
-    /// Number of games in parallel.
-    pub concurrency: u64,
-    /// Share of that time in the engine's searches: their sum / (seconds × concurrency).
-    pub search_share: f64,
-    /// The folder.
-    pub folder: PathBuf,
-    /// The files of games.
-    pub files: Vec<WrittenFile>,
 }

@@ -12,7 +12,6 @@ mod history;
 mod key;
 mod packed;
 mod picker;
-mod settings;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -26,9 +25,8 @@ use shakmaty::{Chess, Move, Position};
 
 use self::clock::Deadlines;
 use self::history::History;
-use self::settings::Settings;
 use self::table::Table;
-use self::tree::{Buffers, MAX_PLY, Reductions, Tree};
+use self::tree::{Buffers, MAX_PLY, Reductions, Settings, Tree};
 use super::{Limits, Score};
 use gputexel_chess::evaluation::{Evaluation, MATE_CP};
 use gputexel_io::Result;

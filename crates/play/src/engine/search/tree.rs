@@ -16,9 +16,25 @@ use super::generation::Legality;
 use super::history::{History, PieceTo};
 use super::key::{key_after, key_after_null};
 use super::picker::Picker;
-use super::settings::Settings;
 use super::table::{Bound, Table};
 use gputexel_chess::evaluation::{Evaluation, MATE_CP, MAX_EVALUATION_CP};
+
+/// Techniques beyond alpha-beta. Tests turn them off to compare a search with a plain minimax.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// Prunes or reduces unpromising moves: null move, futility, late moves, exchanges that lose material.
+    pub selective: bool,
+    /// Takes scores of positions that were met before from the table.
+    pub table_scores: bool,
+    /// Searches positions in check a ply deeper.
+    pub extensions: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { selective: true, table_scores: true, extensions: true }
+    }
+}
 
 /// Largest number of plies of a search.
 pub(super) const MAX_PLY: usize = 128;

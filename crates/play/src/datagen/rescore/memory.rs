@@ -1,0 +1,183 @@
+//! Scores of an unfinished rescoring, kept beside its output so that it can be resumed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::Chess;
+
+use crate::{EngineConfig, TimeControl};
+use gputexel_chess::sample::position_key;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::run_folder::Kind;
+use gputexel_io::{Advice, Error, LogFile, Result, RunFolder, RunLog, absolute};
+
+const FORMAT: &str = "gputexel-rescore";
+const VERSION: u32 = 1;
+const JOURNAL: LogFile = LogFile { name: "rescore.jsonl", what: Kind::Rescore.name() };
+
+/// Scores of a block of positions from the side to move's view, centipawns; `None` where there is none.
+pub(super) type BlockScores = Vec<Option<i32>>;
+
+/// Returns advice for a folder in which another rescoring has begun.
+fn begin_again() -> Advice {
+    let advice = Advice::default().text("give the same as then, or start again with ").setting("force", "");
+    advice.text(" instead of ").setting("resume", "")
+}
+
+/// Everything that determines scores, apart from the positions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Header {
+    format: String,
+    version: u32,
+    engine: EngineConfig,
+    limit: String,
+    hash_mib: u32,
+    tablebases: Vec<PathBuf>,
+}
+
+impl Header {
+    pub(super) fn new(
+        engine: EngineConfig,
+        limit: TimeControl,
+        hash_mib: u32,
+        tablebases: &[PathBuf],
+    ) -> Self {
+        let tablebases = tablebases.iter().map(absolute).collect();
+        let (format, limit) = (FORMAT.to_string(), limit.to_string());
+        Self { format, version: VERSION, engine, limit, hash_mib, tablebases }
+    }
+}
+
+/// The scores of a block.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredBlock {
+    /// Number of its first position among the positions to score, from 0.
+    first: u64,
+    /// Key that identifies its positions.
+    key: u64,
+    scores: BlockScores,
+}
+
+/// Scores of earlier processes, and the journal of all scores, in a separate folder.
+pub(super) struct ScoreMemory {
+    folder: RunFolder,
+    journal: RunLog<StoredBlock>,
+    known: BTreeMap<u64, (u64, BlockScores)>,
+    is_empty: bool,
+    /// Its [`second_result`](Self::second_result), which a killed process may have left.
+    second: PathBuf,
+}
+
+fn key_of(positions: &[&Chess]) -> u64 {
+    positions.iter().fold(positions.len() as u64, |key, position| {
+        key.rotate_left(5).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ position_key(position)
+    })
+}
+
+impl ScoreMemory {
+    fn folder_of(output: &Path) -> PathBuf {
+        let mut path = output.as_os_str().to_owned();
+        path.push(".rescore");
+        PathBuf::from(path)
+    }
+
+    /// Returns the path of a repeated result, for comparison with the existing output. Its name determines format and
+    /// compression.
+    pub(super) fn second_result(output: &Path) -> PathBuf {
+        Self::folder_of(output).join(output.file_name().unwrap_or_default())
+    }
+
+    pub(super) fn is_begun(output: &Path) -> bool {
+        JOURNAL.path(&Self::folder_of(output)).exists()
+    }
+
+    /// Removes the folder left by a process that was killed after removing its journal.
+    pub(super) fn clear(output: &Path) {
+        let folder = Self::folder_of(output);
+        FolderLock::clear(&folder);
+        // The folder may not exist, and is kept if it contains anything else.
+        let _ = std::fs::remove_dir(folder);
+    }
+
+    pub(super) fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
+        let path = Self::folder_of(output);
+        let begun = Self::is_begun(output);
+        let second = Self::second_result(output);
+        if begun && !resume && !force {
+            let reason = format!("{}: a rescoring to this output was interrupted", path.display());
+            let advice = Advice::default().text("use ").setting("resume", "").text(" to continue it, or ");
+            return Err(Error::Usage(reason).advise(advice.setting("force", "").text(" to start again")));
+        }
+        if !begun || !resume {
+            let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
+            let journal =
+                RunLog::create(folder.lock()?, JOURNAL, &header).inspect_err(|_| folder.discard())?;
+            return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, second });
+        }
+        let folder = RunFolder::enter(&path, Kind::Rescore)?;
+        let mut known = BTreeMap::new();
+        let check = |found: &Header| match *found == header {
+            true => Ok(()),
+            false => Err(Error::input(
+                JOURNAL.path(&path),
+                "was begun with another engine, parameters, limit or tablebases",
+            )
+            .advise(begin_again())),
+        };
+        let (journal, _) = RunLog::open(folder.lock()?, JOURNAL, check, |_, block: StoredBlock| {
+            known.insert(block.first, (block.key, block.scores));
+            Ok(())
+        })?;
+        let is_empty = known.is_empty();
+        Ok(Self { folder, journal, known, is_empty, second })
+    }
+
+    /// Removes the folder, which is no longer needed.
+    pub(super) fn remove(self) {
+        let Self { folder, journal, second, .. } = self;
+        drop(journal);
+        let path = folder.path().to_path_buf();
+        // Leftovers do no harm.
+        let _ = folder.remove(JOURNAL.name);
+        let _ = std::fs::remove_file(second);
+        if let Ok(lock) = folder.lock() {
+            lock.remove_file();
+        }
+        let _ = std::fs::remove_dir(path);
+    }
+
+    /// Removes the folder if there is nothing to resume.
+    pub(super) fn discard_if_empty(self) {
+        if self.is_empty {
+            self.remove();
+        }
+    }
+
+    /// Returns the scores of a block that was scored before.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when its positions have changed.
+    pub(super) fn recall(&mut self, first: u64, positions: &[&Chess]) -> Result<Option<BlockScores>> {
+        match self.known.remove(&first) {
+            None => Ok(None),
+            Some((key, scores)) if key == key_of(positions) && scores.len() == positions.len() => {
+                Ok(Some(scores))
+            }
+            Some(_) => Err(Error::input(
+                self.folder.path(),
+                format!(
+                    "holds scores of other positions (from the {}th on): inputs or selection have changed",
+                    first + 1
+                ),
+            )
+            .advise(begin_again())),
+        }
+    }
+
+    /// Stores the scores of a block.
+    pub(super) fn keep(&mut self, first: u64, positions: &[&Chess], scores: &BlockScores) -> Result<()> {
+        self.is_empty = false;
+        self.journal.append(&StoredBlock { first, key: key_of(positions), scores: scores.clone() })
+    }
+}
