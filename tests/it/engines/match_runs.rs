@@ -20,7 +20,8 @@ use gputexel::matches::{
     Adjudication, End, Failure, GameTags, MatchEvent, MatchResult, MatchSettings, PairSummary, Player, Rules,
     Stop, Tally, WinRule, run_match, to_pgn,
 };
-use gputexel::{RunLog, StopFlag};
+use gputexel::StopFlag;
+use gputexel::io::RunLog;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Position;
