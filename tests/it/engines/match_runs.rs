@@ -21,7 +21,6 @@ use gputexel::matches::{
     Stop, Tally, WinRule, run_match, to_pgn,
 };
 use gputexel::StopFlag;
-use gputexel::io::RunLog;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::Position;
