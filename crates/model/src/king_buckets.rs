@@ -18,7 +18,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
-use crate::{Feature, ROLE_NAMES};
+use crate::structure::Arrangement;
+use crate::classical::Tapered;
+use crate::kinds::Features;
+use crate::playing::Terms;
+use crate::{Feature, FeatureRow, FeatureSet, ROLE_NAMES};
 use gputexel_io::{Error, Result};
 
 /// Number of squares, and so the largest number of buckets.
@@ -194,7 +198,7 @@ impl KingBuckets {
 
     /// Returns the features: tables `knight_k3` of pieces whose own king is in bucket 3, with features such
     /// as `knight_k3_f5`, and tables `enemy_knight_k3` of its opponent's.
-    pub(crate) fn features(&self) -> Vec<Feature> {
+    fn features(&self) -> Vec<Feature> {
         let mut features = Vec::with_capacity(self.count() * self.sides() * TABLES);
         for bucket in 0..self.count() {
             for side in ["", "enemy_"].into_iter().take(self.sides()) {
@@ -212,16 +216,6 @@ impl KingBuckets {
     /// Returns the piece of a feature (0 is the pawn), its side (0 is the king's own) and its square.
     fn piece(&self, id: usize) -> (usize, usize, usize) {
         (id / SQUARES % 6, id / TABLES % self.sides(), id % SQUARES)
-    }
-
-    /// Returns the definition of a group's features.
-    pub(crate) fn definition(group: &str) -> &'static str {
-        match group.starts_with("enemy_") {
-            true => {
-                "The opponent's pieces by square, as long as the own king is in the bucket of this number."
-            }
-            false => "Pieces by square, as long as their own king is in the bucket of this number.",
-        }
     }
 
     /// Returns true if a feature can occur: pawns do not stand on the first and last rank, nor does a king
@@ -265,6 +259,39 @@ impl KingBuckets {
                 }
             }
         }
+    }
+}
+
+/// Piece-square tables by the squares of kings.
+pub(crate) struct KingPst;
+
+impl Features for KingPst {
+    fn features(&self, king_buckets: Option<&KingBuckets>) -> Vec<Feature> {
+        king_buckets.map(KingBuckets::features).unwrap_or_default()
+    }
+
+    fn definition(&self, group: &str) -> Option<&'static str> {
+        Some(match group.starts_with("enemy_") {
+            true => {
+                "The opponent's pieces by square, as long as the own king is in the bucket of this number."
+            }
+            false => "Pieces by square, as long as their own king is in the bucket of this number.",
+        })
+    }
+
+    fn arrangement(&self, _: &str, ids: &[u32]) -> Arrangement {
+        Arrangement::Board(ids.iter().copied().map(Some).collect())
+    }
+
+    fn compute(&self, set: &FeatureSet, board: &Board, _: Color, row: &mut FeatureRow) {
+        if let Some(buckets) = &set.king_buckets {
+            buckets.visit(board, Color::White, |id| row.plus.push(id as u16));
+            buckets.visit(board, Color::Black, |id| row.minus.push(id as u16));
+        }
+    }
+
+    fn terms(&self, set: &FeatureSet, values: Vec<Tapered>) -> Terms {
+        set.king_buckets.clone().map_or(Terms::None, |buckets| Terms::Kings(buckets, values))
     }
 }
 

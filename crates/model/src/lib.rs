@@ -3,15 +3,15 @@
 //! Owns feature sets, parameter files, priors, and the choice of tuned parameters. Optimizers decide the
 //! values of parameters; evaluators score positions with them.
 
-mod arrangement;
 mod basis;
 pub mod classical;
-mod feature;
 mod feature_set;
 pub mod full;
 mod groups;
 mod imported;
+mod kinds;
 mod king_buckets;
+mod material;
 mod parameterization;
 mod parameters;
 mod penalty;
@@ -19,20 +19,20 @@ mod places;
 mod playing;
 mod prior;
 pub mod program;
+mod pst;
 mod squares;
 mod structure;
 mod tables;
 mod value_change;
 
-pub use arrangement::Arrangement;
 pub use basis::{
     Base, BaseWord, Basis, BasisFile, Constraint, ConstraintKind, CoordinateRecord, Named, NamedBasis,
     PriorWord, Value,
 };
-pub use feature::{Feature, ROLE_NAMES};
-pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
+pub use feature_set::{Feature, FeatureGroup, FeatureRow, FeatureSet, ROLE_NAMES};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
+pub use kinds::FeatureKind;
 pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
@@ -46,6 +46,6 @@ pub use penalty::{
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;
 pub use squares::{Colors, SquareCell, SquareOrder};
-pub use structure::{Part, Structure};
+pub use structure::{Arrangement, Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};
 pub use value_change::ValueChange;

@@ -4,8 +4,36 @@
 
 use std::collections::HashMap;
 
-use crate::arrangement::Arrangement;
-use crate::{FeatureKind, FeatureSet, Phases, classical, full, places};
+use crate::{FeatureSet, Phases, places};
+
+/// Arrangement of the features of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrangement {
+    /// No arrangement.
+    None,
+    /// On the squares of a board, a1, b1 … h8.
+    Board(Vec<Option<u32>>),
+    /// In lines. A feature may be in several of them.
+    Lines(Vec<Vec<u32>>),
+}
+
+impl Arrangement {
+    /// Describes it in one or two words, for lists: `board`, `line of 9` or `11 lines`; empty if there is
+    /// none.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Board(squares) => match squares.iter().flatten().count() {
+                64 => "board".to_string(),
+                count => format!("board of {count}"),
+            },
+            Self::Lines(lines) => match &lines[..] {
+                [line] => format!("line of {}", line.len()),
+                lines => format!("{} lines", lines.len()),
+            },
+        }
+    }
+}
 
 /// The structure of a feature set.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,14 +103,7 @@ impl FeatureSet {
             None => groups
                 .into_iter()
                 .map(|(name, ids)| {
-                    let layout = match self.kind {
-                        FeatureKind::Material | FeatureKind::Imported => Arrangement::None,
-                        FeatureKind::Pst | FeatureKind::KingPst => {
-                            Arrangement::Board(ids.iter().copied().map(Some).collect())
-                        }
-                        FeatureKind::Classical => classical::arrangement(name, &ids),
-                        FeatureKind::Full => full::arrangement(name, &ids),
-                    };
+                    let layout = self.kind.spec().arrangement(name, &ids);
                     (name.to_string(), ids, layout)
                 })
                 .collect(),
@@ -97,10 +118,10 @@ impl FeatureSet {
         // from neighbors would be meaningless.
         let possible = |id: u32| match &self.king_buckets {
             Some(buckets) => buckets.is_possible(id as usize),
-            None => !(name == "pawn" && self.kind.has_boards() && matches!(id % 64, 0..8 | 56..64)),
+            None => !(name == "pawn" && self.kind.spec().has_boards() && matches!(id % 64, 0..8 | 56..64)),
         };
         let tuned = |&id: &u32| match of(id) {
-            None => (id, self.used(id).map(|used| used && possible(id))),
+            None => (id, self.kind.spec().used(id as usize).map(|used| used && possible(id))),
             Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),
         };
         let features = ids.iter().map(tuned).collect();
@@ -127,14 +148,5 @@ impl FeatureSet {
             words.join(", ")
         };
         words.into_iter().map(join).collect()
-    }
-
-    /// Returns true for each of the middlegame and the endgame value of a computed feature that scores depend
-    /// on.
-    fn used(&self, id: u32) -> [bool; 2] {
-        match self.kind {
-            FeatureKind::Full => full::phases(id as usize),
-            _ => [true; 2],
-        }
     }
 }

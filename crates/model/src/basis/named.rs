@@ -59,15 +59,15 @@ impl NamedBasis {
         }
         let fits = match self {
             Self::Values { mirrored: false, .. } => true,
-            Self::Values { mirrored: true, .. } => set.kind.has_boards(),
+            Self::Values { mirrored: true, .. } => set.kind.spec().has_boards(),
             Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
             Self::Schema => true,
         };
         if !fits {
-            let has = match set.kind {
-                FeatureKind::Classical | FeatureKind::Full => "more than those",
-                FeatureKind::KingPst => "tables for each bucket of kings",
-                _ => "none",
+            let has = match &set.king_buckets {
+                Some(_) => "tables for each bucket of kings",
+                None if set.kind.spec().has_boards() => "more than those",
+                None => "none",
             };
             return Err(Error::Usage(format!(
                 "basis '{self}' is one of squares, and feature set '{}' has {has}",

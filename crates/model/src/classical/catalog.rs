@@ -2,7 +2,7 @@
 
 use shakmaty::Square;
 
-use crate::arrangement::Arrangement;
+use crate::structure::Arrangement;
 use crate::{Feature, ROLE_NAMES};
 
 /// A range of consecutive features.

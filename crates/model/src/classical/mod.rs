@@ -17,7 +17,11 @@ pub(crate) mod view;
 
 use shakmaty::{Board, Color};
 
-use crate::arrangement::Arrangement;
+use crate::structure::Arrangement;
+use crate::kinds::Features;
+use crate::playing::Terms;
+use crate::pst::Pst;
+use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
 pub use catalog::{COUNT, GROUPS, Group, features};
 use king::KingAttack;
 pub use playing::PawnCache;
@@ -29,10 +33,37 @@ pub fn definition(group: &str) -> Option<&'static str> {
     GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
 }
 
-/// Returns the arrangement of the features of a group.
-pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
-    let known = GROUPS.iter().find(|known| known.name == group).zip(ids.first());
-    known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
+/// The usual terms of a hand-written evaluation.
+pub(crate) struct Classical;
+
+impl Features for Classical {
+    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
+        features()
+    }
+
+    fn definition(&self, group: &str) -> Option<&'static str> {
+        definition(group)
+    }
+
+    fn arrangement(&self, group: &str, ids: &[u32]) -> Arrangement {
+        let known = GROUPS.iter().find(|known| known.name == group).zip(ids.first());
+        known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
+    }
+
+    fn has_boards(&self) -> bool {
+        true
+    }
+
+    fn compute(&self, set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) {
+        // Its piece-square tables come first and have the same ids.
+        Pst.compute(set, board, turn, row);
+        let passed = pawn_structure(board, &mut row.plus, &mut row.minus);
+        terms(board, turn, passed, &mut row.plus, &mut row.minus, |_, _| {});
+    }
+
+    fn terms(&self, _: &FeatureSet, values: Vec<Tapered>) -> Terms {
+        Terms::Classical(Values::new(values))
+    }
 }
 
 /// Receives the features of a side, by id.

@@ -14,15 +14,17 @@ mod start;
 
 use shakmaty::{Board, Color};
 
-use crate::Feature;
-use crate::arrangement::Arrangement;
+use crate::structure::Arrangement;
 use crate::classical::catalog::features_of;
-use crate::classical::{self, Collector, Side};
+use crate::classical::{self, Classical, Collector, Side, Tapered, Values};
+use crate::kinds::Features;
+use crate::playing::Terms;
 use crate::program::{Accumulator, Adjustment, Factor, FactorTarget, Input, Operator, Phase, Program, Term};
+use crate::pst::Pst;
+use crate::{Feature, FeatureKind, FeatureRow, FeatureSet, KingBuckets};
 use catalog::{COMPLEXITY, DANGER, FACTOR};
 pub use catalog::{COUNT, GROUPS};
 pub(super) use playing::FurtherValues;
-pub(super) use start::fill as fill_start;
 
 /// Divisor of the square of danger, centipawns.
 const DANGER_DIVISOR: f64 = 720.0;
@@ -33,33 +35,69 @@ const FACTOR_ONE: f64 = 64.0;
 const FACTOR_MAX: f64 = 192.0;
 
 /// Returns all features in id order; the first are those of `classical`.
-pub fn features() -> Vec<Feature> {
+pub(crate) fn features() -> Vec<Feature> {
     let mut features = classical::features();
     features.extend(features_of(GROUPS));
     features
 }
 
-/// Returns the definition of the features of a group, for one side; `None` for unknown groups.
-pub fn definition(group: &str) -> Option<&'static str> {
-    let own = GROUPS.iter().find(|known| known.name == group).map(|known| known.about);
-    own.or_else(|| classical::definition(group))
-}
+/// The features of `classical`, and those of a program.
+pub(crate) struct Full;
 
-/// Returns the arrangement of the features of a group.
-pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
-    match GROUPS.iter().find(|known| known.name == group).zip(ids.first()) {
-        Some((group, &first)) => group.arrangement(first),
-        None => classical::arrangement(group, ids),
+impl Features for Full {
+    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
+        features()
+    }
+
+    fn program(&self) -> Option<Program> {
+        Some(program())
+    }
+
+    fn definition(&self, group: &str) -> Option<&'static str> {
+        let own = GROUPS.iter().find(|known| known.name == group).map(|known| known.about);
+        own.or_else(|| classical::definition(group))
+    }
+
+    fn arrangement(&self, group: &str, ids: &[u32]) -> Arrangement {
+        match GROUPS.iter().find(|known| known.name == group).zip(ids.first()) {
+            Some((group, &first)) => group.arrangement(first),
+            None => Classical.arrangement(group, ids),
+        }
+    }
+
+    fn has_boards(&self) -> bool {
+        true
+    }
+
+    fn used(&self, id: usize) -> [bool; 2] {
+        [id < FACTOR.start, true]
+    }
+
+    fn base(&self) -> Option<FeatureKind> {
+        Some(FeatureKind::Classical)
+    }
+
+    fn fill_start(&self, theta: &mut [f64]) {
+        start::fill(theta);
+    }
+
+    fn compute(&self, set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) {
+        Pst.compute(set, board, turn, row);
+        let FeatureRow { plus, minus, .. } = row;
+        let passed = classical::pawn_structure(board, plus, minus);
+        classical::terms(board, turn, passed, plus, minus, |sides, plus| {
+            sums(sides, turn, &mut Columns { columns: plus, offset: 0 });
+        });
+    }
+
+    fn terms(&self, _: &FeatureSet, mut values: Vec<Tapered>) -> Terms {
+        let further = FurtherValues::new(values.split_off(classical::COUNT));
+        Terms::Full(Values::new(values), further)
     }
 }
 
-/// Returns true for each of the middlegame and the endgame value of a feature that is used.
-pub(crate) fn phases(feature: usize) -> [bool; 2] {
-    [feature < FACTOR.start, true]
-}
-
 /// Returns the program on the sums.
-pub fn program() -> Program {
+fn program() -> Program {
     let accumulator = |name: &str, sides: bool, features: std::ops::Range<usize>| Accumulator {
         name: name.to_string(),
         sides,
@@ -155,15 +193,6 @@ impl SumCollector for Columns<'_> {
         let (features, first) = &COLUMNS[sum];
         self.offset = first - features.start;
     }
-}
-
-/// Appends the features of a position except pieces on squares: those of the linear part to `plus` for White and to
-/// `minus` for Black, the columns of all sums to `plus`.
-pub(super) fn compute(board: &Board, turn: Color, plus: &mut Vec<u16>, minus: &mut Vec<u16>) {
-    let passed = classical::pawn_structure(board, plus, minus);
-    classical::terms(board, turn, passed, plus, minus, |sides, plus| {
-        sums(sides, turn, &mut Columns { columns: plus, offset: 0 });
-    });
 }
 
 #[cfg(test)]

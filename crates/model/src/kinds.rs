@@ -1,0 +1,132 @@
+//! The registry of feature sets.
+//!
+//! A new feature set is an implementation of [`Features`] in a file of its own, a variant of [`FeatureKind`] and its
+//! line in `FeatureKind::entry`.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Board, Color};
+
+use crate::structure::Arrangement;
+use crate::classical::{Classical, Tapered};
+use crate::full::Full;
+use crate::imported::ImportedFeatures;
+use crate::king_buckets::KingPst;
+use crate::material::Material;
+use crate::playing::Terms;
+use crate::program::Program;
+use crate::pst::Pst;
+use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
+use gputexel_io::{Error, Result};
+
+/// Kind of a feature set, which determines the computation of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FeatureKind {
+    /// One feature per piece type: 6 features; a coefficient is White's count − Black's.
+    Material,
+    /// One feature per piece type and square: 384 features, all coefficients ±1.
+    Pst,
+    /// Features computed by another program, see [`Imported`](crate::Imported).
+    Imported,
+    /// The usual terms of a hand-written evaluation, see [`classical`](crate::classical); coefficients are whole
+    /// numbers, expressed by repeating ids in a row.
+    Classical,
+    /// The features of [`classical`](crate::classical) and a program: danger of kings, complexity and a factor on the
+    /// endgame, see [`full`](crate::full).
+    Full,
+    /// Piece-square tables by the squares of kings, see [`KingBuckets`]; all coefficients ±1.
+    #[serde(rename = "king-pst")]
+    KingPst,
+}
+
+impl FeatureKind {
+    /// The feature sets that are computed from a position and determined by their kind alone.
+    pub const COMPUTED: [Self; 4] = [Self::Pst, Self::Material, Self::Classical, Self::Full];
+
+    /// Returns its name, as serialized, and its definition.
+    fn entry(self) -> (&'static str, &'static dyn Features) {
+        match self {
+            Self::Material => ("material", &Material),
+            Self::Pst => ("pst", &Pst),
+            Self::Classical => ("classical", &Classical),
+            Self::Full => ("full", &Full),
+            Self::Imported => ("imported", &ImportedFeatures),
+            Self::KingPst => ("king-pst", &KingPst),
+        }
+    }
+
+    pub(crate) fn spec(self) -> &'static dyn Features {
+        self.entry().1
+    }
+
+    /// Returns its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        self.entry().0
+    }
+
+    /// Returns the computed feature set with the given name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that lists the valid names.
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::COMPUTED.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let [names @ .., last] = Self::COMPUTED.map(Self::name);
+            Error::Usage(format!("model '{name}': expected {} or {last}", names.join(", ")))
+        })
+    }
+}
+
+/// Definition of a feature set.
+pub(crate) trait Features {
+    /// Returns its features in id order; none if a file declares them, or if they need missing king buckets.
+    fn features(&self, king_buckets: Option<&KingBuckets>) -> Vec<Feature>;
+
+    /// Returns the program on sums of parameters, if the score is not just their sum.
+    fn program(&self) -> Option<Program> {
+        None
+    }
+
+    /// Returns the definition of the features of a group.
+    fn definition(&self, group: &str) -> Option<&'static str>;
+
+    /// Returns the arrangement of the features of a group.
+    fn arrangement(&self, _group: &str, _ids: &[u32]) -> Arrangement {
+        Arrangement::None
+    }
+
+    /// Returns true if its first features are the piece-square tables of all pieces, pawns first.
+    fn has_boards(&self) -> bool {
+        false
+    }
+
+    /// Returns true if every coefficient is ±1.
+    fn unit_rows(&self) -> bool {
+        true
+    }
+
+    /// Returns true for each of the middlegame and the endgame value of a feature that scores depend on.
+    fn used(&self, _id: usize) -> [bool; 2] {
+        [true; 2]
+    }
+
+    /// Returns the feature set whose features come first, and whose parameter files are valid priors.
+    fn base(&self) -> Option<FeatureKind> {
+        None
+    }
+
+    /// Replaces starting values of 0 (in `theta`: mg of every feature, then eg) by values with slopes.
+    fn fill_start(&self, _theta: &mut [f64]) {}
+
+    /// Appends the features of a board with `turn` to move to `row`, which is empty.
+    fn compute(&self, set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow);
+
+    /// Returns the feature whose value a piece has on a square, regardless of other pieces, for play.
+    fn on_square(&self, role: usize, square: usize) -> Option<usize> {
+        self.has_boards().then_some(64 * role + square)
+    }
+
+    /// Returns all terms for play except those [on squares](Self::on_square), from a value for each feature.
+    fn terms(&self, _set: &FeatureSet, _values: Vec<Tapered>) -> Terms {
+        Terms::None
+    }
+}
