@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color};
 
-use crate::structure::Arrangement;
 use crate::classical::{Classical, Tapered};
 use crate::full::Full;
 use crate::imported::ImportedFeatures;
@@ -15,6 +14,7 @@ use crate::material::Material;
 use crate::playing::Terms;
 use crate::program::Program;
 use crate::pst::Pst;
+use crate::structure::Arrangement;
 use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
 use gputexel_io::{Error, Result};
 

@@ -18,10 +18,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
-use crate::structure::Arrangement;
 use crate::classical::Tapered;
 use crate::kinds::Features;
 use crate::playing::Terms;
+use crate::structure::Arrangement;
 use crate::{Feature, FeatureRow, FeatureSet, ROLE_NAMES};
 use gputexel_io::{Error, Result};
 

@@ -99,13 +99,7 @@ impl TableEvaluation {
         let terms = set.kind.spec().terms(set, (0..count).map(tapered).collect());
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
-        Ok(Self {
-            entries,
-            terms,
-            phase,
-            max_phase: i32::from(max),
-            scale: 1.0 / (f64::from(max) * UNITS),
-        })
+        Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
     }
 
     /// Returns (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to

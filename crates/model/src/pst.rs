@@ -2,8 +2,8 @@
 
 use shakmaty::{Bitboard, Board, Color, Role, Square};
 
-use crate::structure::Arrangement;
 use crate::kinds::Features;
+use crate::structure::Arrangement;
 use crate::{Feature, FeatureRow, FeatureSet, KingBuckets, ROLE_NAMES, classical};
 
 /// Pieces by type and square.

@@ -118,12 +118,6 @@ impl Layout {
         self.sections.present.clone()
     }
 
-    /// Returns the number of sections of the whole dataset.
-    #[inline]
-    pub fn all_sections(&self) -> usize {
-        self.sections.all
-    }
-
     /// Returns the positions of consecutive parts in one section, in layout order, as ranges that are summed
     /// up separately. None are empty.
     ///

@@ -4,11 +4,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 
+use super::context::ANSWER_TIMEOUT;
 use gputexel_io::{Error, Result};
 use wgpu::{BufferUsages, Device, Features, MapMode, QuerySet, QuerySetDescriptor, QueryType, Queue};
-
-/// Time that timestamps may take to arrive.
-const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Maximum number of dispatches that are timed before the times are read; WebGPU's limit is twice as many timestamps.
 const CAPACITY: u32 = 2048;

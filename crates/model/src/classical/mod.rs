@@ -17,10 +17,10 @@ pub(crate) mod view;
 
 use shakmaty::{Board, Color};
 
-use crate::structure::Arrangement;
 use crate::kinds::Features;
 use crate::playing::Terms;
 use crate::pst::Pst;
+use crate::structure::Arrangement;
 use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
 pub use catalog::{COUNT, GROUPS, Group, features};
 use king::KingAttack;

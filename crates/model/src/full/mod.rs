@@ -14,13 +14,13 @@ mod start;
 
 use shakmaty::{Board, Color};
 
-use crate::structure::Arrangement;
 use crate::classical::catalog::features_of;
 use crate::classical::{self, Classical, Collector, Side, Tapered, Values};
 use crate::kinds::Features;
 use crate::playing::Terms;
 use crate::program::{Accumulator, Adjustment, Factor, FactorTarget, Input, Operator, Phase, Program, Term};
 use crate::pst::Pst;
+use crate::structure::Arrangement;
 use crate::{Feature, FeatureKind, FeatureRow, FeatureSet, KingBuckets};
 use catalog::{COMPLEXITY, DANGER, FACTOR};
 pub use catalog::{COUNT, GROUPS};

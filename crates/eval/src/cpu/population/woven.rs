@@ -15,11 +15,11 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::columns::{Class, Columns};
-use super::groups::{BLOCK, Block, GROUP, Groups};
+use super::groups::{BLOCK, GROUP, Groups};
 use super::resampling::counts;
 use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
-use gputexel_dataset::Layout;
+use gputexel_dataset::{Block, Layout};
 
 /// Consecutive blocks and a tile of members.
 pub(in crate::cpu) struct WovenItem<'a> {
