@@ -82,7 +82,6 @@ use gputexel_model::program::CompiledProgram;
 pub struct Dataset {
     /// The meaning of the columns and their origin.
     metadata: Metadata,
-    /// The program of the evaluation, if it has one.
     program: Option<Arc<CompiledProgram>>,
     /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
     checksum: String,

@@ -69,15 +69,35 @@ impl FeatureKind {
     /// # Errors
     /// [`Error::Usage`] that lists the valid names.
     pub fn parse(name: &str) -> Result<Self> {
-        Self::COMPUTED.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            let [names @ .., last] = Self::COMPUTED.map(Self::name);
-            Error::Usage(format!("model '{name}': expected {} or {last}", names.join(", ")))
-        })
+        Self::COMPUTED
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| Error::Usage(format!("model '{name}': expected {}", Self::names())))
+    }
+
+    /// Returns the names of the [computed](Self::COMPUTED) feature sets as a phrase.
+    pub fn names() -> String {
+        let [names @ .., last] = Self::COMPUTED.map(Self::name);
+        format!("{} or {last}", names.join(", "))
+    }
+
+    /// Returns the [computed](Self::COMPUTED) feature sets with explanations, as a phrase.
+    pub fn explained() -> String {
+        let [sets @ .., last] = Self::COMPUTED.map(|kind| match kind.spec().about() {
+            "" => kind.name().to_string(),
+            about => format!("{} ({about})", kind.name()),
+        });
+        format!("{}, or {last}", sets.join(", "))
     }
 }
 
 /// Definition of a feature set.
 pub(crate) trait Features {
+    /// Returns an explanation for the list of feature sets; empty if its name explains it.
+    fn about(&self) -> &'static str {
+        ""
+    }
+
     /// Returns its features in id order; none if a file declares them, or if they need missing king buckets.
     fn features(&self, king_buckets: Option<&KingBuckets>) -> Vec<Feature>;
 

@@ -10,6 +10,10 @@ use crate::{Feature, FeatureRow, FeatureSet, KingBuckets, ROLE_NAMES, classical}
 pub(crate) struct Pst;
 
 impl Features for Pst {
+    fn about(&self) -> &'static str {
+        "a parameter for each piece on each square"
+    }
+
     fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
         let table = |role: &'static str| {
             Square::ALL

@@ -159,7 +159,6 @@ impl GpuContext {
         self
     }
 
-    /// Returns the timer, if there is one.
     pub(crate) fn timer(&self) -> Option<&Timer> {
         self.timer.as_deref()
     }
@@ -199,22 +198,12 @@ impl GpuContext {
         failure.as_ref().map_or(Ok(()), |message| Err(Error::Gpu(message.clone())))
     }
 
-    /// Returns the pipeline of a kernel, compiled if necessary, and true if it was compiled now.
+    /// Returns the pipeline of a kernel, compiled if necessary, and true if it was compiled now. It has no checks of
+    /// indices and no bounds on loops, unless the context [enables them](Self::with_shader_checks) for all kernels.
+    /// Divisions by zero are still caught.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
-    pub fn pipeline(&self, kernel: &KernelSource<'_>) -> Result<(ComputePipeline, bool)> {
-        // SAFETY: everything is checked.
-        self.compiled(kernel, true, |device| unsafe {
-            pipelines::compile(device, kernel, ShaderRuntimeChecks::checked())
-        })
-    }
-
-    /// As [`pipeline`](Self::pipeline), but without checks of indices and without bounds on loops, unless the context
-    /// [enables them](Self::with_shader_checks) for all kernels. Divisions by zero are still caught.
-    ///
-    /// # Errors
-    /// As [`pipeline`](Self::pipeline).
     ///
     /// # Safety
     /// In every dispatch each index must be inside its buffer or array, and each loop must end.
@@ -225,16 +214,8 @@ impl GpuContext {
             ..ShaderRuntimeChecks::checked()
         };
         // SAFETY: as the caller promises.
-        self.compiled(kernel, self.checks, |device| unsafe { pipelines::compile(device, kernel, checks) })
-    }
-
-    fn compiled(
-        &self,
-        kernel: &KernelSource<'_>,
-        checked: bool,
-        compile: impl FnOnce(&Device) -> ComputePipeline,
-    ) -> Result<(ComputePipeline, bool)> {
-        self.pipelines.get(kernel, checked, || self.guard(|| compile(&self.device)))
+        let compile = || unsafe { pipelines::compile(&self.device, kernel, checks) };
+        self.pipelines.get(kernel, self.checks, || self.guard(compile))
     }
 
     /// Runs `work` and turns errors that the device reports for it into an error.

@@ -176,29 +176,18 @@ impl Gpu {
         self.context.guard_memory(work)?.ok_or_else(out)
     }
 
-    /// Returns the pipeline of a kernel: see [`GpuContext::pipeline`].
+    /// Returns the pipeline of a kernel, without run-time checks: see [`GpuContext::trusted_pipeline`].
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
-    pub fn pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
-        Ok(self.count(self.context.pipeline(kernel)?))
-    }
-
-    /// As [`pipeline`](Self::pipeline), without run-time checks: see [`GpuContext::trusted_pipeline`].
-    ///
-    /// # Errors
-    /// As [`pipeline`](Self::pipeline).
     ///
     /// # Safety
     /// As [`GpuContext::trusted_pipeline`].
     pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
         // SAFETY: as the caller promises.
-        Ok(self.count(unsafe { self.context.trusted_pipeline(kernel)? }))
-    }
-
-    fn count(&self, (pipeline, compiled): (wgpu::ComputePipeline, bool)) -> wgpu::ComputePipeline {
+        let (pipeline, compiled) = unsafe { self.context.trusted_pipeline(kernel)? };
         self.shared.counters.pipelines.fetch_add(u64::from(compiled), Ordering::Relaxed);
-        pipeline
+        Ok(pipeline)
     }
 
     /// Queues a write at an offset in bytes, executed at the beginning of the next submission.

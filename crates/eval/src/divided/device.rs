@@ -111,7 +111,6 @@ impl Drop for DeviceThread {
     }
 }
 
-/// One section on the device.
 struct Section<'a> {
     first: usize,
     layout: &'a Layout,

@@ -106,7 +106,6 @@ impl Call {
         }
     }
 
-    /// Returns the binding of a slice's uniforms.
     fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
         wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
     }
@@ -533,7 +532,6 @@ fn add(sums: &mut [f64], row: &[f32]) {
 }
 
 impl SegmentPlan {
-    /// Returns a range of segments of one shard.
     pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
         let planned = &self.shards[shard];
         Slice {

@@ -149,7 +149,6 @@ impl<'a> GpuEvaluator<'a> {
         request.validate(self.layout)
     }
 
-    /// Returns the positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
     }

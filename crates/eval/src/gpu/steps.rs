@@ -20,7 +20,6 @@ use gputexel_io::Result;
 /// Maximum bytes that a batch of steps accumulates on the device before they are downloaded.
 const HISTORY: u64 = 8 << 20;
 
-/// Buffers of the steps.
 #[derive(Debug)]
 pub(super) struct StepBuffers {
     sizes: GrowingBuffer,

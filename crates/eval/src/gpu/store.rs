@@ -15,7 +15,6 @@ use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_dataset::{Layout, Transpose};
 use gputexel_io::Result;
 
-/// One array of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Array {
     /// Position records, extended or not.
@@ -93,7 +92,6 @@ impl<'a> Store<'a> {
         Ok(Self { layout, shards, cell, streamed, resident, packed, slots })
     }
 
-    /// Returns the shards' spans.
     pub(super) fn shards(&self) -> Vec<&[Span]> {
         self.shards.iter().map(Vec::as_slice).collect()
     }

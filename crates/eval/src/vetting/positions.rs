@@ -110,7 +110,6 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
     Ok(Sample { data, theta: source.theta.clone() })
 }
 
-/// Number of features of [`program`].
 const PROGRAM_FEATURES: usize = 12;
 
 /// Returns a program with every operator, a product, an adjustment and a factor, over counts taken from boards.

@@ -89,7 +89,6 @@ impl Store {
         }
     }
 
-    /// Returns the last verdict on a device.
     fn find(&self, device: &Device) -> Option<Verdict> {
         self.load().into_iter().rfind(|verdict| verdict.device == *device)
     }
@@ -193,7 +192,6 @@ mod tests {
     use super::*;
     use crate::vetting::check::{Finding, Group};
 
-    /// Returns an adapter with a driver.
     fn adapter(driver: &str) -> AdapterSummary {
         AdapterSummary {
             name: "a card".into(),

@@ -83,9 +83,7 @@ pub const COUNT: usize = KING_THREAT.then(0).first;
 pub struct Group {
     /// Its name, which is also the prefix of its features' names unless they have names of their own.
     pub name: &'static str,
-    /// Its features.
     span: Span,
-    /// Labels of the features.
     labels: Labels,
     /// Definition of a feature of the group, for one side.
     pub about: &'static str,
@@ -333,7 +331,6 @@ pub fn features() -> Vec<Feature> {
     features_of(GROUPS)
 }
 
-/// Returns the features of some groups.
 pub(crate) fn features_of(groups: &[Group]) -> Vec<Feature> {
     let feature = |group: &Group, index: usize| Feature {
         name: group.feature_name(index),

@@ -37,6 +37,10 @@ pub fn definition(group: &str) -> Option<&'static str> {
 pub(crate) struct Classical;
 
 impl Features for Classical {
+    fn about(&self) -> &'static str {
+        "the usual terms of a hand-crafted evaluation"
+    }
+
     fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
         features()
     }

@@ -45,6 +45,10 @@ pub(crate) fn features() -> Vec<Feature> {
 pub(crate) struct Full;
 
 impl Features for Full {
+    fn about(&self) -> &'static str {
+        "classical plus king danger, complexity and an endgame factor, which are not linear"
+    }
+
     fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
         features()
     }
@@ -96,7 +100,6 @@ impl Features for Full {
     }
 }
 
-/// Returns the program on the sums.
 fn program() -> Program {
     let accumulator = |name: &str, sides: bool, features: std::ops::Range<usize>| Accumulator {
         name: name.to_string(),
@@ -144,7 +147,6 @@ trait SumCollector: Collector {
     fn begin(&mut self, sum: usize);
 }
 
-/// Adds the features of all sums.
 #[inline]
 fn sums([white, black]: &[Side<'_>; 2], turn: Color, out: &mut impl SumCollector) {
     out.begin(0);

@@ -26,7 +26,6 @@ pub(super) struct Run {
     pub minus: u16,
 }
 
-/// A layout in groups.
 #[derive(Debug)]
 pub(in crate::cpu) struct Groups {
     /// Entries are four offsets of table rows in units of eight bytes, the first in the lowest bits.

@@ -260,7 +260,6 @@ fn measure(
     Ok(device)
 }
 
-/// Returns the name of the processor.
 fn processor() -> String {
     let kind = sysinfo::CpuRefreshKind::nothing();
     let system = sysinfo::System::new_with_specifics(sysinfo::RefreshKind::nothing().with_cpu(kind)).ok();
