@@ -8,6 +8,7 @@ use gputexel::chess::selection::Selection;
 use gputexel::conversion::{ConversionSettings, convert};
 use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
 use gputexel::formats::OutputFormat;
+use gputexel::model::FeatureKind;
 
 use super::context::Context;
 use super::convert::describe as describe_conversion;

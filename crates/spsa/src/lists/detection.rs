@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::columns::{columns, is_header, rows};
 use super::SPECS;
+use super::columns::{columns, is_header, rows};
 use super::{ListFormat, fishtest, foreign};
 use gputexel_io::{Error, Result};
 

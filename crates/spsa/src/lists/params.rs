@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use super::columns::{Numbered, check_names, given};
 use super::Spec;
+use super::columns::{Numbered, check_names, given};
 use super::{ListEntry, ListFormat, Setting};
 use gputexel_io::{Error, Result};
 use gputexel_source::params::{Number, ParamEntry, ParamKind, ParamsFile};

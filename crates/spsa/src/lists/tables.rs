@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::columns::Numbered;
 use super::Spec;
+use super::columns::Numbered;
 use super::{ListEntry, ListFormat, Setting};
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
 use gputexel_io::Result;

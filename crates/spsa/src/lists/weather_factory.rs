@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::columns::Numbered;
-use super::{Reading, Spec};
 use super::{ListEntry, ListFormat, ListOptions, Setting, foreign};
+use super::{Reading, Spec};
 use crate::numbers::four_digits;
 use crate::toml_text::line_at;
 use crate::variables::positive;

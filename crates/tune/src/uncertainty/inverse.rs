@@ -168,7 +168,9 @@ fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<
         return Err(failed());
     }
     let scaled = free.iter().zip(scale).flat_map(|(&row, by)| {
-        free.iter().zip(scale).map(move |(&column, scale)| matrix[row.max(column) * size + row.min(column)] * by * scale)
+        free.iter()
+            .zip(scale)
+            .map(move |(&column, scale)| matrix[row.max(column) * size + row.min(column)] * by * scale)
     });
     Ok(scaled.collect())
 }

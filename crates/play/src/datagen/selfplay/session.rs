@@ -16,7 +16,6 @@ use crate::{Contestant, Dispatcher, Rules, check_concurrency, check_tables, crow
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{Error, LogLine, Result, RunFolder, RunLog, StopFlag};
 
-
 /// Games of an engine against itself, ready to begin or resume: the engine was tested and the book read.
 ///
 /// ```
