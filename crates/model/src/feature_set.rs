@@ -1,5 +1,7 @@
 //! Feature sets: the conversion of a board to a sparse row of feature ids and coefficients.
 
+use std::collections::HashMap;
+
 use half::f16;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color};
@@ -159,25 +161,33 @@ impl FeatureSet {
         self.kind.spec().definition(group)
     }
 
-    /// Returns the groups, in the order of their features.
+    /// Returns the groups, in the order of their first features.
     pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
-        let named = self.group_names().into_iter().map(|name| {
-            let own = self.features.iter().filter(|feature| feature.group == name);
-            let features = own.map(|feature| feature.name.as_str()).collect();
-            FeatureGroup { name, definition: self.definition(name).unwrap_or_default(), features }
-        });
-        named.collect()
+        let group = |(name, ids): (_, Vec<u32>)| FeatureGroup {
+            name,
+            definition: self.definition(name).unwrap_or_default(),
+            features: ids.into_iter().map(|id| self.features[id as usize].name.as_str()).collect(),
+        };
+        self.grouped().into_iter().map(group).collect()
     }
 
     /// Returns the names of the groups, each once, in the order of their first features.
     pub fn group_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for feature in &self.features {
-            if !names.contains(&feature.group.as_str()) {
-                names.push(&feature.group);
+        self.grouped().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Returns the groups with the ids of their features, in the order of their first features.
+    pub(crate) fn grouped(&self) -> Vec<(&str, Vec<u32>)> {
+        let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (id, feature) in self.features.iter().enumerate() {
+            let at = *known.entry(&feature.group).or_insert(groups.len());
+            if at == groups.len() {
+                groups.push((&feature.group, Vec::new()));
             }
+            groups[at].1.push(id as u32);
         }
-        names
+        groups
     }
 
     /// Writes the features of a board with `turn` to move into `row`.

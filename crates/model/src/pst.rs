@@ -2,9 +2,10 @@
 
 use shakmaty::{Bitboard, Board, Color, Role, Square};
 
+use crate::classical::Classical;
 use crate::kinds::Features;
 use crate::structure::Arrangement;
-use crate::{Feature, FeatureRow, FeatureSet, KingBuckets, ROLE_NAMES, classical};
+use crate::{Feature, FeatureRow, FeatureSet, KingBuckets, ROLE_NAMES};
 
 /// Pieces by type and square.
 pub(crate) struct Pst;
@@ -25,7 +26,7 @@ impl Features for Pst {
 
     fn definition(&self, group: &str) -> Option<&'static str> {
         // `classical` has the same piece-square tables.
-        classical::definition(group)
+        Classical.definition(group)
     }
 
     fn arrangement(&self, _: &str, ids: &[u32]) -> Arrangement {

@@ -89,15 +89,7 @@ fn is_surrounded(layout: &Arrangement, id: u32, occurs: &impl Fn(u32) -> bool) -
 impl FeatureSet {
     /// Determines the features on boards and lines, and the groups.
     pub fn structure(&self) -> Structure {
-        let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        for (id, feature) in self.features.iter().enumerate() {
-            let at = *known.entry(&feature.group).or_insert(groups.len());
-            if at == groups.len() {
-                groups.push((&feature.group, Vec::new()));
-            }
-            groups[at].1.push(id as u32);
-        }
+        let groups = self.grouped();
         let pieces: Vec<(String, Vec<u32>, Arrangement)> = match &self.imported {
             Some(imported) => places::pieces(groups, &imported.parameters),
             None => groups
@@ -132,16 +124,13 @@ impl FeatureSet {
 
     /// Describes the arrangements of each group, in the order of groups: `line of 9`, or `2 lines, board`.
     pub fn arrangements(&self) -> Vec<String> {
-        let mut words: Vec<Vec<String>> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::new();
+        let groups = self.grouped();
+        let mut words = vec![Vec::new(); groups.len()];
+        let places: HashMap<&str, usize> =
+            groups.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
         for part in self.structure().parts {
             let Some(&(first, _)) = part.features.first() else { continue };
-            let group = self.features[first as usize].group.as_str();
-            let at = *known.entry(group).or_insert(words.len());
-            if at == words.len() {
-                words.push(Vec::new());
-            }
-            words[at].push(part.layout.summary());
+            words[places[self.features[first as usize].group.as_str()]].push(part.layout.summary());
         }
         let join = |mut words: Vec<String>| {
             words.retain(|word| !word.is_empty());

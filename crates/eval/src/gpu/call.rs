@@ -420,19 +420,9 @@ impl GpuEvaluator<'_> {
 
     /// Returns how many of the given segments the next slice takes, and their number of padded pairs.
     pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
-        let padded = call.tiling.padded() as u64;
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
         let wanted = self.paces[usize::from(call.gradients)].pairs();
-        let (mut count, mut pairs) = (0, 0);
-        for segment in segments.iter().take(most) {
-            let more = u64::from(segment.end - segment.first) * padded;
-            if count > 0 && pairs + more > wanted {
-                break;
-            }
-            count += 1;
-            pairs += more;
-        }
-        (count, pairs)
+        leading(&segments[..segments.len().min(most)], call.tiling.padded() as u64, wanted)
     }
 
     pub(super) fn run_chunk(
@@ -524,6 +514,19 @@ fn of_members(population: &Population, members: &Range<usize>, padded: usize) ->
         }
     }
     rows
+}
+
+/// Returns how many segments have at most `wanted` pairs, but at least one, and their number of pairs.
+pub(super) fn leading(segments: &[Segment], per_position: u64, wanted: u64) -> (usize, u64) {
+    let (mut count, mut pairs) = (0, 0);
+    for segment in segments {
+        let more = u64::from(segment.end - segment.first) * per_position;
+        if count > 0 && pairs + more > wanted {
+            break;
+        }
+        (count, pairs) = (count + 1, pairs + more);
+    }
+    (count, pairs)
 }
 
 /// Adds a row of floats to sums in f64, without the padding.

@@ -326,11 +326,6 @@ impl Group {
     }
 }
 
-/// Returns all features in id order.
-pub fn features() -> Vec<Feature> {
-    features_of(GROUPS)
-}
-
 pub(crate) fn features_of(groups: &[Group]) -> Vec<Feature> {
     let feature = |group: &Group, index: usize| Feature {
         name: group.feature_name(index),
@@ -351,7 +346,7 @@ mod tests {
             next += group.span.len;
         }
         assert_eq!(next, COUNT);
-        let features = features();
+        let features = features_of(GROUPS);
         assert_eq!(features.len(), COUNT);
         let names: std::collections::BTreeSet<&str> = features.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(names.len(), COUNT);

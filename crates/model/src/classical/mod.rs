@@ -22,16 +22,11 @@ use crate::playing::Terms;
 use crate::pst::Pst;
 use crate::structure::Arrangement;
 use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
-pub use catalog::{COUNT, GROUPS, Group, features};
+pub use catalog::{COUNT, GROUPS, Group};
 use king::KingAttack;
 pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
 use view::{AttackMap, View};
-
-/// Returns the definition of the features of a group, for one side; `None` for unknown groups.
-pub fn definition(group: &str) -> Option<&'static str> {
-    GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
-}
 
 /// The usual terms of a hand-written evaluation.
 pub(crate) struct Classical;
@@ -42,11 +37,11 @@ impl Features for Classical {
     }
 
     fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
-        features()
+        catalog::features_of(GROUPS)
     }
 
     fn definition(&self, group: &str) -> Option<&'static str> {
-        definition(group)
+        GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
     }
 
     fn arrangement(&self, group: &str, ids: &[u32]) -> Arrangement {

@@ -34,13 +34,6 @@ const FACTOR_ONE: f64 = 64.0;
 /// loss on held-out positions: the endgame values of one material are not to the scale of another's.
 const FACTOR_MAX: f64 = 192.0;
 
-/// Returns all features in id order; the first are those of `classical`.
-pub(crate) fn features() -> Vec<Feature> {
-    let mut features = classical::features();
-    features.extend(features_of(GROUPS));
-    features
-}
-
 /// The features of `classical`, and those of a program.
 pub(crate) struct Full;
 
@@ -50,7 +43,7 @@ impl Features for Full {
     }
 
     fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
-        features()
+        [classical::GROUPS, GROUPS].into_iter().flat_map(features_of).collect()
     }
 
     fn program(&self) -> Option<Program> {
@@ -59,7 +52,7 @@ impl Features for Full {
 
     fn definition(&self, group: &str) -> Option<&'static str> {
         let own = GROUPS.iter().find(|known| known.name == group).map(|known| known.about);
-        own.or_else(|| classical::definition(group))
+        own.or_else(|| Classical.definition(group))
     }
 
     fn arrangement(&self, group: &str, ids: &[u32]) -> Arrangement {
@@ -217,7 +210,7 @@ mod tests {
 
     #[test]
     fn groups_follow_each_other_and_names_are_unique() {
-        let features = features();
+        let features = Full.features(None);
         assert_eq!(features.len(), COUNT);
         let mut names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
         names.sort_unstable();
