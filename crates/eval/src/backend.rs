@@ -69,7 +69,10 @@ impl Backend {
     ///
     /// # Errors
     /// Errors of [`open`](Self::open), and of `vet` when a GPU was requested.
-    pub fn open_vetted(choice: BackendChoice, vet: impl Fn(&GpuContext) -> Result<()>) -> Result<Self> {
+    pub(crate) fn open_vetted(
+        choice: BackendChoice,
+        vet: impl Fn(&GpuContext) -> Result<()>,
+    ) -> Result<Self> {
         let backend =
             |gpu: Option<GpuContext>, why| Ok(Self::new(choice, gpu.map_or(Devices::Cpu, Devices::Gpu), why));
         if choice == BackendChoice::Cpu {

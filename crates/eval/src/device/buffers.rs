@@ -100,7 +100,13 @@ impl Readback {
     }
 
     /// As [`push`](Self::push), starting at an offset in bytes.
-    pub fn push_from(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, offset: u64, bytes: u64) {
+    pub(crate) fn push_from(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        from: &wgpu::Buffer,
+        offset: u64,
+        bytes: u64,
+    ) {
         if let Some(to) = &self.buffer.buffer {
             encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
             self.used += bytes;

@@ -16,7 +16,7 @@ use gputexel_io::{Error, Result};
 
 /// Time that one slice may take before the device counts as hung. Slices are cut to well under a second; the rest is
 /// for a software adapter on a busy machine.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Switches the run-time checks of kernels on (`1`) or off (`0`), regardless of the build.
 const CHECKS_VARIABLE: &str = "GPUTEXEL_SHADER_CHECKS";
@@ -55,7 +55,7 @@ impl GpuContext {
     ///
     /// # Errors
     /// [`Error::Gpu`] when a GPU was asked for and there is none, or the driver of the adapter refuses.
-    pub fn try_chosen(choice: BackendChoice) -> Result<(Option<Self>, String)> {
+    pub(crate) fn try_chosen(choice: BackendChoice) -> Result<(Option<Self>, String)> {
         let adapters = adapters();
         let summaries = summaries(&adapters);
         match choice.pick(&summaries) {
@@ -154,7 +154,7 @@ impl GpuContext {
 
     /// Returns the same device, which measures the time of every dispatch if it has timestamps.
     #[must_use]
-    pub fn with_timer(mut self) -> Self {
+    pub(crate) fn with_timer(mut self) -> Self {
         self.timer = Timer::new(&self.device, &self.queue).map(Arc::new);
         self
     }
@@ -168,7 +168,7 @@ impl GpuContext {
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device fails.
-    pub fn take_kernel_seconds(&self) -> Result<Option<f64>> {
+    pub(crate) fn take_kernel_seconds(&self) -> Result<Option<f64>> {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
 
@@ -230,7 +230,7 @@ impl GpuContext {
     ///
     /// # Errors
     /// As [`guard`](Self::guard), except for running out of memory.
-    pub fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
+    pub(crate) fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         let guard = Guard { outer: GUARDED.replace(Some(None)) };
         let value = work();
         let first = GUARDED.with_borrow_mut(|guarded| guarded.as_mut().and_then(Option::take));

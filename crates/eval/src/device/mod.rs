@@ -10,9 +10,8 @@ mod pipelines;
 mod stats;
 mod timer;
 
-pub use adapter::{
-    ALIGNMENT, AdapterSummary, BackendChoice, HAS_DRIVERS, NO_ADAPTER, list_adapters, may_have_gpu,
-};
-pub use context::{ANSWER_TIMEOUT, GpuContext};
+pub(crate) use adapter::{ALIGNMENT, may_have_gpu};
+pub use adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, list_adapters};
+pub use context::GpuContext;
 pub use pipelines::KernelSource;
 pub use stats::Stats;

@@ -20,7 +20,7 @@ use gputexel_io::Result;
 /// Opens a backend: a GPU that computes wrongly is not used ([`vet`]).
 ///
 /// # Errors
-/// See [`Backend::open_vetted`] and [`vet`].
+/// See [`Backend::open`] and [`vet`].
 pub fn open(choice: BackendChoice) -> Result<Backend> {
     Backend::open_vetted(choice, vet)
 }
