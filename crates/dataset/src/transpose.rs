@@ -49,9 +49,9 @@ pub struct Blocks<R, E, C> {
 /// A layout transposed block by block. Entries are positions, relative to the start of their block.
 pub type Transpose = Blocks<Run, u16, f32>;
 
-/// Number of blocks that a thread arranges at a time, and how many of these pieces are joined together: some 100 MB.
+/// Number of blocks that a thread arranges at a time: a piece.
 pub const PIECE: usize = 64;
-/// Number of blocks whose pieces are joined together.
+/// Number of blocks whose pieces are joined together: some 100 MB.
 pub const JOINED: usize = 64 * PIECE;
 
 impl<R, E, C> Default for Blocks<R, E, C> {

@@ -66,9 +66,6 @@ impl Backend {
     }
 
     /// As [`open`](Self::open), but a GPU that `vet` refuses is treated as one that cannot be opened.
-    ///
-    /// # Errors
-    /// Errors of [`open`](Self::open), and of `vet` when a GPU was requested.
     pub(crate) fn open_vetted(
         choice: BackendChoice,
         vet: impl Fn(&GpuContext) -> Result<()>,

@@ -9,9 +9,6 @@ use crate::{Feature, ImportedParameter, Place, check_name};
 use gputexel_io::{Error, Result};
 
 /// Checks that every line lies in one group and has several parameters, and that no square is taken twice.
-///
-/// # Errors
-/// [`Error::Usage`] that names the parameter and its line or square.
 pub(crate) fn check(features: &[Feature], parameters: &[ImportedParameter]) -> Result<()> {
     struct Line<'a> {
         first: &'a Feature,

@@ -52,9 +52,6 @@ impl GpuContext {
     }
 
     /// Opens the adapter that a choice selects, and returns the reason; `None`, with the reason, for the CPU.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when a GPU was asked for and there is none, or the driver of the adapter refuses.
     pub(crate) fn try_chosen(choice: BackendChoice) -> Result<(Option<Self>, String)> {
         let adapters = adapters();
         let summaries = summaries(&adapters);
@@ -165,9 +162,6 @@ impl GpuContext {
 
     /// Returns the seconds that kernels ran since the last call; `None` without a [timer](Self::with_timer), or if
     /// there were too many to be timed.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device fails.
     pub(crate) fn take_kernel_seconds(&self) -> Result<Option<f64>> {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
@@ -227,9 +221,6 @@ impl GpuContext {
     }
 
     /// As [`guard`](Self::guard), but `None` if the device is out of memory.
-    ///
-    /// # Errors
-    /// As [`guard`](Self::guard), except for running out of memory.
     pub(crate) fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         let guard = Guard { outer: GUARDED.replace(Some(None)) };
         let value = work();

@@ -200,9 +200,6 @@ impl Gpu {
     }
 
     /// Queues a write of numbers as f32, from an offset in bytes on, without a full copy on the host.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
     pub(crate) fn write_floats(&self, buffer: &wgpu::Buffer, offset: u64, values: &[f64]) -> Result<()> {
         let Some(size) = NonZeroU64::new(4 * values.len() as u64) else { return Ok(()) };
         self.shared.counters.up.fetch_add(size.get(), Ordering::Relaxed);

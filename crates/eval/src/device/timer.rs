@@ -64,9 +64,6 @@ impl Timer {
     }
 
     /// Returns the total seconds of dispatches since the last call; `None` if there were too many.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device fails.
     pub(crate) fn take(&self, device: &Device, queue: &Queue) -> Result<Option<f64>> {
         let count = self.dispatches.swap(0, Ordering::Relaxed);
         if count == 0 || count > CAPACITY {

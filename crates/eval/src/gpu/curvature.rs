@@ -27,9 +27,6 @@ const PAIRS_PER_POSITION: u64 = 64;
 
 impl GpuEvaluator<'_> {
     /// Computes Σ w h x xᵀ / `weight` of one member, per centipawn squared: symmetric, row-major, 2F × 2F.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for more than 4,096 features, [`Error::Gpu`] when the device fails.
     pub(super) fn curvature(
         &mut self,
         population: &Population,

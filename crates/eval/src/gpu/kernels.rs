@@ -286,9 +286,6 @@ fn hessian_groups(features: usize) -> usize {
 }
 
 /// Returns the pipeline of a kernel of this crate, without run-time checks in release builds.
-///
-/// # Errors
-/// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.
 pub(super) fn pipeline(
     gpu: &Gpu,
     name: &str,
@@ -319,9 +316,6 @@ pub(super) struct Pipelines {
 
 impl Pipelines {
     /// Returns the pipeline of a variant.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.
     pub(super) fn get(&mut self, gpu: &Gpu, variant: Variant) -> Result<wgpu::ComputePipeline> {
         if let Some(pipeline) = self.used.get(&variant) {
             return Ok(pipeline.clone());

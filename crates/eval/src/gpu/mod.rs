@@ -48,9 +48,6 @@ use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result};
 
 /// Creates the evaluator of a layout on a device.
-///
-/// # Errors
-/// Errors of [`GpuEvaluator::with_options`], and of [`GpuProgramEvaluator::with_options`] for layouts with a program.
 pub(crate) fn open<'a>(
     context: &GpuContext,
     layout: &'a Layout,

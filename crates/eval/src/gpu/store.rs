@@ -68,9 +68,6 @@ struct Slot {
 
 impl<'a> Store<'a> {
     /// Partitions the layout; does not upload anything yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when not even the smallest cell fits.
     pub(super) fn try_new(layout: &'a Layout, options: &GpuOptions, budget: &Budget) -> Result<Self> {
         let binding = options.binding_bytes;
         let mut cell = options.cell;
@@ -108,10 +105,6 @@ impl<'a> Store<'a> {
 
     /// Returns an array of a shard, on the device or uploaded ahead of the next submission. With streaming, two
     /// consecutive shards are present at a time.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device fails, or a feature has more than 65,535
-    /// entries per block.
     pub(super) fn array(&mut self, gpu: &Gpu, index: usize, array: Array) -> Result<wgpu::Buffer> {
         if self.streamed {
             if !self.packed.contains_key(&(index, array)) {

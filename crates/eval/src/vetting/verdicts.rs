@@ -94,9 +94,6 @@ impl Store {
     }
 
     /// Replaces the last verdict on a device.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if there is no folder for the list, or it cannot be written.
     fn replace(&self, verdict: Verdict) -> Result<()> {
         let mut all = self.load();
         all.retain(|old| old.device != verdict.device);
