@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::device::{Stats, may_have_gpu};
+use crate::device::may_have_gpu;
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
 use crate::cpu::CpuEvaluator;
 use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
-use crate::fallback::MakeFallback;
+use crate::fallback::{MakeFallback, StatsObserver};
 use crate::gpu::{self, AdapterSummary, BackendChoice, GpuContext, GpuOptions};
 use crate::{Evaluator, FallbackEvaluator};
-
-/// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
-pub type StatsObserver = fn(&str, Option<Stats>);
 
 /// Creates an evaluator for a layout.
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;

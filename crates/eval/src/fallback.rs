@@ -4,7 +4,6 @@ use gputexel_io::{Error, Result};
 
 use super::{
     AdamBatch, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats,
-    StatsObserver,
 };
 
 /// A report that a device failed and another evaluator took over.
@@ -15,6 +14,9 @@ pub struct Fallback {
     /// Description of the new evaluator, see [`Evaluator::describe`].
     pub evaluator: String,
 }
+
+/// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
+pub type StatsObserver = fn(&str, Option<Stats>);
 
 /// Creates the evaluator that replaces a failing one.
 pub(crate) type MakeFallback<'a> = Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>;

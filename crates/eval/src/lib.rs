@@ -17,9 +17,9 @@ pub mod sums;
 pub mod vetting;
 
 pub use crate::device::Stats;
-pub use backend::{Backend, StatsObserver};
+pub use backend::Backend;
 pub use device_steps::{AdamBatch, AdamMember, AdamStep};
-pub use fallback::{Fallback, FallbackEvaluator};
+pub use fallback::{Fallback, FallbackEvaluator, StatsObserver};
 pub use products::{ProductRequest, Products};
 
 use std::ops::Range;

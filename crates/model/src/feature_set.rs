@@ -2,27 +2,15 @@
 
 use std::collections::HashMap;
 
-use half::f16;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color};
 
+use super::feature::{Feature, FeatureRow};
 use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
 use super::program::Program;
 use super::{FeatureKind, Imported, KingBuckets, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result};
-
-/// Names of the roles in feature order: pawn, knight, bishop, rook, queen, king.
-pub const ROLE_NAMES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
-
-/// One tunable feature; it has a middlegame and an endgame parameter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Feature {
-    /// Unique name, such as `knight_f3` or `bishop`.
-    pub name: String,
-    /// The table it belongs to, such as `knight`.
-    pub group: String,
-}
 
 /// A feature set together with the phase convention its rows were computed with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,23 +30,6 @@ pub struct FeatureSet {
     /// Program on sums of parameters, if the score is not just their sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
-}
-
-/// One position as features. Reused between positions so that extraction does not allocate.
-///
-/// Unit rows list White's ids (coefficient +1) and Black's (−1). Columns of accumulators are listed with
-/// White's, for either side. Coefficient rows have all ids in `plus`, one coefficient each, and an empty
-/// `minus`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FeatureRow {
-    /// Ids with coefficient +1, or all ids if there are coefficients.
-    pub plus: Vec<u16>,
-    /// Ids with coefficient −1.
-    pub minus: Vec<u16>,
-    /// Coefficients of `plus`, or empty for unit rows.
-    pub coefficients: Vec<f16>,
-    /// Phase units, 0 to the maximum of the settings.
-    pub phase: u16,
 }
 
 /// A group of features.
@@ -199,7 +170,7 @@ impl FeatureSet {
         row.minus.clear();
         row.coefficients.clear();
         row.phase = self.phase.units(board);
-        self.kind.spec().compute(self, board, turn, row);
+        self.kind.spec().compute(self.king_buckets.as_ref(), board, turn, row);
     }
 
     /// Creates a feature set of imported features.
@@ -287,6 +258,7 @@ impl FeatureSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use half::f16;
 
     #[test]
     fn initial_position_is_symmetric() {

@@ -5,10 +5,7 @@
 //! traces are read by `trace`.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Board, Color};
 
-use crate::kinds::Features;
-use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
 use gputexel_io::shown_number;
 
 /// Maximum number of features: ids have 16 bits, and one more id pads rows.
@@ -157,25 +154,6 @@ impl Imported {
     pub fn new(scale_one: u16, parameters: Vec<ImportedParameter>) -> Self {
         Self { scale_one, division: Division::default(), parameters }
     }
-}
-
-/// Features of another engine, which alone can compute them and play with them.
-pub(crate) struct ImportedFeatures;
-
-impl Features for ImportedFeatures {
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
-        Vec::new()
-    }
-
-    fn definition(&self, _: &str) -> Option<&'static str> {
-        None
-    }
-
-    fn unit_rows(&self) -> bool {
-        false
-    }
-
-    fn compute(&self, _: &FeatureSet, _: &Board, _: Color, _: &mut FeatureRow) {}
 }
 
 /// Checks that a name can be used for a parameter or group wherever names are read back.

@@ -18,11 +18,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
-use crate::classical::Tapered;
-use crate::kinds::Features;
-use crate::playing::Terms;
-use crate::structure::Arrangement;
-use crate::{Feature, FeatureRow, FeatureSet, ROLE_NAMES};
+use crate::feature::{Feature, ROLE_NAMES};
 use gputexel_io::{Error, Result};
 
 /// Number of squares, and so the largest number of buckets.
@@ -198,7 +194,7 @@ impl KingBuckets {
 
     /// Returns the features: tables `knight_k3` of pieces whose own king is in bucket 3, with features such
     /// as `knight_k3_f5`, and tables `enemy_knight_k3` of its opponent's.
-    fn features(&self) -> Vec<Feature> {
+    pub(crate) fn features(&self) -> Vec<Feature> {
         let mut features = Vec::with_capacity(self.count() * self.sides() * TABLES);
         for bucket in 0..self.count() {
             for side in ["", "enemy_"].into_iter().take(self.sides()) {
@@ -259,39 +255,6 @@ impl KingBuckets {
                 }
             }
         }
-    }
-}
-
-/// Piece-square tables by the squares of kings.
-pub(crate) struct KingPst;
-
-impl Features for KingPst {
-    fn features(&self, king_buckets: Option<&KingBuckets>) -> Vec<Feature> {
-        king_buckets.map(KingBuckets::features).unwrap_or_default()
-    }
-
-    fn definition(&self, group: &str) -> Option<&'static str> {
-        Some(match group.starts_with("enemy_") {
-            true => {
-                "The opponent's pieces by square, as long as the own king is in the bucket of this number."
-            }
-            false => "Pieces by square, as long as their own king is in the bucket of this number.",
-        })
-    }
-
-    fn arrangement(&self, _: &str, ids: &[u32]) -> Arrangement {
-        Arrangement::Board(ids.iter().copied().map(Some).collect())
-    }
-
-    fn compute(&self, set: &FeatureSet, board: &Board, _: Color, row: &mut FeatureRow) {
-        if let Some(buckets) = &set.king_buckets {
-            buckets.visit(board, Color::White, |id| row.plus.push(id as u16));
-            buckets.visit(board, Color::Black, |id| row.minus.push(id as u16));
-        }
-    }
-
-    fn terms(&self, set: &FeatureSet, values: Vec<Tapered>) -> Terms {
-        set.king_buckets.clone().map_or(Terms::None, |buckets| Terms::Kings(buckets, values))
     }
 }
 

@@ -5,13 +5,13 @@
 
 mod basis;
 pub mod classical;
+mod feature;
 mod feature_set;
 pub mod full;
 mod groups;
 mod imported;
 mod kinds;
 mod king_buckets;
-mod material;
 mod parameterization;
 mod parameters;
 mod penalty;
@@ -19,7 +19,6 @@ mod places;
 mod playing;
 mod prior;
 pub mod program;
-mod pst;
 mod squares;
 mod structure;
 mod tables;
@@ -29,7 +28,8 @@ pub use basis::{
     Base, BaseWord, Basis, BasisFile, Constraint, ConstraintKind, CoordinateRecord, Named, NamedBasis,
     PriorWord, Value,
 };
-pub use feature_set::{Feature, FeatureGroup, FeatureRow, FeatureSet, ROLE_NAMES};
+pub use feature::{Arrangement, Feature, FeatureRow, ROLE_NAMES};
+pub use feature_set::{FeatureGroup, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
 pub use kinds::FeatureKind;
@@ -46,6 +46,6 @@ pub use penalty::{
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;
 pub use squares::{Colors, SquareCell, SquareOrder};
-pub use structure::{Arrangement, Part, Structure};
+pub use structure::{Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};
 pub use value_change::ValueChange;

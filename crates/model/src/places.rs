@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::structure::Arrangement;
+use crate::feature::Arrangement;
 use crate::{Feature, ImportedParameter, Place, check_name};
 use gputexel_io::{Error, Result};
 

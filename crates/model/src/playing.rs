@@ -5,8 +5,8 @@ use std::str::FromStr as _;
 
 use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
 
-use super::classical::{PawnCache, Tapered, Values};
-use super::full::FurtherValues;
+use super::classical::{PawnCache, Tapered};
+use super::kinds::Terms;
 use super::program::Taper;
 use super::{FeatureKind, FeatureSet, KingBuckets, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
@@ -43,19 +43,6 @@ pub struct TableEvaluation {
     max_phase: i32,
     /// 1 / (maximal phase · [`UNITS`]).
     scale: f64,
-}
-
-/// Terms of an evaluation that depend on more than a piece and its square.
-#[derive(Clone, Debug)]
-pub(crate) enum Terms {
-    /// None.
-    None,
-    /// Values of the features of `classical`, including its piece-square tables, which are not used here.
-    Classical(Values),
-    /// The same, and further values of `full`.
-    Full(Values, FurtherValues),
-    /// The values of `king-pst`, by feature.
-    Kings(KingBuckets, Vec<Tapered>),
 }
 
 impl TableEvaluation {
@@ -96,7 +83,7 @@ impl TableEvaluation {
             }
         }
         let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
-        let terms = set.kind.spec().terms(set, (0..count).map(tapered).collect());
+        let terms = set.kind.spec().terms(set.king_buckets.as_ref(), (0..count).map(tapered).collect());
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
         Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })

@@ -3,8 +3,8 @@
 
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
-use super::context::ANSWER_TIMEOUT;
 use super::meter::{DeviceBuffer, Gpu};
+use super::timer::ANSWER_TIMEOUT;
 use gputexel_io::{Error, Result};
 
 /// A buffer that is replaced by a larger one when it is too small.

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use wgpu::{
     Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
@@ -11,12 +10,8 @@ use wgpu::{
 
 use super::adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, adapters, kernel_limits, summaries};
 use super::pipelines::{self, KernelSource, Pipelines};
-use super::timer::Timer;
+use super::timer::{ANSWER_TIMEOUT, Timer};
 use gputexel_io::{Error, Result};
-
-/// Time that one slice may take before the device counts as hung. Slices are cut to well under a second; the rest is
-/// for a software adapter on a busy machine.
-pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Switches the run-time checks of kernels on (`1`) or off (`0`), regardless of the build.
 const CHECKS_VARIABLE: &str = "GPUTEXEL_SHADER_CHECKS";

@@ -3,10 +3,14 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
-use super::context::ANSWER_TIMEOUT;
 use gputexel_io::{Error, Result};
 use wgpu::{BufferUsages, Device, Features, MapMode, QuerySet, QuerySetDescriptor, QueryType, Queue};
+
+/// Time that one slice may take before the device counts as hung. Slices are cut to well under a second; the rest is
+/// for a software adapter on a busy machine.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maximum number of dispatches that are timed before the times are read; WebGPU's limit is twice as many timestamps.
 const CAPACITY: u32 = 2048;

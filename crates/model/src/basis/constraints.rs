@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::names::ParameterNames;
-use crate::structure::Arrangement;
+use crate::feature::Arrangement;
 use crate::{Coordinate, Feature, FeatureSet, Parameterization};
 use gputexel_io::{Error, Result};
 

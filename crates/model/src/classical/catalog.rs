@@ -2,7 +2,7 @@
 
 use shakmaty::Square;
 
-use crate::structure::Arrangement;
+use crate::feature::Arrangement;
 use crate::{Feature, ROLE_NAMES};
 
 /// A range of consecutive features.

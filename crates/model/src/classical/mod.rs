@@ -17,52 +17,22 @@ pub(crate) mod view;
 
 use shakmaty::{Board, Color};
 
-use crate::kinds::Features;
-use crate::playing::Terms;
-use crate::pst::Pst;
-use crate::structure::Arrangement;
-use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
+use crate::feature::Arrangement;
 pub use catalog::{COUNT, GROUPS, Group};
 use king::KingAttack;
 pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
 use view::{AttackMap, View};
 
-/// The usual terms of a hand-written evaluation.
-pub(crate) struct Classical;
+/// Returns the definition of the features of a group, for one side; `None` for unknown groups.
+pub(crate) fn definition(group: &str) -> Option<&'static str> {
+    GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
+}
 
-impl Features for Classical {
-    fn about(&self) -> &'static str {
-        "the usual terms of a hand-crafted evaluation"
-    }
-
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
-        catalog::features_of(GROUPS)
-    }
-
-    fn definition(&self, group: &str) -> Option<&'static str> {
-        GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
-    }
-
-    fn arrangement(&self, group: &str, ids: &[u32]) -> Arrangement {
-        let known = GROUPS.iter().find(|known| known.name == group).zip(ids.first());
-        known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
-    }
-
-    fn has_boards(&self) -> bool {
-        true
-    }
-
-    fn compute(&self, set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) {
-        // Its piece-square tables come first and have the same ids.
-        Pst.compute(set, board, turn, row);
-        let passed = pawn_structure(board, &mut row.plus, &mut row.minus);
-        terms(board, turn, passed, &mut row.plus, &mut row.minus, |_, _| {});
-    }
-
-    fn terms(&self, _: &FeatureSet, values: Vec<Tapered>) -> Terms {
-        Terms::Classical(Values::new(values))
-    }
+/// Returns the arrangement of the features of a group.
+pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
+    let known = GROUPS.iter().find(|known| known.name == group).zip(ids.first());
+    known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
 }
 
 /// Receives the features of a side, by id.

@@ -14,17 +14,12 @@ mod start;
 
 use shakmaty::{Board, Color};
 
-use crate::classical::catalog::features_of;
-use crate::classical::{self, Classical, Collector, Side, Tapered, Values};
-use crate::kinds::Features;
-use crate::playing::Terms;
+use crate::classical::{self, Collector, Side};
 use crate::program::{Accumulator, Adjustment, Factor, FactorTarget, Input, Operator, Phase, Program, Term};
-use crate::pst::Pst;
-use crate::structure::Arrangement;
-use crate::{Feature, FeatureKind, FeatureRow, FeatureSet, KingBuckets};
 use catalog::{COMPLEXITY, DANGER, FACTOR};
 pub use catalog::{COUNT, GROUPS};
 pub(super) use playing::FurtherValues;
+pub(crate) use start::fill as fill_start;
 
 /// Divisor of the square of danger, centipawns.
 const DANGER_DIVISOR: f64 = 720.0;
@@ -34,66 +29,8 @@ const FACTOR_ONE: f64 = 64.0;
 /// loss on held-out positions: the endgame values of one material are not to the scale of another's.
 const FACTOR_MAX: f64 = 192.0;
 
-/// The features of `classical`, and those of a program.
-pub(crate) struct Full;
-
-impl Features for Full {
-    fn about(&self) -> &'static str {
-        "classical plus king danger, complexity and an endgame factor, which are not linear"
-    }
-
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
-        [classical::GROUPS, GROUPS].into_iter().flat_map(features_of).collect()
-    }
-
-    fn program(&self) -> Option<Program> {
-        Some(program())
-    }
-
-    fn definition(&self, group: &str) -> Option<&'static str> {
-        let own = GROUPS.iter().find(|known| known.name == group).map(|known| known.about);
-        own.or_else(|| Classical.definition(group))
-    }
-
-    fn arrangement(&self, group: &str, ids: &[u32]) -> Arrangement {
-        match GROUPS.iter().find(|known| known.name == group).zip(ids.first()) {
-            Some((group, &first)) => group.arrangement(first),
-            None => Classical.arrangement(group, ids),
-        }
-    }
-
-    fn has_boards(&self) -> bool {
-        true
-    }
-
-    fn used(&self, id: usize) -> [bool; 2] {
-        [id < FACTOR.start, true]
-    }
-
-    fn base(&self) -> Option<FeatureKind> {
-        Some(FeatureKind::Classical)
-    }
-
-    fn fill_start(&self, theta: &mut [f64]) {
-        start::fill(theta);
-    }
-
-    fn compute(&self, set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) {
-        Pst.compute(set, board, turn, row);
-        let FeatureRow { plus, minus, .. } = row;
-        let passed = classical::pawn_structure(board, plus, minus);
-        classical::terms(board, turn, passed, plus, minus, |sides, plus| {
-            sums(sides, turn, &mut Columns { columns: plus, offset: 0 });
-        });
-    }
-
-    fn terms(&self, _: &FeatureSet, mut values: Vec<Tapered>) -> Terms {
-        let further = FurtherValues::new(values.split_off(classical::COUNT));
-        Terms::Full(Values::new(values), further)
-    }
-}
-
-fn program() -> Program {
+/// Returns the program on the sums.
+pub(crate) fn program() -> Program {
     let accumulator = |name: &str, sides: bool, features: std::ops::Range<usize>| Accumulator {
         name: name.to_string(),
         sides,
@@ -190,6 +127,20 @@ impl SumCollector for Columns<'_> {
     }
 }
 
+/// Appends the features of a position except pieces on squares: those of the linear part to `plus` for White and to
+/// `minus` for Black, the columns of all sums to `plus`.
+pub(crate) fn compute(board: &Board, turn: Color, plus: &mut Vec<u16>, minus: &mut Vec<u16>) {
+    let passed = classical::pawn_structure(board, plus, minus);
+    classical::terms(board, turn, passed, plus, minus, |sides, plus| {
+        sums(sides, turn, &mut Columns { columns: plus, offset: 0 });
+    });
+}
+
+/// Returns true for each of the middlegame and the endgame value of a feature that is used.
+pub(crate) fn used(feature: usize) -> [bool; 2] {
+    [feature < FACTOR.start, true]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +161,10 @@ mod tests {
 
     #[test]
     fn groups_follow_each_other_and_names_are_unique() {
-        let features = Full.features(None);
+        let features = [classical::GROUPS, GROUPS]
+            .into_iter()
+            .flat_map(classical::catalog::features_of)
+            .collect::<Vec<_>>();
         assert_eq!(features.len(), COUNT);
         let mut names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
         names.sort_unstable();

@@ -3,11 +3,12 @@
 use half::f16;
 use shakmaty::{Board, Color, Role};
 
-use crate::kinds::Features;
-use crate::{Feature, FeatureRow, FeatureSet, KingBuckets, ROLE_NAMES};
+use super::Features;
+use crate::KingBuckets;
+use crate::feature::{Feature, FeatureRow, ROLE_NAMES};
 
 /// Pieces by type.
-pub(crate) struct Material;
+pub(super) struct Material;
 
 impl Features for Material {
     fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
@@ -22,7 +23,7 @@ impl Features for Material {
         false
     }
 
-    fn compute(&self, _: &FeatureSet, board: &Board, _: Color, row: &mut FeatureRow) {
+    fn compute(&self, _: Option<&KingBuckets>, board: &Board, _: Color, row: &mut FeatureRow) {
         for (id, role) in Role::ALL.iter().enumerate() {
             let pieces = board.by_role(*role);
             let white = (pieces & board.by_color(Color::White)).count() as i32;

@@ -2,13 +2,14 @@
 
 use shakmaty::{Bitboard, Board, Color, Role, Square};
 
-use crate::classical::Classical;
-use crate::kinds::Features;
-use crate::structure::Arrangement;
-use crate::{Feature, FeatureRow, FeatureSet, KingBuckets, ROLE_NAMES};
+use super::Features;
+use crate::KingBuckets;
+use crate::classical;
+use crate::feature::Arrangement;
+use crate::feature::{Feature, FeatureRow, ROLE_NAMES};
 
 /// Pieces by type and square.
-pub(crate) struct Pst;
+pub(super) struct Pst;
 
 impl Features for Pst {
     fn about(&self) -> &'static str {
@@ -26,7 +27,7 @@ impl Features for Pst {
 
     fn definition(&self, group: &str) -> Option<&'static str> {
         // `classical` has the same piece-square tables.
-        Classical.definition(group)
+        classical::definition(group)
     }
 
     fn arrangement(&self, _: &str, ids: &[u32]) -> Arrangement {
@@ -37,7 +38,7 @@ impl Features for Pst {
         true
     }
 
-    fn compute(&self, _: &FeatureSet, board: &Board, _: Color, row: &mut FeatureRow) {
+    fn compute(&self, _: Option<&KingBuckets>, board: &Board, _: Color, row: &mut FeatureRow) {
         let white = board.by_color(Color::White);
         append_squares(board, white, 0, &mut row.plus);
         append_squares(board, !white, 56, &mut row.minus);

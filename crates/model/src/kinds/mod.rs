@@ -3,19 +3,21 @@
 //! A new feature set is an implementation of [`Features`] in a file of its own, a variant of [`FeatureKind`] and its
 //! line in `FeatureKind::entry`.
 
+mod classical;
+mod full;
+mod imported;
+mod king_pst;
+mod material;
+mod pst;
+
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color};
 
-use crate::classical::{Classical, Tapered};
-use crate::full::Full;
-use crate::imported::ImportedFeatures;
-use crate::king_buckets::KingPst;
-use crate::material::Material;
-use crate::playing::Terms;
+use crate::KingBuckets;
+use crate::classical::{Tapered, Values};
+use crate::feature::{Arrangement, Feature, FeatureRow};
+use crate::full::FurtherValues;
 use crate::program::Program;
-use crate::pst::Pst;
-use crate::structure::Arrangement;
-use crate::{Feature, FeatureRow, FeatureSet, KingBuckets};
 use gputexel_io::{Error, Result};
 
 /// Kind of a feature set, which determines the computation of its rows.
@@ -46,12 +48,12 @@ impl FeatureKind {
     /// Returns its name, as serialized, and its definition.
     fn entry(self) -> (&'static str, &'static dyn Features) {
         match self {
-            Self::Material => ("material", &Material),
-            Self::Pst => ("pst", &Pst),
-            Self::Classical => ("classical", &Classical),
-            Self::Full => ("full", &Full),
-            Self::Imported => ("imported", &ImportedFeatures),
-            Self::KingPst => ("king-pst", &KingPst),
+            Self::Material => ("material", &material::Material),
+            Self::Pst => ("pst", &pst::Pst),
+            Self::Classical => ("classical", &classical::Classical),
+            Self::Full => ("full", &full::Full),
+            Self::Imported => ("imported", &imported::ImportedFeatures),
+            Self::KingPst => ("king-pst", &king_pst::KingPst),
         }
     }
 
@@ -89,6 +91,19 @@ impl FeatureKind {
         });
         format!("{}, or {last}", sets.join(", "))
     }
+}
+
+/// Terms of an evaluation that depend on more than a piece and its square.
+#[derive(Clone, Debug)]
+pub(crate) enum Terms {
+    /// None.
+    None,
+    /// Values of the features of `classical`, including its piece-square tables, which are not used here.
+    Classical(Values),
+    /// The same, and further values of `full`.
+    Full(Values, FurtherValues),
+    /// The values of `king-pst`, by feature.
+    Kings(KingBuckets, Vec<Tapered>),
 }
 
 /// Definition of a feature set.
@@ -138,7 +153,7 @@ pub(crate) trait Features {
     fn fill_start(&self, _theta: &mut [f64]) {}
 
     /// Appends the features of a board with `turn` to move to `row`, which is empty.
-    fn compute(&self, set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow);
+    fn compute(&self, king_buckets: Option<&KingBuckets>, board: &Board, turn: Color, row: &mut FeatureRow);
 
     /// Returns the feature whose value a piece has on a square, regardless of other pieces, for play.
     fn on_square(&self, role: usize, square: usize) -> Option<usize> {
@@ -146,7 +161,7 @@ pub(crate) trait Features {
     }
 
     /// Returns all terms for play except those [on squares](Self::on_square), from a value for each feature.
-    fn terms(&self, _set: &FeatureSet, _values: Vec<Tapered>) -> Terms {
+    fn terms(&self, _king_buckets: Option<&KingBuckets>, _values: Vec<Tapered>) -> Terms {
         Terms::None
     }
 }
