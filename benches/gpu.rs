@@ -1,7 +1,6 @@
-//! The GPU evaluator by pass and population size, in (position, member) pairs per second.
+//! The GPU evaluator by population size, in (position, member) pairs per second.
 //!
-//! `walk/loss` and `walk/gradient` are the kernels alone, `whole` adds transfers and the host; `scale` is one θ under
-//! many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam` 32 steps on the device, in positions
+//! `loss` and `gradient` include transfers and the work of the host; `scale` is one θ under many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam` 32 steps on the device, in positions
 //! per second. Runs on a software adapter too, on fewer positions; its numbers say nothing about GPUs. On a real GPU,
 //! the numbers by tile are the basis of a `TileChoice`. `gpu/host` is the cost of a call for the host, measured on a
 //! device that computes nothing.
@@ -11,8 +10,8 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, DatasetWriter, Layout, Metadata, PositionLabels};
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, Pass, TileChoice};
-use gputexel::evaluator::{AdamBatch, AdamMember, DeviceSteps, Evaluator, Population, Request};
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, TileChoice};
+use gputexel::evaluator::{AdamBatch, AdamMember, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::LossKind;
 use rand::{RngExt, SeedableRng};
@@ -77,29 +76,25 @@ fn bench(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("gpu/{members}"));
         group.throughput(Throughput::Elements(pairs)).sample_size(10).warm_up_time(Duration::from_secs(1));
         group.measurement_time(Duration::from_secs(if summary.software { 2 } else { 5 }));
-        let mut run = |name: &str, options: GpuOptions, gradients: bool, pass: Pass| {
+        let mut run = |name: &str, options: GpuOptions, gradients: bool| {
             let mut evaluator = GpuEvaluator::with_options(&context, &layout, options).expect("room");
             let request = Request { parts: 0..1, loss: LossKind::Squared, gradients, curvature: false };
-            evaluator.run_pass(&population, &request, Pass::Whole).expect("a working device");
+            evaluator.evaluate(&population, &request).expect("a working device");
             group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
-                bencher.iter(|| evaluator.run_pass(&population, &request, pass).expect("a working device"));
+                bencher.iter(|| evaluator.evaluate(&population, &request).expect("a working device"));
             });
         };
         let usual = GpuOptions::new(&context);
-        run("blend", usual, false, Pass::Blend);
-        run("walk/loss", usual, false, Pass::Positions);
-        run("walk/gradient", usual, true, Pass::Positions);
-        run("reduce", usual, true, Pass::Reduce);
-        run("whole/loss", usual, false, Pass::Whole);
-        run("whole/gradient", usual, true, Pass::Whole);
+        run("loss", usual, false);
+        run("gradient", usual, true);
         // Other tiles, to choose by measurement on a real GPU.
         if members > 1 && !summary.software {
             for (tile, staged) in [4, 8, 16, 32].into_iter().flat_map(|tile| [(tile, false), (tile, true)]) {
                 let choice = Some(TileChoice { loss: tile, gradient: tile, staged });
                 let options = GpuOptions { tile: Some(tile), choice, ..usual };
                 let how = if staged { "staged" } else { "cached" };
-                run(&format!("walk/loss/tile-{tile}-{how}"), options, false, Pass::Positions);
-                run(&format!("walk/gradient/tile-{tile}-{how}"), options, true, Pass::Positions);
+                run(&format!("loss/tile-{tile}-{how}"), options, false);
+                run(&format!("gradient/tile-{tile}-{how}"), options, true);
             }
         }
         let mut evaluator = GpuEvaluator::try_new(&context, &layout).expect("room");

@@ -94,8 +94,12 @@ pub struct BasisCommand {
     /// Basis to print: identity, mirrored, tied, mirrored+tied, madchess, madchess-2018, schema, or a file to check
     #[arg(value_name = "NAME|FILE")]
     basis: String,
-    /// Feature set: pst, material, classical or full [default: pst]
-    #[arg(long, value_name = "NAME", conflicts_with = "dataset")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "dataset",
+        help = format!("Feature set: {} [default: pst]", FeatureKind::names())
+    )]
     model: Option<String>,
     /// Use the feature set of this dataset
     #[arg(long, value_name = "FILE")]

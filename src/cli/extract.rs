@@ -8,6 +8,7 @@ use gputexel::chess::selection::Selection;
 use gputexel::conversion::{ConversionSettings, convert};
 use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
 use gputexel::formats::Format;
+use gputexel::model::FeatureKind;
 
 use super::context::Context;
 use super::convert::describe as describe_conversion;
@@ -45,10 +46,13 @@ pub struct ExtractArgs {
     /// Replace the output if it exists; with --shard-size, restart an interrupted extraction
     #[arg(long)]
     force: bool,
-    /// Features: pst (a parameter for each piece on each square), material, classical (the usual terms of a
-    /// hand-crafted evaluation), or full (classical plus king danger, complexity and an endgame factor, which are not
-    /// linear)
-    #[arg(long, value_name = "NAME", default_value = "pst", help_heading = "Features")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "pst",
+        help_heading = "Features",
+        help = format!("Features: {}", FeatureKind::explained())
+    )]
     model: String,
     #[command(flatten)]
     kings: KingArgs,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use gputexel::chess::PhaseSettings;
-use gputexel::model::FeatureGroup;
+use gputexel::model::{FeatureGroup, FeatureKind};
 use serde_json::json;
 
 use super::context::Context;
@@ -21,8 +21,7 @@ Examples:\n  \
 gputexel features classical\n  \
 gputexel features classical --group knight_mobility --names")]
 pub struct FeaturesArgs {
-    /// Feature set: pst, material, classical or full
-    #[arg(value_name = "MODEL", default_value = "classical")]
+    #[arg(value_name = "MODEL", default_value = "classical", help = format!("Feature set: {}", FeatureKind::names()))]
     model: String,
     #[command(flatten)]
     kings: KingArgs,

@@ -15,7 +15,6 @@ pub(crate) enum Coefficients {
 }
 
 impl Coefficients {
-    /// Returns the coefficients of one row.
     #[inline]
     pub(crate) fn row(&self, range: std::ops::Range<usize>) -> RowCoefficients<'_> {
         match self {
@@ -25,7 +24,6 @@ impl Coefficients {
         }
     }
 
-    /// Returns true if all are finite.
     #[inline]
     pub(crate) fn is_finite(&self) -> bool {
         match self {
@@ -61,7 +59,6 @@ impl Coefficients {
     }
 }
 
-/// Coefficients of one row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowCoefficients<'a> {
     /// All ±1.

@@ -21,9 +21,10 @@ use super::Dataset;
 use crate::loss;
 use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
+use serde::{Deserialize, Serialize};
 
 /// A training batch or the held-out set.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Its positions, in layout order.
     pub positions: Range<usize>,
@@ -34,7 +35,7 @@ pub struct Part {
 }
 
 /// Positions of one part with the same taper.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket {
     /// The part it belongs to.
     pub part: usize,
@@ -49,7 +50,7 @@ pub struct Bucket {
 }
 
 /// Positions of one bucket whose rows have the same counts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// Its positions, in layout order.
     pub positions: Range<usize>,

@@ -30,7 +30,7 @@ pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use shards::{UNFINISHED, check_shards, remove_shards, shards};
 pub use split::Split;
 pub use stored::ChecksumState;
-pub use transpose::{Block, Run, Transpose};
+pub use transpose::{Block, Blocks, JOINED, PIECE, Run, Transpose};
 pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels, StoredRow};
 
 use self::coefficients::{Coefficients, RowCoefficients};
@@ -82,7 +82,6 @@ use gputexel_model::program::CompiledProgram;
 pub struct Dataset {
     /// The meaning of the columns and their origin.
     metadata: Metadata,
-    /// The program of the evaluation, if it has one.
     program: Option<Arc<CompiledProgram>>,
     /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
     checksum: String,

@@ -47,9 +47,6 @@ fn datasets_in(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Rejects shards of no positions.
-///
-/// # Errors
-/// [`Error::Setting`].
 pub(crate) fn check_size(size: usize) -> Result<()> {
     if size == 0 { Err(Error::setting("shard-size", size, "must be at least 1")) } else { Ok(()) }
 }

@@ -47,10 +47,6 @@ pub(super) struct Stored<'a> {
 
 impl<'a> Stored<'a> {
     /// Opens a file and reads its header.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be read; [`Error::Input`] when it is not a dataset, is truncated, or has
-    /// a different schema.
     pub fn open(path: &'a Path) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let mut file = File::open(path).map_err(io)?;
@@ -109,9 +105,6 @@ impl<'a> Stored<'a> {
     }
 
     /// Reads an existing tensor only to verify its checksum.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn verify(&mut self, name: &str) -> Result<ChecksumState> {
         let (from, to) = self.info(name).data_offsets;
         let mut piece = vec![0; PIECE.min(to - from)];
@@ -126,10 +119,6 @@ impl<'a> Stored<'a> {
     }
 
     /// Reads the elements of a tensor.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it is missing, has a different type or length, or a wrong checksum;
-    /// [`Error::Io`].
     pub fn required<T: bytemuck::Pod>(
         &mut self,
         name: &str,
@@ -164,9 +153,6 @@ impl<'a> Stored<'a> {
     }
 
     /// Reads the elements of a tensor, or none if it does not exist.
-    ///
-    /// # Errors
-    /// As [`required`](Self::required).
     pub fn optional<T: bytemuck::Pod>(
         &mut self,
         name: &str,

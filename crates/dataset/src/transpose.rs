@@ -16,7 +16,7 @@ pub struct Block {
     pub bucket: usize,
     /// Its positions, in layout order.
     pub positions: Range<usize>,
-    /// Its runs, ascending by feature.
+    /// Its runs; of a transpose, ascending by feature.
     pub runs: Range<usize>,
     /// Start of its first run's entries; runs follow without gaps.
     pub first_entry: usize,
@@ -33,55 +33,61 @@ pub struct Run {
     pub minus: u16,
 }
 
-/// A layout transposed block by block.
-#[derive(Clone, Debug, Default)]
-pub struct Transpose {
+/// The entries of a layout, arranged block by block.
+#[derive(Clone, Debug)]
+pub struct Blocks<R, E, C> {
     /// Blocks in layout order; no block crosses a bucket boundary.
     pub blocks: Vec<Block>,
     /// Runs of all blocks.
-    pub runs: Vec<Run>,
-    /// Positions of all runs, relative to the start of their block.
-    pub entries: Vec<u16>,
+    pub runs: Vec<R>,
+    /// Entries of all runs.
+    pub entries: Vec<E>,
     /// Parallel to `entries`; empty when every coefficient is ±1.
-    pub coefficients: Vec<f32>,
+    pub coefficients: Vec<C>,
 }
 
-impl Transpose {
-    /// Transposes a layout in blocks of at most `block` positions.
-    ///
-    /// # Panics
-    /// If `block` is 0 or above 32,768.
-    pub fn new(layout: &Layout, block: usize) -> Self {
-        assert!((1..=1 << 15).contains(&block));
+/// A layout transposed block by block. Entries are positions, relative to the start of their block.
+pub type Transpose = Blocks<Run, u16, f32>;
+
+/// Number of blocks that a thread arranges at a time: a piece.
+pub const PIECE: usize = 64;
+/// Number of blocks whose pieces are joined together: some 100 MB.
+pub const JOINED: usize = 64 * PIECE;
+
+impl<R, E, C> Default for Blocks<R, E, C> {
+    fn default() -> Self {
+        Self { blocks: Vec::new(), runs: Vec::new(), entries: Vec::new(), coefficients: Vec::new() }
+    }
+}
+
+impl<R: Send, E: Send, C: Send> Blocks<R, E, C> {
+    /// Arranges a layout in blocks of at most `length` positions. `append` adds the runs and entries of some positions;
+    /// it has a state that is reused for the blocks of a piece.
+    pub fn arrange<S>(
+        layout: &Layout,
+        length: usize,
+        state: impl Fn() -> S + Sync,
+        append: impl Fn(&mut S, Range<usize>, &mut Self) + Sync,
+    ) -> Self {
         let mut blocks = Vec::new();
-        for (index, bucket) in layout.buckets().iter().enumerate() {
-            let mut start = bucket.positions.start;
-            while start < bucket.positions.end {
-                let end = (start + block).min(bucket.positions.end);
-                blocks.push(Block { bucket: index, positions: start..end, runs: 0..0, first_entry: 0 });
-                start = end;
-            }
+        for (bucket, own) in layout.buckets().iter().enumerate() {
+            let starts = own.positions.clone().step_by(length);
+            blocks.extend(starts.map(|start| (bucket, start..(start + length).min(own.positions.end))));
         }
-        let pieces: Vec<Self> = blocks
-            .par_chunks(64)
-            .map(|chunk| {
-                let mut piece = Self::default();
-                let mut sort =
-                    CountingSort { heads: vec![0; 2 * layout.features()], ..CountingSort::default() };
-                for block in chunk {
-                    let (first_run, first_entry) = (piece.runs.len(), piece.entries.len());
-                    sort.transpose(layout, block.positions.clone(), &mut piece);
-                    piece.blocks.push(Block {
-                        runs: first_run..piece.runs.len(),
-                        first_entry,
-                        ..block.clone()
-                    });
-                }
-                piece
-            })
-            .collect();
+        let piece = |chunk: &[(usize, Range<usize>)]| {
+            let (mut piece, mut state) = (Self::default(), state());
+            for (bucket, positions) in chunk {
+                let (first_run, first_entry) = (piece.runs.len(), piece.entries.len());
+                append(&mut state, positions.clone(), &mut piece);
+                let (bucket, positions, runs) = (*bucket, positions.clone(), first_run..piece.runs.len());
+                piece.blocks.push(Block { bucket, positions, runs, first_entry });
+            }
+            piece
+        };
+        let joined =
+            |blocks: &[(usize, Range<usize>)]| -> Vec<Self> { blocks.par_chunks(PIECE).map(piece).collect() };
         let mut all = Self::default();
-        for piece in pieces {
+        for piece in blocks.chunks(JOINED).flat_map(joined) {
             let (runs, entries) = (all.runs.len(), all.entries.len());
             all.blocks.extend(piece.blocks.into_iter().map(|block| Block {
                 runs: block.runs.start + runs..block.runs.end + runs,
@@ -93,6 +99,18 @@ impl Transpose {
             all.coefficients.extend(piece.coefficients);
         }
         all
+    }
+}
+
+impl Transpose {
+    /// Transposes a layout in blocks of at most `block` positions.
+    ///
+    /// # Panics
+    /// If `block` is 0 or above 32,768.
+    pub fn new(layout: &Layout, block: usize) -> Self {
+        assert!((1..=1 << 15).contains(&block));
+        let state = || CountingSort { heads: vec![0; 2 * layout.features()], ..CountingSort::default() };
+        Self::arrange(layout, block, state, |sort, positions, out| sort.transpose(layout, positions, out))
     }
 }
 

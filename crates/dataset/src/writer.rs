@@ -100,12 +100,6 @@ pub struct DatasetWriter {
     offsets: Column,
     evaluations: Column,
     scale_one: u16,
-    any_weight: bool,
-    any_scale: bool,
-    any_offset: bool,
-    any_evaluation: bool,
-    any_score: bool,
-    any_game: bool,
 }
 
 impl DatasetWriter {
@@ -122,32 +116,33 @@ impl DatasetWriter {
             return Err(Error::input(path, "is a folder"));
         }
         let folder = staging_folder(path);
-        let column = |name, dtype| Column::try_new(name, dtype, &folder);
+        let unit_rows = metadata.feature_set.unit_rows();
+        let needed = |name, dtype, needed| -> Result<Column> {
+            let mut column = Column::try_new(name, dtype, &folder)?;
+            column.needed = needed;
+            Ok(column)
+        };
+        let column = |name, dtype| needed(name, dtype, true);
+        let optional = |name, dtype| needed(name, dtype, false);
         Ok(Self {
             row_lengths: column(names::ROW_LENGTHS, Dtype::U16)?,
-            white_counts: column(names::WHITE_COUNTS, Dtype::U16)?,
+            white_counts: needed(names::WHITE_COUNTS, Dtype::U16, unit_rows)?,
             ids: column(names::IDS, Dtype::U16)?,
-            coefficients: column(names::COEFFICIENTS, Dtype::F16)?,
+            coefficients: needed(names::COEFFICIENTS, Dtype::F16, !unit_rows)?,
             phases: column(names::PHASES, Dtype::U16)?,
             results: column(names::RESULTS, Dtype::F32)?,
-            weights: column(names::WEIGHTS, Dtype::F32)?,
-            scores: column(names::SCORES, Dtype::F32)?,
-            games: column(names::GAMES, Dtype::U32)?,
-            scales: column(names::SCALES, Dtype::U16)?,
-            offsets: column(names::OFFSETS, Dtype::F32)?,
-            evaluations: column(names::EVALUATIONS, Dtype::F32)?,
+            weights: optional(names::WEIGHTS, Dtype::F32)?,
+            scores: optional(names::SCORES, Dtype::F32)?,
+            games: optional(names::GAMES, Dtype::U32)?,
+            scales: optional(names::SCALES, Dtype::U16)?,
+            offsets: optional(names::OFFSETS, Dtype::F32)?,
+            evaluations: optional(names::EVALUATIONS, Dtype::F32)?,
             scale_one: metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one),
-            unit_rows: metadata.feature_set.unit_rows(),
+            unit_rows,
             columns: metadata.feature_set.columns(),
             path: path.to_path_buf(),
             folder,
             metadata,
-            any_weight: false,
-            any_scale: false,
-            any_offset: false,
-            any_evaluation: false,
-            any_score: false,
-            any_game: false,
         })
     }
 
@@ -204,9 +199,9 @@ impl DatasetWriter {
             return Err(Error::Usage("a static evaluation is infinite".to_string()));
         }
         self.note(labels);
-        self.any_scale |= position.scale != self.scale_one;
-        self.any_offset |= position.offset_cp != 0.0;
-        self.any_evaluation |= position.evaluation_cp.is_some();
+        self.scales.needed |= position.scale != self.scale_one;
+        self.offsets.needed |= position.offset_cp != 0.0;
+        self.evaluations.needed |= position.evaluation_cp.is_some();
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
     }
 
@@ -252,10 +247,10 @@ impl DatasetWriter {
     }
 
     fn note(&mut self, labels: PositionLabels) {
-        self.any_weight |= labels.weight != 1.0;
-        self.any_score |= labels.score_cp.is_some();
+        self.weights.needed |= labels.weight != 1.0;
+        self.scores.needed |= labels.score_cp.is_some();
         if let Some(game) = labels.game {
-            self.any_game = true;
+            self.games.needed = true;
             // Games are numbered from 0, but their positions need not be neighbors.
             self.metadata.games = self.metadata.games.max(u64::from(game) + 1);
         }
@@ -360,11 +355,11 @@ impl DatasetWriter {
         let mut results = Column::try_new(names::RESULTS, Dtype::F32, &self.folder)?;
         let mut weights = Column::try_new(names::WEIGHTS, Dtype::F32, &self.folder)?;
         let path = self.path.clone();
-        let mut any_weight = false;
+        weights.needed = false;
         let mut outcome = Ok(());
         self.visit(&mut |row, labels| {
             let (result, weight) = relabel(row, labels);
-            any_weight |= weight != 1.0;
+            weights.needed |= weight != 1.0;
             if outcome.is_ok() {
                 outcome = check_labels(result, weight).and_then(|()| {
                     results
@@ -375,7 +370,7 @@ impl DatasetWriter {
             }
         })?;
         outcome?;
-        (self.results, self.weights, self.any_weight) = (results, weights, any_weight);
+        (self.results, self.weights) = (results, weights);
         Ok(())
     }
 
@@ -465,14 +460,10 @@ impl DatasetWriter {
         self.metadata.positions = self.len() as u64;
         self.metadata.sources = sources;
         self.metadata.selection = selection.into_iter().collect();
-        let mut columns = vec![self.results, self.row_lengths, self.ids, self.phases];
-        columns.extend(if self.unit_rows { [self.white_counts] } else { [self.coefficients] });
-        columns.extend(self.any_weight.then_some(self.weights));
-        columns.extend(self.any_scale.then_some(self.scales));
-        columns.extend(self.any_offset.then_some(self.offsets));
-        columns.extend(self.any_evaluation.then_some(self.evaluations));
-        columns.extend(self.any_score.then_some(self.scores));
-        columns.extend(self.any_game.then_some(self.games));
+        let fixed =
+            [self.results, self.row_lengths, self.ids, self.phases, self.white_counts, self.coefficients];
+        let optional = [self.weights, self.scales, self.offsets, self.evaluations, self.scores, self.games];
+        let mut columns: Vec<Column> = fixed.into_iter().chain(optional).filter(|c| c.needed).collect();
         // Widest types first keeps every tensor aligned, as readers of the format expect.
         columns.sort_by_key(|c| (std::cmp::Reverse(c.dtype().bitsize()), c.name()));
 

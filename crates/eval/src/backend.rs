@@ -2,20 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::device::{Stats, may_have_gpu};
+use crate::device::may_have_gpu;
 use gputexel_dataset::Layout;
-use gputexel_io::Result;
+use gputexel_io::{Error, Result};
 
 use crate::cpu::CpuEvaluator;
 use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
-use crate::gpu::{AdapterSummary, BackendChoice, GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator};
-use crate::{
-    DeviceSteps, Evaluations, Evaluator, Fallback, FallbackEvaluator, Population, ProductRequest, Products,
-    Request,
-};
-
-/// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
-pub type StatsObserver = fn(&str, Option<Stats>);
+use crate::fallback::{MakeFallback, StatsObserver};
+use crate::gpu::{self, AdapterSummary, BackendChoice, GpuContext, GpuOptions};
+use crate::{Evaluator, FallbackEvaluator};
 
 /// Creates an evaluator for a layout.
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;
@@ -40,15 +35,21 @@ type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l
 /// ```
 pub struct Backend {
     choice: BackendChoice,
-    gpu: Option<GpuContext>,
-    custom: Option<Box<MakeEvaluator>>,
+    devices: Devices,
+    /// Reason for the choice.
+    why: String,
     memory: Option<u64>,
     stats: Option<StatsObserver>,
-    why: String,
-    /// Several devices that share the work.
-    devices: Vec<ListedDevice>,
     speeds: Speeds,
     team: Option<Arc<dyn Team>>,
+}
+
+enum Devices {
+    Cpu,
+    Gpu(GpuContext),
+    /// Devices that share the work.
+    Several(Vec<ListedDevice>),
+    Custom(Box<MakeEvaluator>),
 }
 
 impl Backend {
@@ -56,17 +57,18 @@ impl Backend {
     /// cannot be opened, and takes over if it fails later.
     ///
     /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when a GPU was requested and is not available.
+    /// [`Error::Gpu`] when a GPU was requested and is not available.
     pub fn open(choice: BackendChoice) -> Result<Self> {
         Self::open_vetted(choice, |_| Ok(()))
     }
 
     /// As [`open`](Self::open), but a GPU that `vet` refuses is treated as one that cannot be opened.
-    ///
-    /// # Errors
-    /// Errors of [`open`](Self::open), and of `vet` when a GPU was requested.
-    pub fn open_vetted(choice: BackendChoice, vet: impl Fn(&GpuContext) -> Result<()>) -> Result<Self> {
-        let backend = |gpu, why| Ok(Self::new(choice, gpu, why));
+    pub(crate) fn open_vetted(
+        choice: BackendChoice,
+        vet: impl Fn(&GpuContext) -> Result<()>,
+    ) -> Result<Self> {
+        let backend =
+            |gpu: Option<GpuContext>, why| Ok(Self::new(choice, gpu.map_or(Devices::Cpu, Devices::Gpu), why));
         if choice == BackendChoice::Cpu {
             return backend(None, "requested".to_string());
         }
@@ -95,14 +97,11 @@ impl Backend {
         why: impl Into<String>,
         make: impl for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync + 'static,
     ) -> Self {
-        let custom = Some(Box::new(make) as Box<MakeEvaluator>);
-        Self { custom, ..Self::new(BackendChoice::Cpu, None, why.into()) }
+        Self::new(BackendChoice::Cpu, Devices::Custom(Box::new(make)), why.into())
     }
 
-    fn new(choice: BackendChoice, gpu: Option<GpuContext>, why: String) -> Self {
-        let (custom, memory, stats, team) = (None, None, None, None);
-        let (devices, speeds) = (Vec::new(), Speeds::default());
-        Self { choice, gpu, custom, memory, stats, why, devices, speeds, team }
+    fn new(choice: BackendChoice, devices: Devices, why: String) -> Self {
+        Self { choice, devices, why, memory: None, stats: None, speeds: Speeds::default(), team: None }
     }
 
     /// Creates a backend of several devices, which share the [sections](Layout::sections) of a layout in proportion to
@@ -110,12 +109,12 @@ impl Backend {
     /// as long as all devices are of one kind.
     ///
     /// # Errors
-    /// [`Error::Usage`](gputexel_io::Error::Usage) for no devices.
+    /// [`Error::Usage`] for no devices.
     pub fn several(choice: BackendChoice, devices: Vec<ListedDevice>) -> Result<Self> {
         if devices.is_empty() {
-            return Err(gputexel_io::Error::Usage("no device is listed".to_string()));
+            return Err(Error::Usage("no device is listed".to_string()));
         }
-        Ok(Self { devices, ..Self::new(choice, None, "as listed".to_string()) })
+        Ok(Self::new(choice, Devices::Several(devices), "as listed".to_string()))
     }
 
     /// Divides the sections of layouts among processes.
@@ -136,8 +135,8 @@ impl Backend {
 
     /// Divides the sections that a division among processes leaves to this one among its devices.
     fn divided<'a>(&self, layout: &'a Layout, division: Division) -> Result<Divided<'a>> {
-        let single = [ListedDevice { context: self.gpu.clone(), share: None }];
-        let devices = if self.devices.is_empty() { &single[..] } else { &self.devices };
+        let single = [ListedDevice { context: self.gpu().cloned(), share: None }];
+        let devices = if let Devices::Several(devices) = &self.devices { &devices[..] } else { &single };
         let Division { own: sections, mut helpers, idle } = division;
         let local = divide(devices, &self.speeds, layout, sections, self.memory)?;
         helpers.extend(local.helpers);
@@ -154,7 +153,11 @@ impl Backend {
 
     /// Returns the adapter that computes; `None` for the CPU and for custom evaluators.
     pub fn adapter(&self) -> Option<&AdapterSummary> {
-        self.gpu.as_ref().map(GpuContext::summary)
+        self.gpu().map(GpuContext::summary)
+    }
+
+    fn gpu(&self) -> Option<&GpuContext> {
+        if let Devices::Gpu(context) = &self.devices { Some(context) } else { None }
     }
 
     /// Makes every evaluator report its statistics when it is dropped.
@@ -167,47 +170,41 @@ impl Backend {
     /// Creates an evaluator for the layout, and a line that describes it and the reason for its choice.
     ///
     /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the GPU was requested and fails; with `auto` the CPU takes over,
-    /// now or later. Errors of custom evaluators.
+    /// [`Error::Gpu`] when the GPU was requested and fails; with `auto` the CPU takes over, now or later. Errors of
+    /// custom evaluators.
     pub fn evaluator<'a>(&self, layout: &'a Layout) -> Result<(Box<dyn Evaluator + 'a>, String)> {
-        if self.team.is_some() || !self.devices.is_empty() {
-            let division = match &self.team {
-                Some(team) => team.divide(layout)?,
-                None => Division { own: layout.sections(), helpers: Vec::new(), idle: 0 },
-            };
-            let evaluator = opened(self.stats, Box::new(self.divided(layout, division)?));
-            let line = evaluator.describe();
-            return Ok((evaluator, line));
-        }
-        let (mut why, stats) = (self.why.clone(), self.stats);
-        let cpu = move || opened(stats, Box::new(CpuEvaluator::new(layout)));
-        if let Some(context) = &self.gpu {
-            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
-            let gpu: Result<Box<dyn Evaluator + 'a>> = match layout.program() {
-                None => GpuEvaluator::with_options(context, layout, options).map(|gpu| Box::new(gpu) as _),
-                Some(_) => {
-                    GpuProgramEvaluator::with_options(context, layout, options).map(|gpu| Box::new(gpu) as _)
-                }
-            };
-            match gpu {
-                Ok(gpu) => {
-                    let line = with_reason(&gpu.describe(), &why);
-                    let gpu = opened(stats, gpu);
-                    return Ok(match self.choice {
-                        BackendChoice::Auto => (Box::new(FallbackEvaluator::new(gpu, cpu)), line),
-                        _ => (gpu, line),
-                    });
-                }
-                Err(error) if self.choice == BackendChoice::Auto => why = error.to_string(),
-                Err(error) => return Err(error),
+        let cpu = || -> Box<dyn Evaluator + 'a> { Box::new(CpuEvaluator::new(layout)) };
+        let mut why = Some(self.why.clone());
+        let mut fallback: Option<MakeFallback<'a>> = None;
+        let evaluator: Box<dyn Evaluator + 'a> = match (&self.team, &self.devices) {
+            (Some(_), _) | (None, Devices::Several(_)) => {
+                let division = match &self.team {
+                    Some(team) => team.divide(layout)?,
+                    None => Division { own: layout.sections(), helpers: Vec::new(), idle: 0 },
+                };
+                why = None;
+                Box::new(self.divided(layout, division)?)
             }
-        }
-        let evaluator = match &self.custom {
-            Some(make) => opened(stats, make(layout)?),
-            None => cpu(),
+            (None, Devices::Gpu(context)) => {
+                let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
+                match (gpu::open(context, layout, options), self.choice) {
+                    (Ok(gpu), choice) => {
+                        fallback = (choice == BackendChoice::Auto).then(|| Box::new(cpu) as _);
+                        gpu
+                    }
+                    (Err(error), BackendChoice::Auto) => {
+                        why = Some(error.to_string());
+                        cpu()
+                    }
+                    (Err(error), _) => return Err(error),
+                }
+            }
+            (None, Devices::Custom(make)) => make(layout)?,
+            (None, Devices::Cpu) => cpu(),
         };
-        let line = with_reason(&evaluator.describe(), &why);
-        Ok((evaluator, line))
+        let description = evaluator.describe();
+        let line = why.map_or_else(|| description.clone(), |why| with_reason(&description, &why));
+        Ok((Box::new(FallbackEvaluator::open(evaluator, fallback, self.stats)), line))
     }
 }
 
@@ -216,53 +213,5 @@ fn with_reason(description: &str, why: &str) -> String {
     match description.strip_suffix(')') {
         Some(open) => format!("{open}; {why})"),
         None => format!("{description} ({why})"),
-    }
-}
-
-fn opened<'a>(stats: Option<StatsObserver>, evaluator: Box<dyn Evaluator + 'a>) -> Box<dyn Evaluator + 'a> {
-    Box::new(Opened { evaluator, stats })
-}
-
-/// An evaluator whose answers are checked, and that reports its statistics when dropped, if requested.
-struct Opened<'a> {
-    evaluator: Box<dyn Evaluator + 'a>,
-    stats: Option<StatsObserver>,
-}
-
-impl Evaluator for Opened<'_> {
-    fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        let mut answer = self.evaluator.evaluate(population, request)?;
-        answer.check(population, request)?;
-        Ok(answer)
-    }
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        let answer = self.evaluator.products(population, request)?;
-        answer.check(population, request)?;
-        Ok(answer)
-    }
-
-    fn describe(&self) -> String {
-        self.evaluator.describe()
-    }
-
-    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
-        self.evaluator.device_steps()
-    }
-
-    fn stats(&self) -> Option<Stats> {
-        self.evaluator.stats()
-    }
-
-    fn take_fallback(&mut self) -> Option<Fallback> {
-        self.evaluator.take_fallback()
-    }
-}
-
-impl Drop for Opened<'_> {
-    fn drop(&mut self) {
-        if let Some(observer) = self.stats {
-            observer(&self.evaluator.describe(), self.evaluator.stats());
-        }
     }
 }

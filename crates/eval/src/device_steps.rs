@@ -5,17 +5,6 @@ use gputexel_io::{Error, Result};
 
 use super::{Evaluations, Population, Request};
 
-/// An evaluator whose device can take optimizer steps between evaluations.
-pub trait DeviceSteps {
-    /// Takes the first few of the batch's Adam steps, as many as it chooses; `None` if it cannot take them. The results
-    /// do not depend on how many are taken at a time.
-    ///
-    /// # Errors
-    /// As [`Evaluator::evaluate`](crate::Evaluator::evaluate); [`Error::Usage`] also if the lists of the
-    /// batch do not match its population.
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>>;
-}
-
 /// The state of a population under Adam, and the steps to take.
 ///
 /// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,

@@ -3,8 +3,7 @@
 use gputexel_io::{Error, Result};
 
 use super::{
-    AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
-    Stats,
+    AdamBatch, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats,
 };
 
 /// A report that a device failed and another evaluator took over.
@@ -16,17 +15,25 @@ pub struct Fallback {
     pub evaluator: String,
 }
 
-/// An evaluator that, on its first [`Error::Gpu`], is permanently replaced by another one.
+/// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
+pub type StatsObserver = fn(&str, Option<Stats>);
+
+/// Creates the evaluator that replaces a failing one.
+pub(crate) type MakeFallback<'a> = Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>;
+
+/// An evaluator whose answers are checked, and that is permanently replaced by another one on its first
+/// [`Error::Gpu`].
 ///
 /// The failed request is repeated, so callers get an answer instead of an error. Evaluators keep no state between
 /// requests (a batch of Adam steps contains its moments), so nothing else has to be carried over: an evaluator without
 /// Adam steps declines the batch, and its steps are evaluated one by one.
 pub struct FallbackEvaluator<'a> {
     active: Box<dyn Evaluator + 'a>,
-    /// Creates the other evaluator; `None` after it was used.
-    fallback: Option<Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>>,
+    /// `None` if there is none, or after it was used.
+    fallback: Option<MakeFallback<'a>>,
     /// A fallback that has happened, until it is queried.
     news: Option<Fallback>,
+    stats: Option<StatsObserver>,
 }
 
 impl<'a> FallbackEvaluator<'a> {
@@ -35,40 +42,64 @@ impl<'a> FallbackEvaluator<'a> {
         first: Box<dyn Evaluator + 'a>,
         fallback: impl FnOnce() -> Box<dyn Evaluator + 'a> + 'a,
     ) -> Self {
-        Self { active: first, fallback: Some(Box::new(fallback)), news: None }
+        Self::open(first, Some(Box::new(fallback)), None)
+    }
+
+    /// Starts with `first`. The statistics of both evaluators are reported when they are dropped.
+    pub(crate) fn open(
+        first: Box<dyn Evaluator + 'a>,
+        fallback: Option<MakeFallback<'a>>,
+        stats: Option<StatsObserver>,
+    ) -> Self {
+        Self { active: first, fallback, news: None, stats }
     }
 
     fn with_fallback<T>(&mut self, mut call: impl FnMut(&mut dyn Evaluator) -> Result<T>) -> Result<T> {
         match call(&mut *self.active) {
             Err(error @ Error::Gpu(_)) => {
                 let Some(fallback) = self.fallback.take() else { return Err(error) };
-                self.active = fallback();
+                let next = fallback();
+                self.report();
+                self.active = next;
                 self.news = Some(Fallback { error, evaluator: self.active.describe() });
                 call(&mut *self.active)
             }
             answer => answer,
         }
     }
+
+    fn report(&self) {
+        if let Some(observer) = self.stats {
+            observer(&self.active.describe(), self.active.stats());
+        }
+    }
+}
+
+impl Drop for FallbackEvaluator<'_> {
+    fn drop(&mut self) {
+        self.report();
+    }
 }
 
 impl Evaluator for FallbackEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        self.with_fallback(|evaluator| evaluator.evaluate(population, request))
+        let mut answer = self.with_fallback(|evaluator| evaluator.evaluate(population, request))?;
+        answer.check(population, request)?;
+        Ok(answer)
     }
 
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        self.with_fallback(|evaluator| evaluator.products(population, request))
+        let answer = self.with_fallback(|evaluator| evaluator.products(population, request))?;
+        answer.check(population, request)?;
+        Ok(answer)
+    }
+
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        self.with_fallback(|evaluator| evaluator.adam_steps(batch))
     }
 
     fn describe(&self) -> String {
         self.active.describe()
-    }
-
-    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
-        match self.active.device_steps().is_some() {
-            true => Some(self),
-            false => None,
-        }
     }
 
     fn stats(&self) -> Option<Stats> {
@@ -76,16 +107,7 @@ impl Evaluator for FallbackEvaluator<'_> {
     }
 
     fn take_fallback(&mut self) -> Option<Fallback> {
-        self.news.take()
-    }
-}
-
-impl DeviceSteps for FallbackEvaluator<'_> {
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.with_fallback(|evaluator| match evaluator.device_steps() {
-            Some(device) => device.adam_steps(batch),
-            None => Ok(None),
-        })
+        self.news.take().or_else(|| self.active.take_fallback())
     }
 }
 
@@ -117,17 +139,11 @@ mod tests {
             self.name.to_string()
         }
 
-        fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
-            match self.name {
-                "first" => Some(self),
-                _ => None,
-            }
-        }
-    }
-
-    impl DeviceSteps for Limited {
         fn adam_steps(&mut self, _: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-            self.call(Some(Vec::new()))
+            match self.name {
+                "first" => self.call(Some(Vec::new())),
+                _ => Ok(None),
+            }
         }
     }
 
@@ -157,7 +173,6 @@ mod tests {
             for call in 0..4 {
                 assert_eq!(evaluator.evaluate(&population, &request).unwrap().losses, [0.5]);
                 assert_eq!(evaluator.describe(), if call < works { "first" } else { "second" });
-                assert_eq!(evaluator.device_steps().is_some(), call < works);
                 told.extend(evaluator.take_fallback());
             }
             assert_eq!(told.len(), 1);
@@ -182,7 +197,6 @@ mod tests {
         let mut evaluator = pair(0, 1, lost);
         assert_eq!(evaluator.adam_steps(&batch).unwrap(), None);
         assert_eq!(evaluator.describe(), "second");
-        assert!(evaluator.device_steps().is_none());
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Evaluators: losses and gradients of a whole population of parameter vectors in one call.
 //!
 //! Owns the trait, its requests and answers, and the backends. Knows no optimizer and adds no regularization, which
-//! does not depend on positions and is added by the caller. Steps that a device may take on behalf of an optimizer are
-//! a separate extension, [`DeviceSteps`].
+//! does not depend on positions and is added by the caller.
 
 mod backend;
 pub mod cpu;
@@ -18,9 +17,9 @@ pub mod sums;
 pub mod vetting;
 
 pub use crate::device::Stats;
-pub use backend::{Backend, StatsObserver};
-pub use device_steps::{AdamBatch, AdamMember, AdamStep, DeviceSteps};
-pub use fallback::{Fallback, FallbackEvaluator};
+pub use backend::Backend;
+pub use device_steps::{AdamBatch, AdamMember, AdamStep};
+pub use fallback::{Fallback, FallbackEvaluator, StatsObserver};
 pub use products::{ProductRequest, Products};
 
 use std::ops::Range;
@@ -248,9 +247,15 @@ pub trait Evaluator {
     /// Describes the backend, device, instruction set and threads on one short line for display.
     fn describe(&self) -> String;
 
-    /// Returns the interface for optimizer steps on its device, if it supports them.
-    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
-        None
+    /// Takes the first few of the batch's Adam steps on its device, as many as it chooses; `None` if it cannot take
+    /// them. The results do not depend on how many are taken at a time.
+    ///
+    /// # Errors
+    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also if the lists of the batch do not match its
+    /// population.
+    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+        let _ = batch;
+        Ok(None)
     }
 
     /// Returns the statistics so far, if they are kept.

@@ -1,69 +1,16 @@
 //! Feature sets: the conversion of a board to a sparse row of feature ids and coefficients.
 
-use half::f16;
-use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Board, Color, Role, Square};
+use std::collections::HashMap;
 
-use super::feature::{Feature, ROLE_NAMES};
+use serde::{Deserialize, Serialize};
+use shakmaty::{Board, Color};
+
+use super::feature::{Feature, FeatureRow};
 use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
 use super::program::Program;
-use super::{Imported, KingBuckets, classical, full, places};
+use super::{FeatureKind, Imported, KingBuckets, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result};
-
-/// Kind of a feature set, which determines the computation of its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FeatureKind {
-    /// One feature per piece type: 6 features; a coefficient is White's count − Black's.
-    Material,
-    /// One feature per piece type and square: 384 features, all coefficients ±1.
-    Pst,
-    /// Features computed by another program, see [`Imported`].
-    Imported,
-    /// The usual terms of a hand-written evaluation, see [`classical`]; coefficients are whole numbers,
-    /// expressed by repeating ids in a row.
-    Classical,
-    /// The features of [`classical`] and a program: danger of kings, complexity and a factor on the endgame,
-    /// see [`full`].
-    Full,
-    /// Piece-square tables by the squares of kings, see [`KingBuckets`]; all coefficients ±1.
-    #[serde(rename = "king-pst")]
-    KingPst,
-}
-
-impl FeatureKind {
-    /// The feature sets that are computed from a position and determined by their kind alone.
-    pub const COMPUTED: [Self; 4] = [Self::Pst, Self::Material, Self::Classical, Self::Full];
-
-    /// Returns true if its first features are the piece-square tables of all pieces, pawns first.
-    pub(crate) fn has_boards(self) -> bool {
-        matches!(self, Self::Pst | Self::Classical | Self::Full)
-    }
-
-    /// Returns its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Material => "material",
-            Self::Pst => "pst",
-            Self::Classical => "classical",
-            Self::Full => "full",
-            Self::Imported => "imported",
-            Self::KingPst => "king-pst",
-        }
-    }
-
-    /// Returns the computed feature set with the given name.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] that lists the valid names.
-    pub fn parse(name: &str) -> Result<Self> {
-        Self::COMPUTED.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            let [names @ .., last] = Self::COMPUTED.map(Self::name);
-            Error::Usage(format!("model '{name}': expected {} or {last}", names.join(", ")))
-        })
-    }
-}
 
 /// A feature set together with the phase convention its rows were computed with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,23 +32,6 @@ pub struct FeatureSet {
     pub program: Option<Program>,
 }
 
-/// One position as features. Reused between positions so that extraction does not allocate.
-///
-/// Unit rows list White's ids (coefficient +1) and Black's (−1). Columns of accumulators are listed with
-/// White's, for either side. Coefficient rows have all ids in `plus`, one coefficient each, and an empty
-/// `minus`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FeatureRow {
-    /// Ids with coefficient +1, or all ids if there are coefficients.
-    pub plus: Vec<u16>,
-    /// Ids with coefficient −1.
-    pub minus: Vec<u16>,
-    /// Coefficients of `plus`, or empty for unit rows.
-    pub coefficients: Vec<f16>,
-    /// Phase units, 0 to the maximum of the settings.
-    pub phase: u16,
-}
-
 /// A group of features.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FeatureGroup<'a> {
@@ -118,29 +48,17 @@ impl FeatureSet {
     /// [`FeatureKind::Imported`], which are given to [`try_imported`](Self::try_imported), and for
     /// [`FeatureKind::KingPst`], which needs [`with_king_buckets`](Self::with_king_buckets).
     pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
-        let feature = |name: String, group: &str| Feature { name, group: group.to_string() };
-        let features = match kind {
-            FeatureKind::Material => {
-                ROLE_NAMES.iter().map(|role| feature((*role).to_string(), "material")).collect()
-            }
-            FeatureKind::Pst => ROLE_NAMES
-                .iter()
-                .flat_map(|role| {
-                    Square::ALL.iter().map(move |square| feature(format!("{role}_{square}"), role))
-                })
-                .collect(),
-            FeatureKind::Imported | FeatureKind::KingPst => Vec::new(),
-            FeatureKind::Classical => classical::features(),
-            FeatureKind::Full => full::features(),
-        };
-        let program = (kind == FeatureKind::Full).then(full::program);
-        Self { kind, phase, features, imported: None, king_buckets: None, program }
+        Self::with(kind, phase, None)
+    }
+
+    fn with(kind: FeatureKind, phase: PhaseSettings, king_buckets: Option<KingBuckets>) -> Self {
+        let (features, program) = (kind.spec().features(king_buckets.as_ref()), kind.spec().program());
+        Self { kind, phase, features, imported: None, king_buckets, program }
     }
 
     /// Creates piece-square tables by the squares of kings, under a phase convention.
     pub fn with_king_buckets(buckets: KingBuckets, phase: PhaseSettings) -> Self {
-        let features = buckets.features();
-        Self { features, king_buckets: Some(buckets), ..Self::new(FeatureKind::KingPst, phase) }
+        Self::with(FeatureKind::KingPst, phase, Some(buckets))
     }
 
     /// Returns the computed feature set with the name `name` under a phase convention; `None` for others.
@@ -149,8 +67,7 @@ impl FeatureSet {
         if name == FeatureKind::KingPst.name() {
             return king_buckets.map(|buckets| Self::with_king_buckets(buckets.clone(), phase));
         }
-        let kind = FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == name);
-        kind.map(|kind| Self::new(kind, phase))
+        FeatureKind::parse(name).ok().map(|kind| Self::new(kind, phase))
     }
 
     /// Returns the name of a parameter by its index in θ (mg of every feature, then eg of every feature): the
@@ -170,7 +87,7 @@ impl FeatureSet {
     /// times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
-        self.kind.has_boards() || self.kind == FeatureKind::KingPst
+        self.kind.spec().unit_rows()
     }
 
     /// Checks a feature set read from a file against the one this version computes.
@@ -212,35 +129,36 @@ impl FeatureSet {
 
     /// Returns the definition of the features of a group.
     pub fn definition(&self, group: &str) -> Option<&'static str> {
-        match self.kind {
-            FeatureKind::Material => Some("Pieces of a kind, White's less Black's."),
-            // Both have the same piece-square tables.
-            FeatureKind::Pst | FeatureKind::Classical => classical::definition(group),
-            FeatureKind::Full => full::definition(group),
-            FeatureKind::KingPst => Some(KingBuckets::definition(group)),
-            FeatureKind::Imported => None,
-        }
+        self.kind.spec().definition(group)
     }
 
-    /// Returns the groups, in the order of their features.
+    /// Returns the groups, in the order of their first features.
     pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
-        let named = self.group_names().into_iter().map(|name| {
-            let own = self.features.iter().filter(|feature| feature.group == name);
-            let features = own.map(|feature| feature.name.as_str()).collect();
-            FeatureGroup { name, definition: self.definition(name).unwrap_or_default(), features }
-        });
-        named.collect()
+        let group = |(name, ids): (_, Vec<u32>)| FeatureGroup {
+            name,
+            definition: self.definition(name).unwrap_or_default(),
+            features: ids.into_iter().map(|id| self.features[id as usize].name.as_str()).collect(),
+        };
+        self.grouped().into_iter().map(group).collect()
     }
 
     /// Returns the names of the groups, each once, in the order of their first features.
     pub fn group_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for feature in &self.features {
-            if !names.contains(&feature.group.as_str()) {
-                names.push(&feature.group);
+        self.grouped().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Returns the groups with the ids of their features, in the order of their first features.
+    pub(crate) fn grouped(&self) -> Vec<(&str, Vec<u32>)> {
+        let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for (id, feature) in self.features.iter().enumerate() {
+            let at = *known.entry(&feature.group).or_insert(groups.len());
+            if at == groups.len() {
+                groups.push((&feature.group, Vec::new()));
             }
+            groups[at].1.push(id as u32);
         }
-        names
+        groups
     }
 
     /// Writes the features of a board with `turn` to move into `row`.
@@ -252,66 +170,9 @@ impl FeatureSet {
         row.minus.clear();
         row.coefficients.clear();
         row.phase = self.phase.units(board);
-        match self.kind {
-            FeatureKind::Material => {
-                for (id, role) in Role::ALL.iter().enumerate() {
-                    let pieces = board.by_role(*role);
-                    let white = (pieces & board.by_color(Color::White)).count() as i32;
-                    let difference = white - (pieces.count() as i32 - white);
-                    if difference != 0 {
-                        row.plus.push(id as u16);
-                        row.coefficients.push(f16::from_f32(difference as f32));
-                    }
-                }
-            }
-            FeatureKind::Pst => piece_squares(board, row),
-            FeatureKind::Classical => {
-                // Their piece-square tables come first and have the same ids.
-                piece_squares(board, row);
-                let passed = classical::pawn_structure(board, &mut row.plus, &mut row.minus);
-                classical::terms(board, turn, passed, &mut row.plus, &mut row.minus, |_, _| {});
-            }
-            FeatureKind::Full => {
-                piece_squares(board, row);
-                full::compute(board, turn, &mut row.plus, &mut row.minus);
-            }
-            FeatureKind::KingPst => {
-                if let Some(buckets) = &self.king_buckets {
-                    buckets.visit(board, Color::White, |id| row.plus.push(id as u16));
-                    buckets.visit(board, Color::Black, |id| row.minus.push(id as u16));
-                }
-            }
-            FeatureKind::Imported => {}
-        }
+        self.kind.spec().compute(self.king_buckets.as_ref(), board, turn, row);
     }
-}
 
-/// Appends the pieces on their squares: 64 ids per piece, pawn to king.
-fn piece_squares(board: &Board, row: &mut FeatureRow) {
-    let white = board.by_color(Color::White);
-    append_squares(board, white, 0, &mut row.plus);
-    append_squares(board, !white, 56, &mut row.minus);
-}
-
-/// Appends the pieces on `side`, their squares combined with `flip`. They are collected in an array first,
-/// since growing a list id by id takes longer than finding the ids.
-fn append_squares(board: &Board, side: Bitboard, flip: u16, ids: &mut Vec<u16>) {
-    let mut found = [0; 64];
-    let mut count = 0;
-    for (index, role) in Role::ALL.into_iter().enumerate() {
-        let base = 64 * index as u16;
-        let mut rest = (board.by_role(role) & side).0;
-        while rest != 0 {
-            // A board has at most 64 squares; the mask avoids the bounds check.
-            found[count & 63] = base + (rest.trailing_zeros() as u16 ^ flip);
-            count += 1;
-            rest &= rest - 1;
-        }
-    }
-    ids.extend_from_slice(&found[..count.min(64)]);
-}
-
-impl FeatureSet {
     /// Creates a feature set of imported features.
     ///
     /// # Errors
@@ -397,6 +258,7 @@ impl FeatureSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use half::f16;
 
     #[test]
     fn initial_position_is_symmetric() {

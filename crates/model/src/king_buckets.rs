@@ -18,7 +18,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color, Role, Square};
 
-use crate::{Feature, ROLE_NAMES};
+use crate::feature::{Feature, ROLE_NAMES};
 use gputexel_io::{Error, Result};
 
 /// Number of squares, and so the largest number of buckets.
@@ -202,16 +202,6 @@ impl KingBuckets {
     /// Returns the piece of a feature (0 is the pawn), its side (0 is the king's own) and its square.
     fn piece(&self, id: usize) -> (usize, usize, usize) {
         (id / SQUARES % 6, id / TABLES % self.sides(), id % SQUARES)
-    }
-
-    /// Returns the definition of a group's features.
-    pub(crate) fn definition(group: &str) -> &'static str {
-        match group.starts_with("enemy_") {
-            true => {
-                "The opponent's pieces by square, as long as the own king is in the bucket of this number."
-            }
-            false => "Pieces by square, as long as their own king is in the bucket of this number.",
-        }
     }
 
     /// Returns true if a feature can occur: pawns do not stand on the first and last rank, nor does a king

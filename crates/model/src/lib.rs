@@ -3,7 +3,6 @@
 //! Owns feature sets, parameter files, priors, and the choice of tuned parameters. Optimizers decide the
 //! values of parameters; evaluators score positions with them.
 
-mod arrangement;
 mod basis;
 pub mod classical;
 mod feature;
@@ -11,6 +10,7 @@ mod feature_set;
 pub mod full;
 mod groups;
 mod imported;
+mod kinds;
 mod king_buckets;
 mod parameterization;
 mod parameters;
@@ -24,15 +24,15 @@ mod structure;
 mod tables;
 mod value_change;
 
-pub use arrangement::Arrangement;
 pub use basis::{
     Base, BaseWord, Basis, BasisFile, Constraint, ConstraintKind, CoordinateRecord, Named, NamedBasis,
     PriorWord, Value,
 };
-pub use feature::{Feature, ROLE_NAMES};
-pub use feature_set::{FeatureGroup, FeatureKind, FeatureRow, FeatureSet};
+pub use feature::{Arrangement, Feature, FeatureRow, ROLE_NAMES};
+pub use feature_set::{FeatureGroup, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
+pub use kinds::FeatureKind;
 pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{

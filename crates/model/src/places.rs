@@ -4,14 +4,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::arrangement::Arrangement;
+use crate::feature::Arrangement;
 use crate::{Feature, ImportedParameter, Place, check_name};
 use gputexel_io::{Error, Result};
 
 /// Checks that every line lies in one group and has several parameters, and that no square is taken twice.
-///
-/// # Errors
-/// [`Error::Usage`] that names the parameter and its line or square.
 pub(crate) fn check(features: &[Feature], parameters: &[ImportedParameter]) -> Result<()> {
     struct Line<'a> {
         first: &'a Feature,

@@ -5,8 +5,8 @@ use std::str::FromStr as _;
 
 use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
 
-use super::classical::{self, PawnCache, Tapered, Values};
-use super::full::FurtherValues;
+use super::classical::{PawnCache, Tapered};
+use super::kinds::Terms;
 use super::program::Taper;
 use super::{FeatureKind, FeatureSet, KingBuckets, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
@@ -37,13 +37,7 @@ struct SquareValue {
 pub struct TableEvaluation {
     /// By color, role and square; Black's values are negative.
     entries: Box<[[[SquareValue; 64]; 6]; 2]>,
-    /// Values of the features of `classical`, also for `full`, including its piece-square tables, which are
-    /// not used here.
-    terms: Option<Values>,
-    /// Further values of `full`.
-    further: Option<FurtherValues>,
-    /// The values of `king-pst`, by feature.
-    kings: Option<(KingBuckets, Vec<Tapered>)>,
+    terms: Terms,
     /// Phase units by role.
     phase: [i32; 6],
     max_phase: i32,
@@ -63,7 +57,7 @@ impl TableEvaluation {
     pub fn try_new(set: &FeatureSet, theta: &[f64]) -> Result<Self> {
         let count = set.features.len();
         assert_eq!(theta.len(), 2 * count);
-        if set.kind == FeatureKind::Imported {
+        if set.imported.is_some() {
             return Err(Error::Usage("imported features can be tuned, but not played with".to_string()));
         }
         let limit = f64::from(MAX_EVALUATION_CP);
@@ -82,34 +76,17 @@ impl TableEvaluation {
         let mut entries = Box::new([[[SquareValue::default(); 64]; 6]; 2]);
         for role in 0..6 {
             for square in 0..64 {
-                let feature = match set.kind {
-                    FeatureKind::Material | FeatureKind::Imported => role,
-                    FeatureKind::Pst | FeatureKind::Classical | FeatureKind::Full => 64 * role + square,
-                    // They depend on the kings and are summed in each position.
-                    FeatureKind::KingPst => continue,
-                };
+                let Some(feature) = set.kind.spec().on_square(role, square) else { continue };
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
                 entries[Color::White as usize][role][square] = SquareValue { mg, eg };
                 entries[Color::Black as usize][role][square ^ 56] = SquareValue { mg: -mg, eg: -eg };
             }
         }
         let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
-        let values: Vec<Tapered> = (0..count).map(tapered).collect();
-        let has_terms = matches!(set.kind, FeatureKind::Classical | FeatureKind::Full);
-        let terms = has_terms.then(|| Values::new(values[..classical::COUNT].to_vec()));
-        let further = (set.kind == FeatureKind::Full).then(|| FurtherValues::new(&values));
-        let kings = set.king_buckets.clone().map(|buckets| (buckets, values));
+        let terms = set.kind.spec().terms(set.king_buckets.as_ref(), (0..count).map(tapered).collect());
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
-        Ok(Self {
-            entries,
-            terms,
-            further,
-            kings,
-            phase,
-            max_phase: i32::from(max),
-            scale: 1.0 / (f64::from(max) * UNITS),
-        })
+        Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
     }
 
     /// Returns (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to
@@ -131,42 +108,26 @@ impl TableEvaluation {
         if turn.is_white() { score } else { -score }
     }
 
-    /// Returns the sum of the features that depend on the squares of kings.
-    fn king_total(&self, board: &Board) -> Tapered {
-        let (mut mg, mut eg) = (0, 0);
-        if let Some((buckets, values)) = &self.kings {
-            for (side, sign) in [(Color::White, 1), (Color::Black, -1)] {
-                buckets.visit(board, side, |id| {
-                    mg += sign * values[id].mg();
-                    eg += sign * values[id].eg();
-                });
+    /// Returns the score, with a cache of pawn structures if there is one.
+    #[inline]
+    fn score(&self, state: &TableSums, position: &Chess, cache: Option<&mut PawnCache>) -> i32 {
+        let (board, turn) = (position.board(), position.turn());
+        let terms = match &self.terms {
+            Terms::None => Tapered::default(),
+            Terms::Classical(terms) => terms.total(board, turn, cache, |_| {}),
+            Terms::Kings(buckets, values) => king_total(buckets, values, board),
+            Terms::Full(terms, further) => {
+                let mut sums = None;
+                let linear = terms.total(board, turn, cache, |sides| sums = Some(further.sums(sides, turn)));
+                let sum = |own: i32, terms: i32| (f64::from(own) + f64::from(terms)) / UNITS;
+                let linear = [sum(state.mg, linear.mg()), sum(state.eg, linear.eg())];
+                let mg = f64::from(state.phase.min(self.max_phase)) / f64::from(self.max_phase);
+                let taper = Taper { mg, eg: 1.0 - mg };
+                let score = sums.map_or(0.0, |sums| further.score(linear, &sums, 1.0 / UNITS, taper));
+                return self.rounded_stm(score, turn);
             }
-        }
-        Tapered::new(mg, eg)
-    }
-
-    /// Returns the score of `full`, whose program processes the sums.
-    fn program_stm(
-        &self,
-        further: &FurtherValues,
-        state: &TableSums,
-        position: &Chess,
-        cache: Option<&mut PawnCache>,
-    ) -> i32 {
-        let (Some(terms), board, turn) = (&self.terms, position.board(), position.turn()) else { return 0 };
-        let mut sums = None;
-        let linear = match cache {
-            Some(cache) => {
-                terms.total_cached(board, turn, cache, |sides| sums = Some(further.sums(sides, turn)))
-            }
-            None => terms.total(board, turn, |sides| sums = Some(further.sums(sides, turn))),
         };
-        let sum = |own: i32, terms: i32| (f64::from(own) + f64::from(terms)) / UNITS;
-        let linear = [sum(state.mg, linear.mg()), sum(state.eg, linear.eg())];
-        let mg = f64::from(state.phase.min(self.max_phase)) / f64::from(self.max_phase);
-        let taper = Taper { mg, eg: 1.0 - mg };
-        let score = sums.map_or(0.0, |sums| further.score(linear, &sums, 1.0 / UNITS, taper));
-        self.rounded_stm(score, turn)
+        self.blend_stm(state, terms, turn)
     }
 
     #[inline]
@@ -189,6 +150,18 @@ impl TableEvaluation {
         sums.eg -= entry.eg;
         sums.phase -= self.phase[usize::from(role) - 1];
     }
+}
+
+/// Returns the sum of the features that depend on the squares of kings.
+fn king_total(buckets: &KingBuckets, values: &[Tapered], board: &Board) -> Tapered {
+    let (mut mg, mut eg) = (0, 0);
+    for (side, sign) in [(Color::White, 1), (Color::Black, -1)] {
+        buckets.visit(board, side, |id| {
+            mg += sign * values[id].mg();
+            eg += sign * values[id].eg();
+        });
+    }
+    Tapered::new(mg, eg)
 }
 
 /// Returns the parameters θ that `text` refers to, with their feature set: a parameter file, or piece values
@@ -266,40 +239,24 @@ impl Evaluation for TableEvaluation {
 
     #[inline]
     fn score_of_state_stm(&self, state: &TableSums, turn: Color) -> Option<i32> {
-        let only_tables = self.terms.is_none() && self.further.is_none() && self.kings.is_none();
-        only_tables.then(|| self.blend_stm(state, Tapered::default(), turn))
+        matches!(self.terms, Terms::None).then(|| self.blend_stm(state, Tapered::default(), turn))
     }
 
     #[inline]
     fn score_stm(&self, state: &TableSums, position: &Chess) -> i32 {
-        if let Some(further) = &self.further {
-            return self.program_stm(further, state, position, None);
-        }
-        let (board, turn) = (position.board(), position.turn());
-        let terms = match &self.terms {
-            Some(terms) => terms.total(board, turn, |_| {}),
-            None => self.king_total(board),
-        };
-        self.blend_stm(state, terms, turn)
+        self.score(state, position, None)
     }
 
     #[inline]
     fn score_cached_stm(&self, state: &TableSums, position: &Chess, cache: &mut PawnCache) -> i32 {
-        if let Some(further) = &self.further {
-            return self.program_stm(further, state, position, Some(cache));
-        }
-        let (board, turn) = (position.board(), position.turn());
-        let terms = match &self.terms {
-            Some(terms) => terms.total_cached(board, turn, cache, |_| {}),
-            None => self.king_total(board),
-        };
-        self.blend_stm(state, terms, turn)
+        self.score(state, position, Some(cache))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classical;
     use crate::program::CompiledProgram;
     use crate::{FeatureRow, KingPieces};
     use rand::prelude::*;

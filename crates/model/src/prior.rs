@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{Feature, FeatureKind, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, full};
+use super::{Feature, FeatureSet, ParameterFile, Provenance, ROLE_NAMES};
 use gputexel_io::{Error, Result};
 
 /// Origin of the starting values.
@@ -81,9 +81,9 @@ impl std::fmt::Display for Prior {
 }
 
 impl Prior {
-    /// Returns θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of [`full`],
+    /// Returns θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of [`full`](super::full),
     /// which would have no slopes at 0, start from values of their own, unless a parameter file of that
-    /// feature set has others. Files of `classical` also work for [`full`].
+    /// feature set has others. Files of `classical` also work for `full`.
     ///
     /// # Errors
     /// As [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema of a feature
@@ -100,12 +100,12 @@ impl Prior {
             })?,
             Self::File(path) => {
                 let file = ParameterFile::read(path)?;
-                if set.kind != FeatureKind::Full || file.feature_set != FeatureKind::Classical.name() {
+                let Some(base) = set.kind.spec().base().filter(|base| file.feature_set == base.name()) else {
                     return file.theta(set, path);
-                }
-                let classical = FeatureSet::new(FeatureKind::Classical, set.phase.clone());
-                let values = file.theta(&classical, path)?;
-                let (mg, eg) = values.split_at(classical.features.len());
+                };
+                let base = FeatureSet::new(base, set.phase.clone());
+                let values = file.theta(&base, path)?;
+                let (mg, eg) = values.split_at(base.features.len());
                 let mut theta = vec![0.0; 2 * count];
                 theta[..mg.len()].copy_from_slice(mg);
                 theta[count..][..eg.len()].copy_from_slice(eg);
@@ -130,9 +130,7 @@ impl Prior {
                 [half.clone(), half].concat()
             }
         };
-        if set.kind == FeatureKind::Full {
-            full::fill_start(&mut theta);
-        }
+        set.kind.spec().fill_start(&mut theta);
         Ok(theta)
     }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::arrangement::Arrangement;
-use crate::{FeatureKind, FeatureSet, Phases, classical, full, places};
+use crate::feature::Arrangement;
+use crate::{FeatureSet, Phases, places};
 
 /// The structure of a feature set.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,28 +61,13 @@ fn is_surrounded(layout: &Arrangement, id: u32, occurs: &impl Fn(u32) -> bool) -
 impl FeatureSet {
     /// Determines the features on boards and lines, and the groups.
     pub fn structure(&self) -> Structure {
-        let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        for (id, feature) in self.features.iter().enumerate() {
-            let at = *known.entry(&feature.group).or_insert(groups.len());
-            if at == groups.len() {
-                groups.push((&feature.group, Vec::new()));
-            }
-            groups[at].1.push(id as u32);
-        }
+        let groups = self.grouped();
         let pieces: Vec<(String, Vec<u32>, Arrangement)> = match &self.imported {
             Some(imported) => places::pieces(groups, &imported.parameters),
             None => groups
                 .into_iter()
                 .map(|(name, ids)| {
-                    let layout = match self.kind {
-                        FeatureKind::Material | FeatureKind::Imported => Arrangement::None,
-                        FeatureKind::Pst | FeatureKind::KingPst => {
-                            Arrangement::Board(ids.iter().copied().map(Some).collect())
-                        }
-                        FeatureKind::Classical => classical::arrangement(name, &ids),
-                        FeatureKind::Full => full::arrangement(name, &ids),
-                    };
+                    let layout = self.kind.spec().arrangement(name, &ids);
                     (name.to_string(), ids, layout)
                 })
                 .collect(),
@@ -97,10 +82,10 @@ impl FeatureSet {
         // from neighbors would be meaningless.
         let possible = |id: u32| match &self.king_buckets {
             Some(buckets) => buckets.is_possible(id as usize),
-            None => !(name == "pawn" && self.kind.has_boards() && matches!(id % 64, 0..8 | 56..64)),
+            None => !(name == "pawn" && self.kind.spec().has_boards() && matches!(id % 64, 0..8 | 56..64)),
         };
         let tuned = |&id: &u32| match of(id) {
-            None => (id, self.used(id).map(|used| used && possible(id))),
+            None => (id, self.kind.spec().used(id as usize).map(|used| used && possible(id))),
             Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),
         };
         let features = ids.iter().map(tuned).collect();
@@ -111,30 +96,18 @@ impl FeatureSet {
 
     /// Describes the arrangements of each group, in the order of groups: `line of 9`, or `2 lines, board`.
     pub fn arrangements(&self) -> Vec<String> {
-        let mut words: Vec<Vec<String>> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::new();
+        let groups = self.grouped();
+        let mut words = vec![Vec::new(); groups.len()];
+        let places: HashMap<&str, usize> =
+            groups.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
         for part in self.structure().parts {
             let Some(&(first, _)) = part.features.first() else { continue };
-            let group = self.features[first as usize].group.as_str();
-            let at = *known.entry(group).or_insert(words.len());
-            if at == words.len() {
-                words.push(Vec::new());
-            }
-            words[at].push(part.layout.summary());
+            words[places[self.features[first as usize].group.as_str()]].push(part.layout.summary());
         }
         let join = |mut words: Vec<String>| {
             words.retain(|word| !word.is_empty());
             words.join(", ")
         };
         words.into_iter().map(join).collect()
-    }
-
-    /// Returns true for each of the middlegame and the endgame value of a computed feature that scores depend
-    /// on.
-    fn used(&self, id: u32) -> [bool; 2] {
-        match self.kind {
-            FeatureKind::Full => full::phases(id as usize),
-            _ => [true; 2],
-        }
     }
 }

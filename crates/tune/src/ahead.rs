@@ -64,11 +64,7 @@ impl Ahead {
                 rates: steps.rates,
             };
             let start = Instant::now();
-            let steps = match evaluator.device_steps() {
-                Some(device) => device.adam_steps(&batch)?,
-                None => None,
-            };
-            match steps {
+            match evaluator.adam_steps(&batch)? {
                 Some(steps) => {
                     self.seconds = start.elapsed().as_secs_f64() / steps.len().max(1) as f64;
                     self.steps.extend(steps);

@@ -5,7 +5,7 @@ use crate::common::gpu::context;
 use crate::common::programs::{program_dataset, program_theta};
 use gputexel::dataset::Layout;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice};
-use gputexel::evaluator::{AdamBatch, AdamMember, DeviceSteps, Evaluations, Evaluator, Population, Request};
+use gputexel::evaluator::{AdamBatch, AdamMember, Evaluations, Evaluator, Population, Request};
 use gputexel::model::FeatureKind;
 use gputexel::objective::LossKind;
 

@@ -10,7 +10,7 @@ use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator};
-use gputexel::evaluator::{AdamBatch, AdamMember, DeviceSteps, Evaluator, Population, Request};
+use gputexel::evaluator::{AdamBatch, AdamMember, Evaluator, Population, Request};
 use gputexel::model::{
     Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter, MAX_FEATURES,
 };

@@ -141,9 +141,10 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
     };
     let variant = Variant::new(Kernel::Loss, 1, loss, Shape { unit: true, ..Shape::default() });
     let source = rewritten(&Kernel::Loss.source(variant.shape), errors);
-    let gpu = Gpu::new(context, None);
+    let gpu = Gpu::new(&context.clone().with_shader_checks(true), None);
     let kernel = KernelSource { name: "loss", source: &source, constants: &variant.constants() };
-    let pipeline = gpu.pipeline(&kernel).unwrap();
+    // SAFETY: everything is checked.
+    let pipeline = unsafe { gpu.trusted_pipeline(&kernel) }.unwrap();
     let mut sizes = GrowingBuffer::uniform("uniforms");
     let sizes = sizes.fill(&gpu, bytemuck::bytes_of(&uniforms)).unwrap();
     let upload = |bytes: &[u8]| gpu.upload("data", bytes).unwrap();

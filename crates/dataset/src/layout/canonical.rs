@@ -113,7 +113,6 @@ impl Chunk<'_> {
     }
 }
 
-/// Replaces `out` by the sorted list.
 #[inline(always)]
 fn sort_into(list: &[u16], out: &mut Vec<u16>) {
     out.clear();

@@ -183,9 +183,6 @@ impl Layout {
 
     /// Checks the invariants of kernels: ids below the number of features, shapes whose rows are contiguous
     /// and within the entries, and columns of equal length.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the violation.
     pub(super) fn check(self) -> Result<Self> {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
         // A maximum rather than `any`, because it is vectorized.

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_io::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// Number of positions that are sorted together. Passes over a larger layout, and its construction, work in
 /// one region of memory at a time.
@@ -56,7 +57,7 @@ impl SectionPlan {
 }
 
 /// Location of the sections of a layout.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sections {
     /// Indices of the sections that the layout has.
     pub(super) present: Range<usize>,
@@ -80,13 +81,14 @@ impl Sections {
         Self { present: 0..all, all, starts }
     }
 
-    /// Creates the sections that another process had.
+    /// Checks the sections that another process had.
     ///
     /// # Errors
     /// [`Error::Usage`] for sections out of range.
-    pub fn try_new(present: Range<usize>, all: usize, starts: Vec<usize>) -> Result<Self> {
-        match present.start < present.end && present.end <= all && all <= u32::MAX as usize {
-            true => Ok(Self { present, all, starts }),
+    pub fn check(&self) -> Result<()> {
+        let Self { present, all, .. } = self;
+        match present.start < present.end && present.end <= *all && *all <= u32::MAX as usize {
+            true => Ok(()),
             false => Err(Error::Usage(format!("sections {present:?} of {all}"))),
         }
     }
@@ -116,12 +118,6 @@ impl Layout {
     #[inline]
     pub fn sections(&self) -> Range<usize> {
         self.sections.present.clone()
-    }
-
-    /// Returns the number of sections of the whole dataset.
-    #[inline]
-    pub fn all_sections(&self) -> usize {
-        self.sections.all
     }
 
     /// Returns the positions of consecutive parts in one section, in layout order, as ranges that are summed

@@ -15,6 +15,8 @@ pub(super) struct Column {
     name: &'static str,
     dtype: Dtype,
     elements: usize,
+    /// True if it carries information.
+    pub(super) needed: bool,
     /// Bytes not hashed or written yet: values come two or four bytes at a time, and both hashing and writing
     /// are several times as fast in bulk.
     pending: Vec<u8>,
@@ -33,6 +35,7 @@ impl Column {
             name,
             dtype,
             elements: 0,
+            needed: true,
             pending: Vec::with_capacity(PENDING_BYTES + 256),
             file,
             hash: Xxh3::new(),
@@ -62,7 +65,8 @@ impl Column {
 
     /// Creates an empty column to replace this one.
     pub(super) fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
-        Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)
+        let new = Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)?;
+        Ok(Self { needed: self.needed, ..new })
     }
 
     /// Keeps the elements of `N` bytes whose flag in `keep` is true, transformed by `map`.
@@ -87,7 +91,6 @@ impl Column {
         Ok(())
     }
 
-    /// Returns its name in the file.
     pub(super) fn name(&self) -> &'static str {
         self.name
     }

@@ -150,7 +150,7 @@ impl DatasetWriter {
             if game != u32::MAX {
                 let own = game - *first.get_or_insert(game);
                 *bytes = own.to_le_bytes();
-                self.any_game = true;
+                self.games.needed = true;
                 self.metadata.games = u64::from(own) + 1;
             }
         }
@@ -159,11 +159,11 @@ impl DatasetWriter {
     /// Records that a column carries information, if it does.
     fn note_column(&mut self, name: &str, bytes: &[u8]) {
         match name {
-            names::WEIGHTS => self.any_weight |= floats(bytes).any(|weight| weight != 1.0),
-            names::SCORES => self.any_score |= floats(bytes).any(|score| !score.is_nan()),
-            names::SCALES => self.any_scale |= words(bytes).any(|scale| scale != self.scale_one),
-            names::OFFSETS => self.any_offset |= floats(bytes).any(|offset| offset != 0.0),
-            names::EVALUATIONS => self.any_evaluation |= floats(bytes).any(|value| !value.is_nan()),
+            names::WEIGHTS => self.weights.needed |= floats(bytes).any(|weight| weight != 1.0),
+            names::SCORES => self.scores.needed |= floats(bytes).any(|score| !score.is_nan()),
+            names::SCALES => self.scales.needed |= words(bytes).any(|scale| scale != self.scale_one),
+            names::OFFSETS => self.offsets.needed |= floats(bytes).any(|offset| offset != 0.0),
+            names::EVALUATIONS => self.evaluations.needed |= floats(bytes).any(|value| !value.is_nan()),
             _ => {}
         }
     }

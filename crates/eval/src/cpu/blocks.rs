@@ -117,7 +117,6 @@ impl<'a> BucketBlocks<'a> {
         Self { layout, pairs: vec![0.0; next], rows, row: Vec::new() }
     }
 
-    /// Adds positions of one shape with their curvatures.
     fn add(&mut self, shape: &Shape, curvatures: &[f32]) {
         let length = shape.row_length();
         for (n, &h) in curvatures.iter().enumerate() {

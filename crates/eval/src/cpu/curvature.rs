@@ -81,7 +81,6 @@ pub(super) struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
-    /// Creates them for a member of a population.
     pub(super) fn new(layout: &'a Layout, population: &Population, member: usize, loss: LossKind) -> Self {
         Self {
             layout,

@@ -80,7 +80,6 @@ impl<'a> CpuEvaluator<'a> {
         Ok(self.scores_in(theta, 0..self.layout.positions()))
     }
 
-    /// Returns the positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         let parts = &self.layout.parts()[parts.clone()];
         parts[0].positions.start..parts[parts.len() - 1].positions.end

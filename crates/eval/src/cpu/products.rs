@@ -151,7 +151,6 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Adds positions of one shape.
     #[inline(always)]
     fn add(&mut self, shape: &Shape, sums: &mut Sums) {
         let (mut curvatures, mut slopes) = ([0.0f32; TURN], [0.0f32; TURN]);

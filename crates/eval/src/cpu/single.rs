@@ -37,7 +37,6 @@ impl MemberParameters {
     }
 }
 
-/// Sums of one stripe.
 pub(super) struct MemberSums {
     /// Σ w ℓ without part weights, by part of the request.
     pub losses: Vec<f64>,
@@ -123,7 +122,6 @@ pub(super) fn sums(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32
     }
 }
 
-/// Returns a value of a table.
 #[inline(always)]
 fn value(table: &[f32], id: u16) -> f32 {
     debug_assert!(usize::from(id) < table.len());

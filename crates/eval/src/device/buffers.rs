@@ -3,8 +3,8 @@
 
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
-use super::context::ANSWER_TIMEOUT;
 use super::meter::{DeviceBuffer, Gpu};
+use super::timer::ANSWER_TIMEOUT;
 use gputexel_io::{Error, Result};
 
 /// A buffer that is replaced by a larger one when it is too small.
@@ -100,7 +100,13 @@ impl Readback {
     }
 
     /// As [`push`](Self::push), starting at an offset in bytes.
-    pub fn push_from(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, offset: u64, bytes: u64) {
+    pub(crate) fn push_from(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        from: &wgpu::Buffer,
+        offset: u64,
+        bytes: u64,
+    ) {
         if let Some(to) = &self.buffer.buffer {
             encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
             self.used += bytes;

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use wgpu::{
     Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
@@ -11,12 +10,8 @@ use wgpu::{
 
 use super::adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, adapters, kernel_limits, summaries};
 use super::pipelines::{self, KernelSource, Pipelines};
-use super::timer::Timer;
+use super::timer::{ANSWER_TIMEOUT, Timer};
 use gputexel_io::{Error, Result};
-
-/// Time that one slice may take before the device counts as hung. Slices are cut to well under a second; the rest is
-/// for a software adapter on a busy machine.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Switches the run-time checks of kernels on (`1`) or off (`0`), regardless of the build.
 const CHECKS_VARIABLE: &str = "GPUTEXEL_SHADER_CHECKS";
@@ -52,10 +47,7 @@ impl GpuContext {
     }
 
     /// Opens the adapter that a choice selects, and returns the reason; `None`, with the reason, for the CPU.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when a GPU was asked for and there is none, or the driver of the adapter refuses.
-    pub fn try_chosen(choice: BackendChoice) -> Result<(Option<Self>, String)> {
+    pub(crate) fn try_chosen(choice: BackendChoice) -> Result<(Option<Self>, String)> {
         let adapters = adapters();
         let summaries = summaries(&adapters);
         match choice.pick(&summaries) {
@@ -154,22 +146,18 @@ impl GpuContext {
 
     /// Returns the same device, which measures the time of every dispatch if it has timestamps.
     #[must_use]
-    pub fn with_timer(mut self) -> Self {
+    pub(crate) fn with_timer(mut self) -> Self {
         self.timer = Timer::new(&self.device, &self.queue).map(Arc::new);
         self
     }
 
-    /// Returns the timer, if there is one.
     pub(crate) fn timer(&self) -> Option<&Timer> {
         self.timer.as_deref()
     }
 
     /// Returns the seconds that kernels ran since the last call; `None` without a [timer](Self::with_timer), or if
     /// there were too many to be timed.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device fails.
-    pub fn take_kernel_seconds(&self) -> Result<Option<f64>> {
+    pub(crate) fn take_kernel_seconds(&self) -> Result<Option<f64>> {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
 
@@ -199,22 +187,12 @@ impl GpuContext {
         failure.as_ref().map_or(Ok(()), |message| Err(Error::Gpu(message.clone())))
     }
 
-    /// Returns the pipeline of a kernel, compiled if necessary, and true if it was compiled now.
+    /// Returns the pipeline of a kernel, compiled if necessary, and true if it was compiled now. It has no checks of
+    /// indices and no bounds on loops, unless the context [enables them](Self::with_shader_checks) for all kernels.
+    /// Divisions by zero are still caught.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
-    pub fn pipeline(&self, kernel: &KernelSource<'_>) -> Result<(ComputePipeline, bool)> {
-        // SAFETY: everything is checked.
-        self.compiled(kernel, true, |device| unsafe {
-            pipelines::compile(device, kernel, ShaderRuntimeChecks::checked())
-        })
-    }
-
-    /// As [`pipeline`](Self::pipeline), but without checks of indices and without bounds on loops, unless the context
-    /// [enables them](Self::with_shader_checks) for all kernels. Divisions by zero are still caught.
-    ///
-    /// # Errors
-    /// As [`pipeline`](Self::pipeline).
     ///
     /// # Safety
     /// In every dispatch each index must be inside its buffer or array, and each loop must end.
@@ -225,16 +203,8 @@ impl GpuContext {
             ..ShaderRuntimeChecks::checked()
         };
         // SAFETY: as the caller promises.
-        self.compiled(kernel, self.checks, |device| unsafe { pipelines::compile(device, kernel, checks) })
-    }
-
-    fn compiled(
-        &self,
-        kernel: &KernelSource<'_>,
-        checked: bool,
-        compile: impl FnOnce(&Device) -> ComputePipeline,
-    ) -> Result<(ComputePipeline, bool)> {
-        self.pipelines.get(kernel, checked, || self.guard(|| compile(&self.device)))
+        let compile = || unsafe { pipelines::compile(&self.device, kernel, checks) };
+        self.pipelines.get(kernel, self.checks, || self.guard(compile))
     }
 
     /// Runs `work` and turns errors that the device reports for it into an error.
@@ -246,10 +216,7 @@ impl GpuContext {
     }
 
     /// As [`guard`](Self::guard), but `None` if the device is out of memory.
-    ///
-    /// # Errors
-    /// As [`guard`](Self::guard), except for running out of memory.
-    pub fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
+    pub(crate) fn guard_memory<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>> {
         let guard = Guard { outer: GUARDED.replace(Some(None)) };
         let value = work();
         let first = GUARDED.with_borrow_mut(|guarded| guarded.as_mut().and_then(Option::take));

@@ -94,8 +94,8 @@ impl Gpu {
         &self.context
     }
 
-    /// Sets another limit on the bytes of all buffers.
-    pub fn set_limit(&mut self, limit: Option<u64>) {
+    #[cfg(test)]
+    pub(crate) fn set_limit(&mut self, limit: Option<u64>) {
         self.limit = limit;
     }
 
@@ -105,12 +105,12 @@ impl Gpu {
     }
 
     /// Returns true if the limit leaves room for `bytes` more.
-    pub fn has_room(&self, bytes: u64) -> bool {
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
         self.limit.is_none_or(|limit| self.used() + bytes <= limit)
     }
 
     /// Returns true if memory was refused since the last call.
-    pub fn take_refusal(&self) -> bool {
+    pub(crate) fn take_refusal(&self) -> bool {
         self.shared.counters.refused.swap(false, Ordering::Relaxed)
     }
 
@@ -131,7 +131,7 @@ impl Gpu {
     }
 
     /// Counts bytes that were fetched from the device.
-    pub fn count_down(&self, bytes: u64) {
+    pub(crate) fn count_down(&self, bytes: u64) {
         self.shared.counters.down.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -176,29 +176,18 @@ impl Gpu {
         self.context.guard_memory(work)?.ok_or_else(out)
     }
 
-    /// Returns the pipeline of a kernel: see [`GpuContext::pipeline`].
+    /// Returns the pipeline of a kernel, without run-time checks: see [`GpuContext::trusted_pipeline`].
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
-    pub fn pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
-        Ok(self.count(self.context.pipeline(kernel)?))
-    }
-
-    /// As [`pipeline`](Self::pipeline), without run-time checks: see [`GpuContext::trusted_pipeline`].
-    ///
-    /// # Errors
-    /// As [`pipeline`](Self::pipeline).
     ///
     /// # Safety
     /// As [`GpuContext::trusted_pipeline`].
     pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
         // SAFETY: as the caller promises.
-        Ok(self.count(unsafe { self.context.trusted_pipeline(kernel)? }))
-    }
-
-    fn count(&self, (pipeline, compiled): (wgpu::ComputePipeline, bool)) -> wgpu::ComputePipeline {
+        let (pipeline, compiled) = unsafe { self.context.trusted_pipeline(kernel)? };
         self.shared.counters.pipelines.fetch_add(u64::from(compiled), Ordering::Relaxed);
-        pipeline
+        Ok(pipeline)
     }
 
     /// Queues a write at an offset in bytes, executed at the beginning of the next submission.
@@ -211,10 +200,7 @@ impl Gpu {
     }
 
     /// Queues a write of numbers as f32, from an offset in bytes on, without a full copy on the host.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn write_floats(&self, buffer: &wgpu::Buffer, offset: u64, values: &[f64]) -> Result<()> {
+    pub(crate) fn write_floats(&self, buffer: &wgpu::Buffer, offset: u64, values: &[f64]) -> Result<()> {
         let Some(size) = NonZeroU64::new(4 * values.len() as u64) else { return Ok(()) };
         self.shared.counters.up.fetch_add(size.get(), Ordering::Relaxed);
         self.guard(|| {

@@ -4,15 +4,14 @@
 mod adapter;
 pub mod buffers;
 mod context;
-mod hardware;
 pub mod meter;
 pub mod pace;
 mod pipelines;
 mod stats;
 mod timer;
 
-pub use adapter::{ALIGNMENT, AdapterSummary, BackendChoice, HAS_DRIVERS, NO_ADAPTER, list_adapters};
-pub use context::{ANSWER_TIMEOUT, GpuContext};
-pub use hardware::may_have_gpu;
+pub(crate) use adapter::{ALIGNMENT, may_have_gpu};
+pub use adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, list_adapters};
+pub use context::GpuContext;
 pub use pipelines::KernelSource;
 pub use stats::Stats;

@@ -19,7 +19,6 @@ pub struct KernelSource<'a> {
 /// Source, constants as bits, and whether checks are compiled in.
 type Key = (String, Vec<(String, u64)>, bool);
 
-/// The pipelines of a device.
 #[derive(Debug, Default)]
 pub(crate) struct Pipelines {
     compiled: Mutex<HashMap<Key, ComputePipeline>>,

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{Answer, Helper, Task};
 use crate::cpu::CpuEvaluator;
-use crate::gpu::{GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator};
+use crate::gpu::{self, GpuContext, GpuOptions};
 use crate::sums::{Node, Sums, Tree};
 use crate::{Evaluator, Population, Request, Stats};
 
@@ -111,7 +111,6 @@ impl Drop for DeviceThread {
     }
 }
 
-/// One section on the device.
 struct Section<'a> {
     first: usize,
     layout: &'a Layout,
@@ -122,10 +121,7 @@ struct Section<'a> {
 
 impl<'a> Section<'a> {
     fn try_new(context: &GpuContext, first: usize, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
-        let evaluator: Box<dyn Evaluator + 'a> = match layout.program() {
-            None => Box::new(GpuEvaluator::with_options(context, layout, options)?),
-            Some(_) => Box::new(GpuProgramEvaluator::with_options(context, layout, options)?),
-        };
+        let evaluator = gpu::open(context, layout, options)?;
         Ok(Self { first, layout, evaluator, resampled: None })
     }
 

@@ -104,16 +104,10 @@ impl<'a> Divided<'a> {
         all.extend(own.clone());
         all.sort_by_key(|sections| sections.start);
         let mut next = layout.sections().start;
-        for sections in &all {
-            if sections.start != next || sections.is_empty() {
-                return Err(Error::Usage(format!(
-                    "sections {all:?} of {:?} have been divided",
-                    layout.sections()
-                )));
-            }
-            next = sections.end;
-        }
-        if next != layout.sections().end {
+        let follows = |sections: &Range<usize>| {
+            std::mem::replace(&mut next, sections.end) == sections.start && !sections.is_empty()
+        };
+        if !all.iter().all(follows) || next != layout.sections().end {
             return Err(Error::Usage(format!(
                 "sections {all:?} of {:?} have been divided",
                 layout.sections()

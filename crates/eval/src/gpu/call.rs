@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::GpuEvaluator;
 use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length};
 use super::plan::{Tiling, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
-use super::{GpuEvaluator, Pass};
 use crate::device::ALIGNMENT;
 use crate::device::buffers::{GrowingBuffer, Readback};
 use crate::device::meter::{part, whole};
@@ -106,7 +106,6 @@ impl Call {
         }
     }
 
-    /// Returns the binding of a slice's uniforms.
     fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
         wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
     }
@@ -361,7 +360,6 @@ impl GpuEvaluator<'_> {
         call: &Call,
         plan: &SegmentPlan,
         slice: &Slice<'_>,
-        pass: Pass,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<()> {
         let features = self.layout.features();
@@ -381,22 +379,14 @@ impl GpuEvaluator<'_> {
         ];
         let groups = [count as u32, call.tiling.tiles as u32];
         if !call.gradients {
-            return match pass {
-                Pass::Reduce => Ok(()),
-                _ => self.gpu.dispatch(encoder, &walk, &bindings, groups),
-            };
+            return self.gpu.dispatch(encoder, &walk, &bindings, groups);
         }
         let block = block_length(call.tiling.tile);
         let runs = self.store.array(&self.gpu, slice.shard, Array::Runs(block))?;
         let entries = self.store.array(&self.gpu, slice.shard, Array::Entries(block))?;
         let slabs = self.buffers.slabs.reserve(&self.gpu, (count * features) as u64 * call.row())?;
-        if pass != Pass::Reduce {
-            bindings.extend([whole(&runs), whole(&entries), whole(&slabs)]);
-            self.gpu.dispatch(encoder, &walk, &bindings, groups)?;
-        }
-        if pass == Pass::Positions {
-            return Ok(());
-        }
+        bindings.extend([whole(&runs), whole(&entries), whole(&slabs)]);
+        self.gpu.dispatch(encoder, &walk, &bindings, groups)?;
         // Partial sums outlive a slice, so they are allocated in full from the start.
         let side = 2 * features as u64 * call.row();
         let most = 2 + self.slab_segments(call.tiling).min(plan.total()).div_ceil(CHUNK) as u64;
@@ -430,19 +420,9 @@ impl GpuEvaluator<'_> {
 
     /// Returns how many of the given segments the next slice takes, and their number of padded pairs.
     pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
-        let padded = call.tiling.padded() as u64;
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
         let wanted = self.paces[usize::from(call.gradients)].pairs();
-        let (mut count, mut pairs) = (0, 0);
-        for segment in segments.iter().take(most) {
-            let more = u64::from(segment.end - segment.first) * padded;
-            if count > 0 && pairs + more > wanted {
-                break;
-            }
-            count += 1;
-            pairs += more;
-        }
-        (count, pairs)
+        leading(&segments[..segments.len().min(most)], call.tiling.padded() as u64, wanted)
     }
 
     pub(super) fn run_chunk(
@@ -451,14 +431,12 @@ impl GpuEvaluator<'_> {
         members: Range<usize>,
         whole: Tiling,
         request: &Request,
-        pass: Pass,
     ) -> Result<Sums> {
         let plan = self.plan(&self.key(request, whole, Walk::of(request)))?;
         let tiling = Tiling { tile: whole.tile, tiles: members.len().div_ceil(whole.tile) };
         let call = self.begin_call(population, members, tiling, request)?;
         let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64, usize)> = VecDeque::new();
         let mut clock = Clock::start();
-        let mut blended = matches!(pass, Pass::Positions | Pass::Reduce);
         for shard in 0..plan.shards.len() {
             let planned = &plan.shards[shard];
             // A slot is only overwritten when the shard before the previous one is finished: pending uploads
@@ -472,44 +450,38 @@ impl GpuEvaluator<'_> {
                 let slice = plan.slice(shard, at..at + count);
                 self.write_sizes(&call, &slice, plan.total())?;
                 let mut encoder = self.gpu.encoder();
-                if !blended {
+                if slice.ordinal == 0 {
                     self.encode_parameters(&call, &mut encoder)?;
                     self.encode_blend(&call, &mut encoder)?;
-                    blended = true;
                 }
-                if pass != Pass::Blend {
-                    self.encode_slice(&call, &plan, &slice, pass, &mut encoder)?;
-                }
+                self.encode_slice(&call, &plan, &slice, &mut encoder)?;
                 under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
                 if under_way.len() > IN_FLIGHT {
                     self.await_oldest(&call, &mut under_way, &mut clock)?;
                 }
                 at += count;
-                if pass == Pass::Blend {
-                    break;
-                }
             }
         }
-        if pass == Pass::Whole {
-            let loss_bytes = call.loss_rows(&plan) * call.row();
-            let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
-            self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
-            let mut encoder = self.gpu.encoder();
-            let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
-            self.buffers.readback.push(&mut encoder, &losses, loss_bytes);
-            if call.gradients {
-                let gradients = self.encode_gradients(&call, &mut encoder)?;
-                self.buffers.readback.push(&mut encoder, &gradients, gradient_bytes);
-            }
-            self.gpu.submit(Some(encoder))?;
+        let loss_bytes = call.loss_rows(&plan) * call.row();
+        let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
+        self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
+        let mut encoder = self.gpu.encoder();
+        let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
+        self.buffers.readback.push(&mut encoder, &losses, loss_bytes);
+        if call.gradients {
+            let gradients = self.encode_gradients(&call, &mut encoder)?;
+            self.buffers.readback.push(&mut encoder, &gradients, gradient_bytes);
         }
+        self.gpu.submit(Some(encoder))?;
         while !under_way.is_empty() {
             self.await_oldest(&call, &mut under_way, &mut clock)?;
         }
-        match pass {
-            Pass::Whole => self.collect(&call, &plan, request),
-            _ => Ok(Sums::default()),
-        }
+        // Downloads the results.
+        let loss_floats = call.loss_rows(&plan) as usize * call.tiling.padded();
+        self.buffers.readback.finish(&self.gpu, |floats| {
+            let (losses, gradients) = floats.split_at(loss_floats);
+            call.sums(&plan, request, losses, gradients)
+        })
     }
 
     fn await_oldest(
@@ -523,15 +495,6 @@ impl GpuEvaluator<'_> {
             self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
         }
         Ok(())
-    }
-
-    /// Downloads the results.
-    fn collect(&mut self, call: &Call, plan: &SegmentPlan, request: &Request) -> Result<Sums> {
-        let loss_floats = call.loss_rows(plan) as usize * call.tiling.padded();
-        self.buffers.readback.finish(&self.gpu, |floats| {
-            let (losses, gradients) = floats.split_at(loss_floats);
-            call.sums(plan, request, losses, gradients)
-        })
     }
 }
 
@@ -553,13 +516,25 @@ fn of_members(population: &Population, members: &Range<usize>, padded: usize) ->
     rows
 }
 
+/// Returns how many segments have at most `wanted` pairs, but at least one, and their number of pairs.
+pub(super) fn leading(segments: &[Segment], per_position: u64, wanted: u64) -> (usize, u64) {
+    let (mut count, mut pairs) = (0, 0);
+    for segment in segments {
+        let more = u64::from(segment.end - segment.first) * per_position;
+        if count > 0 && pairs + more > wanted {
+            break;
+        }
+        (count, pairs) = (count + 1, pairs + more);
+    }
+    (count, pairs)
+}
+
 /// Adds a row of floats to sums in f64, without the padding.
 fn add(sums: &mut [f64], row: &[f32]) {
     sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
 }
 
 impl SegmentPlan {
-    /// Returns a range of segments of one shard.
     pub(super) fn slice(&self, shard: usize, range: Range<usize>) -> Slice<'_> {
         let planned = &self.shards[shard];
         Slice {

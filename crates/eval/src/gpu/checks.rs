@@ -27,9 +27,6 @@ fn require(holds: bool, what: impl FnOnce() -> String) -> Result<()> {
 }
 
 /// Checks position records: as many as there are positions, their rows inside the rows.
-///
-/// # Errors
-/// [`Error::Gpu`] with the first invalid record.
 pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Result<()> {
     let record = if extended { 8 } else { 4 };
     require(places.len() == record * extent.positions, || {
@@ -50,9 +47,6 @@ pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Re
 }
 
 /// Checks rows, given the numbers of rows by length: ids are features, followed by the row of zeros if rows are padded.
-///
-/// # Errors
-/// [`Error::Gpu`] with the first invalid id.
 pub(super) fn check_rows(
     rows: &[u32],
     extent: Extent,
@@ -96,9 +90,6 @@ pub(super) fn block_count(spans: &[Span], block: usize) -> usize {
 
 /// Checks transposed blocks: as many as segments count, runs inside the list, their features and entries inside theirs;
 /// the length of a block is that in `lengths`.
-///
-/// # Errors
-/// [`Error::Gpu`] with the first invalid run.
 pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, extent: Extent) -> Result<()> {
     let all = gather.runs.len() / 2;
     let pair = |i: usize| [gather.runs[2 * i] as usize, gather.runs[2 * i + 1] as usize];
@@ -138,9 +129,6 @@ pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, ex
 
 /// Checks segments of a shard: positions, tapers and parts exist, and blocks of `block` positions, if used, begin where
 /// the kernels expect them.
-///
-/// # Errors
-/// [`Error::Gpu`] with the first invalid segment.
 pub(super) fn check_segments(
     segments: &[Segment],
     spans: &[Span],

@@ -4,7 +4,7 @@
 //! matrix: it is multiplied by φ², φ (1 − φ) and (1 − φ)² when segments are added up.
 
 use super::GpuEvaluator;
-use super::call::Call;
+use super::call::{Call, leading};
 use super::kernels::{Kernel, MAX_BLOCK, RESIDUALS, Variant};
 use super::memory::{larger_limits, memory_error};
 use super::plan::{Budget, Tiling, groups_for};
@@ -27,9 +27,6 @@ const PAIRS_PER_POSITION: u64 = 64;
 
 impl GpuEvaluator<'_> {
     /// Computes Σ w h x xᵀ / `weight` of one member, per centipawn squared: symmetric, row-major, 2F × 2F.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for more than 4,096 features, [`Error::Gpu`] when the device fails.
     pub(super) fn curvature(
         &mut self,
         population: &Population,
@@ -54,14 +51,8 @@ impl GpuEvaluator<'_> {
             let mut at = 0;
             while at < planned.segments.len() {
                 let wanted = self.paces[Walk::Matrices as usize].pairs();
-                let (mut count, mut pairs) = (0, 0);
-                for segment in planned.segments[at..].iter().take(max_segments) {
-                    let more = u64::from(segment.end - segment.first) * PAIRS_PER_POSITION;
-                    if count > 0 && pairs + more > wanted {
-                        break;
-                    }
-                    (count, pairs) = (count + 1, pairs + more);
-                }
+                let rest = &planned.segments[at..planned.segments.len().min(at + max_segments)];
+                let (count, pairs) = leading(rest, PAIRS_PER_POSITION, wanted);
                 let slice = plan.slice(shard, at..at + count);
                 self.write_sizes(&call, &slice, plan.total())?;
                 let mut encoder = self.gpu.encoder();

@@ -93,75 +93,56 @@ impl Transposition {
     }
 }
 
-/// A kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kernel {
+/// Declares the kernels: for each, its name, which is that of its file, the constant of its source in
+/// [`gputexel_shaders`], and the properties that its source depends on.
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $kernel:ident = $name:literal $source:ident $uses:expr;)+) => {
+        /// A kernel.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Kernel {
+            $($(#[$doc])* $kernel,)+
+        }
+
+        impl Kernel {
+            /// All kernels.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kernel),+];
+
+            fn entry(self) -> (&'static str, &'static str, Shape) {
+                match self {
+                    $(Self::$kernel => ($name, gputexel_shaders::$source, $uses),)+
+                }
+            }
+        }
+    };
+}
+
+kernels! {
     /// Computes interpolated tables from parameters.
-    Blend,
+    Blend = "blend" BLEND Shape::VECTOR;
     /// Losses.
-    Loss,
+    Loss = "loss" LOSS Shape::WALK;
     /// Losses and gradient slabs.
-    Gradient,
+    Gradient = "gradient" GRADIENT Shape::WALK;
     /// Reduces slabs to partial mg and eg gradients.
-    Reduce,
+    Reduce = "reduce" REDUCE Shape { weighted: true, ..Shape::VECTOR };
     /// Reduces partial gradients to totals.
-    Total,
+    Total = "total" TOTAL Shape::VECTOR;
     /// Gauss–Newton curvatures of the loss at each position, for one member.
-    LossCurvature,
+    LossCurvature = "loss_curvature" LOSS_CURVATURE Shape::WALK;
     /// Slabs of Gauss–Newton matrices.
-    HessianSlab,
+    HessianSlab = "hessian_slab" HESSIAN_SLAB Shape { unit: true, ..Shape::VECTOR };
     /// Expands slabs to the blocks of the matrix.
-    HessianExpand,
+    HessianExpand = "hessian_expand" HESSIAN_EXPAND Shape { weighted: true, ..Shape::VECTOR };
     /// Exchanges rows and columns: values stored member by member on the host are side by side for kernels.
-    Transpose,
+    Transpose = "transpose" TRANSPOSE Shape::NONE;
     /// An Adam step.
-    Adam,
+    Adam = "adam" ADAM Shape::NONE;
 }
 
 impl Kernel {
-    /// All kernels.
-    pub const ALL: [Self; 10] = [
-        Self::Blend,
-        Self::Loss,
-        Self::Gradient,
-        Self::Reduce,
-        Self::Total,
-        Self::LossCurvature,
-        Self::HessianSlab,
-        Self::HessianExpand,
-        Self::Transpose,
-        Self::Adam,
-    ];
-
     /// Returns the name of its file, without the extension.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Blend => "blend",
-            Self::Loss => "loss",
-            Self::Gradient => "gradient",
-            Self::Reduce => "reduce",
-            Self::Total => "total",
-            Self::LossCurvature => "loss_curvature",
-            Self::HessianSlab => "hessian_slab",
-            Self::HessianExpand => "hessian_expand",
-            Self::Transpose => "transpose",
-            Self::Adam => "adam",
-        }
-    }
-
-    fn body(self) -> &'static str {
-        match self {
-            Self::Blend => gputexel_shaders::BLEND,
-            Self::Loss => gputexel_shaders::LOSS,
-            Self::Gradient => gputexel_shaders::GRADIENT,
-            Self::Reduce => gputexel_shaders::REDUCE,
-            Self::Total => gputexel_shaders::TOTAL,
-            Self::LossCurvature => gputexel_shaders::LOSS_CURVATURE,
-            Self::HessianSlab => gputexel_shaders::HESSIAN_SLAB,
-            Self::HessianExpand => gputexel_shaders::HESSIAN_EXPAND,
-            Self::Transpose => gputexel_shaders::TRANSPOSE,
-            Self::Adam => gputexel_shaders::ADAM,
-        }
+        self.entry().0
     }
 
     /// Returns its WGSL source.
@@ -171,13 +152,13 @@ impl Kernel {
         format!(
             "alias Real = {real};\nalias Word = {word};\nconst UNIT = {unit};\nconst BLENDS = {blends};\n\
              const RESAMPLES = {resamples};\nconst SHARED = {shared};\nconst WEIGHTED = {weighted};\n{}",
-            self.body()
+            self.entry().1
         )
     }
 
     /// Returns true if it iterates over positions.
     fn walks(self) -> bool {
-        matches!(self, Self::Loss | Self::Gradient | Self::LossCurvature)
+        self.entry().2 == Shape::WALK
     }
 }
 
@@ -198,6 +179,27 @@ pub struct Shape {
     pub weighted: bool,
 }
 
+impl Shape {
+    const NONE: Self =
+        Self { vector: false, unit: false, blends: false, resamples: false, shared: false, weighted: false };
+    const VECTOR: Self = Self { vector: true, ..Self::NONE };
+    /// Properties of kernels that iterate over positions.
+    const WALK: Self =
+        Self { vector: true, unit: true, blends: true, resamples: true, shared: true, weighted: false };
+
+    /// Returns the properties that both have.
+    fn and(self, other: Self) -> Self {
+        Self {
+            vector: self.vector && other.vector,
+            unit: self.unit && other.unit,
+            blends: self.blends && other.blends,
+            resamples: self.resamples && other.resamples,
+            shared: self.shared && other.shared,
+            weighted: self.weighted && other.weighted,
+        }
+    }
+}
+
 /// Everything that a pipeline is specialized for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
@@ -216,18 +218,7 @@ pub struct Variant {
 impl Variant {
     /// Returns the variant of a kernel, without properties that do not affect it.
     pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
-        let vector = tile > 1;
-        let shape = match kernel {
-            Kernel::Loss | Kernel::Gradient | Kernel::LossCurvature => {
-                Shape { vector, weighted: false, ..shape }
-            }
-            Kernel::HessianSlab => Shape { vector, unit: shape.unit, ..Shape::default() },
-            Kernel::Reduce | Kernel::HessianExpand => {
-                Shape { vector, weighted: shape.weighted, ..Shape::default() }
-            }
-            Kernel::Blend | Kernel::Total => Shape { vector, ..Shape::default() },
-            Kernel::Transpose | Kernel::Adam => Shape::default(),
-        };
+        let shape = Shape { vector: tile > 1, ..shape }.and(kernel.entry().2);
         Self {
             kernel,
             // The other kernels only depend on Reals, not on tiles.
@@ -295,9 +286,6 @@ fn hessian_groups(features: usize) -> usize {
 }
 
 /// Returns the pipeline of a kernel of this crate, without run-time checks in release builds.
-///
-/// # Errors
-/// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.
 pub(super) fn pipeline(
     gpu: &Gpu,
     name: &str,
@@ -328,9 +316,6 @@ pub(super) struct Pipelines {
 
 impl Pipelines {
     /// Returns the pipeline of a variant.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device rejects the shader.
     pub(super) fn get(&mut self, gpu: &Gpu, variant: Variant) -> Result<wgpu::ComputePipeline> {
         if let Some(pipeline) = self.used.get(&variant) {
             return Ok(pipeline.clone());

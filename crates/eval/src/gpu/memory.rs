@@ -21,9 +21,6 @@ const MIN_MEMORY: u64 = 1 << 16;
 const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
 
 /// Partitions the dataset for the given memory.
-///
-/// # Errors
-/// [`Error::Gpu`] when there is too little memory; the message contains the required amount.
 pub(super) fn open<'a>(
     layout: &'a Layout,
     options: &GpuOptions,
@@ -94,9 +91,6 @@ impl GpuEvaluator<'_> {
     }
 
     /// Divides the members of a population into chunks that fit.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when not even one member fits; the message contains the required amount.
     pub(super) fn chunks(&self, population: &Population, request: &Request) -> Result<Chunks> {
         let members = population.members();
         let mut tiling =

@@ -38,8 +38,7 @@ use self::segment_plan::{PlanKey, SegmentPlan};
 use self::steps::StepBuffers;
 use self::store::Store;
 use super::{
-    AdamBatch, AdamStep, DeviceSteps, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
-    Stats,
+    AdamBatch, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats,
 };
 use crate::cpu::CpuEvaluator;
 use crate::device::meter::{DeviceBuffer, Gpu};
@@ -48,17 +47,16 @@ use gputexel_dataset::Layout;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result};
 
-/// The passes of an evaluation, for benchmarks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
-    /// Computes interpolated tables from parameters.
-    Blend,
-    /// Computes losses, or losses and slabs if gradients are requested.
-    Positions,
-    /// Reduces slabs to gradients.
-    Reduce,
-    /// All passes, including the download of results.
-    Whole,
+/// Creates the evaluator of a layout on a device.
+pub(crate) fn open<'a>(
+    context: &GpuContext,
+    layout: &'a Layout,
+    options: GpuOptions,
+) -> Result<Box<dyn Evaluator + 'a>> {
+    Ok(match layout.program() {
+        None => Box::new(GpuEvaluator::with_options(context, layout, options)?),
+        Some(_) => Box::new(GpuProgramEvaluator::with_options(context, layout, options)?),
+    })
 }
 
 /// Evaluates populations on a GPU.
@@ -142,29 +140,12 @@ impl<'a> GpuEvaluator<'a> {
         self.store.is_streamed()
     }
 
-    /// Runs one pass of an evaluation and waits for it; it reads the results of earlier calls. For
-    /// benchmarks.
-    ///
-    /// # Errors
-    /// As [`Evaluator::evaluate`].
-    pub fn run_pass(&mut self, population: &Population, request: &Request, pass: Pass) -> Result<()> {
-        self.validate(population, request)?;
-        self.retry_with_less_memory(|this| {
-            let Chunks { tiling, members } = this.chunks(population, request)?;
-            for chunk in members {
-                this.run_chunk(population, chunk, tiling, request, pass)?;
-            }
-            Ok(())
-        })
-    }
-
     /// Checks the arguments of a call.
     fn validate(&self, population: &Population, request: &Request) -> Result<()> {
         population.validate(self.layout)?;
         request.validate(self.layout)
     }
 
-    /// Returns the positions of consecutive parts.
     fn positions(&self, parts: &Range<usize>) -> Range<usize> {
         self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
     }
@@ -231,7 +212,7 @@ impl Evaluator for GpuEvaluator<'_> {
             let mut out = Evaluations { positions, ..Evaluations::default() };
             let Chunks { tiling, members } = this.chunks(population, request)?;
             for chunk in members {
-                let sums = this.run_chunk(population, chunk.clone(), tiling, request, Pass::Whole)?;
+                let sums = this.run_chunk(population, chunk.clone(), tiling, request)?;
                 let weights = this.means(population, chunk.clone(), request, &sums, &mut out);
                 if request.curvature {
                     for (member, weight) in chunk.zip(weights) {
@@ -255,19 +236,13 @@ impl Evaluator for GpuEvaluator<'_> {
         format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
     }
 
-    fn device_steps(&mut self) -> Option<&mut dyn DeviceSteps> {
-        Some(self)
-    }
-
-    fn stats(&self) -> Option<Stats> {
-        Some(self.gpu.stats())
-    }
-}
-
-impl DeviceSteps for GpuEvaluator<'_> {
     fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
         self.gpu.context().check()?;
         batch.validate(self.layout)?;
         self.retry_with_less_memory(|this| this.take_steps(batch))
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.gpu.stats())
     }
 }

@@ -61,9 +61,6 @@ impl GpuOptions {
     }
 
     /// Checks what the types do not guarantee.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a tile without a kernel, or a cell that is not a multiple of the block length.
     pub(super) fn validate(&self) -> Result<()> {
         if self.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
             return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));

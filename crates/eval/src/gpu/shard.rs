@@ -84,9 +84,6 @@ pub(super) struct Limits {
 
 /// Divides a layout into shards at boundaries of cells of `cell` positions; returns their spans and the
 /// maximum memory of the whole dataset.
-///
-/// # Errors
-/// [`Error::Gpu`] when a single cell exceeds the limits.
 pub(super) fn split_into_shards(
     layout: &Layout,
     limits: &Limits,
@@ -194,9 +191,6 @@ pub(super) struct Gather {
 
 impl Gather {
     /// Packs the blocks of a transpose that lie in a shard.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when a feature has more than 65,535 entries per block.
     pub(super) fn pack(transpose: &Transpose, positions: Range<usize>) -> Result<Self> {
         let first = transpose.blocks.partition_point(|b| b.positions.start < positions.start);
         let end = transpose.blocks.partition_point(|b| b.positions.start < positions.end);

@@ -3,11 +3,11 @@
 //! The state after each step is copied on the device and downloaded with the others, so that the host may
 //! stop after any of them.
 
+use super::GpuEvaluator;
 use super::call::{Call, Slice};
 use super::kernels::{Kernel, Uniforms};
 use super::plan::{Chunks, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
-use super::{GpuEvaluator, Pass};
 use crate::device::ALIGNMENT;
 use crate::device::buffers::GrowingBuffer;
 use crate::device::meter::{part, whole};
@@ -20,7 +20,6 @@ use gputexel_io::Result;
 /// Maximum bytes that a batch of steps accumulates on the device before they are downloaded.
 const HISTORY: u64 = 8 << 20;
 
-/// Buffers of the steps.
 #[derive(Debug)]
 pub(super) struct StepBuffers {
     sizes: GrowingBuffer,
@@ -79,7 +78,7 @@ impl GpuEvaluator<'_> {
         for step in 0..steps {
             self.encode_blend(&call, &mut encoder)?;
             for (slice, more) in &slices {
-                self.encode_slice(&call, &plan, slice, Pass::Whole, &mut encoder)?;
+                self.encode_slice(&call, &plan, slice, &mut encoder)?;
                 pairs += more;
                 if pairs >= wanted {
                     let full = std::mem::replace(&mut encoder, self.gpu.encoder());

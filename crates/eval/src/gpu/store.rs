@@ -15,7 +15,6 @@ use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_dataset::{Layout, Transpose};
 use gputexel_io::Result;
 
-/// One array of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Array {
     /// Position records, extended or not.
@@ -69,9 +68,6 @@ struct Slot {
 
 impl<'a> Store<'a> {
     /// Partitions the layout; does not upload anything yet.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when not even the smallest cell fits.
     pub(super) fn try_new(layout: &'a Layout, options: &GpuOptions, budget: &Budget) -> Result<Self> {
         let binding = options.binding_bytes;
         let mut cell = options.cell;
@@ -93,7 +89,6 @@ impl<'a> Store<'a> {
         Ok(Self { layout, shards, cell, streamed, resident, packed, slots })
     }
 
-    /// Returns the shards' spans.
     pub(super) fn shards(&self) -> Vec<&[Span]> {
         self.shards.iter().map(Vec::as_slice).collect()
     }
@@ -110,10 +105,6 @@ impl<'a> Store<'a> {
 
     /// Returns an array of a shard, on the device or uploaded ahead of the next submission. With streaming, two
     /// consecutive shards are present at a time.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`](gputexel_io::Error::Gpu) when the device fails, or a feature has more than 65,535
-    /// entries per block.
     pub(super) fn array(&mut self, gpu: &Gpu, index: usize, array: Array) -> Result<wgpu::Buffer> {
         if self.streamed {
             if !self.packed.contains_key(&(index, array)) {

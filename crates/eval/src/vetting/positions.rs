@@ -45,9 +45,7 @@ pub fn piece_squares() -> Result<Sample> {
 pub fn repeated(repeats: usize) -> Result<Sample> {
     let Sample { data, theta } = piece_squares()?;
     let games = 1 + (0..data.len()).map(|n| data.game(n)).max().unwrap_or(0);
-    let data = temporary(|path| {
-        let metadata = Metadata::new(data.metadata().feature_set.clone());
-        let mut writer = DatasetWriter::create(path, metadata, true)?;
+    let data = written(data.metadata().feature_set.clone(), |writer| {
         let mut ids = Vec::new();
         for (repeat, n) in (0..repeats.max(1)).flat_map(|repeat| (0..data.len()).map(move |n| (repeat, n))) {
             let row = data.row(n);
@@ -58,7 +56,7 @@ pub fn repeated(repeats: usize) -> Result<Sample> {
             let game = Some(data.game(n) + repeat as u32 * games);
             writer.push_row(stored, PositionLabels { weight: 1.0, game, ..labels(&data, n) })?;
         }
-        writer.finish(Vec::new(), []).map(|_| ())
+        Ok(())
     })?;
     Ok(Sample { data, theta })
 }
@@ -67,14 +65,13 @@ pub fn repeated(repeats: usize) -> Result<Sample> {
 pub fn computed(source: &Sample, kind: FeatureKind) -> Result<Sample> {
     let set = FeatureSet::new(kind, source.data.metadata().feature_set.phase.clone());
     let theta = Prior::default().theta(&set)?;
-    let data = temporary(|path| {
-        let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true)?;
+    let data = written(set.clone(), |writer| {
         let mut row = FeatureRow::default();
         for n in 0..source.data.len() {
             set.compute(&board(&source.data, n), Color::White, &mut row);
             writer.push(&row, labels(&source.data, n))?;
         }
-        writer.finish(Vec::new(), []).map(|_| ())
+        Ok(())
     })?;
     Ok(Sample { data, theta })
 }
@@ -85,8 +82,7 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
     let parameters = vec![ImportedParameter::default(); old.features.len()];
     let set =
         FeatureSet::try_imported(old.features.clone(), old.phase.clone(), Imported::new(4, parameters))?;
-    let data = temporary(|path| {
-        let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true)?;
+    let data = written(set, |writer| {
         for n in 0..source.data.len() {
             let row = source.data.row(n);
             let mut sums: std::collections::BTreeMap<u16, f32> = std::collections::BTreeMap::new();
@@ -105,12 +101,11 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
                 labels: labels(&source.data, n),
             })?;
         }
-        writer.finish(Vec::new(), []).map(|_| ())
+        Ok(())
     })?;
     Ok(Sample { data, theta: source.theta.clone() })
 }
 
-/// Number of features of [`program`].
 const PROGRAM_FEATURES: usize = 12;
 
 /// Returns a program with every operator, a product, an adjustment and a factor, over counts taken from boards.
@@ -140,8 +135,7 @@ pub fn with_program(source: &Sample) -> Result<Sample> {
     let imported = Imported::new(1, vec![ImportedParameter::default(); PROGRAM_FEATURES]);
     let phase = source.data.metadata().feature_set.phase.clone();
     let set = FeatureSet::try_imported_program(names.collect(), phase, imported, Some(program()))?;
-    let data = temporary(|path| {
-        let mut writer = DatasetWriter::create(path, Metadata::new(set.clone()), true)?;
+    let data = written(set, |writer| {
         for n in 0..source.data.len() {
             let row = source.data.row(n);
             let counts = Counts::of(&board(&source.data, n));
@@ -172,7 +166,7 @@ pub fn with_program(source: &Sample) -> Result<Sample> {
                 labels: labels(&source.data, n),
             })?;
         }
-        writer.finish(Vec::new(), []).map(|_| ())
+        Ok(())
     })?;
     let mg = [90.0, 310.0, 330.0, 480.0, 950.0, 24.0, 35.0, 18.0, 0.0, 0.0, 0.0, 9.0];
     let eg = [110.0, 300.0, 320.0, 520.0, 960.0, 16.0, 12.0, 9.0, 4.0, -11.0, 13.0, 6.0];
@@ -233,6 +227,15 @@ fn labels(data: &Dataset, n: usize) -> PositionLabels {
     // Weights that are not all 1.
     let weight = 0.5 + (n % 7) as f32 / 4.0;
     PositionLabels { result: row.result, score_cp: score, weight, game: Some(data.game(n)) }
+}
+
+/// Returns the dataset that `write` writes.
+fn written(set: FeatureSet, write: impl FnOnce(&mut DatasetWriter) -> Result<()>) -> Result<Dataset> {
+    temporary(|path| {
+        let mut writer = DatasetWriter::create(path, Metadata::new(set), true)?;
+        write(&mut writer)?;
+        writer.finish(Vec::new(), []).map(|_| ())
+    })
 }
 
 /// Returns a dataset after writing it to a temporary file.

@@ -89,15 +89,11 @@ impl Store {
         }
     }
 
-    /// Returns the last verdict on a device.
     fn find(&self, device: &Device) -> Option<Verdict> {
         self.load().into_iter().rfind(|verdict| verdict.device == *device)
     }
 
     /// Replaces the last verdict on a device.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if there is no folder for the list, or it cannot be written.
     fn replace(&self, verdict: Verdict) -> Result<()> {
         let mut all = self.load();
         all.retain(|old| old.device != verdict.device);
@@ -193,7 +189,6 @@ mod tests {
     use super::*;
     use crate::vetting::check::{Finding, Group};
 
-    /// Returns an adapter with a driver.
     fn adapter(driver: &str) -> AdapterSummary {
         AdapterSummary {
             name: "a card".into(),

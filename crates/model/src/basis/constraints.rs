@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::names::ParameterNames;
-use crate::arrangement::Arrangement;
+use crate::feature::Arrangement;
 use crate::{Coordinate, Feature, FeatureSet, Parameterization};
 use gputexel_io::{Error, Result};
 
@@ -162,7 +162,6 @@ struct Work<'a> {
     columns: Vec<Vec<(u32, f64)>>,
     /// Coordinates of the lines that are in order, each line in the order of its values.
     lines: Vec<Vec<usize>>,
-    /// The line that a coordinate is in.
     line_of: HashMap<usize, usize>,
 }
 

@@ -8,7 +8,6 @@
 
 mod constraints;
 mod file;
-mod location;
 mod named;
 mod names;
 mod schema;

@@ -1,6 +1,5 @@
 //! The built-in bases.
 
-use super::location::{corner, file_centrality, rank, square_centrality};
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::{FeatureKind, FeatureSet, ROLE_NAMES};
 use gputexel_io::{Error, Result};
@@ -28,7 +27,6 @@ pub enum NamedBasis {
     Schema,
 }
 
-/// Term of a square.
 type Term = fn(usize) -> i32;
 
 const PHASES: [&str; 2] = ["mg", "eg"];
@@ -59,15 +57,15 @@ impl NamedBasis {
         }
         let fits = match self {
             Self::Values { mirrored: false, .. } => true,
-            Self::Values { mirrored: true, .. } => set.kind.has_boards(),
+            Self::Values { mirrored: true, .. } => set.kind.spec().has_boards(),
             Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
             Self::Schema => true,
         };
         if !fits {
-            let has = match set.kind {
-                FeatureKind::Classical | FeatureKind::Full => "more than those",
-                FeatureKind::KingPst => "tables for each bucket of kings",
-                _ => "none",
+            let has = match &set.king_buckets {
+                Some(_) => "tables for each bucket of kings",
+                None if set.kind.spec().has_boards() => "more than those",
+                None => "none",
             };
             return Err(Error::Usage(format!(
                 "basis '{self}' is one of squares, and feature set '{}' has {has}",
@@ -141,7 +139,6 @@ fn whole(name: String, start: Value, (min, max): (f64, f64), moves: Vec<(String,
     CoordinateRecord { name, start, min: Some(min), max: Some(max), integer: true, moves: Named(moves) }
 }
 
-/// Creates a location term of a piece in a phase.
 fn location(role: &str, phase: &str, term: &str, value: Term, bounds: (f64, f64)) -> CoordinateRecord {
     let moved = |square: shakmaty::Square| {
         let factor = value(usize::from(square));
@@ -182,7 +179,6 @@ fn madchess() -> Vec<CoordinateRecord> {
 const FIXED_2018: [(&str, f64); 5] =
     [("pawn", 100.0), ("knight", 300.0), ("bishop", 300.0), ("rook", 500.0), ("queen", 975.0)];
 
-/// Creates the set of 2018.
 fn madchess_2018() -> Vec<CoordinateRecord> {
     let (up, down, both) = ((0.0, 25.0), (-25.0, 0.0), (-25.0, 25.0));
     let constants = [("knight", 100.0), ("bishop", 100.0), ("rook", 250.0), ("queen", 400.0)];
@@ -217,6 +213,36 @@ fn madchess_2018() -> Vec<CoordinateRecord> {
         }
     }
     all
+}
+
+// Location scores of MadChess: value(square) = rank · advancement + (3 − distance to the center) · square centrality
+// + (3 − distance to the center files) · file centrality + (3 − distance to a corner) · corner, with Chebyshev
+// distances and ranks from 0 to 7 as seen from the piece's own side.
+
+/// Returns the rank of a square (a1 is 0, h8 is 63), 0 to 7.
+fn rank(square: usize) -> i32 {
+    square as i32 / 8
+}
+
+/// Returns 3 − distance to the nearest of d4, e4, d5 and e5: 0 on the rim, 3 in the center.
+fn square_centrality(square: usize) -> i32 {
+    file_centrality(square).min(3 - from_middle(rank(square)))
+}
+
+/// Returns 3 − distance to the d and e files: 0 on the a and h files.
+fn file_centrality(square: usize) -> i32 {
+    3 - from_middle(square as i32 % 8)
+}
+
+/// Returns 3 − distance to the nearest corner: 3 in a corner, 0 in the center.
+fn corner(square: usize) -> i32 {
+    let to_edge = |line: i32| line.min(7 - line);
+    3 - to_edge(square as i32 % 8).max(to_edge(rank(square)))
+}
+
+/// Returns the distance of a file or rank to the nearer of the two middle ones.
+fn from_middle(line: i32) -> i32 {
+    (3 - line).abs().min((4 - line).abs())
 }
 
 #[cfg(test)]
@@ -377,5 +403,28 @@ mod tests {
         assert_eq!(basis.dimension(), 57 - 1 - 2);
         // The mean of the prior, −4.5, is below the bound.
         assert_eq!(basis.base[id("knight_a1", "mg")], 200.0);
+    }
+
+    #[test]
+    fn terms_are_those_counted_by_hand() {
+        // (square, rank, square centrality, file centrality, corner)
+        let cases = [
+            ("a1", 0, 0, 0, 3),
+            ("h8", 7, 0, 0, 3),
+            ("e4", 3, 3, 3, 0),
+            ("d5", 4, 3, 3, 0),
+            ("b1", 0, 0, 1, 2),
+            ("e1", 0, 0, 3, 0),
+            ("g3", 2, 1, 1, 1),
+            ("c6", 5, 2, 2, 1),
+            ("f3", 2, 2, 2, 1),
+            ("a4", 3, 0, 0, 0),
+        ];
+        for (name, by_rank, center, file, edge) in cases {
+            let bytes = name.as_bytes();
+            let square = usize::from(bytes[0] - b'a') + 8 * usize::from(bytes[1] - b'1');
+            let found = (rank(square), square_centrality(square), file_centrality(square), corner(square));
+            assert_eq!(found, (by_rank, center, file, edge), "{name}");
+        }
     }
 }

@@ -6,19 +6,15 @@ use crate::FeatureSet;
 
 /// The parameters of a feature set, looked up by name.
 pub(super) struct ParameterNames<'a> {
-    features: HashMap<&'a str, usize>,
-    groups: HashMap<&'a str, Vec<usize>>,
-    count: usize,
+    features: HashMap<&'a str, u32>,
+    groups: HashMap<&'a str, Vec<u32>>,
+    count: u32,
 }
 
 impl<'a> ParameterNames<'a> {
     pub(super) fn new(set: &'a FeatureSet) -> Self {
-        let mut groups: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (id, feature) in set.features.iter().enumerate() {
-            groups.entry(&feature.group).or_default().push(id);
-        }
-        let features = set.features.iter().enumerate().map(|(id, f)| (f.name.as_str(), id)).collect();
-        Self { features, groups, count: set.features.len() }
+        let features = (0..).zip(&set.features).map(|(id, feature)| (feature.name.as_str(), id)).collect();
+        Self { features, groups: set.grouped().into_iter().collect(), count: set.features.len() as u32 }
     }
 
     /// Returns the indices of θ that a name refers to, ascending: a feature, a table, or `*` for all, in one
@@ -34,7 +30,7 @@ impl<'a> ParameterNames<'a> {
             (_, Some(&id)) => vec![id],
             _ => self.groups.get(stem)?.clone(),
         };
-        Some(phases.flat_map(|phase| ids.iter().map(move |id| (phase * self.count + id) as u32)).collect())
+        Some(phases.flat_map(|phase| ids.iter().map(move |id| phase * self.count + id)).collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use shakmaty::Square;
 
-use crate::arrangement::Arrangement;
+use crate::feature::Arrangement;
 use crate::{Feature, ROLE_NAMES};
 
 /// A range of consecutive features.
@@ -83,9 +83,7 @@ pub const COUNT: usize = KING_THREAT.then(0).first;
 pub struct Group {
     /// Its name, which is also the prefix of its features' names unless they have names of their own.
     pub name: &'static str,
-    /// Its features.
     span: Span,
-    /// Labels of the features.
     labels: Labels,
     /// Definition of a feature of the group, for one side.
     pub about: &'static str,
@@ -328,12 +326,6 @@ impl Group {
     }
 }
 
-/// Returns all features in id order.
-pub fn features() -> Vec<Feature> {
-    features_of(GROUPS)
-}
-
-/// Returns the features of some groups.
 pub(crate) fn features_of(groups: &[Group]) -> Vec<Feature> {
     let feature = |group: &Group, index: usize| Feature {
         name: group.feature_name(index),
@@ -354,7 +346,7 @@ mod tests {
             next += group.span.len;
         }
         assert_eq!(next, COUNT);
-        let features = features();
+        let features = features_of(GROUPS);
         assert_eq!(features.len(), COUNT);
         let names: std::collections::BTreeSet<&str> = features.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(names.len(), COUNT);

@@ -17,15 +17,15 @@ pub(crate) mod view;
 
 use shakmaty::{Board, Color};
 
-use crate::arrangement::Arrangement;
-pub use catalog::{COUNT, GROUPS, Group, features};
+use crate::feature::Arrangement;
+pub use catalog::{COUNT, GROUPS, Group};
 use king::KingAttack;
 pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
 use view::{AttackMap, View};
 
 /// Returns the definition of the features of a group, for one side; `None` for unknown groups.
-pub fn definition(group: &str) -> Option<&'static str> {
+pub(crate) fn definition(group: &str) -> Option<&'static str> {
     GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
 }
 

@@ -94,34 +94,27 @@ impl Values {
         }
     }
 
-    fn with_structure(
+    /// Returns the sum over all features except pieces on squares, White − Black. A cache of pawn structures must belong
+    /// to these values; `further` receives the intermediate results.
+    #[inline]
+    pub fn total(
         &self,
         board: &Board,
         turn: Color,
-        structure: &Structure,
+        cache: Option<&mut PawnCache>,
         further: impl FnOnce(&[Side<'_>; 2]),
     ) -> Tapered {
+        let structure = match cache {
+            Some(cache) => self.cached_structure(board, cache),
+            None => self.structure(board),
+        };
         let [mut white, mut black] = self.sums();
         terms(board, turn, structure.passed, &mut white, &mut black, |sides, _| further(sides));
         Tapered(structure.value + white.total - black.total)
     }
 
-    /// Returns the sum over all features except pieces on squares, White − Black. `further` receives the
-    /// intermediate results.
     #[inline]
-    pub fn total(&self, board: &Board, turn: Color, further: impl FnOnce(&[Side<'_>; 2])) -> Tapered {
-        self.with_structure(board, turn, &self.structure(board), further)
-    }
-
-    /// Returns the same sum, using a cache of pawn structures, which must belong to these values.
-    #[inline]
-    pub fn total_cached(
-        &self,
-        board: &Board,
-        turn: Color,
-        cache: &mut PawnCache,
-        further: impl FnOnce(&[Side<'_>; 2]),
-    ) -> Tapered {
+    fn cached_structure(&self, board: &Board, cache: &mut PawnCache) -> Structure {
         if cache.0.is_empty() {
             // Zero entries are valid: without pawns, the structure is worth 0.
             cache.0.resize(STRUCTURES, Structure::default());
@@ -133,8 +126,7 @@ impl Values {
         if (entry.white, entry.black) != (white, black) {
             *entry = self.structure(board);
         }
-        let structure = *entry;
-        self.with_structure(board, turn, &structure, further)
+        *entry
     }
 }
 

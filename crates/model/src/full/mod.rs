@@ -14,15 +14,12 @@ mod start;
 
 use shakmaty::{Board, Color};
 
-use crate::Feature;
-use crate::arrangement::Arrangement;
-use crate::classical::catalog::features_of;
 use crate::classical::{self, Collector, Side};
 use crate::program::{Accumulator, Adjustment, Factor, FactorTarget, Input, Operator, Phase, Program, Term};
 use catalog::{COMPLEXITY, DANGER, FACTOR};
 pub use catalog::{COUNT, GROUPS};
 pub(super) use playing::FurtherValues;
-pub(super) use start::fill as fill_start;
+pub(crate) use start::fill as fill_start;
 
 /// Divisor of the square of danger, centipawns.
 const DANGER_DIVISOR: f64 = 720.0;
@@ -32,34 +29,8 @@ const FACTOR_ONE: f64 = 64.0;
 /// loss on held-out positions: the endgame values of one material are not to the scale of another's.
 const FACTOR_MAX: f64 = 192.0;
 
-/// Returns all features in id order; the first are those of `classical`.
-pub fn features() -> Vec<Feature> {
-    let mut features = classical::features();
-    features.extend(features_of(GROUPS));
-    features
-}
-
-/// Returns the definition of the features of a group, for one side; `None` for unknown groups.
-pub fn definition(group: &str) -> Option<&'static str> {
-    let own = GROUPS.iter().find(|known| known.name == group).map(|known| known.about);
-    own.or_else(|| classical::definition(group))
-}
-
-/// Returns the arrangement of the features of a group.
-pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
-    match GROUPS.iter().find(|known| known.name == group).zip(ids.first()) {
-        Some((group, &first)) => group.arrangement(first),
-        None => classical::arrangement(group, ids),
-    }
-}
-
-/// Returns true for each of the middlegame and the endgame value of a feature that is used.
-pub(crate) fn phases(feature: usize) -> [bool; 2] {
-    [feature < FACTOR.start, true]
-}
-
 /// Returns the program on the sums.
-pub fn program() -> Program {
+pub(crate) fn program() -> Program {
     let accumulator = |name: &str, sides: bool, features: std::ops::Range<usize>| Accumulator {
         name: name.to_string(),
         sides,
@@ -106,7 +77,6 @@ trait SumCollector: Collector {
     fn begin(&mut self, sum: usize);
 }
 
-/// Adds the features of all sums.
 #[inline]
 fn sums([white, black]: &[Side<'_>; 2], turn: Color, out: &mut impl SumCollector) {
     out.begin(0);
@@ -159,11 +129,16 @@ impl SumCollector for Columns<'_> {
 
 /// Appends the features of a position except pieces on squares: those of the linear part to `plus` for White and to
 /// `minus` for Black, the columns of all sums to `plus`.
-pub(super) fn compute(board: &Board, turn: Color, plus: &mut Vec<u16>, minus: &mut Vec<u16>) {
+pub(crate) fn compute(board: &Board, turn: Color, plus: &mut Vec<u16>, minus: &mut Vec<u16>) {
     let passed = classical::pawn_structure(board, plus, minus);
     classical::terms(board, turn, passed, plus, minus, |sides, plus| {
         sums(sides, turn, &mut Columns { columns: plus, offset: 0 });
     });
+}
+
+/// Returns true for each of the middlegame and the endgame value of a feature that is used.
+pub(crate) fn used(feature: usize) -> [bool; 2] {
+    [feature < FACTOR.start, true]
 }
 
 #[cfg(test)]
@@ -186,7 +161,10 @@ mod tests {
 
     #[test]
     fn groups_follow_each_other_and_names_are_unique() {
-        let features = features();
+        let features = [classical::GROUPS, GROUPS]
+            .into_iter()
+            .flat_map(classical::catalog::features_of)
+            .collect::<Vec<_>>();
         assert_eq!(features.len(), COUNT);
         let mut names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
         names.sort_unstable();

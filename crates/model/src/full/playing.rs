@@ -46,14 +46,13 @@ impl SumCollector for SumUp<'_> {
 }
 
 impl FurtherValues {
-    /// Selects the further values from those of all features in fixed point, by id.
+    /// Creates the values from those of the features after `classical`.
     ///
     /// # Panics
     /// If the number of values is not the number of features.
-    pub fn new(values: &[Tapered]) -> Self {
-        let own = values[CLASSICAL..].to_vec().into_boxed_slice();
+    pub fn new(values: Vec<Tapered>) -> Self {
         Self {
-            values: own.try_into().expect("one value per feature"),
+            values: values.into_boxed_slice().try_into().expect("one value per feature"),
             program: CompiledProgram::try_new(program(), COUNT).expect("the program fits its features"),
         }
     }

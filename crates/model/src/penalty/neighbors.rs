@@ -1,7 +1,7 @@
 //! Parameters of a group that a penalty ties together.
 
 use super::{Form, PenaltyKind};
-use crate::arrangement::Arrangement;
+use crate::feature::Arrangement;
 use crate::structure::Part;
 
 /// Largest number of features of groups with a common mean: beyond it, their matrix would not be sparse.

@@ -21,7 +21,6 @@ pub struct CompiledProgram {
     features: usize,
     /// First column of each slot, and the number of columns.
     starts: Vec<u32>,
-    /// The feature of each column.
     feature_of: Vec<u16>,
     /// The first slot of each accumulator.
     slot_of: Vec<usize>,

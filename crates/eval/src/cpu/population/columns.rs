@@ -6,8 +6,8 @@
 
 use rayon::prelude::*;
 
-use super::groups::{BLOCK, Block, Groups, JOINED, PIECE};
-use gputexel_dataset::Layout;
+use super::groups::{BLOCK, Groups};
+use gputexel_dataset::{Block, JOINED, Layout, PIECE};
 
 /// Positions of a list side by side.
 const QUAD: usize = 4;

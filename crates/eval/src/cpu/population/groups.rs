@@ -6,9 +6,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
-use gputexel_dataset::Layout;
+use gputexel_dataset::{Block, Blocks, Layout, PIECE};
 use gputexel_io::paging::keep_limit;
 
 /// Number of positions in a group.
@@ -16,23 +14,6 @@ pub(super) const GROUP: usize = 4;
 /// Maximum number of positions in a block: slopes of a block and the rows they are added to fit the first-level cache,
 /// measured.
 pub(super) const BLOCK: usize = 384;
-
-/// Number of blocks that a thread creates at a time, and how many of these pieces are joined together: some 100 MB.
-pub(super) const PIECE: usize = 64;
-pub(super) const JOINED: usize = 64 * PIECE;
-
-/// Consecutive positions of one bucket.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Block {
-    /// The bucket that contains it.
-    pub bucket: usize,
-    /// Its positions, in layout order.
-    pub positions: Range<usize>,
-    /// Its runs.
-    pub runs: Range<usize>,
-    /// Its first entry; runs follow without gaps.
-    pub first_entry: usize,
-}
 
 /// Consecutive groups of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +26,10 @@ pub(super) struct Run {
     pub minus: u16,
 }
 
-/// A layout in groups.
 #[derive(Debug)]
 pub(in crate::cpu) struct Groups {
-    blocks: Vec<Block>,
-    runs: Vec<Run>,
-    /// Entries: four offsets of table rows in units of eight bytes, the first in the lowest bits.
-    entries: Vec<u64>,
-    /// Their coefficients; empty if they are ±1.
-    coefficients: Vec<[f32; GROUP]>,
+    /// Entries are four offsets of table rows in units of eight bytes, the first in the lowest bits.
+    all: Blocks<Run, u64, [f32; GROUP]>,
     /// Length of a table row in those units.
     unit: usize,
 }
@@ -65,80 +41,15 @@ impl Groups {
         if layout.features() * unit > usize::from(u16::MAX) {
             return None;
         }
-        let mut blocks = Vec::new();
-        for (bucket, own) in layout.buckets().iter().enumerate() {
-            let starts = own.positions.clone().step_by(BLOCK);
-            blocks.extend(starts.map(|start| {
-                let positions = start..(start + BLOCK).min(own.positions.end);
-                Block { bucket, positions, runs: 0..0, first_entry: 0 }
-            }));
-        }
-        let piece = |chunk: &[Block]| {
-            let mut piece = Self::empty(unit);
-            chunk.iter().for_each(|block| piece.push(layout, block.clone()));
-            piece
+        let append = |(): &mut (), positions: Range<usize>, all: &mut Blocks<_, _, _>| {
+            push(layout, unit, positions, all);
         };
-        let joined = |blocks: &[Block]| -> Vec<Self> { blocks.par_chunks(PIECE).map(piece).collect() };
-        let mut all = Self::empty(unit);
-        for piece in blocks.chunks(JOINED).flat_map(joined) {
-            let (runs, entries) = (all.runs.len(), all.entries.len());
-            all.blocks.extend(piece.blocks.into_iter().map(|block| Block {
-                runs: block.runs.start + runs..block.runs.end + runs,
-                first_entry: block.first_entry + entries,
-                ..block
-            }));
-            all.runs.extend(piece.runs);
-            all.entries.extend(piece.entries);
-            all.coefficients.extend(piece.coefficients);
-        }
-        Some(all)
-    }
-
-    fn empty(unit: usize) -> Self {
-        Self { blocks: Vec::new(), runs: Vec::new(), entries: Vec::new(), coefficients: Vec::new(), unit }
-    }
-
-    fn push(&mut self, layout: &Layout, block: Block) {
-        let (first_run, first_entry) = (self.runs.len(), self.entries.len());
-        let zero = layout.features() as u16;
-        let mut rows: Vec<(&[u16], &[u16])> = Vec::with_capacity(BLOCK);
-        let mut coefficients: Vec<&[f32]> = Vec::new();
-        for shape in layout.shapes_in(block.positions.clone()) {
-            for i in 0..shape.positions.len() {
-                let start = shape.first_entry + i * shape.row_length();
-                rows.push(layout.ids()[start..start + shape.row_length()].split_at(shape.plus));
-                coefficients.extend(layout.coefficients().get(start..start + shape.row_length()));
-            }
-        }
-        // Rows with coefficients only have entries that are added.
-        for group in coefficients.chunks(GROUP) {
-            let length = group.iter().map(|own| own.len()).max().unwrap_or(0);
-            let of = |row: usize, entry: usize| group.get(row).and_then(|own| own.get(entry)).copied();
-            let quads = (0..length).map(|entry| std::array::from_fn(|row| of(row, entry).unwrap_or(0.0)));
-            self.coefficients.extend(quads);
-        }
-        for group in rows.chunks(GROUP) {
-            let plus = group.iter().map(|(plus, _)| plus.len()).max().unwrap_or(0);
-            let minus = group.iter().map(|(_, minus)| minus.len()).max().unwrap_or(0);
-            let offset = |row: Option<&u16>| u64::from(*row.unwrap_or(&zero)) * self.unit as u64;
-            let of =
-                |rows: [Option<&u16>; GROUP]| (0..GROUP).fold(0, |all, i| all | offset(rows[i]) << (16 * i));
-            let row = |i: usize| group.get(i).copied().unwrap_or_default();
-            let rows: [(&[u16], &[u16]); GROUP] = std::array::from_fn(row);
-            self.entries.extend((0..plus).map(|e| of(rows.map(|(plus, _)| plus.get(e)))));
-            self.entries.extend((0..minus).map(|e| of(rows.map(|(_, minus)| minus.get(e)))));
-            let run = Run { groups: 1, plus: plus as u16, minus: minus as u16 };
-            match self.runs[first_run..].last_mut() {
-                Some(last) if (last.plus, last.minus) == (run.plus, run.minus) => last.groups += 1,
-                _ => self.runs.push(run),
-            }
-        }
-        self.blocks.push(Block { runs: first_run..self.runs.len(), first_entry, ..block });
+        Some(Self { all: Blocks::arrange(layout, BLOCK, || (), append), unit })
     }
 
     /// Returns the blocks of positions that begin and end with buckets.
     pub fn blocks_of(&self, positions: Range<usize>) -> Range<usize> {
-        let at = |position: usize| self.blocks.partition_point(|block| block.positions.start < position);
+        let at = |position: usize| self.all.blocks.partition_point(|block| block.positions.start < position);
         at(positions.start)..at(positions.end)
     }
 
@@ -149,7 +60,7 @@ impl Groups {
 
     /// Returns the blocks in layout order; no block crosses the boundary of a bucket.
     pub(super) fn blocks(&self) -> &[Block] {
-        &self.blocks
+        &self.all.blocks
     }
 
     /// Returns some of the blocks, with their numbers. Keeps memory below its limit on the way.
@@ -158,16 +69,16 @@ impl Groups {
             if number.is_multiple_of(PIECE) {
                 keep_limit();
             }
-            (number, &self.blocks[number])
+            (number, &self.all.blocks[number])
         })
     }
 
     /// Returns the runs of a block with their entries: all of a group, those that are added first, then the next group;
     /// and their coefficients, if there are any.
     pub(super) fn runs(&self, block: &Block) -> impl Iterator<Item = (Run, &[u64], &[[f32; GROUP]])> {
-        let mut entries = &self.entries[block.first_entry..];
-        let mut coefficients = self.coefficients.get(block.first_entry..).unwrap_or_default();
-        self.runs[block.runs.clone()].iter().map(move |&run| {
+        let mut entries = &self.all.entries[block.first_entry..];
+        let mut coefficients = self.all.coefficients.get(block.first_entry..).unwrap_or_default();
+        self.all.runs[block.runs.clone()].iter().map(move |&run| {
             let length = usize::from(run.plus) + usize::from(run.minus);
             let (own, rest) = entries.split_at(run.groups as usize * length);
             entries = rest;
@@ -175,5 +86,42 @@ impl Groups {
             coefficients = rest;
             (run, own, scales)
         })
+    }
+}
+
+/// Appends the runs and entries of the groups of some positions of one bucket.
+fn push(layout: &Layout, unit: usize, positions: Range<usize>, all: &mut Blocks<Run, u64, [f32; GROUP]>) {
+    let first_run = all.runs.len();
+    let zero = layout.features() as u16;
+    let mut rows: Vec<(&[u16], &[u16])> = Vec::with_capacity(BLOCK);
+    let mut coefficients: Vec<&[f32]> = Vec::new();
+    for shape in layout.shapes_in(positions) {
+        for i in 0..shape.positions.len() {
+            let start = shape.first_entry + i * shape.row_length();
+            rows.push(layout.ids()[start..start + shape.row_length()].split_at(shape.plus));
+            coefficients.extend(layout.coefficients().get(start..start + shape.row_length()));
+        }
+    }
+    // Rows with coefficients only have entries that are added.
+    for group in coefficients.chunks(GROUP) {
+        let length = group.iter().map(|own| own.len()).max().unwrap_or(0);
+        let of = |row: usize, entry: usize| group.get(row).and_then(|own| own.get(entry)).copied();
+        let quads = (0..length).map(|entry| std::array::from_fn(|row| of(row, entry).unwrap_or(0.0)));
+        all.coefficients.extend(quads);
+    }
+    for group in rows.chunks(GROUP) {
+        let plus = group.iter().map(|(plus, _)| plus.len()).max().unwrap_or(0);
+        let minus = group.iter().map(|(_, minus)| minus.len()).max().unwrap_or(0);
+        let offset = |row: Option<&u16>| u64::from(*row.unwrap_or(&zero)) * unit as u64;
+        let of = |rows: [Option<&u16>; GROUP]| (0..GROUP).fold(0, |sum, i| sum | offset(rows[i]) << (16 * i));
+        let row = |i: usize| group.get(i).copied().unwrap_or_default();
+        let rows: [(&[u16], &[u16]); GROUP] = std::array::from_fn(row);
+        all.entries.extend((0..plus).map(|e| of(rows.map(|(plus, _)| plus.get(e)))));
+        all.entries.extend((0..minus).map(|e| of(rows.map(|(_, minus)| minus.get(e)))));
+        let run = Run { groups: 1, plus: plus as u16, minus: minus as u16 };
+        match all.runs[first_run..].last_mut() {
+            Some(last) if (last.plus, last.minus) == (run.plus, run.minus) => last.groups += 1,
+            _ => all.runs.push(run),
+        }
     }
 }

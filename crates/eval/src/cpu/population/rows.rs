@@ -46,7 +46,6 @@ pub(in crate::cpu) struct TileKernel<'a, const V: usize, const PLAIN: bool, cons
     loss: AnyLoss,
 }
 
-/// Creates the kernel for an item and a loss.
 pub(in crate::cpu) fn tile_kernel<const PLAIN: bool, const GRADIENTS: bool>(
     item: TileItem<'_>,
     loss: AnyLoss,
@@ -373,7 +372,6 @@ fn sum_group<S: Simd, const V: usize, const R: usize>(
     R
 }
 
-/// Returns a row of a table.
 #[inline(always)]
 fn row<T: Copy>(table: &[T], id: u16) -> T {
     debug_assert!(usize::from(id) < table.len());
@@ -385,7 +383,6 @@ fn row<T: Copy>(table: &[T], id: u16) -> T {
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
-/// Returns a mutable row of a table.
 #[inline(always)]
 fn row_mut<T>(table: &mut [T], id: u16) -> &mut T {
     debug_assert!(usize::from(id) < table.len());

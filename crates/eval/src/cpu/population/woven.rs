@@ -15,11 +15,11 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::columns::{Class, Columns};
-use super::groups::{BLOCK, Block, GROUP, Groups};
+use super::groups::{BLOCK, GROUP, Groups};
 use super::resampling::counts;
 use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
-use gputexel_dataset::Layout;
+use gputexel_dataset::{Block, Layout};
 
 /// Consecutive blocks and a tile of members.
 pub(in crate::cpu) struct WovenItem<'a> {
@@ -41,7 +41,6 @@ pub(in crate::cpu) struct WovenKernel<'a, L, const V: usize, const PLAIN: bool, 
     loss: L,
 }
 
-/// Creates the kernel for an item and a loss.
 pub(in crate::cpu) fn woven_kernel<L: LaneLoss, const PLAIN: bool, const GRADIENTS: bool>(
     item: WovenItem<'_>,
     loss: L,
@@ -60,7 +59,6 @@ struct Group<T, const V: usize> {
     slopes: usize,
 }
 
-/// Sums of a block.
 struct BlockSums<T, const V: usize> {
     /// Σ w r ℓ, of even and odd positions.
     losses: [[T; 2]; V],

@@ -45,7 +45,6 @@ impl ProgramEvaluation<'_> {
     }
 }
 
-/// A stripe of positions.
 struct Stripe<'a> {
     rows: Rows<'a>,
     table: &'a [[f64; 2]],

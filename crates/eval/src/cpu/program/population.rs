@@ -27,7 +27,6 @@ pub(super) struct TileParameters {
     part_weights: Vec<Lanes>,
     /// Weight of the search score in the targets; `None` if no member blends.
     blends: Option<Lanes>,
-    /// Seeds of bootstraps.
     seeds: Option<[u32; WIDTH]>,
 }
 
@@ -170,7 +169,6 @@ impl TileItem<'_> {
         out
     }
 
-    /// Returns targets and weights of a position.
     #[inline(always)]
     fn target(&self, position: usize) -> (Lanes, Lanes) {
         let layout = self.rows.layout;

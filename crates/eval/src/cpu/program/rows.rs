@@ -23,7 +23,6 @@ pub(super) struct Row<'a> {
     coefficients: &'a [f32],
 }
 
-/// The sums of a row.
 pub(super) type Sums<T> = [[T; 2]; MAX_SLOTS];
 
 impl<'a> Rows<'a> {
@@ -39,7 +38,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Returns the i-th row of a shape.
     #[inline(always)]
     fn row(self, shape: &Shape, i: usize) -> Row<'a> {
         let length = shape.row_length();

@@ -7,7 +7,6 @@ use pulp::{Simd, WithSimd};
 use super::rows::{Rows, Sums, Target};
 use gputexel_model::program::MAX_SLOTS;
 
-/// Sums of one stripe.
 pub(super) struct MemberSums {
     /// Σ w r ℓ without part weights, by part of the request.
     pub losses: Vec<f64>,

@@ -47,7 +47,6 @@ struct Uniforms {
     power: f32,
 }
 
-/// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kernel {
     Positions,

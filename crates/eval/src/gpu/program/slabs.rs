@@ -15,7 +15,6 @@ const SEGMENT: usize = 128;
 /// Marks a coefficient of −1.
 const MINUS: u32 = 1 << 31;
 
-/// A slab on the device.
 #[derive(Debug)]
 pub(super) struct Slab {
     pub positions: DeviceBuffer,

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 /// of them.
 pub(super) const STEPS: usize = 11;
 
-/// Returns the part of position `n`.
 pub(super) fn part_of(n: usize) -> usize {
     STEPS - 1 - (n.trailing_zeros() as usize).min(STEPS - 1)
 }

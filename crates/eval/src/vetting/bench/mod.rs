@@ -9,7 +9,7 @@ mod cells;
 use crate::Evaluator;
 use crate::cpu::CpuEvaluator;
 use crate::device::{AdapterSummary, GpuContext};
-use crate::gpu::{GpuEvaluator, GpuOptions, GpuProgramEvaluator};
+use crate::gpu::{self, GpuOptions};
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_io::{Error, Result, StopFlag};
 use gputexel_model::Prior;
@@ -235,10 +235,7 @@ fn on_gpu(
 ) -> Result<DeviceReport> {
     let context = GpuContext::try_at(index)?.with_timer();
     let options = GpuOptions::new(&context);
-    let mut evaluator: Box<dyn Evaluator + '_> = match data.layout.program() {
-        None => Box::new(GpuEvaluator::with_options(&context, &data.layout, options)?),
-        Some(_) => Box::new(GpuProgramEvaluator::with_options(&context, &data.layout, options)?),
-    };
+    let mut evaluator = gpu::open(&context, &data.layout, options)?;
     measure(data, settings, stop, device, &mut *evaluator, Some(&context))
 }
 
@@ -263,7 +260,6 @@ fn measure(
     Ok(device)
 }
 
-/// Returns the name of the processor.
 fn processor() -> String {
     let kind = sysinfo::CpuRefreshKind::nothing();
     let system = sysinfo::System::new_with_specifics(sysinfo::RefreshKind::nothing().with_cpu(kind)).ok();

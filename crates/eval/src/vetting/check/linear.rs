@@ -25,7 +25,6 @@ const TILES: [(usize, usize); 5] = [(1, 1), (4, 3), (8, 7), (16, 13), (32, 29)];
 
 const LOSSES: [LossKind; 3] = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
 
-/// Lists of a population.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Lists {
     pub blends: bool,
@@ -169,7 +168,6 @@ fn on_rows(context: &GpuContext, sample: &Sample, groups: &[Group], findings: &m
 struct Case<'a> {
     sample: &'a Sample,
     layout: &'a Layout,
-    /// Groups of the rows.
     groups: &'a [Group],
     tile: usize,
     members: usize,

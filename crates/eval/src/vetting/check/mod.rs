@@ -229,9 +229,6 @@ impl Findings<'_> {
     }
 
     /// Adds a case to its groups: its measurement, and whether its repetitions had the same bits.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] if that was requested.
     fn add(&mut self, groups: &[Group], what: &str, measured: Measured, same: bool) -> Result<()> {
         if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Err(Error::Interrupted("in the check of a device".to_string()));

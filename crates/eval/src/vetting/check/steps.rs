@@ -3,7 +3,7 @@
 use crate::device::GpuContext;
 use crate::gpu::GpuEvaluator;
 use crate::reference::reference;
-use crate::{AdamBatch, AdamMember, DeviceSteps, Request};
+use crate::{AdamBatch, AdamMember, Evaluator, Request};
 use gputexel_dataset::objective::LossKind;
 use gputexel_io::Result;
 

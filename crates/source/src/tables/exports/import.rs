@@ -188,7 +188,7 @@ fn read_part(
     }
     let known = match (like, &header) {
         (Some(like), _) => Some(like.features()),
-        (None, Some(header)) => known_set(&header.feature_set).map(features_of),
+        (None, Some(header)) => FeatureKind::parse(&header.feature_set).ok().map(features_of),
         (None, None) => None,
     };
     let values = match format {
@@ -202,7 +202,7 @@ fn read_part(
                 _ => None,
             };
             // Features that gputexel computes have an order of their own.
-            let own_order = like.is_some_and(|like| known_set(like.feature_set()).is_none());
+            let own_order = like.is_some_and(|like| FeatureKind::parse(like.feature_set()).is_err());
             let untapered = like.map(Like::untapered).unwrap_or_default();
             let read_as = ReadAs { features: known, like: theta, start, own_order, untapered, trust };
             code(bytes, path, language, read_as, notes)?
@@ -303,10 +303,6 @@ fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format>
             "is not an export: it has neither marked arrays ('gputexel: NAME'), nor JSON, CSV with name, mg and eg, or setoption lines",
         ))
     }
-}
-
-fn known_set(name: &str) -> Option<FeatureKind> {
-    FeatureKind::COMPUTED.into_iter().find(|kind| kind.name() == name)
 }
 
 fn features_of(kind: FeatureKind) -> Vec<Feature> {
