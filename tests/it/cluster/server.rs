@@ -1,13 +1,9 @@
 //! A NATS server for a test, its workers, and a client that writes and reads raw messages.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-use crate::common::program::{Bench, wait_until};
-use crate::common::requirement;
+use crate::common::prelude::*;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
 
 /// A server in the folder of a bench.
 pub struct Server {
@@ -83,7 +79,7 @@ fn spawn(program: &Path, config: &Path) -> Child {
 pub struct Process(pub Option<Child>);
 
 impl Process {
-    pub fn start(bench: &Bench, args: &[&str]) -> Self {
+    pub fn start(bench: &Bench, args: impl Words) -> Self {
         Self(Some(bench.spawn(args)))
     }
 

@@ -1,13 +1,7 @@
 //! `gputexel wdl`, through the real binary.
 
+use crate::common::prelude::*;
 use std::fmt::Write as _;
-
-use gputexel::wdl::{Variable, WdlModel};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::Value;
-
-use crate::common::program::{Bench, shared};
 
 fn truth() -> WdlModel {
     WdlModel {
@@ -72,7 +66,7 @@ fn bench() -> Bench {
 const USUAL: [&str; 4] = ["--range", "17:60", "--target", "40"];
 
 fn wdl(bench: &Bench, flags: &[&str]) -> Value {
-    bench.report(&[&["wdl"], flags, &USUAL].concat())
+    bench.report(("wdl", (flags, &USUAL)))
 }
 
 fn numbers(list: &Value) -> Vec<f64> {
@@ -112,8 +106,7 @@ fn games_give_the_model_that_made_them() {
 fn folders_and_formats_hold_the_constants() {
     let bench = bench();
     let args = [&["wdl", "g.pgn", "--out", "w"], &USUAL[..]].concat();
-    let (code, out, err) = bench.run(&args, "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let out = bench.ok(&args);
     for part in [
         "positions   8,000 of 4,000 games",
         "games counted as independent",
@@ -126,10 +119,9 @@ fn folders_and_formats_hold_the_constants() {
     assert_eq!(bench.names("w"), ["report.html", "wdl.hpp", "wdl.json", "wdl.rs", "wdl.uci"]);
     let page = String::from_utf8(bench.bytes("w/report.html")).unwrap();
     assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (4, 4));
-    let again = bench.fails(&args, 2);
-    assert!(again.contains("exists") && again.contains("--force"), "{again}");
-    assert_eq!(bench.run(&[&args[..], &["--force"]].concat(), "").0, 0);
-    let (_, rust, _) = bench.run(&[&["wdl", "g.pgn", "--to", "rust"], &USUAL[..]].concat(), "");
+    bench.fails_with(&args, 2, ["exists", "--force"]);
+    assert_eq!(bench.run((&args, "--force")).0, 0);
+    let (_, rust, _) = bench.run(("wdl g.pgn --to rust", &USUAL));
     assert_eq!(rust.as_bytes(), bench.bytes("w/wdl.rs"));
     // With scores normalized by these constants, a pawn is worth one pawn.
     let file = bench.json("w/wdl.json");
@@ -169,8 +161,7 @@ fn rejects_insufficient_games() {
         (&["few.pgn", "--to", "go"], "--to go: must be cpp, rust, uci or json", 2),
         (&["few.pgn", "--threads", "0"], "0 threads", 2),
     ] {
-        let error = bench.fails(&[&["wdl"], flags].concat(), code);
-        assert!(error.contains(part), "{part}: {error}");
+        bench.fails_with(("wdl", flags), code, part);
     }
 }
 

@@ -1,13 +1,8 @@
 //! Headless Chromium: screenshots of pages, and their network requests.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
+use crate::common::prelude::*;
 use serde::Deserialize;
-use serde_json::Value;
-
-use super::requirement;
+use std::process::Command;
 
 /// Returns the program, if it is installed under one of its names.
 pub fn chromium() -> Option<PathBuf> {

@@ -7,21 +7,16 @@ pub mod games;
 pub mod gpu;
 pub mod matrices;
 pub mod players;
+pub mod prelude;
 pub mod program;
 pub mod programs;
 pub mod requirement;
 pub mod spsa;
 pub mod traces;
 
-use std::path::Path;
-
-use gputexel::chess::PhaseSettings;
+use crate::common::prelude::*;
 use gputexel::chess::fen::{legal_position, parse_fen};
-use gputexel::dataset::{self, Dataset, DatasetWriter, Metadata, PositionLabels};
-use gputexel::model::{FeatureKind, FeatureRow, FeatureSet};
-use gputexel::tuning::Stopping;
-use rand::{Rng, RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::Rng;
 
 /// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase, results biased toward
 /// the side with more material, 10 positions per game.

@@ -1,14 +1,8 @@
 //! Players for matches in tests: a script for both sides, and a random mover.
 
-use std::time::Duration;
-
-use gputexel::engine::{Limits, Score};
-use gputexel::matches::openings::Opening;
-use gputexel::matches::{Adjudication, Choice, Failure, GameSoFar, Player, Rules, TimeControl, play_game};
-use gputexel::matches::{GameRecord, Unplayed};
-use shakmaty::san::SanPlus;
-use shakmaty::{CastlingMode, Chess, Position};
-use std::sync::atomic::AtomicBool;
+use crate::common::prelude::*;
+use gputexel::engine::Limits;
+use gputexel::matches::play_game;
 
 /// Action at a ply of a script.
 #[derive(Clone, Debug)]

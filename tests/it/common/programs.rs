@@ -1,14 +1,7 @@
 //! Datasets of nonlinear evaluations.
 
-use std::path::Path;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{self, Dataset, DatasetWriter, ImportedPosition, Metadata, PositionLabels};
-use gputexel::model::program::{CompiledProgram, Program, trial_program};
-use gputexel::model::{Feature, FeatureSet, Imported, ImportedParameter};
-use gputexel::objective;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::model::program::trial_program;
 
 /// Number of features of [`program_dataset`].
 pub const FEATURES: usize = 14;

@@ -1,8 +1,6 @@
 //! Runs of `gputexel spsa run`: configurations, and the contents of their journals.
 
-use serde_json::Value;
-
-use super::program::Bench;
+use crate::common::prelude::*;
 
 /// Returns a configuration for the built-in engine: a queen and a rook of equal value.
 pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {

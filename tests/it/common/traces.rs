@@ -1,14 +1,8 @@
 //! Synthetic traces, with their meaning in plain numbers.
 
+use crate::common::prelude::*;
+use gputexel::trace::import;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use gputexel::dataset::{self, Dataset};
-use gputexel::extraction::Hooks;
-use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, import};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Number of parameters of the synthetic evaluation.
 pub const PARAMETERS: usize = 12;

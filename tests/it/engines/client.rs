@@ -4,18 +4,10 @@
 //! installs them, see [`requirement`].
 #![cfg(unix)]
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
 use super::script::{Bench, EngineScript};
-use crate::common::requirement;
-use gputexel::Error;
-use gputexel::engine::{Clock, Limits, Score};
-use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
-use gputexel::matches::{Choice, Failure, GameSoFar, Player};
-use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
+use crate::common::prelude::*;
+use gputexel::engine::{Clock, Limits};
+use gputexel::matches::client::{OptionKind, Setting};
 
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;
 

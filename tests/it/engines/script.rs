@@ -1,11 +1,7 @@
 //! Engines that are shell scripts, each in a folder of its own.
 #![cfg(unix)]
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use gputexel::matches::client::EngineCommand;
-use tempfile::TempDir;
+use crate::common::prelude::*;
 
 /// Output and behavior of a script.
 pub trait EngineScript {

@@ -2,7 +2,7 @@
 //! however it ends.
 #![cfg(unix)]
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 use crate::common::spsa::{entries, iterations, uci};
 
 /// Returns this program as an engine, behind a shell command that filters its input.
@@ -13,7 +13,7 @@ fn filtered(filter: &str) -> String {
 
 fn run(bench: &Bench, config: &str) -> (i32, String, String) {
     bench.write("run.toml", config);
-    bench.run(&["spsa", "run", "run.toml", "--out", "r"], "")
+    bench.run("spsa run run.toml --out r")
 }
 
 #[test]
@@ -78,10 +78,7 @@ fn engines_that_always_fail_are_given_up() {
     let bench = Bench::new();
     let (code, _, err) = run(&bench, &uci(&filtered("sed -u 12q"), 50, "concurrency = 1\nmax_failures = 3"));
     assert_eq!(code, 1);
-    assert!(
-        err.contains("3 pairs in a row were spoiled, the last by ") && err.contains("--resume r"),
-        "{err}"
-    );
+    assert_has(&err, ["3 pairs in a row were spoiled, the last by ", "--resume r"]);
     assert!(err.contains("aborted after 0 of 50 pairs"), "{err}");
 }
 
@@ -113,7 +110,7 @@ fn engines_without_the_parameters_are_refused_before_the_first_game() {
     for (config, expected) in cases {
         let bench = Bench::new();
         bench.write("run.toml", &config);
-        let (code, out, err) = bench.run(&["spsa", "run", "run.toml", "--out", "r"], "");
+        let (code, out, err) = bench.run("spsa run run.toml --out r");
         assert!(code != 0 && out.is_empty() && err.lines().count() == 1, "{expected}: {code} {err}");
         assert!(err.contains(expected), "{expected}: {err}");
         assert!(!bench.path("r").exists(), "{expected}");
@@ -133,8 +130,7 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     assert!(err.contains("4 pairs from 2 openings: openings will be reused"), "{err}");
     // A changed book is another book.
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n");
-    let refused = bench.fails(&["-q", "spsa", "run", "--resume", "r"], 1);
-    assert!(refused.contains("book.epd: has changed since the run started"), "{refused}");
+    bench.fails_with("-q spsa run --resume r", 1, "book.epd: has changed since the run started");
     let bench = Bench::new();
     bench.write("book.epd", "nqrbbknr/pppppppp/8/8/8/8/PPPPPPPP/NQRBBKNR w HChc - 0 1\n");
     let engine = format!("sh -c '{}'", "cat | \"$0\" uci --params material | grep --line-buffered -v 960");
@@ -318,15 +314,13 @@ fn reports_engine_exits_without_escape_sequences() {
         bench.write("engine.sh", engine);
         let config = uci("sh engine.sh", 5, "").replacen("[games]", "start_deadline = 1\n[games]", 1);
         bench.write("run.toml", &config);
-        let line = bench.fails(&["spsa", "run", "run.toml", "--out", "r"], 1);
-        assert!(line.contains(expected), "{line}");
+        let line = bench.fails_with("spsa run run.toml --out r", 1, expected);
         assert!(!line.trim_end().contains(char::is_control), "{line:?}");
     }
     for args in
         [&["--supervise-engine"][..], &["--supervise-engine", "7", "sh"], &["--supervise-engine", "0", "sh"]]
     {
-        let line = bench.fails(args, 2);
-        assert!(line.contains("own use"), "{line}");
+        bench.fails_with(args, 2, "own use");
     }
     let line = bench.fails(&["match", &format!("material:{}", "9".repeat(400)), "zero"], 2);
     assert!(line.len() < 300, "{line}");

@@ -1,10 +1,8 @@
 //! The commands that write files, each with a small run.
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
-
 use super::{Case, hit};
-use crate::common::program::{Bench, words, write_games};
+use crate::common::prelude::*;
+use crate::common::program::words;
 use crate::common::traces;
 
 fn games(bench: &Bench) {
@@ -17,8 +15,7 @@ fn material(bench: &Bench) {
 
 /// Runs a command that must succeed, as preparation.
 fn before(bench: &Bench, line: &str) {
-    let (code, _, err) = bench.run(&words(&format!("{line} -q")), "");
-    assert_eq!(code, 0, "{line}: {err}");
+    bench.done(&words(&format!("{line} -q")));
 }
 
 fn parameters(bench: &Bench, name: &str, seed: f64) {
@@ -115,9 +112,8 @@ fn spsa() {
     hit(&Case {
         name: "spsa run",
         prepare: |bench| {
-            let args = ["spsa", "init", "--params", "material", "--limit", "nodes=20"];
-            let (code, out, _) = bench.run(&args, "");
-            assert_eq!(code, 0);
+            let args = "spsa init --params material --limit nodes=20";
+            let (out, _) = bench.done(args);
             bench.write("run.toml", out);
         },
         start: "-q spsa run run.toml -N4 --concurrency=1 --limit=nodes=20 --out=r",

@@ -10,14 +10,11 @@ mod own;
 mod state;
 mod tracer;
 
-use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use crate::common::program::{Bench, words};
-use crate::common::requirement;
+use crate::common::prelude::*;
+use crate::common::program::words;
 use state::{Tree, is_leftover, is_whole, timeless};
+use std::io::Write as _;
+use std::process::Command;
 use tracer::{Call, End, Fault, Kind, Ran};
 
 /// Default number of faults of each kind.

@@ -1,10 +1,8 @@
 //! Tests of the injector itself: its counting, its effect on calls, and that it detects careless writing.
 
-use std::path::Path;
-
 use super::tracer::{End, Fault, Ran, is_possible, run};
 use super::{Case, inject};
-use crate::common::requirement;
+use crate::common::prelude::*;
 
 const SHELL: &str = "/bin/sh";
 

@@ -4,17 +4,16 @@
 //! (ptrace), checks whether the call concerns a file below the folder of the test. Only the program's own process
 //! counts; its children, such as engines, are ignored.
 
-use std::collections::BTreeMap;
+use crate::common::prelude::*;
+use libc::{c_int, c_long, c_void, pid_t, user_regs_struct};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Error, Result};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use libc::{c_int, c_long, c_void, pid_t, user_regs_struct};
+use std::path::Component;
+use std::process::Command;
 
 /// Seconds after which a program counts as hung.
 const PATIENCE: u32 = 60;

@@ -1,19 +1,9 @@
 //! Adam steps computed on the GPU: the same results as on the host, for any number of steps at a time.
 
-use std::sync::atomic::AtomicBool;
-
 use crate::common;
 use crate::common::gpu::context;
-use crate::common::{relative_difference, stopping};
-use gputexel::Error;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
-use gputexel::evaluator::{AdamBatch, AdamMember, AdamStep, DeviceSteps, Evaluator, Population, Request};
-use gputexel::model::{FeatureKind, Prior};
-use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamSettings, Schedule};
-use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, Tuning};
+use crate::common::prelude::*;
+use gputexel::evaluator::AdamStep;
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
     let folder = tempfile::tempdir().unwrap();

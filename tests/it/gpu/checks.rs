@@ -2,12 +2,8 @@
 
 use crate::common;
 use crate::common::gpu::context;
+use crate::common::prelude::*;
 use crate::common::programs::{program_dataset, program_theta};
-use gputexel::dataset::Layout;
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice};
-use gputexel::evaluator::{AdamBatch, AdamMember, DeviceSteps, Evaluations, Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
 
 /// Returns the results of every kernel of the evaluator.
 fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {

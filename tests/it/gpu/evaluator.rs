@@ -2,12 +2,7 @@
 
 use crate::common;
 use crate::common::gpu::context;
-use gputexel::Error;
-use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, Split};
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, TileChoice};
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::model::{FeatureKind, FeatureRow};
-use gputexel::objective::{self, LossKind, Objective};
+use crate::common::prelude::*;
 
 const LOSSES: [LossKind; 4] =
     [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5), LossKind::Power(1.0)];

@@ -2,12 +2,7 @@
 
 use crate::common;
 use crate::common::gpu::context;
-use gputexel::Error;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions};
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
+use crate::common::prelude::*;
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
     let folder = tempfile::tempdir().unwrap();

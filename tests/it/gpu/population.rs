@@ -3,14 +3,9 @@
 
 use crate::common;
 use crate::common::gpu::context;
-use crate::common::relative_difference;
-use gputexel::Error;
-use gputexel::dataset::{Dataset, Layout, POISSON_TAILS, Split, game_hash, poisson_weight};
-use gputexel::evaluator::gpu::GpuEvaluator;
+use crate::common::prelude::*;
+use gputexel::dataset::{POISSON_TAILS, game_hash};
 use gputexel::evaluator::reference::reference;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
 
 fn theta(data: &Dataset, members: usize) -> Vec<f64> {
     let set = &data.metadata().feature_set;

@@ -2,14 +2,9 @@
 
 use crate::common;
 use crate::common::gpu::context;
+use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_theta};
-use crate::common::relative_difference;
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::evaluator::gpu::{GpuOptions, GpuProgramEvaluator};
 use gputexel::evaluator::reference::reference;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{FeatureKind, Prior};
-use gputexel::objective::LossKind;
 
 const PARTS: usize = 3;
 

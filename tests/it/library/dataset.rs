@@ -1,13 +1,9 @@
 //! The container and the layout, through the public interface.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
-
 use crate::common;
-use gputexel::dataset::{self, Layout, Split, Transpose};
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
+use gputexel::dataset::Transpose;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use serde_json::{Value, json};
 
 /// Returns the entries of a layout's positions, with signs as coefficients, by position.
 fn layout_entries(layout: &Layout) -> Vec<BTreeMap<u16, f32>> {

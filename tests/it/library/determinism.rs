@@ -1,10 +1,7 @@
 //! Results that are bit-identical on every system: this test runs on all of them, and compares with recorded bits.
 
-use std::path::Path;
-
-use gputexel::dataset;
+use crate::common::prelude::*;
 use gputexel::evaluator::exact::exact_loss;
-use gputexel::objective::{LossKind, Objective};
 
 /// Exact losses of the sample: f64 sums with a fixed order and the project's own functions.
 #[test]

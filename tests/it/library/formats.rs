@@ -1,19 +1,14 @@
 //! Binary training data: real files compared with independent readers, round trips through every writer, and files
 //! truncated at any byte or damaged.
 
-use std::fmt::Write as _;
-
+use crate::common::prelude::*;
 use gputexel::chess::sample::{Batch, Origin};
-use gputexel::chess::selection::{Criteria, Selection};
+use gputexel::chess::selection::Criteria;
 use gputexel::formats::{Format, OutputFormat, Writer};
 use proptest::prelude::*;
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Position, Square};
+use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_64;
-
-use crate::common::program::shared;
 
 /// Returns every position with all data of its format.
 fn everything(format: Format, bytes: &[u8]) -> Batch {

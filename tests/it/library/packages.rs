@@ -1,6 +1,6 @@
 //! Published packages: names that must agree, and requirements of every crate.
 
-use std::path::Path;
+use crate::common::prelude::*;
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()

@@ -1,9 +1,7 @@
 //! Access to the outside: every place that starts programs, uses the network, opens a browser or reads the
 //! environment is in the table of SECURITY.md, which says who controls it.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
+use crate::common::prelude::*;
 use regex::Regex;
 
 /// Search patterns, by their names in the table.

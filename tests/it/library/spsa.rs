@@ -1,13 +1,10 @@
 //! The methods against the original script, and the simulator against the published table.
 
-use std::convert::Infallible;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
+use crate::common::prelude::*;
 use gputexel::spsa::simulator::{Scenario, Summary, paper_cells, simulate};
 use gputexel::spsa::{MethodKind, Noise, Perturbation, Schedule, Settings, Tuner, Variable, read_variables};
-use rand::{SeedableRng, TryRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::TryRng;
+use std::convert::Infallible;
 
 /// The random source of the golden run: s ← 1103515245 s + 12345 mod 2³¹, rand(m) = m s / 2³¹.
 struct Lcg(u64);

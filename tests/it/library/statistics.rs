@@ -1,10 +1,7 @@
 //! Statistics of results, compared with other ways to compute them and with simulated matches.
 
-use gputexel::matches::statistics::{
-    Estimate, MAX_ELO, Pentanomial, Sprt, SprtState, Trinomial, expected_score,
-};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::matches::statistics::{Estimate, MAX_ELO, Pentanomial, Sprt, Trinomial, expected_score};
 
 fn pentanomial(counts: [u64; 5]) -> Pentanomial {
     Pentanomial { counts }

@@ -1,9 +1,7 @@
 //! Structure of the sources: neighboring modules of a crate use each other in one direction only, and files are short
 //! enough to read. Between crates Cargo enforces the first.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
+use crate::common::prelude::*;
 use regex::Regex;
 
 /// Maximum number of lines of a file.

@@ -1,8 +1,7 @@
 //! Fits to simulated games, for which the truth is known.
 
-use gputexel::wdl::{Counts, Fit, FitSettings, MAX_DEGREE, Outcome, Variable, WdlModel, fit};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::wdl::{Counts, Fit, FitSettings, MAX_DEGREE, Outcome, fit};
 
 fn truth() -> WdlModel {
     WdlModel {

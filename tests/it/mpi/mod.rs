@@ -1,13 +1,8 @@
 //! `gputexel-mpi` under `mpirun`: the same bytes as the program alone with any number of ranks, and the behavior if
 //! one of them ends.
 
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-use crate::common::program::Bench;
-use crate::common::requirement;
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
+use std::process::{Command, Output};
 
 /// Returns the launcher, if there is one; `MPIRUN` names a launcher other than `mpirun`, such as MPICH's next to Open
 /// MPI's.
@@ -61,8 +56,7 @@ fn any_number_of_ranks_writes_the_same_files() {
     for (n, (args, files)) in runs.into_iter().enumerate() {
         let alone = format!("alone{n}");
         let all = [&args[..1], &common, &args[1..], &["--out", &alone]].concat();
-        let (code, _, err) = bench.run(&all, "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        bench.ok(&all);
         // More ranks than sections, too.
         let counts: &[usize] = if n == 0 { &[1, 2, 3, 4, 7] } else { &[3] };
         for &count in counts {
@@ -154,8 +148,7 @@ fn killed_rank_ends_all_and_runs_resume_with_any_ranks() {
     let args =
         [&args[..], &["--optimizer", "adam", "--epochs", "1500", "--checkpoint-every", "0.1", "--quiet"]]
             .concat();
-    let (code, _, err) = bench.run(&[&args[..], &["--out", "alone"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok((&args, "--out alone"));
     let wanted = bench.bytes("alone/params.json");
     // Any rank but the first, the first, and the launcher by Ctrl-C.
     for (victim, count) in [(Some(1), 2), (Some(0), 1), (None, 4)] {

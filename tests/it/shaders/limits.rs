@@ -1,17 +1,10 @@
 //! Devices with limited resources: small bindings, few workgroups, unexpected speed.
 
-use std::time::Duration;
-
-use gputexel::dataset::Layout;
-use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
-use gputexel::evaluator::reference::reference;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::gpu::pace::Pace;
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
-
 use crate::common::gpu::context;
-use crate::common::{random_dataset, random_theta, relative_difference};
+use crate::common::prelude::*;
+use crate::common::random_theta;
+use gputexel::evaluator::reference::reference;
+use gputexel::gpu::pace::Pace;
 
 /// Bindings so small that the data need many shards, the members many chunks, and slabs many slices; the sums still
 /// agree with f64, bit-identical to those of a device with more room and the same cells.

@@ -6,19 +6,15 @@
 //! A driver reads its environment once, so each family is compiled in a process of its own: this test, started under
 //! another name.
 
-use std::collections::BTreeMap;
-use std::ffi::CStr;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
+use super::translations::spirv;
+use super::variants::{Compiled, all};
+use crate::common::prelude::*;
 use ash::vk;
 use naga::AddressSpace;
 use naga::proc::BoundsCheckPolicy;
-
-use super::translations::spirv;
-use super::variants::{Compiled, all};
-use crate::common::requirement;
+use std::ffi::CStr;
+use std::fmt::Write as _;
+use std::process::Command;
 
 /// Families, from the newest, and their common names.
 const FAMILIES: [(&str, &str); 3] = [

@@ -1,17 +1,10 @@
 //! Every kernel in each of its specializations.
 
-use std::collections::HashSet;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::evaluator::gpu::kernels::{Kernel, Shape, Variant};
-use gputexel::evaluator::gpu::program::program_sources;
-use gputexel::model::program::CompiledProgram;
-use gputexel::model::{FeatureKind, FeatureSet};
+use crate::common::prelude::*;
+use crate::common::programs::{FEATURES, program};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
-
-use crate::common::programs::{FEATURES, program};
 
 /// Number of features for which workgroup memory is sized: that of piece-square tables.
 const SIZED_FOR: usize = 384;

@@ -1,7 +1,6 @@
 //! Resource usage of a process that must not grow.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use crate::common::prelude::*;
 
 /// Default duration of a test.
 const SHORT: Duration = Duration::from_secs(6);

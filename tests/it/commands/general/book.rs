@@ -1,10 +1,8 @@
 //! README and the pages of `docs`: working links, existing commands, and the page of all commands.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
+use crate::common::prelude::*;
 use regex::Regex;
+use std::process::Command;
 
 /// Maximum size of README in bytes: it is meant to be read, not searched.
 const README_BYTES: usize = 7 * 1024;

@@ -1,13 +1,12 @@
 //! Shell completions, manual pages, and the help of commands.
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 #[test]
 fn completions_contain_all_commands() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let (code, out, err) = bench.run(&["completions", shell], "");
-        assert_eq!((code, err.as_str()), (0, ""), "{shell}");
+        let out = bench.ok(&["completions", shell]);
         for word in ["import-params", "split-material", "spsa", "tables"] {
             assert!(out.contains(word), "{shell} lacks {word}");
         }
@@ -15,34 +14,32 @@ fn completions_contain_all_commands() {
     // The available shell reads its own completions.
     let (code, _, err) = bench.shell("\"$GPUTEXEL\" completions bash -o c.sh -q && bash -n c.sh");
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(bench.fails(&["completions", "bash", "-o", "c.sh"], 2).contains("c.sh: exists; use --force"));
-    let (code, _, err) = bench.run(&["completions", "tcsh"], "");
+    bench.fails_with("completions bash -o c.sh", 2, "c.sh: exists; use --force");
+    let (code, _, err) = bench.run("completions tcsh");
     assert!(code == 2 && err.contains("tcsh"), "{err}");
 }
 
 #[test]
 fn pages_are_written_for_all_commands() {
     let bench = Bench::new();
-    let (code, out, _) = bench.run(&["man"], "");
+    let (code, out, _) = bench.run("man");
     assert!(code == 0 && out.contains(".TH gputexel 1"), "{out}");
-    let (code, _, err) = bench.run(&["man", "-o", "man"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("man -o man");
     let names = bench.names("man");
     for name in ["gputexel.1", "gputexel-export.1", "gputexel-spsa-run.1", "gputexel-patch-tables.1"] {
         assert!(names.iter().any(|own| own == name), "{names:?}");
     }
     let page = String::from_utf8(bench.bytes("man/gputexel-export.1")).unwrap();
     assert!(page.contains("split\\-material") && page.contains("Examples:"), "{page}");
-    assert!(bench.fails(&["man", "-o", "man"], 2).contains("exists; use --force"));
-    let (code, _, err) = bench.run(&["man", "-o", "man", "--force"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.fails_with("man -o man", 2, "exists; use --force");
+    bench.ok("man -o man --force");
 }
 
 #[test]
 fn help_has_examples() {
     let bench = Bench::new();
     for args in [&["export", "--help"][..], &["spsa", "run", "--help"], &["patch", "undo", "-h"]] {
-        let (code, out, _) = bench.run(args, "");
+        let (code, out, _) = bench.run(args);
         assert!(code == 0 && out.contains("Examples:\n  gputexel "), "{args:?}: {out}");
     }
 }
@@ -88,7 +85,7 @@ fn rejects_invalid_command_lines() {
 fn a_hyphen_is_standard_output_or_refused() {
     let bench = Bench::new();
     bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
-    bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
+    bench.tune("d.bin --out run --l2 1e-3");
     for args in [
         &["basis", "mirrored"][..],
         &["completions", "bash"],
@@ -97,9 +94,8 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["spsa", "init", "--params", "run"],
         &["man"],
     ] {
-        let (code, out, err) = bench.run(args, "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-        let (code, with_hyphen, err) = bench.run(&[args, &["-o", "-"]].concat(), "");
+        let out = bench.ok(args);
+        let (code, with_hyphen, err) = bench.run((args, "-o -"));
         assert!((code, err.as_str(), with_hyphen == out) == (0, "", true), "{args:?}: {err}");
     }
     for args in [
@@ -113,8 +109,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["patch", "tune", "x.tune", ".", "--backup", "-"],
         &["patch", "undo", ".", "--backup", "-"],
     ] {
-        let err = bench.fails(args, 2);
-        assert!(err.contains(": this cannot be written to standard output; ./- would be"), "{args:?}: {err}");
+        bench.fails_with(args, 2, ": this cannot be written to standard output; ./- would be");
     }
     // No file can be replaced or added to there.
     bench.write("list.csv", "A,10,0,100,5,0.002\n");
@@ -172,12 +167,11 @@ fn reports_missing_queue_feature() {
         [&["selfplay", "--games", "2", "--out", "m"][..], &queue].concat(),
         vec!["worker", queue[1]],
     ] {
-        let line = bench.fails(&args, 2);
-        assert!(line.contains("was built without the feature 'cluster'; 'cargo install"), "{line}");
+        let line = bench.fails_with(&args, 2, "was built without the feature 'cluster'; 'cargo install");
         assert!(!line.contains("secret") && !bench.path("m").exists(), "{line}");
     }
     for args in [&["match", "--help"][..], &["spsa", "run", "--help"], &["--help"]] {
-        let (code, help, _) = bench.run(args, "");
+        let (code, help, _) = bench.run(args);
         assert!(code == 0 && !help.contains("--queue") && !help.contains("worker "), "{help}");
     }
 }

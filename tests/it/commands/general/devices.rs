@@ -1,9 +1,7 @@
 //! `gputexel devices` through the real binary.
 
+use crate::common::prelude::*;
 use predicates::prelude::*;
-
-use crate::common::program::{Bench, assert_one_line};
-use crate::common::requirement;
 
 #[test]
 fn devices_prints_the_adapter_of_each_choice() {
@@ -102,6 +100,5 @@ fn rejects_devices_that_failed_a_check() {
 #[test]
 fn reports_missing_devices() {
     let bench = Bench::new();
-    let err = bench.fails(&["devices", "--check", "--device", "no such card"], 2);
-    assert!(err.contains("--device no such card: no "), "{err}");
+    bench.fails_with(&["devices", "--check", "--device", "no such card"], 2, "--device no such card: no ");
 }

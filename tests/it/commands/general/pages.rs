@@ -1,13 +1,10 @@
 //! Runs every command line of README and the book, in a folder with files of the names that they mention.
 
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::book::{code_and_text, pages, words};
 use super::tutorial::Page;
-use crate::common::requirement;
+use crate::common::prelude::*;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
 const ELSEWHERE: [(&str, &str); 22] = [

@@ -1,9 +1,7 @@
 //! `docs/road.md`, run as written: engines from games to tuned sources that play better.
 
-use serde_json::Value;
-
 use super::tutorial::{Page, commands};
-use crate::common::requirement;
+use crate::common::prelude::*;
 
 /// Number of engines used on the page.
 const ENGINES: usize = 2;
@@ -26,10 +24,7 @@ fn tuning_walkthrough_gains_strength() {
         };
         let printed = page.run(&command);
         if command.starts_with("gputexel verify") {
-            assert!(
-                printed.contains("verified    the engine now evaluates with the tuned values"),
-                "{printed}"
-            );
+            assert_has(&printed, "verified    the engine now evaluates with the tuned values");
             verified += 1;
         }
         if command.starts_with("gputexel --json match") {

@@ -1,9 +1,7 @@
 //! `docs/tutorial.md`, run as written.
 
-use std::path::Path;
+use crate::common::prelude::*;
 use std::process::Command;
-
-use crate::common::requirement;
 
 /// Returns the lines after `$ ` in console blocks.
 pub(super) fn commands(page: &str) -> Vec<&str> {

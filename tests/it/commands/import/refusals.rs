@@ -1,8 +1,7 @@
 //! Bad traces, schemas and files: the error names the problem.
 
-use gputexel::dataset;
-
 use super::{HEAD, bench, import, refuse};
+use crate::common::prelude::*;
 
 #[test]
 fn reports_mistakes_in_lines() {
@@ -49,17 +48,17 @@ fn reports_mistakes_in_lines() {
     ];
     for (line, expected) in cases {
         let bench = bench(format!("{good}\n\n{line}\n{good} # x\n"), &schema);
-        let told = refuse(&bench, &["t.svm", "--schema", "s.json", "--max-bad-share", "0"], 1);
+        let told = refuse(&bench, "t.svm --schema s.json --max-bad-share 0", 1);
         assert!(told.contains(expected), "{line}: {told}");
         assert!(told.contains("1 of 3 lines cannot be used"), "{told}");
         // A share of them is left out and counted.
-        let report = import(&bench, &["t.svm", "--max-bad-share", "0.4"], "");
+        let report = import(&bench, "t.svm --max-bad-share 0.4", "");
         let source = &report["sources"][0];
         assert_eq!((source["positions"].as_u64(), source["bad_lines"].as_u64()), (Some(2), Some(1)));
         assert!(source["complaints"][0].as_str().unwrap().contains(expected.trim_start_matches("t.svm:3: ")));
     }
     let bench = bench(format!("{good}\n"), &schema);
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let data = dataset::read(&bench.path("out.bin")).unwrap();
     // 16 of 256 is one of 16 steps toward the endgame.
     assert_eq!((data.row(0).phase, data.phase_max()), (15, 16));
@@ -77,10 +76,7 @@ fn reports_mismatched_files() {
         |text: &str, schema: &str| refuse(&bench(text, schema), &["t.svm", "--schema", "s.json"], 1);
     // Counted from 1, declared from 0: more than a share of lines, and one alone.
     let told = refused("1 1:1 4:1\n0 2:1 4:2\n", &with(0, ""));
-    assert!(
-        told.contains("t.svm: its indices run from 1 to 4, the schema's from 0 to 3: the file counts from 1"),
-        "{told}"
-    );
+    assert_has(&told, "t.svm: its indices run from 1 to 4, the schema's from 0 to 3: the file counts from 1");
     let many = format!("{}0 2:1 4:2\n", "1 1:1 3:1\n".repeat(50));
     assert!(refused(&many, &with(0, "")).contains("the file counts from 1"));
     // A line with index 0 disproves it.
@@ -170,14 +166,13 @@ fn reports_contradictory_schemas() {
     ];
     for (rest, expected) in cases {
         let bench = bench("1 1:1\n", &format!("{HEAD}{rest}}}"));
-        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        let told = refuse(&bench, "t.svm --schema s.json", 1);
         assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{expected}: {told}");
     }
     let bench = bench("1 1:1\n", &format!("{HEAD}\"index_base\": 1, \"parameters\": [{a}]}}"));
     bench.write("there.bin", "x");
-    let told = bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "there.bin"], 2);
-    assert!(told.contains("exists; use --force"));
-    bench.fails(&["import", "t.svm", "--schema", "none.json", "-o", "x.bin"], 1);
-    bench.fails(&["import", "none.svm", "--schema", "s.json", "-o", "x.bin"], 1);
-    bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "t.svm", "--force"], 2);
+    bench.fails_with("import t.svm --schema s.json -o there.bin", 2, "exists; use --force");
+    bench.fails("import t.svm --schema none.json -o x.bin", 1);
+    bench.fails("import none.svm --schema s.json -o x.bin", 1);
+    bench.fails("import t.svm --schema s.json -o t.svm --force", 2);
 }

@@ -1,8 +1,7 @@
 //! Handling of old files, changed files, file modes and file names.
 
-use std::path::PathBuf;
-
 use super::*;
+use crate::common::prelude::*;
 
 /// Sources `a/s.cpp` and `b/s.cpp`, and blocks for both.
 fn twins() -> Bench {
@@ -27,14 +26,14 @@ fn backup(report: &Value) -> PathBuf {
 #[test]
 fn undo_keeps_every_changed_file() {
     let bench = twins();
-    let kept = backup(&object(&bench, &["tune", "x.tune", "source"])).join("changed");
+    let kept = backup(&object(&bench, "tune x.tune source")).join("changed");
     for folder in ["a", "b"] {
         bench.write(&format!("source/{folder}/s.cpp"), format!("changed in {folder}\n"));
     }
     // One was already kept there.
     std::fs::create_dir_all(kept.join("b")).unwrap();
     std::fs::write(kept.join("b/s.cpp.changed"), "earlier\n").unwrap();
-    let out = ok(&bench, &["undo", "source", "--force"]);
+    let out = ok(&bench, "undo source --force");
     for (name, text) in [
         ("a/s.cpp.changed", "changed in a\n"),
         ("b/s.cpp.changed", "earlier\n"),
@@ -47,10 +46,10 @@ fn undo_keeps_every_changed_file() {
     assert!(out.contains(&said), "{out}");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
     // A deleted folder is restored with its file.
-    ok(&bench, &["tune", "x.tune", "source"]);
+    ok(&bench, "tune x.tune source");
     std::fs::remove_dir_all(bench.path("source/a")).unwrap();
-    assert!(bench.fails(&["patch", "undo", "source"], 1).contains("source/a/s.cpp: was changed"));
-    let out = ok(&bench, &["undo", "source", "--force"]);
+    bench.fails_with("patch undo source", 1, "source/a/s.cpp: was changed");
+    let out = ok(&bench, "undo source --force");
     assert!(out.contains("source/a/s.cpp: restored\n"), "{out}");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
 }
@@ -83,25 +82,24 @@ fn trees_share_a_backup_folder() {
     let backup = ["--backup", "kept"];
     // One after the other, then undone in every order.
     for undone in [["source", "other/source"], ["other/source", "source"]] {
-        ok(&bench, &[&["tune", "x.tune", "source"][..], &backup].concat());
-        ok(&bench, &[&["tune", "y.tune", "other/source"][..], &backup].concat());
-        ok(&bench, &[&["apply", "x.tune", "source"][..], &backup].concat());
-        ok(&bench, &[&["apply", "y.tune", "other/source"][..], &backup].concat());
+        ok(&bench, ("tune x.tune source", &backup));
+        ok(&bench, ("tune y.tune other/source", &backup));
+        ok(&bench, ("apply x.tune source", &backup));
+        ok(&bench, ("apply y.tune other/source", &backup));
         for _ in 0..2 {
             for tree in undone {
-                ok(&bench, &[&["undo", tree][..], &backup].concat());
+                ok(&bench, (&["undo", tree], &backup));
             }
         }
         assert_eq!(sources(&bench), (SOURCE.to_string(), other.clone()));
         for tree in undone {
-            let error = bench.fails(&[&["patch", "undo", tree][..], &backup].concat(), 1);
-            assert!(error.contains("nothing to undo"), "{error}");
+            bench.fails_with((&["patch", "undo", tree], &backup), 1, "nothing to undo");
         }
     }
     // At the same time.
     for round in 0..15 {
         let at_once = |args: [&[&str]; 2]| {
-            let children = args.map(|args| bench.spawn(&[&["patch"], args, &backup].concat()));
+            let children = args.map(|args| bench.spawn(("patch", (args, &backup))));
             for child in children {
                 let output = child.wait_with_output().unwrap();
                 let err = String::from_utf8(output.stderr).unwrap();
@@ -180,10 +178,10 @@ mod unix {
         let source = bench.path("source/s.cpp");
         let before = owner(&source);
         assert_eq!(before, (12_345, 23_456, 0o2754));
-        let kept = backup(&object(&bench, &["tune", "x.tune", "source"]));
+        let kept = backup(&object(&bench, "tune x.tune source"));
         assert_eq!(owner(&source), before);
         assert_eq!(owner(&kept.join("0000-s.cpp.before")), before);
-        ok(&bench, &["undo", "source"]);
+        ok(&bench, "undo source");
         assert_eq!(owner(&source), before);
     }
 
@@ -191,13 +189,13 @@ mod unix {
     fn warns_about_hard_links() {
         let bench = bench();
         std::fs::hard_link(bench.path("source/s.cpp"), bench.path("snapshot.cpp")).unwrap();
-        let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+        let (code, _, err) = bench.run("patch tune x.tune source");
         let said =
             "gputexel: warning: source/s.cpp: has another name, a hard link, which keeps the old text\n";
         assert_eq!((code, err.as_str()), (0, said));
         assert_eq!(read(&bench, "snapshot.cpp"), SOURCE);
         assert!(read(&bench, "source/s.cpp").contains("f_1 * d"));
-        ok(&bench, &["undo", "source"]);
+        ok(&bench, "undo source");
         assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
     }
 }

@@ -1,8 +1,8 @@
 //! Blocks that overlap: which are refused, which build on each other, and that `check` agrees with `tune`.
 
-use std::fmt::Write as _;
-
 use super::{bench, read, tune_of};
+use crate::common::prelude::*;
+use std::fmt::Write as _;
 
 const SOURCE: &str = "// %%D%%\n// %%O%%\nint f(int d) {\n  a = 1;\n  b = 2;\n  c = 3;\n  return a;\n}\n";
 
@@ -12,8 +12,8 @@ fn outcome(blocks: &str) -> String {
     let bench = bench();
     bench.write("source/s.cpp", SOURCE);
     bench.write("x.tune", tune_of(blocks));
-    let (checked, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
-    let (code, out, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+    let (checked, report, _) = bench.run("patch check x.tune source");
+    let (code, out, err) = bench.run("patch tune x.tune source");
     assert_eq!(checked, code, "{blocks}\n{report}\n{out}{err}");
     if code != 0 {
         assert_eq!(read(&bench, "source/s.cpp"), SOURCE, "{blocks}");
@@ -25,18 +25,14 @@ fn outcome(blocks: &str) -> String {
         );
         return reason;
     }
-    let (code, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{report}\n{}", read(&bench, "source/s.cpp"));
-    let (code, _, err) = bench.run(&["patch", "apply", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{err}\n{}", read(&bench, "source/s.cpp"));
+    bench.done("patch check x.tune source");
+    bench.done("patch apply x.tune source");
     let applied = read(&bench, "source/s.cpp");
     if !blocks.contains("#add") {
         assert_eq!(applied, SOURCE, "{blocks}");
     }
-    let (code, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{report}\n{applied}");
-    let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{err}\n{applied}");
+    bench.done("patch check x.tune source");
+    bench.done("patch tune x.tune source");
     String::new()
 }
 
@@ -133,21 +129,16 @@ fn accepts_lists_that_patch_their_own_tree() {
     }
     bench.write("source/s.cpp", &source);
     bench.write("x.tune", &tune);
-    let check = || bench.run(&["patch", "check", "x.tune", "source"], "");
+    let check = || bench.run("patch check x.tune source");
     let (code, out, _) = check();
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("source/s.cpp:1: unnamed (block in line 3): matches"), "{out}");
-    assert!(
-        out.contains("source/s.cpp:3: margin0 (block in line 27): matches, margin0_1 = 40, margin0_base = 0"),
-        "{out}"
-    );
-    let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{err}");
+    assert_has(&out, "source/s.cpp:3: margin0 (block in line 27): matches, margin0_1 = 40, margin0_base = 0");
+    bench.done("patch tune x.tune source");
     let (code, out, _) = check();
     assert_eq!(code, 0, "{out}");
     bench.write("x.params", read(&bench, "x.params").replace("margin3_1, int, 43.0", "margin3_1, int, 44.0"));
-    let (code, _, err) = bench.run(&["patch", "apply", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{err}");
+    bench.done("patch apply x.tune source");
     let prepared = source
         .replace(
             "#include \"search.h\"\r\n",
@@ -157,7 +148,7 @@ fn accepts_lists_that_patch_their_own_tree() {
     let applied = read(&bench, "source/s.cpp");
     assert_eq!(applied.replace(" #include", "#include"), prepared.replace("return 43 * d", "return 44 * d"));
     assert_eq!(check().0, 0);
-    assert_eq!(bench.run(&["patch", "tune", "x.tune", "source"], "").0, 0);
+    assert_eq!(bench.run("patch tune x.tune source").0, 0);
 }
 
 #[test]
@@ -174,7 +165,7 @@ fn bounds_time_for_many_missing_contexts() {
     }
     bench.write("source/s.cpp", &source);
     bench.write("x.tune", &tune);
-    let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    let (code, out, _) = bench.run("patch check x.tune source");
     assert_eq!(code, 1);
     assert_eq!(out.matches("no match").count(), 300);
     // All are reported, the last like the first.

@@ -1,10 +1,9 @@
 //! Prior strength in the report of a run and in the output of `tune`: penalties, losses and boards agree with the
 //! record, the worth of groups and the scale of the scores with their definitions.
 
-use crate::common::program::Bench;
-use gputexel::dataset::{Split, read};
-use gputexel::objective::{expected_score, score};
-use serde_json::Value;
+use crate::common::prelude::*;
+use gputexel::dataset::read;
+use gputexel::objective::score;
 
 /// Creates a bench with the positions of the project's sample, d.bin.
 fn bench() -> Bench {
@@ -66,7 +65,7 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
 #[ignore = "full"]
 fn pages_show_chosen_weights_and_their_effect() {
     let bench = bench();
-    let done = bench.tune(&["d.bin", "--prior-strength", "auto", "--out", "r", "--ablate"]);
+    let done = bench.tune("d.bin --prior-strength auto --out r --ablate");
     let record = bench.json("r/run.json");
     let strength = &record["strength"];
     assert_eq!(strength["keeps_prior"], false, "the sample is enough to beat the prior");
@@ -124,14 +123,13 @@ fn pages_show_chosen_weights_and_their_effect() {
 
     // The page is a function of the folder. Without the positions the scale of the scores is unknown; without the
     // fields, as in folders of earlier versions, the page is still created.
-    let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
+    let (code, ..) = bench.run("-q report r -o again.html");
     assert_eq!((code, page(&bench, "again.html")), (0, html.clone()));
     bench.write("r/ablation.json", "{\"folds\":");
-    let refused = bench.fails(&["report", "r"], 1);
-    assert!(refused.contains("ablation.json: does not say what groups are worth"), "{refused}");
+    bench.fails_with("report r", 1, "ablation.json: does not say what groups are worth");
     std::fs::remove_file(bench.path("r/ablation.json")).unwrap();
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
-    let (code, ..) = bench.run(&["-q", "report", "r"], "");
+    let (code, ..) = bench.run("-q report r");
     let without = page(&bench, "r/report.html");
     assert_eq!(code, 0);
     assert!(!section(&without).contains("Scores are") && !section(&without).contains("each group"));
@@ -142,8 +140,7 @@ fn pages_show_chosen_weights_and_their_effect() {
     }
     old["config"].as_object_mut().unwrap().remove("penalties");
     bench.write("r/run.json", old.to_string());
-    let (code, _, err) = bench.run(&["-q", "report", "r"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("-q report r");
     let without = page(&bench, "r/report.html");
     assert!(
         section(&without).contains("nothing holds the parameters") && !section(&without).contains("<table")
@@ -153,10 +150,8 @@ fn pages_show_chosen_weights_and_their_effect() {
 #[test]
 fn lists_given_weights_and_reports_changed_scale() {
     let bench = bench();
-    let given =
-        ["d.bin", "--prior-strength", "smooth=1e-5,ridge=1e-6,ridge:king.eg=1e-4", "--backend", "cpu"];
-    let (code, out, err) = bench.run(&[&["tune", "--out", "half", "--k", "0.4"], &given[..]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let given = "d.bin --prior-strength smooth=1e-5,ridge=1e-6,ridge:king.eg=1e-4 --backend cpu";
+    let out = bench.ok(("tune --out half --k 0.4", given));
     let html = page(&bench, "half/report.html");
     let text = section(&html);
     for row in [
@@ -176,8 +171,7 @@ fn lists_given_weights_and_reports_changed_scale() {
     assert!(ratio > 1.05 && out.contains(&line), "{ratio}: {out}");
     assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior: multiply")), "{text}");
     // If K is fitted jointly, scores keep their scale, and there is no note.
-    let (code, out, err) = bench.run(&[&["tune", "--out", "joint", "--k", "joint"], &given[..]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok(("tune --out joint --k joint", given));
     assert!((slope(&bench, "joint") - 1.0).abs() < 0.01 && !out.contains("\nscale  "), "{out}");
     let html = page(&bench, "joint/report.html");
     assert!(section(&html).contains("fitted together with the parameters"), "{}", section(&html));

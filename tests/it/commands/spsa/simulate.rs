@@ -1,19 +1,18 @@
 //! `gputexel spsa` through the real binary.
 
-use crate::common::program::Bench;
-use serde_json::Value;
+use crate::common::prelude::*;
 
-fn json(bench: &Bench, args: &[&str]) -> Value {
-    bench.told(&[&["spsa"], args].concat())
+fn json(bench: &Bench, args: impl Words) -> Value {
+    bench.told(("spsa", args))
 }
 
 #[test]
 fn grids_are_simulated_and_drawn() {
     let bench = Bench::new();
-    let flags = ["simulate", "-N", "2000", "--repeats", "40", "--elo", "50", "--draw-rate", "0.5"];
+    let flags = "simulate -N 2000 --repeats 40 --elo 50 --draw-rate 0.5";
     let grid =
         ["--method", "spsa,bspsas", "--grid", "c-end=x0.25,x1", "--grid", "a=10,500", "--svg", "g.svg"];
-    let cells = json(&bench, &[&flags[..], &grid[..]].concat());
+    let cells = json(&bench, (flags, &grid));
     let cells = cells["settings"].as_array().unwrap();
     assert_eq!(cells.len(), 8);
     assert_eq!((cells[0]["method"].as_str(), cells[7]["method"].as_str()), (Some("spsa"), Some("bspsas")));
@@ -26,11 +25,10 @@ fn grids_are_simulated_and_drawn() {
     }
     let svg = std::fs::read_to_string(bench.path("g.svg")).unwrap();
     assert_eq!(svg.matches("<polygon").count(), 16);
-    let (code, _, err) = bench.run(&[&["spsa"], &flags[..], &["--svg", "g.svg"]].concat(), "");
+    let (code, _, err) = bench.run(("spsa", (flags, "--svg g.svg")));
     assert!(code == 2 && err.contains("--force"), "{err}");
     let seeded = |seed: &str| {
-        json(&bench, &[&flags[..], &["--method", "spsa", "--seed", seed]].concat())["settings"][0]["mean"]
-            .clone()
+        json(&bench, (flags, &["--method", "spsa", "--seed", seed]))["settings"][0]["mean"].clone()
     };
     assert_eq!(seeded("5"), seeded("5"));
     assert_ne!(seeded("5"), seeded("6"));
@@ -39,7 +37,7 @@ fn grids_are_simulated_and_drawn() {
 #[test]
 fn paper_table_is_shown_next_to_the_figures_of_the_paper() {
     let bench = Bench::new();
-    let cells = json(&bench, &["simulate", "--paper", "--repeats", "8"]);
+    let cells = json(&bench, "simulate --paper --repeats 8");
     let cells = cells["settings"].as_array().unwrap();
     assert_eq!(cells.len(), 12);
     for cell in cells {
@@ -55,12 +53,12 @@ fn paper_table_is_shown_next_to_the_figures_of_the_paper() {
 #[test]
 fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
     let bench = Bench::new();
-    let flags = ["simulate", "--method", "bspsas", "--parameters", "4", "--repeats", "100"];
-    let one = |more: &[&str]| json(&bench, &[&flags[..], more].concat())["settings"][0].clone();
+    let flags = "simulate --method bspsas --parameters 4 --repeats 100";
+    let one = |more: &str| json(&bench, (flags, more))["settings"][0].clone();
     let mean = |cell: &Value| cell["mean"].as_f64().unwrap();
-    assert!(mean(&one(&["--c-end", "1760"])) >= 1.999);
-    assert!(mean(&one(&["--c-end", "1760", "--as-published"])) < 0.0);
-    let cell = one(&[]);
+    assert!(mean(&one("--c-end 1760")) >= 1.999);
+    assert!(mean(&one("--c-end 1760 --as-published")) < 0.0);
+    let cell = one("");
     let ratio = cell["posterior_deviation"].as_f64().unwrap() / cell["rms_error"].as_f64().unwrap();
     assert!((0.75..1.25).contains(&ratio), "{cell}");
 }
@@ -68,19 +66,19 @@ fn clamped_perturbations_and_posteriors_are_seen_from_the_command_line() {
 #[test]
 fn results_do_not_depend_on_threads() {
     let bench = Bench::new();
-    let flags = ["simulate", "-N", "400", "--repeats", "20", "--elo", "200"];
-    let means = |more: &[&str]| -> Vec<f64> {
-        let cells = json(&bench, &[&flags[..], more].concat());
+    let flags = "simulate -N 400 --repeats 20 --elo 200";
+    let means = |more: &str| -> Vec<f64> {
+        let cells = json(&bench, (flags, more));
         cells["settings"].as_array().unwrap().iter().map(|cell| cell["mean"].as_f64().unwrap()).collect()
     };
-    assert_eq!(means(&[]), means(&["--threads", "1"]));
+    assert_eq!(means(""), means("--threads 1"));
 }
 
 #[test]
 fn lists_integers_and_concurrency_are_simulated() {
     let bench = Bench::new();
     bench.write("v.csv", "a,20,0,60,6,0.02,60\nb,-8,-30,30,3,0.03,100\n");
-    let flags = ["simulate", "--variables", "v.csv", "-N", "20000", "--repeats", "30", "--draw-rate", "0.4"];
+    let flags = "simulate --variables v.csv -N 20000 --repeats 30 --draw-rate 0.4";
     let more = [
         "--optimum",
         "40,5",
@@ -92,35 +90,33 @@ fn lists_integers_and_concurrency_are_simulated() {
         "--tau",
         "measured",
     ];
-    let cells = json(&bench, &[&flags[..], &more[..]].concat());
+    let cells = json(&bench, (flags, &more));
     for cell in cells["settings"].as_array().unwrap() {
         let there = -cell["elo_at_start"].as_f64().unwrap();
         assert!((there - (60.0 * 0.04 + 100.0 * 0.0169)).abs() < 1e-9);
         assert!(cell["mean"].as_f64().unwrap() > 0.3 * there, "{cell}");
     }
-    let (code, out, _) = bench.run(&[&["spsa"], &flags[..]].concat(), "");
+    let (code, out, _) = bench.run(("spsa", flags));
     assert!(code == 0 && out.contains("posterior s") && out.lines().count() == 6, "{out}");
 }
 
 #[test]
 fn plans_print_the_expected_gain() {
     let bench = Bench::new();
-    let flags = ["plan", "--games", "400000", "--draw-rate", "0.82", "--repeats", "32"];
-    let plan = json(&bench, &[&flags[..], &["-p", "x,100,-1000,1000,100,2"]].concat());
+    let flags = "plan --games 400000 --draw-rate 0.82 --repeats 32";
+    let plan = json(&bench, (flags, "-p x,100,-1000,1000,100,2"));
     assert_eq!(plan["pairs"].as_u64(), Some(200_000));
     assert!((plan["tau"].as_f64().unwrap() - 0.6).abs() < 1e-9);
     assert!((plan["parameters"][0]["r_end"].as_f64().unwrap() / 7.3e-5 - 1.0).abs() < 0.02);
     let expected = plan["expected"].as_array().unwrap();
     assert_eq!(expected.len(), 4);
     assert!(expected[..3].iter().all(|e| e["mean"].as_f64().unwrap() > 1.99), "{plan}");
-    let small =
-        ["plan", "--games", "2000", "--seconds-per-move", "0.1", "--parameters", "10", "--distance", "20"];
-    let plan = json(&bench, &[&small[..], &["--elo", "0.2", "--repeats", "32"]].concat());
+    let small = "plan --games 2000 --seconds-per-move 0.1 --parameters 10 --distance 20";
+    let plan = json(&bench, (small, "--elo 0.2 --repeats 32"));
     let warnings = plan["warnings"].to_string();
     assert!(warnings.contains("too few for 0.2 Elo") && warnings.contains("too few games for"), "{warnings}");
     assert!(plan["parameters"][0]["r_end"].is_null());
-    let (code, out, _) =
-        bench.run(&[&["spsa"], &small[..], &["--elo", "0.2", "--repeats", "8"]].concat(), "");
+    let (code, out, _) = bench.run(("spsa", (small, "--elo 0.2 --repeats 8")));
     assert!(code == 0 && out.contains("too few games") && out.contains("warning"), "{out}");
 }
 
@@ -163,7 +159,7 @@ fn bad_settings_are_refused_in_one_line() {
         (&["plan", "--games", "100", "--draw-rate", "0.5"], 2, "nothing to plan for"),
     ];
     for (args, expected_code, expected) in cases {
-        let (code, out, err) = bench.run(&[&["spsa"], args].concat(), "");
+        let (code, out, err) = bench.run(("spsa", args));
         assert_eq!((code, out.as_str()), (expected_code, ""), "{args:?}: {err}");
         assert!(err.contains(expected) && err.lines().count() == 1, "{args:?}: {err}");
     }

@@ -1,11 +1,8 @@
 //! Targets blended from results and search scores.
 
-use serde_json::Value;
-
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 use crate::common::scored_dataset;
 use gputexel::dataset::Blend;
-use gputexel::model::FeatureKind;
 
 /// Few parameters, so that many fits are quick.
 const KIND: FeatureKind = FeatureKind::Material;
@@ -39,9 +36,9 @@ fn blend_equals_tuning_on_blended_results() {
     .into_iter()
     .enumerate()
     {
-        let run = |data, more: &[&str], out: &str| bench.tune(&[&[data, "--out", out], more, flags].concat());
-        let blended = run("d.bin", &["--blend", "0.3", "--blend-k", "0.7"], &format!("blended{i}"));
-        let relabeled = run("labels.bin", &[], &format!("labels{i}"));
+        let run = |data, more: &str, out: &str| bench.tune((&[data, "--out", out], (more, flags)));
+        let blended = run("d.bin", "--blend 0.3 --blend-k 0.7", &format!("blended{i}"));
+        let relabeled = run("labels.bin", "", &format!("labels{i}"));
         let [a, b] = [format!("blended{i}"), format!("labels{i}")].map(|run| parameters(&bench, &run));
         assert_eq!(a, b, "{flags:?}");
         for field in ["k", "loss", "loss_before", "held_out", "held_out_before"] {
@@ -59,9 +56,8 @@ fn blend_equals_tuning_on_blended_results() {
 #[test]
 fn records_the_blend() {
     let bench = bench();
-    let args = ["tune", "d.bin", "--backend", "cpu", "--l2", "1e-4", "--blend", "0.5", "--out", "r"];
-    let (code, out, err) = bench.run(&args, "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let args = "tune d.bin --backend cpu --l2 1e-4 --blend 0.5 --out r";
+    let out = bench.ok(args);
     for part in [
         "targets     0.5 search score (K 0.",
         ", fitted) + 0.5 result",
@@ -80,7 +76,7 @@ fn records_the_blend() {
     assert!(report.contains("0.5 search score (K 0."), "the report says what the targets are");
     // Recreated from the files, the report has the same targets.
     let calibration = |page: &str| page.matches("<svg").count();
-    assert_eq!(bench.run(&["report", "r"], "").0, 0);
+    assert_eq!(bench.run("report r").0, 0);
     let again = String::from_utf8(bench.bytes("r/report.html")).unwrap();
     assert_eq!(calibration(&report), calibration(&again));
 }
@@ -91,16 +87,16 @@ fn records_the_blend() {
 fn interrupted_runs_keep_their_targets() {
     use crate::common::program::wait_until;
     let bench = bench();
-    let flags = ["d.bin", "--l2=1e-4", "--k", "0.8", "--optimizer", "adam", "--epochs", "3000"];
+    let flags = "d.bin --l2=1e-4 --k 0.8 --optimizer adam --epochs 3000";
     let blend = ["--blend", "0.4", "--checkpoint-every", "0", "--backend", "cpu", "--threads=1"];
-    let mut child = bench.spawn(&[&["tune", "--out", "r"], &flags[..], &blend].concat());
+    let mut child = bench.spawn(("tune --out r", (flags, &blend)));
     wait_until("a step is stored", || bench.path("r/checkpoint.safetensors").exists());
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
-    bench.tune(&["--resume", "r"]);
-    bench.tune(&[&["--out", "whole", "--blend", "0.4"], &flags[..]].concat());
+    bench.tune("--resume r");
+    bench.tune(("--out whole --blend 0.4", flags));
     assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
-    let (code, _, error) = bench.run(&["tune", "--resume", "r", "--blend", "0.5"], "");
+    let (code, _, error) = bench.run("tune --resume r --blend 0.5");
     assert!(
         code == 2 && error.contains("'--resume <DIR>' cannot be used with") && error.contains("--blend <"),
         "{error}"
@@ -112,8 +108,8 @@ fn interrupted_runs_keep_their_targets() {
 fn the_share_is_chosen_by_results() {
     let bench = bench();
     // Far from the truth, so that there is something to learn.
-    let prior = ["--prior", "material:100,200,200,200,200", "--prior-strength", "auto"];
-    let told = bench.tune(&[&["d.bin", "--blend", "auto", "--out", "r"], &prior[..]].concat());
+    let prior = "--prior material:100,200,200,200,200 --prior-strength auto";
+    let told = bench.tune(("d.bin --blend auto --out r", prior));
     let choice = &told["blend"]["choice"];
     let candidates = choice["candidates"].as_array().unwrap();
     assert_eq!((candidates.len(), &choice["folds"], &choice["clusters"]), (6, &10.into(), &400.into()));
@@ -129,7 +125,7 @@ fn the_share_is_chosen_by_results() {
     assert!(number(&candidates[0], "difference") > 0.0, "{choice}");
     // The run equals one with that share given.
     let share = choice["share"].to_string();
-    let given = bench.tune(&[&["d.bin", "--blend", &share, "--out", "g"], &prior[..]].concat());
+    let given = bench.tune((&["d.bin", "--blend", &share, "--out", "g"], prior));
     assert_eq!((&told["k"], &told["loss"]), (&given["k"], &given["loss"]));
     assert_eq!(parameters(&bench, "r"), parameters(&bench, "g"));
 }
@@ -141,7 +137,7 @@ fn scores_that_do_not_help_are_left_out() {
     scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |labels| {
         labels.score_cp = labels.score_cp.map(|score| (score * 7.0) % 400.0);
     });
-    let told = bench.tune(&["d.bin", "--blend", "auto", "--blend-k", "1", "--out", "r"]);
+    let told = bench.tune("d.bin --blend auto --blend-k 1 --out r");
     assert_eq!(told["blend"]["share"], 0.0, "{}", told["blend"]);
 }
 
@@ -161,8 +157,7 @@ fn impossible_blends_are_refused() {
             "--blend auto: cannot be chosen by held-out results: the loss 'power:1.5' has no curvature",
         ),
     ] {
-        let error = bench.fails(&[&["tune", "--backend", "cpu", "--out", "none"], flags].concat(), 2);
-        assert!(error.contains(part), "{error}");
+        bench.fails_with(("tune --backend cpu --out none", flags), 2, part);
         assert!(!bench.path("none").exists());
     }
 }
@@ -173,7 +168,7 @@ fn scores_are_shown_against_results() {
     scored_dataset(&bench.path("d.bin"), KIND, 3000, 7, |labels| {
         labels.score_cp = labels.score_cp.map(|score| if score > 1500.0 { 30_000.0 } else { score });
     });
-    let info = bench.told(&["info", "d.bin"]);
+    let info = bench.told("info d.bin");
     let scores = &info["contents"]["scores"];
     let rows = scores["rows"].as_array().unwrap();
     let positions: u64 = rows.iter().map(|row| row["positions"].as_u64().unwrap()).sum();
@@ -182,7 +177,7 @@ fn scores_are_shown_against_results() {
     assert!(mates.len() == 1 && mates[0]["mean_score"] == 30_000.0, "{mates:?}");
     let means: Vec<f64> = rows.iter().map(|row| row["mean_result"].as_f64().unwrap()).collect();
     assert!(means[0] < 0.4 && means[means.len() - 1] > 0.6, "{means:?}");
-    let (_, out, _) = bench.run(&["info", "d.bin"], "");
+    let (_, out, _) = bench.run("info d.bin");
     for part in ["K of the search scores: ", "mate for White", "-20 to +20", "expected"] {
         assert!(out.contains(part), "{part}: {out}");
     }

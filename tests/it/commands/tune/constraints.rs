@@ -1,8 +1,6 @@
 //! Sign and order constraints by name, through the real binary.
 
-use crate::common::program::{Bench, wait_until};
-use gputexel::model::FeatureKind;
-use serde_json::{Value, json};
+use crate::common::prelude::*;
 
 /// Everything except knight mobility, rooks on files and the bishop pair.
 const FREEZE: &str = "--freeze=pawn,knight,bishop,rook,queen,king,tempo,bishop_mobility,rook_mobility,queen_mobility,\
@@ -39,11 +37,11 @@ fn holds(bench: &Bench, file: &str) -> bool {
 #[test]
 fn results_satisfy_the_constraints() {
     let bench = bench();
-    let tune = |out: &str, flags: &[&str]| {
-        bench.tune(&[&["d.bin", "--k=0.8", FREEZE, "--out", out], flags].concat())["loss"].as_f64().unwrap()
+    let tune = |out: &str, flags: &[&str], more: &str| {
+        bench.tune((&["d.bin", "--k=0.8", FREEZE, "--out", out], (flags, more)))["loss"].as_f64().unwrap()
     };
-    let with = |out: &str, more: &[&str]| tune(out, &[&HOLD[..], more].concat());
-    let (open, held) = (tune("open", &[]), with("held", &[]));
+    let with = |out: &str, more: &str| tune(out, &HOLD, more);
+    let (open, held) = (tune("open", &[], ""), with("held", ""));
     assert!(open < held, "{open} {held}");
     assert!(holds(&bench, "held/params.json") && !holds(&bench, "open/params.json"));
     let record = bench.json("held/z.json");
@@ -62,17 +60,17 @@ fn results_satisfy_the_constraints() {
     assert!(page.contains("knight_mobility_4.eg - knight_mobility_3.eg"));
 
     // Integers, and errors, which tied values share.
-    with("whole", &["--round=local", "--errors", "--bootstrap=8"]);
+    with("whole", "--round=local --errors --bootstrap=8");
     assert!(holds(&bench, "whole/params.json"));
     let whole = bench.json("whole/params.json");
     assert!(whole["parameters"].as_array().unwrap().iter().all(|p| p["mg"].as_f64().unwrap().fract() == 0.0));
     let standing: Vec<Value> = bench.json("whole/z.json")["coordinates"].as_array().unwrap().clone();
     assert!(standing.iter().any(|c| c["uncertainty"]["standing"] == "at-bound"));
 
-    for optimizer in [&["--optimizer=adam", "--epochs=30"][..], &["--optimizer=local", "--epochs=20"]] {
-        let loss = with("other", &[&["--force"], optimizer].concat());
-        assert!(holds(&bench, "other/params.json"), "{optimizer:?}");
-        assert!(loss >= held * (1.0 - 1e-9), "{optimizer:?}: {loss} {held}");
+    for optimizer in ["--force --optimizer=adam --epochs=30", "--force --optimizer=local --epochs=20"] {
+        let loss = with("other", optimizer);
+        assert!(holds(&bench, "other/params.json"), "{optimizer}");
+        assert!(loss >= held * (1.0 - 1e-9), "{optimizer}: {loss} {held}");
     }
     let swarm = [
         "pso",
@@ -84,10 +82,10 @@ fn results_satisfy_the_constraints() {
         "--iterations=10",
         "--out=pso",
     ];
-    bench.report(&[&swarm[..], &HOLD, &["--polish"]].concat());
+    bench.report((&swarm, (&HOLD, "--polish")));
     assert!(holds(&bench, "pso/params.json"));
     let sweep = ["sweep", "d.bin", "--k=0.8", FREEZE, "--grid=l2=0,1e-3", "--epochs=5", "--folds=2"];
-    bench.report(&[&sweep[..], &HOLD, &["--best=best.json"]].concat());
+    bench.report((&sweep, (&HOLD, "--best=best.json")));
     assert!(holds(&bench, "best.json"));
 }
 
@@ -96,16 +94,16 @@ fn results_satisfy_the_constraints() {
 fn a_killed_run_keeps_its_constraints() {
     let bench = bench();
     let flags = ["d.bin", "--k=0.8", FREEZE, HOLD[0], HOLD[1], HOLD[2], "--optimizer=adam", "--epochs=1500"];
-    bench.tune(&[&flags[..], &["--l2=0", "--out=whole"]].concat());
-    let started = ["tune", "--out=cut", "--l2=0", "--checkpoint-every=0", "--backend=cpu"];
-    let mut child = bench.spawn(&[&started[..], &flags].concat());
+    bench.tune((&flags, "--l2=0 --out=whole"));
+    let started = "tune --out=cut --l2=0 --checkpoint-every=0 --backend=cpu";
+    let mut child = bench.spawn((started, &flags));
     wait_until("a step is stored", || bench.path("cut/checkpoint.safetensors").exists());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!bench.path("cut/params.json").exists(), "it ended before it was killed");
-    let (code, _, err) = bench.run(&["tune", "--resume", "cut", HOLD[0]], "");
+    let (code, _, err) = bench.run(&["tune", "--resume", "cut", HOLD[0]]);
     assert!(code == 2 && err.contains("cannot be used with"), "{err}");
-    bench.tune(&["--resume", "cut"]);
+    bench.tune("--resume cut");
     assert!(holds(&bench, "cut/params.json"));
     for file in ["params.json", "z.json"] {
         assert!(bench.bytes(&format!("cut/{file}")) == bench.bytes(&format!("whole/{file}")), "{file}");
@@ -116,7 +114,7 @@ fn a_killed_run_keeps_its_constraints() {
 fn rejects_infeasible_constraints() {
     let bench = bench();
     let refuse = |flags: &[&str], code: i32| {
-        let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
+        let err = bench.fails(("tune d.bin --out r --backend cpu", flags), code);
         assert!(!bench.path("r").exists(), "{flags:?}");
         err
     };
@@ -137,7 +135,7 @@ fn rejects_infeasible_constraints() {
         assert!(err.contains(wanted), "{err}");
     }
     // Against the prior.
-    bench.tune(&["d.bin", "--k=0.8", "--out=first", "--epochs=1"]);
+    bench.tune("d.bin --k=0.8 --out=first --epochs=1");
     let mut file = bench.json("first/params.json");
     for parameter in file["parameters"].as_array_mut().unwrap() {
         let value = match parameter["name"].as_str().unwrap() {
@@ -174,8 +172,10 @@ fn rejects_infeasible_constraints() {
 
     // A feature set without lines, and a sweep that trains nothing.
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
-    let err = bench.fails(&["tune", "m.bin", "--out=r", "--backend=cpu", "--increasing=pawn"], 2);
-    assert!(err.contains("no table of feature set 'material' is a line"), "{err}");
-    let err = bench.fails(&["sweep", "m.bin", "--scale=0.5:1:3", "--positive=pawn"], 2);
-    assert!(err.contains("needs --grid"), "{err}");
+    bench.fails_with(
+        "tune m.bin --out=r --backend=cpu --increasing=pawn",
+        2,
+        "no table of feature set 'material' is a line",
+    );
+    bench.fails_with("sweep m.bin --scale=0.5:1:3 --positive=pawn", 2, "needs --grid");
 }

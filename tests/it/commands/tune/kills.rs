@@ -2,17 +2,9 @@
 //! nothing to resume and starts over. `GPUTEXEL_KILLS` sets the number of kills, in total or for each kind.
 #![cfg(unix)]
 
-use std::collections::BTreeSet;
+use crate::common::prelude::*;
+use crate::common::program::words;
 use std::io::Write as _;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use gputexel::model::FeatureKind;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::Value;
-
-use crate::common::program::{Bench, assert_one_line, words, write_games};
 
 /// A kind of run, and the results that must not depend on kills.
 struct Killed {
@@ -210,10 +202,9 @@ fn kill_and_resume(index: usize) {
     bench.dataset("d.bin", FeatureKind::Pst, 500, 11);
     bench.dataset("m.bin", FeatureKind::Material, 500, 11);
     write_games(&bench, "games.pgn");
-    let (code, out, _) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
-    assert_eq!(code, 0);
+    let (out, _) = bench.done("spsa init --params material --limit nodes=20");
     bench.write("run.toml", out);
-    let run = |line: &str| bench.run(&words(&format!("{line} -q")), "");
+    let run = |line: &str| bench.run(&words(&format!("{line} -q")));
     assert_eq!(run("convert games.pgn -o=in.epd").0, 0);
     let inputs = files(bench.folder.path(), "");
     let begun = Instant::now();

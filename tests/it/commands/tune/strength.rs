@@ -1,10 +1,7 @@
 //! Prior strength: chosen, given, refused.
 
-use serde_json::Value;
-
-use crate::common::program::{Bench, assert_one_line};
-use gputexel::model::FeatureKind;
-use gputexel::tuning::{RunScores, score_ratio};
+use crate::common::prelude::*;
+use gputexel::tuning::score_ratio;
 
 fn bench() -> Bench {
     Bench::with_positions(4000, 11)
@@ -30,9 +27,8 @@ fn loss(report: &Value) -> f64 {
 #[ignore = "full"]
 fn weights_are_chosen_by_default() {
     let bench = bench();
-    let tune = ["tune", "d.bin", "--k", "0.8", "--backend", "cpu", "--out"];
-    let (code, out, err) = bench.run(&[&tune[..], &["r"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let tune = "tune d.bin --k 0.8 --backend cpu --out";
+    let out = bench.ok((tune, "r"));
     for part in
         ["strength    chosen over 10 folds of 400 games: held-out loss", "  bend  ", " effective of 768"]
     {
@@ -44,7 +40,7 @@ fn weights_are_chosen_by_default() {
     let chosen = weights(&bench, "r");
     assert!(chosen.len() >= 3, "{chosen:?}");
     // The same weights, given explicitly, lead to the same result.
-    let given = bench.tune(&["d.bin", "--k", "0.8", "--out", "g", "--prior-strength", "r"]);
+    let given = bench.tune("d.bin --k 0.8 --out g --prior-strength r");
     assert_eq!(weights(&bench, "g"), chosen);
     let record = bench.json("r/run.json");
     let tuned = record["strength"]["gain"].as_object().unwrap();
@@ -56,8 +52,8 @@ fn weights_are_chosen_by_default() {
         assert!((a["mg"].as_f64().unwrap() - b["mg"].as_f64().unwrap()).abs() < 0.5, "{a} {b}");
     }
     // λ alone, including 0, is used as given.
-    let zero = bench.tune(&["d.bin", "--k", "0.8", "--out", "z", "--l2", "0"]);
-    let none = bench.tune(&["d.bin", "--k", "0.8", "--out", "n", "--prior-strength", "none"]);
+    let zero = bench.tune("d.bin --k 0.8 --out z --l2 0");
+    let none = bench.tune("d.bin --k 0.8 --out n --prior-strength none");
     assert!(bench.bytes("z/params.json") == bench.bytes("n/params.json"));
     assert!(weights(&bench, "z").is_empty() && bench.json("z/run.json").get("strength").is_none());
     assert!(loss(&zero) == loss(&none) && loss(&zero) < loss(&given));
@@ -69,20 +65,20 @@ fn weights_are_chosen_by_default() {
 fn other_optimizers_and_rounding_know_penalties() {
     let bench = Bench::new();
     bench.dataset("m.bin", FeatureKind::Material, 3000, 5);
-    let flags = ["m.bin", "--k", "0.8", "--prior-strength", "mean=1e-2,ridge=1e-3,phases=1e-2", "--out"];
-    let with = |out: &str, more: &[&str]| bench.tune(&[&flags[..], &[out], more].concat());
+    let flags = "m.bin --k 0.8 --prior-strength mean=1e-2,ridge=1e-3,phases=1e-2 --out";
+    let with = |out: &str, more: &str| bench.tune((flags, (&[out], more)));
     let best = |report: &Value| report["members"][0]["best"].as_f64().unwrap();
-    let newton = with("newton", &["--errors"]);
-    let adam = with("adam", &["--optimizer", "adam", "--learning-rate", "2", "--epochs", "3000"]);
+    let newton = with("newton", "--errors");
+    let adam = with("adam", "--optimizer adam --learning-rate 2 --epochs 3000");
     assert!((best(&newton) - best(&adam)).abs() < 1e-6, "{newton} {adam}");
-    let local = with("local", &["--optimizer", "local"]);
-    let rounded = with("rounded", &["--round", "local"]);
+    let local = with("local", "--optimizer local");
+    let rounded = with("rounded", "--round local");
     assert!((best(&newton) - best(&local)).abs() < 1e-5, "{newton} {local}");
     assert_eq!(rounded["single_steps"]["improving"], 0, "{rounded}");
     assert_eq!(local["single_steps"]["improving"], 0, "{local}");
     let share = newton["uncertainty"]["prior_share"].as_f64().unwrap();
     assert!((0.01..1.0).contains(&share), "{newton}");
-    let free = bench.tune(&["m.bin", "--k", "0.8", "--l2", "0", "--errors", "--out", "free"]);
+    let free = bench.tune("m.bin --k 0.8 --l2 0 --errors --out free");
     assert!(free["uncertainty"].get("prior_share").is_none(), "{free}");
     assert!(free["uncertainty"]["median_error"].as_f64() > newton["uncertainty"]["median_error"].as_f64());
 }
@@ -90,7 +86,7 @@ fn other_optimizers_and_rounding_know_penalties() {
 #[test]
 fn groups_are_left_out_in_turn() {
     let bench = bench();
-    let report = bench.tune(&["d.bin", "--k", "0.8", "--l2", "1e-3", "--ablate", "--out", "r"]);
+    let report = bench.tune("d.bin --k 0.8 --l2 1e-3 --ablate --out r");
     let groups = report["ablation"]["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 6, "{report}");
     let costs: Vec<f64> = groups.iter().map(|group| group["cost"].as_f64().unwrap()).collect();
@@ -105,8 +101,8 @@ fn k_may_be_fitted_with_the_parameters() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
-    let joint = bench.tune(&["d.bin", "--k", "joint", "--l2", "1e-4", "--out", "j"]);
-    let prior = bench.tune(&["d.bin", "--k", "prior", "--l2", "1e-4", "--out", "p"]);
+    let joint = bench.tune("d.bin --k joint --l2 1e-4 --out j");
+    let prior = bench.tune("d.bin --k prior --l2 1e-4 --out p");
     let scale = &bench.json("j/run.json")["scale"];
     assert_eq!(scale["mode"], "joint");
     assert_eq!(scale["on_prior"], prior["k"]);
@@ -132,7 +128,7 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
-    let joint = bench.tune(&["d.bin", "--k", "joint", "--prior-strength", "auto", "--out", "j"]);
+    let joint = bench.tune("d.bin --k joint --prior-strength auto --out j");
     let number = |value: &Value| value.as_f64().unwrap();
     assert!((number(&joint["score_ratio"]) - 1.0).abs() < 1e-6, "{joint}");
     let [before, held_out] = [&joint["loss_before"], &joint["strength"]["gain"]["before"]].map(number);
@@ -175,9 +171,8 @@ fn handles_priors_without_scale() {
     let half: Vec<f64> = set.features.iter().map(|feature| value(&feature.name)).collect();
     let file = gputexel::model::ParameterFile::new(&set, &[&half[..], &half[..]].concat(), None, None);
     bench.write("p.json", file.to_json());
-    let tune = ["tune", "d.bin", "--prior", "p.json", "--backend", "cpu"];
-    let (code, text, said) = bench.run(&[&tune[..], &["--out", "a"]].concat(), "");
-    assert_eq!(code, 0, "{said}");
+    let tune = "tune d.bin --prior p.json --backend cpu";
+    let (text, said) = bench.done((tune, "--out a"));
     assert!(said.contains("tuned scores cannot keep the scale of the prior"), "{said}");
     assert!(!text.contains("\nscale "), "there is none: {text}");
     let losses = |run: &str| {
@@ -186,18 +181,15 @@ fn handles_priors_without_scale() {
     };
     let [before, auto] = losses("a");
     let best = ["prior", "1"].map(|k| {
-        assert_eq!(bench.run(&[&["-q"], &tune[..], &["--k", k, "--out", k]].concat(), "").0, 0);
+        assert_eq!(bench.run(("-q", (tune, &["--k", k, "--out", k]))).0, 0);
         losses(k)[1]
     });
     assert!(auto <= best[0].min(best[1]) * 1.001 && auto < 0.1225, "{auto} {best:?}");
     let held_out = bench.json("a/run.json")["strength"]["gain"]["before"].as_f64().unwrap();
     assert!((held_out / before - 1.0).abs() < 1e-9, "{held_out} {before}");
-    let (code, _, err) = bench.run(&[&tune[..], &["--k", "joint", "--out", "j"]].concat(), "");
+    let (code, _, err) = bench.run((tune, "--k joint --out j"));
     assert_eq!(code, 2, "{err}");
-    assert!(
-        err.contains("--k joint: tuned scores cannot keep") && err.contains("use --k prior or a number"),
-        "{err}"
-    );
+    assert_has(&err, ["--k joint: tuned scores cannot keep", "use --k prior or a number"]);
     assert!(!bench.path("j").exists());
 }
 
@@ -219,10 +211,12 @@ fn sweeps_scale_given_weights() {
         text.lines().filter_map(of).sum()
     };
     assert!(training("0") < training("1") && training("1") < training("1000"), "{text}");
-    let err = bench.fails(&with("t", &["--grid", "strength=1,2"]), 2);
-    assert!(err.contains("there are no penalties"), "{err}");
-    let err = bench.fails(&with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2);
-    assert!(err.contains("weights are chosen for single runs"), "{err}");
+    bench.fails_with(&with("t", &["--grid", "strength=1,2"]), 2, "there are no penalties");
+    bench.fails_with(
+        &with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]),
+        2,
+        "weights are chosen for single runs",
+    );
 }
 
 #[test]
@@ -230,7 +224,7 @@ fn rejects_invalid_strengths() {
     let bench = bench();
     bench.dataset("m.bin", FeatureKind::Material, 200, 5);
     std::fs::create_dir(bench.path("empty")).unwrap();
-    bench.tune(&["d.bin", "--k", "0.8", "--l2", "1e-3", "--epochs", "1", "--out", "plain"]);
+    bench.tune("d.bin --k 0.8 --l2 1e-3 --epochs 1 --out plain");
     let strength = |text: &'static str| vec!["d.bin", "--prior-strength", text];
     for (flags, code, wanted) in [
         (strength("bend=-1"), 2, "the weight '-1' is not 0 or a positive number"),
@@ -248,16 +242,11 @@ fn rejects_invalid_strengths() {
         (vec!["d.bin", "--prior-folds", "1"], 2, "--prior-folds must be at least 2"),
         (vec!["d.bin", "--prior-folds", "5", "--l2", "0"], 2, "--prior-folds only applies"),
     ] {
-        let err = bench.fails(&[&["tune", "--backend", "cpu", "--out", "r"], &flags[..]].concat(), code);
-        assert!(err.contains(wanted), "{flags:?}: {err}");
+        bench.fails_with(("tune --backend cpu --out r", &flags), code, wanted);
         assert!(!bench.path("r").exists(), "{flags:?}");
     }
     // Losses without curvature are tuned without penalties, with a note.
-    let (code, _, err) = bench.run(
-        &["tune", "d.bin", "--loss", "power:1.5", "--epochs", "2", "--backend", "cpu", "--out", "r"],
-        "",
-    );
-    assert_eq!(code, 0, "{err}");
+    let (_, err) = bench.done("tune d.bin --loss power:1.5 --epochs 2 --backend cpu --out r");
     assert_one_line(&err);
     assert!(err.contains("nothing is regularized"), "{err}");
 }
@@ -265,27 +254,23 @@ fn rejects_invalid_strengths() {
 #[test]
 fn handles_few_games_and_games_without_winner() {
     let bench = Bench::new();
-    let tune = |input: &str, more: &[&str]| {
-        let run = [&["tune", input, "--out", "r", "--force", "--k", "1", "--backend", "cpu"], more].concat();
-        let (code, out, err) = bench.run(&run, "");
-        assert_eq!(code, 0, "{err}");
-        (out, err)
-    };
+    let tune =
+        |input: &str, more: &str| bench.done(("tune --out r --force --k 1 --backend cpu", (input, more)));
     for (positions, wanted) in
         [(10, "one game is too few"), (30, "3 games are fewer than the folds: 3 are used")]
     {
         bench.dataset("few.bin", FeatureKind::Pst, positions, 3);
-        let (out, err) = tune("few.bin", &[]);
+        let (out, err) = tune("few.bin", "");
         assert!(err.contains(wanted), "{err} {out}");
     }
     bench.dataset("d.bin", FeatureKind::Pst, 300, 3);
-    let (_, err) = tune("d.bin", &["--prior-folds", "100"]);
+    let (_, err) = tune("d.bin", "--prior-folds 100");
     assert!(err.contains("30 games are fewer than the folds: 30 are used"), "{err}");
     let line = |i: usize| {
         let rank = |piece: &str| format!("{}{piece}{}", 1 + i % 3, 7 - (1 + i % 3));
         format!("7k/8/{}/8/8/{}/8/K7 w - - c9 \"1/2-1/2\";\n", rank("p"), rank("N"))
     };
     bench.write("draws.epd", (0..60).map(line).collect::<String>());
-    let (out, err) = tune("draws.epd", &[]);
+    let (out, err) = tune("draws.epd", "");
     assert!(err.contains("does not know its games"), "{err} {out}");
 }

@@ -1,25 +1,20 @@
 //! `gputexel sweep` through the real binary: output, files, interruption, resuming, and bad input.
 
 use crate::common;
-use crate::common::program::{Bench, assert_one_line, wait_until};
-use gputexel::dataset::{DatasetWriter, Metadata, PositionLabels, SourceRecord};
-use gputexel::model::{FeatureKind, FeatureRow};
-use gputexel::tuning::Checkpoint;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 fn bench() -> Bench {
     Bench::with_positions(2000, 7)
 }
 
 /// Runs `sweep` on the CPU, which must succeed without output on standard error; returns the report.
-fn sweep(bench: &Bench, args: &[&str]) -> Value {
-    bench.report(&[&["sweep", "--backend", "cpu"], args].concat())
+fn sweep(bench: &Bench, args: impl Words) -> Value {
+    bench.report(("sweep --backend cpu", args))
 }
 
 /// Runs `sweep d.bin` with flags, which must fail with a line that contains the text.
-fn refuse(bench: &Bench, args: &[&str], code: i32, text: &str) {
-    let err = bench.fails(&[&["sweep", "--backend", "cpu"], args].concat(), code);
-    assert!(err.contains(text), "{args:?}: {err}");
+fn refuse(bench: &Bench, args: impl Words, code: i32, text: &str) {
+    bench.fails_with(("sweep --backend cpu", args), code, text);
 }
 
 fn number(value: &Value) -> f64 {
@@ -29,7 +24,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn curves_have_points_and_a_minimum() {
     let bench = bench();
-    let report = sweep(&bench, &["d.bin", "--scale", "0.2:3:64", "--csv", "k.csv", "--svg", "k.svg"]);
+    let report = sweep(&bench, "d.bin --scale 0.2:3:64 --csv k.csv --svg k.svg");
     let points = report["points"].as_array().unwrap();
     assert_eq!((points.len(), number(&points[0]["k"]), number(&points[63]["k"])), (64, 0.2, 3.0));
     let lowest = points.iter().map(|point| number(&point["loss"])).fold(f64::MAX, f64::min);
@@ -46,10 +41,10 @@ fn curves_have_points_and_a_minimum() {
     let other = sweep(&bench, &["d.bin", "--scale", &range, "--k-base", "e"]);
     let (k, other) = (number(&report["minimum"]["k"]), number(&other["minimum"]["k"]));
     assert!((k / other - 1.0).abs() < 1e-6);
-    let tuned = bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
+    let tuned = bench.tune("d.bin --out r --epochs 1");
     assert!((k / number(&tuned["k"]) - 1.0).abs() < 1e-6);
 
-    let (code, out, _) = bench.run(&["sweep", "d.bin", "--scale", "2,3", "--backend", "cpu"], "");
+    let (code, out, _) = bench.run("sweep d.bin --scale 2,3 --backend cpu");
     assert!(code == 0 && out.contains("the minimum is at the lower end of the range"), "{out}");
     assert!(out.contains('\u{2800}') && out.contains("base e"), "{out}");
 }
@@ -57,19 +52,9 @@ fn curves_have_points_and_a_minimum() {
 #[test]
 fn grids_are_ranked_and_the_best_is_written() {
     let bench = bench();
-    let args = [
-        "d.bin",
-        "--grid",
-        "l2=0,1e-3,1e-2",
-        "--grid",
-        "learning-rate=2,5",
-        "--epochs",
-        "20",
-        "--folds",
-        "4",
-    ];
+    let args = "d.bin --grid l2=0,1e-3,1e-2 --grid learning-rate=2,5 --epochs 20 --folds 4";
     let files = ["--csv", "r.csv", "--svg", "r.svg", "--best", "best", "--out", "out"];
-    let report = sweep(&bench, &[&args[..], &files].concat());
+    let report = sweep(&bench, (args, &files));
     assert_eq!((&report["runs"], &report["together"], &report["folds"]), (&24.into(), &24.into(), &4.into()));
     assert_eq!((&report["judged_by"], &report["folds_by"]), (&"squared".into(), &"game".into()));
     let ranking = report["ranking"].as_array().unwrap();
@@ -99,7 +84,7 @@ fn grids_are_ranked_and_the_best_is_written() {
     // The best parameters have the reported loss, and equal those of `tune` with the settings.
     let params = bench.json("best/params.json");
     let k = params["k"].as_f64().unwrap();
-    let (_, out, _) = bench.run(&["--json", "eval", "d.bin", "best/params.json"], "");
+    let (_, out, _) = bench.run("--json eval d.bin best/params.json");
     let loss = number(&serde_json::from_str::<Value>(&out).unwrap()["loss"]);
     assert!((loss - number(&report["best"]["loss"])).abs() < 1e-12);
     let settings = &ranking[0]["settings"];
@@ -123,18 +108,15 @@ fn grids_are_ranked_and_the_best_is_written() {
     assert!((number(&tuned["loss"]) / loss - 1.0).abs() < 1e-2, "{tuned} {loss}");
 
     // A finished sweep can be shown again without computing; other files from it are the same.
-    let again = sweep(&bench, &["--resume", "out", "--csv", "again.csv", "--best", "best.json"]);
+    let again = sweep(&bench, "--resume out --csv again.csv --best best.json");
     assert_eq!((&again["ranking"], &again["together"]), (&report["ranking"], &0.into()));
     assert_eq!(bench.bytes("again.csv"), bench.bytes("r.csv"));
     assert_eq!(bench.json("best.json")["parameters"], params["parameters"]);
 
-    let (code, out, _) = bench.run(&["sweep", "d.bin", "--grid", "l2=1e-3,1e-4", "--epochs", "2"], "");
+    let (code, out, _) = bench.run("sweep d.bin --grid l2=1e-3,1e-4 --epochs 2");
     assert_eq!((code, out.contains("judged by")), (0, true), "{out}");
     assert!(out.contains("10: 2 settings on 5 folds; adam, 2 epochs"), "{out}");
-    let seeds = sweep(
-        &bench,
-        &["d.bin", "--grid", "seed=1,2,3", "--grid", "l2=1e-3", "--epochs", "2", "--folds", "2"],
-    );
+    let seeds = sweep(&bench, "d.bin --grid seed=1,2,3 --grid l2=1e-3 --epochs 2 --folds 2");
     assert_eq!((&seeds["runs"], seeds["ranking"][0]["runs"].as_array().unwrap().len()), (&6.into(), 6));
 }
 
@@ -174,15 +156,14 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
         "cpu",
     ];
     let args = |out| [&["sweep"], &grid[..], &["--out", out, "--checkpoint-every", "0"]].concat();
-    let (code, _, err) = bench.run(&args("whole"), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok(&args("whole"));
 
     let mut child = bench.spawn(&args("killed"));
     wait(&bench, "killed", 60);
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
     assert!(!bench.path("killed/runs.csv").exists());
-    let report = sweep(&bench, &["--resume", "killed"]);
+    let report = sweep(&bench, "--resume killed");
     assert_eq!(report["interrupted"], false);
     assert_eq!(bench.bytes("killed/runs.csv"), bench.bytes("whole/runs.csv"));
 
@@ -199,7 +180,7 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     assert!(table < out.find("rank").unwrap(), "{out}");
     let svg = String::from_utf8(bench.bytes("stopped/sweep.svg")).unwrap();
     assert!(svg.contains("Not final (") && svg.contains("of 8,000 epochs): held-out"), "{svg}");
-    let report = sweep(&bench, &["--resume", "stopped", "--best", "b.json"]);
+    let report = sweep(&bench, "--resume stopped --best b.json");
     assert_eq!(report["interrupted"], false);
     assert_eq!(bench.bytes("stopped/runs.csv"), bench.bytes("whole/runs.csv"));
     assert!(bench.path("b.json").exists());
@@ -210,22 +191,21 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
 #[ignore = "full"]
 fn resumed_sweeps_write_the_requested_files() {
     let bench = bench();
-    let grid =
-        ["d.bin", "--grid", "l2=0,1e-3", "--epochs", "600", "--backend", "cpu", "--checkpoint-every", "0"];
-    let killed = |flags: &[&str], folder: &str| {
-        let mut child = bench.spawn(&[&["sweep"], &grid[..], flags, &["--out", folder]].concat());
+    let grid = "d.bin --grid l2=0,1e-3 --epochs 600 --backend cpu --checkpoint-every 0";
+    let killed = |flags: &str, folder: &str| {
+        let mut child = bench.spawn(("sweep", (grid, (flags, &["--out", folder]))));
         wait(&bench, folder, 60);
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
     };
-    killed(&["--best", "rbk", "--csv", "r.csv", "--svg", "r.svg"], "rk");
+    killed("--best rbk --csv r.csv --svg r.svg", "rk");
     // An interrupted sweep writes its table, too, and overwrites its own.
     bench.write("r.csv", "rank,so far\n");
     // Files that another run has written in the meantime are kept.
     bench.write("rbk/run.json", "{}");
-    refuse(&bench, &["--resume", "rk", "-q"], 2, "rbk: exists and is not empty");
+    refuse(&bench, "--resume rk -q", 2, "rbk: exists and is not empty");
     std::fs::remove_file(bench.path("rbk/run.json")).unwrap();
-    let report = sweep(&bench, &["-q", "--resume", "rk"]);
+    let report = sweep(&bench, "-q --resume rk");
     assert_eq!(report["best"]["path"].as_str().unwrap(), bench.path("rbk").to_str().unwrap());
     assert_eq!(bench.names("rbk"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
     assert_eq!(
@@ -235,14 +215,14 @@ fn resumed_sweeps_write_the_requested_files() {
 
     // Shown again, it writes only requested files.
     bench.write("rbk/params.json", "mine");
-    assert!(sweep(&bench, &["-q", "--resume", "rk"])["best"].is_null());
+    assert!(sweep(&bench, "-q --resume rk")["best"].is_null());
     assert_eq!(bench.bytes("rbk/params.json"), b"mine");
-    sweep(&bench, &["-q", "--resume", "rk", "--best", "rbk"]);
+    sweep(&bench, "-q --resume rk --best rbk");
     assert_ne!(bench.bytes("rbk/params.json"), b"mine");
 
     // A flag overrides the record.
-    killed(&["--best", "first.json"], "ro");
-    sweep(&bench, &["-q", "--resume", "ro", "--best", "second.json"]);
+    killed("--best first.json", "ro");
+    sweep(&bench, "-q --resume ro --best second.json");
     assert!(bench.path("second.json").exists() && !bench.path("first.json").exists());
 }
 
@@ -250,14 +230,9 @@ fn resumed_sweeps_write_the_requested_files() {
 fn does_not_overwrite_files() {
     let bench = bench();
     bench.write("old.json", "old");
-    let grid = ["d.bin", "--grid", "l2=1e-4,1e-3", "--epochs", "3", "--folds", "2"];
+    let grid = "d.bin --grid l2=1e-4,1e-3 --epochs 3 --folds 2";
     for flag in ["--best", "--csv", "--svg"] {
-        refuse(
-            &bench,
-            &[&grid[..], &[flag, "old.json", "--out", "o"]].concat(),
-            2,
-            "old.json: exists; use --force",
-        );
+        refuse(&bench, (grid, &[flag, "old.json", "--out", "o"]), 2, "old.json: exists; use --force");
         assert!(!bench.path("o").exists());
         if flag != "--best" {
             refuse(
@@ -270,17 +245,17 @@ fn does_not_overwrite_files() {
     }
     std::fs::create_dir(bench.path("r")).unwrap();
     bench.write("r/params.json", "old");
-    refuse(&bench, &[&grid[..], &["--best", "r", "--out", "o"]].concat(), 2, "r: exists and is not empty");
+    refuse(&bench, (grid, "--best r --out o"), 2, "r: exists and is not empty");
     assert!(!bench.path("o").exists());
     assert_eq!(bench.bytes("old.json"), b"old");
 
-    sweep(&bench, &[&grid[..], &["--out", "o"]].concat());
-    refuse(&bench, &["--resume", "o", "--csv", "old.json"], 2, "old.json: exists; use --force");
-    sweep(&bench, &["--resume", "o", "--csv", "o/runs.csv"]);
+    sweep(&bench, (grid, "--out o"));
+    refuse(&bench, "--resume o --csv old.json", 2, "old.json: exists; use --force");
+    sweep(&bench, "--resume o --csv o/runs.csv");
     assert_eq!(bench.bytes("old.json"), b"old");
-    sweep(&bench, &[&grid[..], &["--best", "old.json", "--force"]].concat());
+    sweep(&bench, (grid, "--best old.json --force"));
     assert_ne!(bench.bytes("old.json"), b"old");
-    sweep(&bench, &["d.bin", "--scale", "1:2:3", "--csv", "old.json", "--force"]);
+    sweep(&bench, "d.bin --scale 1:2:3 --csv old.json --force");
     assert!(bench.bytes("old.json").starts_with(b"k,k_e,loss"));
 }
 
@@ -304,22 +279,8 @@ fn sources_blends_and_losses_are_varied() {
     let source =
         |path: &str, positions| SourceRecord { path: path.to_string(), positions, ..SourceRecord::default() };
     writer.finish(vec![source("noise.pgn", 1000), source("games/good.pgn", 2000)], []).unwrap();
-    let args = [
-        "d.bin",
-        "--grid",
-        "blend=0,0.5",
-        "--grid",
-        "source:noise=0,1",
-        "--grid",
-        "loss=squared,cross-entropy",
-        "--grid",
-        "learning-rate=5",
-        "--epochs",
-        "5",
-        "--k",
-        "0.8",
-    ];
-    let report = sweep(&bench, &args);
+    let args = "d.bin --grid blend=0,0.5 --grid source:noise=0,1 --grid loss=squared,cross-entropy --grid learning-rate=5 --epochs 5 --k 0.8";
+    let report = sweep(&bench, args);
     assert_eq!((&report["judged_by"], report["ranking"].as_array().unwrap().len()), (&"squared".into(), 8));
     assert!(number(&report["blend_k"]) > 0.1);
     let kinds: std::collections::HashSet<String> =
@@ -329,25 +290,20 @@ fn sources_blends_and_losses_are_varied() {
         let same = entry["loss_kind"] == "squared" && entry["settings"]["blend"] == 0.0;
         assert_eq!(same, entry["held_out"]["mean"] == entry["own_held_out"], "{entry}");
     }
-    let judged = sweep(&bench, &[&args[..], &["--judge", "cross-entropy"]].concat());
+    let judged = sweep(&bench, (args, "--judge cross-entropy"));
     assert!(
         number(&judged["ranking"][0]["held_out"]["mean"])
             > 2.0 * number(&report["ranking"][0]["held_out"]["mean"])
     );
-    refuse(&bench, &["d.bin", "--grid", "source:pgn=1,2"], 2, "2 sources have this");
+    refuse(&bench, "d.bin --grid source:pgn=1,2", 2, "2 sources have this");
     refuse(
         &bench,
-        &["d.bin", "--grid", "source:3=1,2"],
+        "d.bin --grid source:3=1,2",
         2,
         "no source has this name; sources: 1 = noise.pgn, 2 = games/good.pgn",
     );
-    refuse(
-        &bench,
-        &["d.bin", "--grid", "source:1=0", "--grid", "source:2=0,1", "--k", "1"],
-        2,
-        "no position to train on",
-    );
-    refuse(&bench, &["d.bin", "--grid", "blend=0.5", "--blend-k", "-1"], 2, "positive");
+    refuse(&bench, "d.bin --grid source:1=0 --grid source:2=0,1 --k 1", 2, "no position to train on");
+    refuse(&bench, "d.bin --grid blend=0.5 --blend-k -1", 2, "positive");
 }
 
 #[test]
@@ -402,32 +358,31 @@ fn reports_bad_input_in_one_line() {
     ];
     for (args, text) in cases {
         let best: &[&str] = if args.contains(&"--grid") { &["--best", "none"] } else { &[] };
-        refuse(&bench, &[args, best].concat(), 2, text);
+        refuse(&bench, (args, best), 2, text);
         assert!(!bench.path("none").exists(), "{args:?} left a folder");
     }
-    refuse(&bench, &["none.bin", "--grid", "l2=0"], 1, "none.bin");
-    refuse(&bench, &["--resume", "nowhere"], 1, "is not the folder of a sweep");
-    bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
-    refuse(&bench, &["--resume", "r"], 1, "it has no sweep.json");
-    refuse(&bench, &["d.bin", "--grid", "l2=0", "--out", "r"], 2, "not empty");
-    sweep(&bench, &["d.bin", "--grid", "l2=0", "--epochs", "2", "--folds", "2", "--out", "s"]);
+    refuse(&bench, "none.bin --grid l2=0", 1, "none.bin");
+    refuse(&bench, "--resume nowhere", 1, "is not the folder of a sweep");
+    bench.tune("d.bin --out r --epochs 1");
+    refuse(&bench, "--resume r", 1, "it has no sweep.json");
+    refuse(&bench, "d.bin --grid l2=0 --out r", 2, "not empty");
+    sweep(&bench, "d.bin --grid l2=0 --epochs 2 --folds 2 --out s");
     let whole = bench.bytes("s/checkpoint.safetensors");
     bench.write("s/checkpoint.safetensors", &whole[..whole.len() / 2]);
-    refuse(&bench, &["--resume", "s"], 1, "not a checkpoint, or damaged");
+    refuse(&bench, "--resume s", 1, "not a checkpoint, or damaged");
     bench.write("s/checkpoint.safetensors", whole);
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 8);
-    refuse(&bench, &["--resume", "s"], 1, "is not the dataset that the sweep started with");
+    refuse(&bench, "--resume s", 1, "is not the dataset that the sweep started with");
 }
 
 #[test]
 fn gauss_newton_runs_stop_when_converged_and_report_epochs() {
     let bench = Bench::with_positions(3000, 5);
-    let args =
-        ["d.bin", "--optimizer", "gauss-newton", "--grid", "l2=1e-3,1e-2", "--folds", "3", "--out", "s"];
-    let report = sweep(&bench, &args);
+    let args = "d.bin --optimizer gauss-newton --grid l2=1e-3,1e-2 --folds 3 --out s";
+    let report = sweep(&bench, args);
     let (done, planned) = (number(&report["epochs"]), number(&report["epochs_planned"]));
     assert_eq!(planned, 300.0, "{report}");
     assert!(done > 6.0 && done < 0.5 * planned, "{report}");
-    let again = sweep(&bench, &["--resume", "s"]);
+    let again = sweep(&bench, "--resume s");
     assert_eq!(again["epochs"], report["epochs"], "a finished sweep is shown again");
 }

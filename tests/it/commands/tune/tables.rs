@@ -1,8 +1,6 @@
 //! The written tables compile, and contain the rounded values of params.json.
 
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 /// Returns the expected output of each program, a line for each table and square: group, index, mg, eg.
 fn wanted(file: &Value) -> String {
@@ -35,7 +33,7 @@ fn check(kind: FeatureKind) {
     let bench = Bench::new();
     bench.dataset("d.bin", kind, 3000, 31);
     // Steps that stay within 16 bits, in which engines pack their scores.
-    bench.tune(&["d.bin", "--out", "r", "--learning-rate", "10", "--epochs", "60", "--k", "0.8"]);
+    bench.tune("d.bin --out r --learning-rate 10 --epochs 60 --k 0.8");
     let file = bench.json("r/params.json");
     let wanted = wanted(&file);
     assert_eq!(wanted.contains('-'), kind != FeatureKind::Material, "negative values are the difficult ones");

@@ -1,16 +1,12 @@
 //! The quiescence search against a plain minimax without windows, cutoffs or incremental sums.
 
-use std::io::Read as _;
-
 use crate::common::position;
-use crate::common::program::shared;
-use gputexel::chess::PhaseSettings;
+use crate::common::prelude::*;
 use gputexel::chess::evaluation::{Evaluation as _, MATE_CP};
 use gputexel::chess::quiescence::{LineEnd, NodeLimit, Quiescence, Resolved};
-use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior, TableEvaluation};
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::{CastlingMode, Chess, Move, Position, Role};
+use shakmaty::Move;
+use std::io::Read as _;
 
 /// A model and its values, scored from the features in real numbers.
 struct Model {

@@ -1,12 +1,7 @@
 //! The CPU evaluator against the f64 reference, on every SIMD body of this processor.
 
 use crate::common;
-use crate::common::relative_difference;
-use gputexel::dataset::{Dataset, Layout, Split, poisson_weight};
-use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::{self, LossKind, Objective};
+use crate::common::prelude::*;
 
 fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     let set = &data.metadata().feature_set;

@@ -1,21 +1,7 @@
 //! The kernels of evaluations with a program against the f64 reference: every operator, sums of sides and of both,
 //! shared parameters, adjustments and factors, with every option of populations.
 
-use std::path::Path;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{
-    Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels, poisson_weight,
-};
-use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::program::{
-    Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
-};
-use gputexel::model::{Feature, FeatureSet, Imported, ImportedParameter};
-use gputexel::objective::{self, LossKind, Objective};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
 
 const FEATURES: u16 = 24;
 

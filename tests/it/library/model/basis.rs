@@ -1,11 +1,6 @@
 //! Bases: their derivatives against the exact loss.
 
-use crate::common::random_dataset;
-use gputexel::dataset::Layout;
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{Basis, FeatureKind, Prior};
-use gputexel::objective::{self, LossKind, Objective};
+use crate::common::prelude::*;
 
 #[test]
 fn gradients_match_central_differences() {

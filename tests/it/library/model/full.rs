@@ -1,16 +1,9 @@
 //! Tests of the feature set `full`: rows by hand on small boards, with colors swapped, and the starting
 //! values.
 
-use std::collections::BTreeMap;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::model::program::{CompiledProgram, Taper};
-use gputexel::model::{
-    FeatureKind, FeatureRow, FeatureSet, ParameterFile, PenaltyKind, Prior, full, penalties,
-};
+use crate::common::prelude::*;
+use gputexel::model::full;
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::{Board, Chess, Color, Position};
 
 fn set() -> FeatureSet {
     FeatureSet::new(FeatureKind::Full, PhaseSettings::default())

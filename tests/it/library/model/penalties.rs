@@ -1,13 +1,8 @@
 //! Compares penalties with their definitions: their matrices with finite differences of the sums of squares
 //! that define them, and with the distances they leave free.
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{
-    Arrangement, Feature, FeatureKind, FeatureSet, Form, Imported, ImportedParameter, PENALTY_SCALE_CP,
-    Penalty, PenaltyKind, Phases, Place, parse_penalties, penalties, supported_penalties,
-};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::model::{Form, PENALTY_SCALE_CP, Penalty, Place, supported_penalties};
 
 /// Returns a parameter in a group.
 fn one(name: impl Into<String>, group: &str, place: Option<Place>) -> (Feature, ImportedParameter) {

@@ -1,15 +1,10 @@
 //! Tests programs of evaluations: their scores against formulas of engines written by hand, and their slopes
 //! against dual numbers of another crate and finite differences.
 
-use std::ops::{Add, Mul, Neg, Sub};
-
-use gputexel::model::program::{
-    Accumulator, Adjustment, CompiledProgram, Dual, Factor, FactorTarget, Input, Operator, Phase, Program,
-    Scalar, Taper, Term, ValueKind,
-};
+use crate::common::prelude::*;
+use gputexel::model::program::{Dual, Scalar, ValueKind};
 use num_dual::{Dual64, DualNum};
-use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use std::ops::{Add, Mul, Neg, Sub};
 
 /// Dual numbers of `num-dual`.
 #[derive(Clone, Copy)]

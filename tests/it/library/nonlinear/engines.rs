@@ -1,14 +1,10 @@
 //! Compares evaluations with formulas written by hand, and traces after a round trip.
 
-use std::fmt::Write as _;
-use std::path::Path;
-
-use gputexel::dataset::{Dataset, objective};
-use gputexel::model::Phases;
-use gputexel::model::program::{Input, Operator, Phase};
-use gputexel::trace::{Division, export};
-
 use super::{compile, examples, read};
+use crate::common::prelude::*;
+use gputexel::dataset::objective;
+use gputexel::trace::export;
+use std::fmt::Write as _;
 
 /// Pseudorandom numbers.
 struct Numbers(u64);

@@ -1,11 +1,8 @@
 //! Errors and warnings for schemas and traces.
 
-use std::sync::atomic::AtomicBool;
-
-use gputexel::extraction::Hooks;
-use gputexel::trace::{Division, ImportSettings, import};
-
 use super::{compile, examples, read};
+use crate::common::prelude::*;
+use gputexel::trace::import;
 
 #[test]
 fn warns_about_terms_that_are_never_on() {
@@ -257,11 +254,9 @@ fn contradictions_are_named() {
     assert!(compile(&untapered).is_ok());
     let told =
         compile(&untapered.replace("\"mg\": {\"divide\"", "\"eg\": {\"divide\"")).unwrap_err().to_string();
-    assert!(
-        told.contains(
-            "accumulator 'power', \"eg\": concerns the endgame, but the schema does not say how the phase"
-        ),
-        "{told}"
+    assert_has(
+        &told,
+        "accumulator 'power', \"eg\": concerns the endgame, but the schema does not say how the phase",
     );
     // Without a maximum, a frozen parameter fixes the scale.
     let frozen =

@@ -2,11 +2,9 @@
 
 mod overlap;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use gputexel::patch::{Backup, Options, ParamsFile, PatchPlan, plan_apply, plan_tune, write};
-use gputexel::{Error, Result};
+use crate::common::prelude::*;
+use gputexel::Result;
+use gputexel::patch::{Options, ParamsFile, plan_apply, plan_tune, write};
 use proptest::prelude::*;
 
 const COMPAT: Options = Options { compat: true, strict_numbers: false, hidden: false };
@@ -261,10 +259,7 @@ fn default_mode_fixes_script_errors() {
     assert!(minus.contains("    int m = fm_1 * d - fm_2;\n    return m + fm_3 * b;\n"), "{minus}");
     // 12.0 is not an integer.
     let float = text(&after("08_negfloatzero", "tune"), "source/search.cpp");
-    assert!(
-        float.contains("float z_5 = 12.0;\n") && float.contains("  g(z_1, z_2, z_3, z_4, z_5);\n"),
-        "{float}"
-    );
+    assert_has(&float, ["float z_5 = 12.0;\n", "  g(z_1, z_2, z_3, z_4, z_5);\n"]);
     // Columns, comments and blank lines are kept, as is the comment of a #param's entry.
     let kept = text(&after("38_seven_plus_columns", "tune"), "case.params");
     assert_eq!(kept, "p_1, int, 9, 0, 18, 1, 0.002, extra, cols // note\n");

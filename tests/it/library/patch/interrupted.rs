@@ -1,13 +1,8 @@
 //! Writing many files: if stopped at any step, all of them can be restored.
 
-use std::collections::BTreeMap;
+use crate::common::prelude::*;
+use gputexel::patch::{Change, WriteStep, interrupted, recover, undo, write, write_observed};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-
-use gputexel::Error;
-use gputexel::patch::{
-    Backup, Change, PatchPlan, WriteStep, interrupted, recover, undo, write, write_observed,
-};
 
 const FILES: usize = 5;
 

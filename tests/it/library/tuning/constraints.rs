@@ -1,18 +1,8 @@
 //! Constraints: the end of a run satisfies the optimality conditions.
 
-use std::path::Path;
-
-use crate::common::random_dataset;
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::model::{
-    Constraint, ConstraintKind, Coordinate, FeatureKind, FeatureSet, ParameterFile, Parameterization, Prior,
-};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
+use crate::common::prelude::*;
 use gputexel::run::{BasisSettings, Tuned};
-use gputexel::tuning::{OptimizerConfig, Regularization, space_of};
+use gputexel::tuning::space_of;
 use gputexel::{Sweep, Tuner};
 
 const K: f64 = 0.8;

@@ -1,12 +1,8 @@
 //! Coverage of standard errors: intervals contain the truth at their nominal rate.
 
 use crate::common::games::{K, games, minimize};
-use gputexel::dataset::Layout;
-use gputexel::model::{FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::tuning::{Fit, sandwich};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::tuning::sandwich;
 
 /// Returns the shares of 95 % intervals that cover the truth, over many samples of results for the same positions:
 /// clustered by game, and by single position. Expected scores are correct; within a game the random draw is shared if

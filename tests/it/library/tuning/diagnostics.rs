@@ -1,12 +1,8 @@
 //! Calibration and residuals against a direct computation, position by position.
 
-use std::collections::HashMap;
-
-use crate::common::weighted_dataset;
-use gputexel::dataset::{Dataset, Split};
-use gputexel::model::Prior;
-use gputexel::objective::{LossKind, Objective, expected_score, loss, score};
-use gputexel::tuning::{RunScores, diagnose, paired_difference};
+use crate::common::prelude::*;
+use gputexel::objective::{loss, score};
+use gputexel::tuning::{diagnose, paired_difference};
 
 fn data(positions: usize) -> (Dataset, Vec<f64>, Vec<f64>) {
     let folder = tempfile::tempdir().unwrap();

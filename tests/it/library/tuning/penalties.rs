@@ -1,17 +1,8 @@
 //! Optima under penalties, against Newton's method with plain loops over neighbors.
 
-use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
-
+use crate::common::prelude::*;
 use crate::common::traces::imported;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::{Prior, parse_penalties};
-use gputexel::objective::LossKind;
-use gputexel::optimizer::GaussNewtonSettings;
-use gputexel::tuning::{OptimizerConfig, RunConfig, Stopping, Tuning};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fmt::Write as _;
 
 /// Middlegame values, then endgame values.
 const SIZE: usize = 24;

@@ -1,13 +1,7 @@
 //! Diagnostics of nonlinear evaluations, against formulas of the test's program written out by hand.
 
-use std::collections::HashMap;
-
+use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_theta};
-use crate::common::weighted_dataset;
-use gputexel::dataset::{Dataset, Split};
-use gputexel::model::Prior;
-use gputexel::model::program::Taper;
-use gputexel::objective::{self, LossKind, Objective, expected_score};
 use gputexel::tuning::{Histogram, diagnose_program, term_activity};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };

@@ -1,15 +1,8 @@
 //! Integers: exact changes by single steps, rounding, and the local search.
 
-use std::sync::atomic::AtomicBool;
-
-use crate::common::{random_dataset, random_theta, weighted_dataset};
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::model::{Coordinate, FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::Space;
-use gputexel::tuning::{
-    ExactProblem, REGULARIZATION_SCALE_CP, SingleSteps, round_naively, round_successively, space_of,
-};
+use crate::common::prelude::*;
+use crate::common::random_theta;
+use gputexel::tuning::{REGULARIZATION_SCALE_CP, round_naively, round_successively, space_of};
 
 /// Loss with regularisation by the reference, over the training positions.
 fn reference(

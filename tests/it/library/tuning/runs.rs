@@ -1,16 +1,12 @@
 //! Runs started by programs, and read from their folders and records.
 
-use std::cell::Cell;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::optimizer::{AdamSettings, Best, Optimizer, OptimizerState, Proposal};
+use crate::common::prelude::*;
+use gputexel::optimizer::{Best, OptimizerState, Proposal};
 use gputexel::run::RunEvent;
-use gputexel::tuning::OptimizerConfig;
-use gputexel::{Backend, Error, Match, Result, StopFlag, Sweep, Tuner, dataset};
+use gputexel::{Match, Result, Sweep, Tuner};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")

@@ -1,19 +1,11 @@
 //! Standard errors against brute force, and bootstraps against standard errors.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
 use crate::common;
 use crate::common::games::{K, games, minimize};
 use crate::common::matrices::{Matrix, inverse, matrix, product, transposed};
-use gputexel::dataset::{self, Dataset, Layout, poisson_weight};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{Coordinate, FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective, x_per_cp};
-use gputexel::tuning::{
-    Bootstrap, Curvature, ErrorStatus, Fit, Sandwich, bootstrap, resample_seeds, sandwich,
-};
+use crate::common::prelude::*;
+use gputexel::objective::x_per_cp;
+use gputexel::tuning::{Bootstrap, ErrorStatus, Sandwich, bootstrap, resample_seeds, sandwich};
 
 /// Returns errors of z and θ by the formula, with dense matrices and plain loops. `games`: true if positions are
 /// clustered.

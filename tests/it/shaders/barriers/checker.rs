@@ -18,8 +18,7 @@
 //! Of storage buffers, only variables that a kernel both reads and writes count, and two writes are no conflict, since
 //! the rows of different results look alike.
 
-use std::collections::BTreeMap;
-
+use crate::common::prelude::*;
 use naga::{
     AddressSpace, Barrier, BinaryOperator, Block, BuiltIn, Expression, Function, GlobalVariable, Handle,
     Literal, LocalVariable, Module, Statement, StorageAccess,

@@ -1,11 +1,8 @@
 //! Layouts of arrays in engines, as in docs/patch-recipes.md: each example is filled here, with numbers whose places
 //! are computed index by index, and each wrongly declared layout is refused.
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
-
 use super::text;
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 /// Values of the built-in tables; all squares and pieces are different enough not to be confused; the same in both
 /// phases if `tied`.
@@ -126,11 +123,9 @@ fn page() -> String {
 #[track_caller]
 fn fills(bench: &Bench, before: &str, after: &str) {
     bench.write("a.c", before);
-    let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{before}: {out}");
+    bench.ok("patch tables tuned.json a.c --start start.json");
     assert_eq!(text(bench, "a.c"), after, "{before}");
-    let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{before}");
+    let out = bench.ok("patch tables tuned.json a.c");
     assert!(out.contains("nothing to write"), "{out}");
 }
 
@@ -164,7 +159,7 @@ fn tables_of_the_page_are_filled() {
                 continue;
             }
             bench.write("a.c", &wrong);
-            bench.fails(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], 1);
+            bench.fails("patch tables tuned.json a.c --start start.json", 1);
             assert_eq!(text(&bench, "a.c"), wrong);
         }
     }
@@ -182,8 +177,7 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         |theta: &[f64]| example.replace("{ ... }", &list((0..64).map(|i| at(theta, 1, i ^ 56)))) + "\n";
     fills(&bench, &source(&start), &source(&tied));
     // When read back, a number is the value of both.
-    let (code, _, err) = bench.run(&["import-params", "a.c", "--like", "start.json", "-o", "back.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("import-params a.c --like start.json -o back.json");
     let back: ParameterFile = serde_json::from_slice(&bench.bytes("back.json")).unwrap();
     for (id, record) in back.parameters.iter().enumerate() {
         let expected = if id / 64 == 1 { tied[id].round() } else { start[id] };
@@ -194,26 +188,23 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         [("c", "t.h"), ("cpp", "t.hpp"), ("rust", "t.rs"), ("python", "t.py"), ("params", "t.params")]
     {
         let export = ["export", "tuned.json", "--to", to, "-o", name, "--untapered", "--decimals", "all"];
-        let (code, _, err) = bench.run(&export, "");
-        assert_eq!((code, err.as_str()), (0, ""));
+        bench.ok(&export);
         let exported = text(&bench, name);
         assert!(!exported.contains("S(") && !exported.contains("_eg"), "{exported}");
-        let (code, _, err) = bench.run(&["import-params", name, "-o", "b.json", "--force"], "");
-        assert_eq!((code, err.as_str()), (0, ""), "{name}");
+        bench.ok(&["import-params", name, "-o", "b.json", "--force"]);
         let back: ParameterFile = serde_json::from_slice(&bench.bytes("b.json")).unwrap();
         let values: Vec<f64> = back.parameters.iter().flat_map(|record| [record.mg, record.eg]).collect();
         let expected: Vec<f64> = (0..384).flat_map(|id| [tied[id]; 2]).collect();
         assert_eq!(values, expected, "{name}");
     }
     write_values(&bench, "tapered.json", &values(1.0, false));
-    let message = bench.fails(&["patch", "tables", "tapered.json", "a.c"], 1);
-    assert!(
-        message.contains("a.c:1: 'knight.both' is one number for both phases, but 'knight_"),
-        "{message}"
+    let message = bench.fails_with(
+        "patch tables tapered.json a.c",
+        1,
+        "a.c:1: 'knight.both' is one number for both phases, but 'knight_",
     );
     assert!(message.contains("--basis tied"), "{message}");
-    let message = bench.fails(&["export", "tapered.json", "--to", "c", "--untapered"], 2);
-    assert!(message.contains("in the endgame") && message.contains("--basis tied"), "{message}");
+    bench.fails_with("export tapered.json --to c --untapered", 2, ["in the endgame", "--basis tied"]);
 }
 
 /// Writes a parameter file of lists: mobility of three pieces in one group, and a bonus.
@@ -322,8 +313,7 @@ fn lists_and_numbers_of_lines_are_filled() {
         ),
     ] {
         bench.write("a.c", &source);
-        let message = bench.fails(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], 1);
-        assert!(message.contains(expected), "{source}: {message}");
+        bench.fails_with("patch tables tuned.json a.c --start start.json", 1, expected);
         assert_eq!(text(&bench, "a.c"), source);
     }
 }
@@ -353,8 +343,7 @@ fn rejects_invalid_layouts() {
         ("// gputexel: pst.mg rows 3/4\nint a[] = {0};", "option 'rows' is for lists"),
     ] {
         bench.write("a.c", source);
-        let message = bench.fails(&["patch", "tables", "p.json", "a.c"], 1);
-        assert!(message.contains("a.c:") && message.contains(expected), "{source}: {message}");
+        bench.fails_with("patch tables p.json a.c", 1, ["a.c:", expected]);
         assert_eq!(text(&bench, "a.c"), source);
     }
 }
@@ -381,7 +370,7 @@ fn rejects_numbers_for_kings_without_value() {
     write("tuned.json", 7.0);
     let run = |source: &str| {
         bench.write("a.c", source);
-        bench.run(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "")
+        bench.run("patch tables tuned.json a.c --start start.json")
     };
     let source = |marker: &str, numbers: &str| format!("// gputexel: {marker}\nint a[] = {numbers};\n");
     let marker = "material.both pieces -PNBRQ---pnbrq-- colors negated";

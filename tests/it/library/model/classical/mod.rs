@@ -3,17 +3,13 @@
 
 mod reference;
 
-use std::collections::BTreeMap;
-
 use crate::common;
 use crate::common::classical::{classical, played};
 use crate::common::position;
+use crate::common::prelude::*;
 use gputexel::model::classical::GROUPS;
-use gputexel::model::{FeatureRow, FeatureSet, TableEvaluation, full};
-use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use gputexel::model::full;
 use reference::Counts;
-use shakmaty::{Board, Color, Position};
 
 /// Returns a row by name, White's minus Black's.
 fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) -> Counts {
