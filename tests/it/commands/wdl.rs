@@ -106,16 +106,16 @@ fn games_give_the_model_that_made_them() {
 fn folders_and_formats_hold_the_constants() {
     let bench = bench();
     let args = [&["wdl", "g.pgn", "--out", "w"], &USUAL[..]].concat();
-    let out = bench.ok(&args);
-    for part in [
-        "positions   8,000 of 4,000 games",
-        "games counted as independent",
-        "this score wins half of the games",
-        "constexpr double WdlAs[] = {",
-        "written     w: report.html, wdl.hpp, wdl.rs, wdl.uci, wdl.json",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(
+        &bench.ok(&args),
+        [
+            "positions   8,000 of 4,000 games",
+            "games counted as independent",
+            "this score wins half of the games",
+            "constexpr double WdlAs[] = {",
+            "written     w: report.html, wdl.hpp, wdl.rs, wdl.uci, wdl.json",
+        ],
+    );
     assert_eq!(bench.names("w"), ["report.html", "wdl.hpp", "wdl.json", "wdl.rs", "wdl.uci"]);
     let page = String::from_utf8(bench.bytes("w/report.html")).unwrap();
     assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (4, 4));
@@ -147,19 +147,19 @@ fn rejects_insufficient_games() {
     bench.write("mute.pgn", "[Result \"1-0\"]\n\n1. e4 e5 1-0\n");
     bench.write("bad.json", "{}");
     for (flags, part, code) in [
-        (&["few.pgn"][..], "the model cannot be fitted: ", 2),
-        (&["mute.pgn"], "mute.pgn: no position was kept; left out: positions without a score (3)", 1),
-        (&["none.pgn"], "none.pgn", 1),
-        (&["few.pgn", "--by", "time"], "--by time: must be material, move or ply", 2),
-        (&["few.pgn", "--range", "17"], "--range 17: expected LOW:HIGH", 2),
-        (&["few.pgn", "--range", "40:30"], "--range 40:30: must ascend", 2),
-        (&["few.pgn", "--target", "90"], "--target 90: must be in the range 17:78", 2),
-        (&["few.pgn", "--degree", "4"], "--degree 4: must be from 0 to 3", 2),
-        (&["few.pgn", "--max-score", "0"], "--max-score 0: must be from 1 to 29999", 2),
-        (&["few.pgn", "--normalized-by", "0"], "--normalized-by 0: must be from 1", 2),
-        (&["few.pgn", "--normalized-by", "bad.json"], "bad.json:1: not the constants", 1),
-        (&["few.pgn", "--to", "go"], "--to go: must be cpp, rust, uci or json", 2),
-        (&["few.pgn", "--threads", "0"], "0 threads", 2),
+        ("few.pgn", "the model cannot be fitted: ", 2),
+        ("mute.pgn", "mute.pgn: no position was kept; left out: positions without a score (3)", 1),
+        ("none.pgn", "none.pgn", 1),
+        ("few.pgn --by time", "--by time: must be material, move or ply", 2),
+        ("few.pgn --range 17", "--range 17: expected LOW:HIGH", 2),
+        ("few.pgn --range 40:30", "--range 40:30: must ascend", 2),
+        ("few.pgn --target 90", "--target 90: must be in the range 17:78", 2),
+        ("few.pgn --degree 4", "--degree 4: must be from 0 to 3", 2),
+        ("few.pgn --max-score 0", "--max-score 0: must be from 1 to 29999", 2),
+        ("few.pgn --normalized-by 0", "--normalized-by 0: must be from 1", 2),
+        ("few.pgn --normalized-by bad.json", "bad.json:1: not the constants", 1),
+        ("few.pgn --to go", "--to go: must be cpp, rust, uci or json", 2),
+        ("few.pgn --threads 0", "0 threads", 2),
     ] {
         bench.fails_with(("wdl", flags), code, part);
     }

@@ -18,6 +18,11 @@ use crate::common::prelude::*;
 use gputexel::chess::fen::{legal_position, parse_fen};
 use rand::Rng;
 
+/// Returns the path of a file that is removed when the path is dropped.
+pub fn scratch() -> tempfile::TempPath {
+    tempfile::NamedTempFile::new().unwrap().into_temp_path()
+}
+
 /// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase, results biased toward
 /// the side with more material, 10 positions per game.
 pub fn random_dataset(path: &Path, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {

@@ -69,8 +69,7 @@ fn openings_are_distinct_and_balanced() {
     assert_eq!(keys.len(), 30);
     // There are twenty first moves.
     let args = "selfplay --games 21 -o few --random-plies 1 --nodes 5";
-    let (code, _, err) = bench.run((args, "--max-plies 4 -q"));
-    assert!(code == 2 && err.contains("--random-plies 1: game 21 has no opening"), "{err}");
+    bench.fails_with((args, "--max-plies 4 -q"), 2, "--random-plies 1: game 21 has no opening");
     let book = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n\
                 rnbqkbnr/pppppppp/8/8/3P4/8/PPPP1PPP/RNBQKBNR b KQkq -\n";
     bench.write("book.epd", book);
@@ -144,8 +143,10 @@ fn spoiled_games_are_not_written() {
     let (code, _, err) = bench.run((&args, "--concurrency 1 --json"));
     assert_eq!(code, 1);
     assert_one_line(&err);
-    assert!(err.contains("Mayfly: failed in 3 of 3 games, last: illegal move: illegal move 'a1a1'"), "{err}");
-    assert!(err.contains("--max-failures 2"), "{err}");
+    assert_has(
+        &err,
+        ["Mayfly: failed in 3 of 3 games, last: illegal move: illegal move 'a1a1'", "--max-failures 2"],
+    );
 }
 
 #[test]
@@ -161,17 +162,17 @@ fn games_are_adjudicated() {
 fn bad_usage_of_selfplay_is_named() {
     let bench = Bench::new();
     for (args, says) in [
-        (&["--games", "0"][..], "--games 0"),
-        (&["--nodes", "0"], "limit 'nodes=0'"),
-        (&["--concurrency", "0"], "--concurrency 0"),
-        (&["--random-plies", "300"], "--random-plies 300"),
-        (&["--format", "pgn,odd"], "--format odd"),
-        (&["--hash", "0"], "--hash 0"),
-        (&["--win-score", "0"], "--win-score 0"),
+        ("--games 0", "--games 0"),
+        ("--nodes 0", "limit 'nodes=0'"),
+        ("--concurrency 0", "--concurrency 0"),
+        ("--random-plies 300", "--random-plies 300"),
+        ("--format pgn,odd", "--format odd"),
+        ("--hash 0", "--hash 0"),
+        ("--win-score 0", "--win-score 0"),
     ] {
         bench.fails_with(("selfplay", args), 2, says);
     }
-    for args in [&["--params", "none.json"][..], &["--engine", "./none"], &["--openings", "none.epd"]] {
+    for args in ["--params none.json", "--engine ./none", "--openings none.epd"] {
         bench.fails_with(("selfplay", args), 1, "none");
     }
     assert_eq!(bench.names("."), Vec::<String>::new(), "something was written");

@@ -25,8 +25,7 @@ fn engines_receive_the_values_of_the_journal() {
     let (code, out, err) = run(&bench, &config);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let told = String::from_utf8(bench.bytes("told")).unwrap();
-    assert!(told.contains("setoption name Hash value 2\n"));
-    assert!(told.contains("setoption name Move Overhead value 7\n"));
+    assert_has(&told, ["setoption name Hash value 2\n", "setoption name Move Overhead value 7\n"]);
     for entry in entries(&bench, "r") {
         for side in ["plus", "minus"] {
             for (name, i) in [("queen.mg", 0), ("rook.mg", 1)] {
@@ -78,8 +77,10 @@ fn engines_that_always_fail_are_given_up() {
     let bench = Bench::new();
     let (code, _, err) = run(&bench, &uci(&filtered("sed -u 12q"), 50, "concurrency = 1\nmax_failures = 3"));
     assert_eq!(code, 1);
-    assert_has(&err, ["3 pairs in a row were spoiled, the last by ", "--resume r"]);
-    assert!(err.contains("aborted after 0 of 50 pairs"), "{err}");
+    assert_has(
+        &err,
+        ["3 pairs in a row were spoiled, the last by ", "--resume r", "aborted after 0 of 50 pairs"],
+    );
 }
 
 #[test]
@@ -126,8 +127,7 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     bench.write("book.epd", book);
     let (code, _, err) = run(&bench, &uci(&filtered("cat"), 4, "concurrency = 1\nbook = \"book.epd\""));
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("book.epd:2: ") && err.contains("book.epd:3: "), "{err}");
-    assert!(err.contains("4 pairs from 2 openings: openings will be reused"), "{err}");
+    assert_has(&err, ["book.epd:2: ", "book.epd:3: ", "4 pairs from 2 openings: openings will be reused"]);
     // A changed book is another book.
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n");
     bench.fails_with("-q spsa run --resume r", 1, "book.epd: has changed since the run started");
@@ -317,9 +317,7 @@ fn reports_engine_exits_without_escape_sequences() {
         let line = bench.fails_with("spsa run run.toml --out r", 1, expected);
         assert!(!line.trim_end().contains(char::is_control), "{line:?}");
     }
-    for args in
-        [&["--supervise-engine"][..], &["--supervise-engine", "7", "sh"], &["--supervise-engine", "0", "sh"]]
-    {
+    for args in ["--supervise-engine", "--supervise-engine 7 sh", "--supervise-engine 0 sh"] {
         bench.fails_with(args, 2, "own use");
     }
     let line = bench.fails(&["match", &format!("material:{}", "9".repeat(400)), "zero"], 2);

@@ -6,8 +6,7 @@ use crate::common::prelude::*;
 use gputexel::evaluator::AdamStep;
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
-    let folder = tempfile::tempdir().unwrap();
-    common::random_dataset(&folder.path().join("d.bin"), kind, positions, 51)
+    common::random_dataset(&scratch(), kind, positions, 51)
 }
 
 /// Returns `steps` steps for some members that differ in every setting.

@@ -294,21 +294,7 @@ fn memory_limit_streams_and_is_reported() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 20_000, 46);
     // With held-out positions every step goes through the host, streamed or not.
-    let flags = [
-        "d.bin",
-        "--l2",
-        "0",
-        "--optimizer",
-        "adam",
-        "--epochs",
-        "2",
-        "--holdout",
-        "0.2",
-        "--k",
-        "0.8",
-        "--force",
-        "--out",
-    ];
+    let flags = "d.bin --l2 0 --optimizer adam --epochs 2 --holdout 0.2 --k 0.8 --force --out";
     let plain = tune(&bench, (&flags, "a"));
     let gpu = ["tune", "--backend", "gpu", "--stats"];
     let (out, err) = bench.done((&gpu, (&flags, "b --gpu-memory 3M")));
@@ -319,9 +305,8 @@ fn memory_limit_streams_and_is_reported() {
     assert_eq!((code, out.as_str()), (1, ""));
     assert_one_line(&err);
     assert!(err.contains("50 KiB of memory is too little; "), "{err}");
-    let (code, _, err) = bench.run((&gpu, (&flags, "c --gpu-memory much")));
-    assert!(code == 2 && err.contains("expected a size such as 64M or 2G"), "{err}");
+    bench.fails_with((&gpu, (&flags, "c --gpu-memory much")), 2, "expected a size such as 64M or 2G");
     // With auto, the CPU takes over; without a real GPU it is used anyway.
-    let auto = [&["tune"][..], &flags, &["d", "--gpu-memory", "50K"]].concat();
-    assert_eq!(bench.run(&auto).0, 0);
+    let auto = ("tune", (flags, "d --gpu-memory 50K"));
+    assert_eq!(bench.run(auto).0, 0);
 }

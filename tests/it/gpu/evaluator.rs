@@ -13,8 +13,7 @@ const LOSS_BOUND: f64 = 1e-6;
 const GRADIENT_BOUND: f64 = 1e-5;
 
 fn random(kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
-    let folder = tempfile::tempdir().unwrap();
-    common::random_dataset(&folder.path().join("d.bin"), kind, positions, seed)
+    common::random_dataset(&scratch(), kind, positions, seed)
 }
 
 /// Returns members around material, each with its own K, all exactly representable in f32. K is small enough that

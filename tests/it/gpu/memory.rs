@@ -5,8 +5,7 @@ use crate::common::gpu::context;
 use crate::common::prelude::*;
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
-    let folder = tempfile::tempdir().unwrap();
-    common::random_dataset(&folder.path().join("d.bin"), kind, positions, 31)
+    common::random_dataset(&scratch(), kind, positions, 31)
 }
 
 fn layout(data: &Dataset) -> Layout {

@@ -67,8 +67,7 @@ fn check(data: &Dataset, theta: &[f64], options: GpuOptions, context: &gputexel:
 #[test]
 fn rows_with_coefficients_agree_with_f64() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("p.bin"), 900, 3);
+    let data = program_dataset(&scratch(), 900, 3);
     check(&data, &program_theta(), GpuOptions::new(context), context);
 }
 
@@ -76,8 +75,7 @@ fn rows_with_coefficients_agree_with_f64() {
 #[ignore = "full"]
 fn the_set_full_agrees_with_f64() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("f.bin"), FeatureKind::Full, 250, 3);
+    let data = common::random_dataset(&scratch(), FeatureKind::Full, 250, 3);
     let theta = Prior::default().theta(&data.metadata().feature_set).unwrap();
     check(&data, &theta, GpuOptions::new(context), context);
 }
@@ -87,8 +85,7 @@ fn the_set_full_agrees_with_f64() {
 #[ignore = "full"]
 fn streaming_changes_no_bit() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("p.bin"), 20_000, 4);
+    let data = program_dataset(&scratch(), 20_000, 4);
     let layout = layout(&data);
     let population = population(&program_theta(), 6, true);
     let request = Request { parts: 0..PARTS, loss: LossKind::Squared, gradients: true, curvature: false };
@@ -115,8 +112,7 @@ fn streaming_changes_no_bit() {
 #[test]
 fn matrices_come_from_the_cpu_and_nonfinite_members_are_reported() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("p.bin"), 300, 5);
+    let data = program_dataset(&scratch(), 300, 5);
     let layout = Layout::whole(&data).unwrap();
     let mut population = population(&program_theta(), 2, false);
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: true };

@@ -23,9 +23,8 @@ fn layout_entries(layout: &Layout) -> Vec<BTreeMap<u16, f32>> {
 
 #[test]
 fn layout_and_transpose_hold_the_same_matrix_as_the_dataset() {
-    let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
-        let data = common::random_dataset(&folder.path().join("d.bin"), kind, 3000, 5);
+        let data = common::random_dataset(&scratch(), kind, 3000, 5);
         let split = Split::try_new(&data, 0.2, 3, 9).unwrap();
         let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
         assert_eq!(layout.parts().len(), 4);
@@ -65,8 +64,7 @@ fn layout_and_transpose_hold_the_same_matrix_as_the_dataset() {
 
 #[test]
 fn splits_keep_games_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 5000, 1);
+    let data = common::random_dataset(&scratch(), FeatureKind::Material, 5000, 1);
     let split = Split::try_new(&data, 0.3, 1, 42).unwrap();
     let held = split.held_out().count();
     assert!((1200..1800).contains(&held), "{held}");
@@ -230,8 +228,7 @@ fn rejects_too_many_games() {
 /// A layout is created only from ids within its features, whatever part a position is put into.
 #[test]
 fn rejects_nonexistent_parts() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 40, 1);
+    let data = common::random_dataset(&scratch(), FeatureKind::Pst, 40, 1);
     for part in [2, 1 << 32, usize::MAX] {
         let error = Layout::try_new(&data, 2, |n| if n == 7 { part } else { n % 2 }).unwrap_err();
         assert!(error.to_string().contains("none of the 2 parts"), "{error}");

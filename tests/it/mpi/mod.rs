@@ -133,21 +133,9 @@ fn killed_rank_ends_all_and_runs_resume_with_any_ranks() {
     let Some(launcher) = launcher() else { return };
     let bench = Bench::with_positions(20_000, 7);
     let folder = bench.folder.path();
-    let args = [
-        "tune",
-        "d.bin",
-        "--backend",
-        "cpu",
-        "--sections",
-        "6",
-        "--threads",
-        "1",
-        "--prior-strength",
-        "none",
-    ];
-    let args =
-        [&args[..], &["--optimizer", "adam", "--epochs", "1500", "--checkpoint-every", "0.1", "--quiet"]]
-            .concat();
+    let args = "tune d.bin --backend cpu --sections 6 --threads 1 --prior-strength none --optimizer adam \
+                --epochs 1500 --checkpoint-every 0.1 --quiet";
+    let args = args.words();
     bench.ok((&args, "--out alone"));
     let wanted = bench.bytes("alone/params.json");
     // Any rank but the first, the first, and the launcher by Ctrl-C.

@@ -12,8 +12,7 @@ use gputexel::gpu::pace::Pace;
 #[ignore = "full"]
 fn many_shards_and_chunks_make_the_same_sums() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 30_000, 5);
+    let data = random_dataset(&scratch(), FeatureKind::Pst, 30_000, 5);
     let layout = Layout::whole(&data).unwrap();
     let set = &data.metadata().feature_set;
     let theta: Vec<f64> =

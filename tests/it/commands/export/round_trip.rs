@@ -47,8 +47,7 @@ fn all_export_formats_round_trip() {
     assert_eq!(serde_json::from_str::<ParameterFile>(&out).unwrap().parameters, file.parameters);
     export(&bench, "p.json -o whole.h");
     let (_, out, _) = bench.run("import-params whole.h -o whole.json");
-    assert!(out.contains("written     whole.json: 768 values (pst)"), "{out}");
-    assert!(out.contains("note        values are whole centipawns"), "{out}");
+    assert_has(&out, ["written     whole.json: 768 values (pst)", "note        values are whole centipawns"]);
     // CRLF, as written by editors on other systems.
     for name in ["a.h", "a.py", "a.csv", "a.uci"] {
         let text = String::from_utf8(bench.bytes(name)).unwrap().replace('\n', "\r\n");
@@ -108,8 +107,7 @@ fn patch_fills_exported_tables() {
     let text = String::from_utf8(bench.bytes("odd.json")).unwrap();
     bench.write("was.json", &text);
     bench.write("odd.json", text.replace("-10.25", "77.0"));
-    let out = bench.ok("patch tables odd.json odd.h --start was.json --no-backup");
-    assert!(out.contains("1 changed"), "{out}");
+    assert_has(&bench.ok("patch tables odd.json odd.h --start was.json --no-backup"), "1 changed");
     assert_eq!(import(&bench, &["odd.h"]).parameters[0].eg, 77.0);
 }
 

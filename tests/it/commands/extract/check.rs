@@ -217,17 +217,18 @@ fn checks_extracted_datasets() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 4);
     let out = bench.ok("check d.bin");
-    for expected in [
-        "3,000 positions, 300 games, 384 features",
-        "evaluation  the trace has none",
-        "OK: evaluations predict results",
-        "cannot occur: 16 pawn squares of the first and last rank, where no pawn can stand",
-        "results by phase",
-        "duplicates  ",
-        "gradient    64 parameters on 2,000 positions",
-    ] {
-        assert!(out.contains(expected), "{expected}: {out}");
-    }
+    assert_has(
+        &out,
+        [
+            "3,000 positions, 300 games, 384 features",
+            "evaluation  the trace has none",
+            "OK: evaluations predict results",
+            "cannot occur: 16 pawn squares of the first and last rank, where no pawn can stand",
+            "results by phase",
+            "duplicates  ",
+            "gradient    64 parameters on 2,000 positions",
+        ],
+    );
     bench.tune("d.bin --out run --l2 0.01");
     bench.ok("check d.bin --params run/params.json");
     bench.fails_with("check d.bin --tolerance nan", 2, "tolerance");

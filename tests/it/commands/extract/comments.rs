@@ -124,9 +124,7 @@ fn scores_of_two_views_in_one_file_are_refused() {
     let white = commented(|_, cp| format!("{}/12", pawns(cp)));
     let mover = commented(|ply, cp| format!("{}/12", pawns(movers(ply, cp))));
     bench.write("g.pgn", format!("{white}{mover}").repeat(4));
-    for args in
-        [&["convert", "g.pgn", "-o", "x.txt"][..], &["wdl", "g.pgn"], &["extract", "g.pgn", "-o", "x.bin"]]
-    {
+    for args in ["convert g.pgn -o x.txt", "wdl g.pgn", "extract g.pgn -o x.bin"] {
         let error = bench.fails_with(
             args,
             1,

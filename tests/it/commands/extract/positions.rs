@@ -137,10 +137,10 @@ fn reads_unambiguous_result_words() {
     bench.write("white.epd", scheme(1000, |_, _, r| format!("[{}]", word(["L", "D", "W"], r))));
     bench.write("stm.epd", scheme(1000, |_, t, r| format!("; {}", word(["loss", "draw", "win"], own(t, r)))));
     for (args, scale, view) in [
-        (&["winner.epd"][..], "wdb", "white"),
-        (&["white.epd", "--results", "wdl"], "wdl", "white"),
-        (&["stm.epd", "--results", "wdl"], "wdl", "stm"),
-        (&["stm.epd", "--results", "wdl", "--pov", "stm"], "wdl", "stm"),
+        ("winner.epd", "wdb", "white"),
+        ("white.epd --results wdl", "wdl", "white"),
+        ("stm.epd --results wdl", "wdl", "stm"),
+        ("stm.epd --results wdl --pov stm", "wdl", "stm"),
     ] {
         let (report, data) = bench.extract(args);
         let source = &report["sources"][0];
@@ -153,7 +153,7 @@ fn reads_unambiguous_result_words() {
     let late = |i: usize, r: f32| if i == 4990 { ";l" } else { [";b", ";d", ";w"][(2.0 * r) as usize] };
     let text: String = (0..5).map(|_| scheme(1000, |i, _, r| late(i, r).to_string())).collect();
     bench.write("mixed.epd", text.replacen(";d", ";l", 1));
-    for args in [&["mixed.epd"][..], &["mixed.epd", "--results", "wdb"]] {
+    for args in ["mixed.epd", "mixed.epd --results wdb"] {
         bench.refuse_with(args, 1, ["word", "mixed.epd:1:"]);
     }
     bench.write(
@@ -218,7 +218,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
         })
         .collect();
     bench.write("g.pgn", games);
-    for extra in [&[][..], &["--keep-duplicates"]] {
+    for extra in ["", "--keep-duplicates"] {
         let run = |threads| {
             bench.extract((&["t.epd", "g.pgn", "--threads", threads], extra));
             std::fs::read(bench.path("out.bin")).unwrap()
@@ -290,7 +290,7 @@ fn warns_about_doubtful_points_of_view() {
     assert!(wrong["warnings"].to_string().contains("try the point of view stm"), "{wrong}");
     // Reversed results are not written unless requested.
     bench.write("r.epd", lines(&|_, _| true));
-    for args in [&["r.epd"][..], &["r.epd", "--pov", "white"]] {
+    for args in ["r.epd", "r.epd --pov white"] {
         let error = bench.refuse_with(args, 1, "as if Black's wins were the higher number");
         assert!(error.contains("--pov white --results 1..0"), "{error}");
     }

@@ -54,10 +54,9 @@ fn rejects_duplicate_inputs() {
     // Renamed and compressed, it is still recognized as the same file.
     bench.write("b.epd.zst", zstd::encode_all(text.as_bytes(), 3).unwrap());
     bench.write("c.epd", text.replacen("[1.0]", "[0.5]", 1));
-    for (inputs, duplicates) in [
-        (&["a.epd", "c.epd", "b.epd.zst"], &[][..]),
-        (&["c.epd", "b.epd.zst", "a.epd"], &["--keep-duplicates"]),
-    ] {
+    for (inputs, duplicates) in
+        [(&["a.epd", "c.epd", "b.epd.zst"], ""), (&["c.epd", "b.epd.zst", "a.epd"], "--keep-duplicates")]
+    {
         let (report, _) = bench.extract((&inputs, duplicates));
         let sources = report["sources"].as_array().unwrap();
         let twice: Vec<&Value> = sources.iter().filter(|source| source["same_as"].is_string()).collect();

@@ -17,21 +17,11 @@ fn bench() -> Bench {
 }
 
 /// Searches, duplicates across inputs, a sample of everything: rules that are applied at different stages.
-const RULES: [&str; 10] = [
-    "--resolve",
-    "quiescence",
-    "--duplicates",
-    "average",
-    "--sample",
-    "30000",
-    "--model",
-    "classical",
-    "--shard-size",
-    "8000",
-];
+const RULES: &str =
+    "--resolve quiescence --duplicates average --sample 30000 --model classical --shard-size 8000";
 
 fn args<'a>(inputs: &[&'a str], folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["extract"], inputs, &["-o", folder], &RULES, more].concat()
+    [&["extract"], inputs, &["-o", folder], &RULES.words(), more].concat()
 }
 
 fn contents(bench: &Bench, folder: &str) -> Vec<(String, Vec<u8>)> {

@@ -68,27 +68,27 @@ fn reports_ambiguous_fields() {
     for (text, args, part) in [
         (
             lines(|i| format!(";{};{}", i % 2, i / 2)),
-            &[][..],
+            "",
             "x.txt:1: columns 1 and 2 behind the position all look",
         ),
         (
             lines(|i| format!(";{};{}", 20 + i, 8 + i)),
-            &[],
+            "",
             "columns 1 and 2 behind the position are numbers, and which",
         ),
         (
             lines(|i| format!(";{};{};{}", RESULTS[i], 20 + i, 8 + i)),
-            &["--target", "score"],
+            "--target score",
             "columns 2 and 3 behind the position are numbers, and which of them is the score cannot be known; name them",
         ),
         (
             lines(|i| format!(";{}", SCORES[i])),
-            &[],
+            "",
             "x.txt:1: positions are followed by a number that is a score rather than a result; --target score takes",
         ),
         (
             lines(|i| format!(" ce {};", SCORES[i])),
-            &[],
+            "",
             "positions have scores, but no results; --target score takes",
         ),
     ] {

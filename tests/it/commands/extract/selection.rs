@@ -362,20 +362,10 @@ fn presets_are_recorded_and_can_be_overridden() {
             (Some("3"), Some("32"))
         );
     }
-    let changed = recorded(&[
-        "--preset",
-        "nodraw",
-        "--no-draws=false",
-        "--duplicates",
-        "average",
-        "--before-checks",
-        "2",
-        "--resolve",
-        "none",
-        "--skip-plies",
-        "6",
-        "--keep-captures=false",
-    ]);
+    let changed = recorded(
+        &"--preset nodraw --no-draws=false --duplicates average --before-checks 2 --resolve none --skip-plies 6 \
+          --keep-captures=false".words(),
+    );
     for (name, value) in [
         ("before_checks", "2"),
         ("skip_plies", "6"),
@@ -424,27 +414,27 @@ fn contradictions_are_refused_in_one_line() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", GAME, "1-0"));
     for (args, text) in [
-        (&["--preset", "best"][..], "preset 'best': expected one of capt, quiet"),
-        (&["--duplicates", "some"], "duplicates 'some': expected one of keep, drop, average"),
-        (&["--share", "0"], "share 0"),
-        (&["--share", "nan"], "share NaN"),
-        (&["--share", "1.5"], "share 1.5"),
-        (&["--per-game", "0"], "keeps nothing"),
-        (&["--sample", "0"], "keeps nothing"),
-        (&["--seed", "3"], "--seed is only used with"),
-        (&["--params", "material"], "--params is only used with"),
-        (&["--resolve", "depth1", "--params", "material:1,2"], "material:1,2"),
-        (&["--skip-plies", "9", "--max-ply", "8"], "plies from 9 to 8"),
-        (&["--min-pieces", "33"], "pieces from 33 to 32"),
-        (&["--min-pieces", "9", "--max-pieces", "8"], "pieces from 9 to 8"),
-        (&["--max-pieces", "1"], "pieces from 2 to 1"),
-        (&["--min-elo", "2", "--max-elo", "1"], "Elo from 2 to 1"),
-        (&["--min-time", "2", "--max-time", "1"], "seconds for 40 moves from 2 to 1"),
-        (&["--before-checks", "1001"], "1001 positions before checks"),
-        (&["--balance-phases=1"], "1 phase intervals"),
-        (&["--termination", "odd"], "termination 'odd'"),
-        (&["--illegal", "maybe"], "illegal 'maybe'"),
-        (&["--resolve", "deep"], "resolve 'deep'"),
+        ("--preset best", "preset 'best': expected one of capt, quiet"),
+        ("--duplicates some", "duplicates 'some': expected one of keep, drop, average"),
+        ("--share 0", "share 0"),
+        ("--share nan", "share NaN"),
+        ("--share 1.5", "share 1.5"),
+        ("--per-game 0", "keeps nothing"),
+        ("--sample 0", "keeps nothing"),
+        ("--seed 3", "--seed is only used with"),
+        ("--params material", "--params is only used with"),
+        ("--resolve depth1 --params material:1,2", "material:1,2"),
+        ("--skip-plies 9 --max-ply 8", "plies from 9 to 8"),
+        ("--min-pieces 33", "pieces from 33 to 32"),
+        ("--min-pieces 9 --max-pieces 8", "pieces from 9 to 8"),
+        ("--max-pieces 1", "pieces from 2 to 1"),
+        ("--min-elo 2 --max-elo 1", "Elo from 2 to 1"),
+        ("--min-time 2 --max-time 1", "seconds for 40 moves from 2 to 1"),
+        ("--before-checks 1001", "1001 positions before checks"),
+        ("--balance-phases=1", "1 phase intervals"),
+        ("--termination odd", "termination 'odd'"),
+        ("--illegal maybe", "illegal 'maybe'"),
+        ("--resolve deep", "resolve 'deep'"),
     ] {
         bench.refuse_with(("g.pgn", args), 2, text);
     }

@@ -132,14 +132,14 @@ fn numbers_out_of_range_are_refused() {
 fn unknown_flags_and_missing_arguments_are_usage_errors() {
     let bench = bench();
     for args in [
-        &["tune", "d.bin", "--learn-rate", "1"][..],
-        &["tune"],
-        &["tune", "d.bin", "--epochs", "many"],
-        &["tune", "d.bin", "--k", "1", "--k-e", "1"],
-        &["tune", "d.bin", "--resume", "r"],
-        &["eval", "d.bin"],
-        &["tuna"],
-        &[],
+        "tune d.bin --learn-rate 1",
+        "tune",
+        "tune d.bin --epochs many",
+        "tune d.bin --k 1 --k-e 1",
+        "tune d.bin --resume r",
+        "eval d.bin",
+        "tuna",
+        "",
     ] {
         let (code, out, err) = bench.run(args);
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}");

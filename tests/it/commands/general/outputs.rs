@@ -84,7 +84,7 @@ fn run_folder_is_accepted_as_parameters() {
     // Missing files are reported.
     bench.fails_with("eval d.bin .", 1, ".: has no params.json: it is not the folder of a finished run");
     std::fs::remove_file(bench.path("again/params.json")).unwrap();
-    for args in [&["match", "again", "zero"][..], &["eval", "d.bin", "again"], &["compare", "again", "run"]] {
+    for args in ["match again zero", "eval d.bin again", "compare again run"] {
         let message = bench.fails(args, 1);
         let said = "again: has no params.json: the run has not finished; resume it with 'gputexel tune --resume again'";
         assert!(message.contains(said), "{args:?}: {message}");

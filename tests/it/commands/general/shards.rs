@@ -22,14 +22,12 @@ fn folder_reads_as_its_datasets() {
     assert_eq!(checked["positions"], 800);
     bench.done("sweep data --scale 0.5:1:3");
     std::fs::create_dir(bench.path("empty")).unwrap();
-    for command in [&["tune", "empty", "--out", "none"][..], &["eval", "empty", "named"], &["check", "empty"]]
-    {
+    for command in ["tune empty --out none", "eval empty named", "check empty"] {
         let (code, _, told) = bench.run(command);
         assert!(code == 1 && told == "gputexel: empty: is a folder without datasets (*.bin)\n", "{told}");
     }
     // Duplicate positions would count twice.
-    let (code, _, told) = bench.run("eval data data/a.bin named");
-    assert!(code == 2 && told.contains("data/a.bin: is given twice"), "{told}");
+    bench.fails_with("eval data data/a.bin named", 2, "data/a.bin: is given twice");
 }
 
 #[test]

@@ -68,8 +68,13 @@ fn trace(lines: i64) -> String {
 fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
     let bench = bench(trace(6000), &schema());
     let out = bench.ok("check t.svm --schema s.json --tolerance 0");
-    assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
-    assert!(out.contains("of all positions are near a kink or jump and left out"), "{out}");
+    assert_has(
+        &out,
+        [
+            "0 of 6,000 differ by more than 0 cp from the engine's own: OK",
+            "of all positions are near a kink or jump and left out",
+        ],
+    );
     let report = bench.told("check t.svm --schema s.json");
     assert!(report["gradient"]["near_kinks"].as_f64().unwrap() < 0.7, "{report}");
     assert!(report["gradient"]["largest_difference"].as_f64().unwrap() < 1e-4, "{report}");
@@ -79,7 +84,7 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
     // The dataset records how the engine divides, and so does a trace made from it.
     import(&bench, "t.svm", "");
     bench.told("trace out.bin -o again.svm --schema again.json");
-    for input in [&["out.bin"][..], &["again.svm", "--schema", "again.json"]] {
+    for input in ["out.bin", "again.svm --schema again.json"] {
         let out = bench.ok(("check --tolerance 0", input));
         assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
     }
@@ -152,10 +157,10 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
     assert!(!out.contains("centipawns from the prior"), "{out}");
 
     bench.write("half.c", SOURCE.replace("few.eg", "few"));
-    let (code, _, err) = bench.run("patch tables run half.c --no-backup");
-    assert!(
-        code == 1 && err.contains("half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'"),
-        "{err}"
+    bench.fails_with(
+        "patch tables run half.c --no-backup",
+        1,
+        "half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'",
     );
     bench.write("engine.c", SOURCE);
     bench.ok("patch tables run engine.c --no-backup");

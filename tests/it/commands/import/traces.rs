@@ -240,38 +240,10 @@ fn tuning_follows_the_schema() {
     let out = bench.ok("info out.bin");
     assert!(out.contains("2nd \"group\""), "{out}");
     for args in [
-        &[
-            "pso",
-            "out.bin",
-            "--out",
-            "swarm",
-            "--particles",
-            "8",
-            "--iterations",
-            "3",
-            "--k",
-            "0.8",
-            "--radius",
-            "50",
-            "--backend",
-            "cpu",
-        ][..],
-        &[
-            "sweep",
-            "out.bin",
-            "--folds",
-            "2",
-            "--grid",
-            "learning-rate=1,3",
-            "--epochs",
-            "3",
-            "--k",
-            "0.8",
-            "--backend",
-            "cpu",
-        ],
-        &["sweep", "out.bin", "--scale", "0.5:1.5:3", "--backend", "cpu"],
-        &["basis", "schema", "--dataset", "out.bin"],
+        "pso out.bin --out swarm --particles 8 --iterations 3 --k 0.8 --radius 50 --backend cpu",
+        "sweep out.bin --folds 2 --grid learning-rate=1,3 --epochs 3 --k 0.8 --backend cpu",
+        "sweep out.bin --scale 0.5:1.5:3 --backend cpu",
+        "basis schema --dataset out.bin",
     ] {
         bench.done(args);
     }
@@ -338,8 +310,10 @@ fn a_first_schema_fits_its_trace() {
         .collect();
     for (text, base, count) in [(fens.as_str(), 1, 7), ("1 0:1 3:2\n0 1:1\n", 0, 4)] {
         bench.write("t.svm", text);
-        let out = bench.ok("import --schema-from t.svm -o s.json --force");
-        assert!(out.contains(&format!("{count} numbered parameters")), "{out}");
+        assert_has(
+            &bench.ok("import --schema-from t.svm -o s.json --force"),
+            format!("{count} numbered parameters"),
+        );
         let schema = bench.json("s.json");
         assert_eq!(schema["index_base"], base);
         let report = import(&bench, "t.svm", "");

@@ -76,7 +76,7 @@ fn pipes_and_giants_are_refused() {
     // Ten gigabytes of zeros take no disk space, but would take memory.
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     std::fs::File::create(bench.path("source/s.cpp")).unwrap().set_len(10_000_000_000).unwrap();
-    for args in [&["tune", "x.tune", "source"][..], &["init", "source/s.cpp:1"]] {
+    for args in ["tune x.tune source", "init source/s.cpp:1"] {
         bench.fails_with(("patch", args), 1, "source/s.cpp: has more than 64 MiB");
     }
     std::fs::rename(bench.path("source/s.cpp"), bench.path("x.params")).unwrap();
@@ -95,7 +95,7 @@ fn folders_that_became_links_are_not_written_through() {
     std::fs::rename(bench.path("source/deep"), bench.path("elsewhere")).unwrap();
     symlink("../elsewhere", bench.path("source/deep")).unwrap();
     let before = everything(&bench);
-    for force in [&["undo", "source"][..], &["undo", "source", "--force"]] {
+    for force in ["undo source", "undo source --force"] {
         bench.fails_with(("patch", force), 1, "source/deep: is a link");
         assert_eq!(everything(&bench), before);
     }

@@ -68,8 +68,7 @@ fn warns_about_dead_terms() {
     assert!(out.contains("all else as tuned; without") && out.contains("training positions"), "{out}");
     let (code, out, err) = bench.run((arguments, "good --prior start.json"));
     assert!(code == 0 && !err.contains("is switched on") && !out.contains("is switched on"), "{err}{out}");
-    assert!(out.contains("\nswitched on ") && out.contains("factor      mean "), "{out}");
-    assert!(out.contains("  adjustment of eg by complexity.eg  "), "{out}");
+    assert_has(&out, ["\nswitched on ", "factor      mean ", "  adjustment of eg by complexity.eg  "]);
 }
 
 #[test]

@@ -67,21 +67,22 @@ fn a_run_leaves_a_report_with_its_numbers() {
     let html = report(&bench, "r/report.html");
     assert_self_contained(&html);
     assert!(html.len() < 1_500_000, "{} bytes", html.len());
-    for part in [
-        "training loss (squared)",
-        "held-out loss",
-        "finished",
-        "Calibration, endgame",
-        "Under-/over-confidence, by pieces",
-        "Loss as a function of K",
-        "Material",
-        "standard errors",
-        "The record of the run",
-        "xxh3",
-        "Never occur",
-    ] {
-        assert!(html.contains(part), "{part}");
-    }
+    assert_has(
+        &html,
+        [
+            "training loss (squared)",
+            "held-out loss",
+            "finished",
+            "Calibration, endgame",
+            "Under-/over-confidence, by pieces",
+            "Loss as a function of K",
+            "Material",
+            "standard errors",
+            "The record of the run",
+            "xxh3",
+            "Never occur",
+        ],
+    );
     for number in [&done["loss_before"], &done["loss"], &done["held_out_before"], &done["held_out"]] {
         let text = format!("{:.8}", number.as_f64().unwrap());
         assert!(html.contains(&text), "{text}");
@@ -116,8 +117,7 @@ fn reports_missing_positions_and_accepts_moved_ones() {
     bench.tune("d.bin --out r --epochs 2");
     let whole = report(&bench, "r/report.html");
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
-    let out = bench.ok("report r");
-    assert!(out.contains("does not exist; give the file with --dataset"), "{out}");
+    assert_has(&bench.ok("report r"), "does not exist; give the file with --dataset");
     let without = report(&bench, "r/report.html");
     assert!(
         without.contains("does not exist; give the file with --dataset")
@@ -202,37 +202,21 @@ fn interrupted_and_finished_runs_have_reports() {
 #[ignore = "full"]
 fn swarms_and_sweeps_have_pictures_of_their_own() {
     let bench = bench();
-    let run = |args: &[&str]| {
-        bench.ok(args);
-    };
-    run(&[
-        "-q",
-        "pso",
-        "d.bin",
-        "--out",
-        "p",
-        "--k",
-        "0.8",
-        "--iterations",
-        "12",
-        "--swarms",
-        "3",
-        "--backend",
-        "cpu",
-    ]);
+    bench.ok("-q pso d.bin --out p --k 0.8 --iterations 12 --swarms 3 --backend cpu");
     let html = report(&bench, "p/report.html");
     assert_self_contained(&html);
-    for part in [
-        "Best positions of the swarms",
-        "Lowest loss of each swarm",
-        "knight.material.mg",
-        "Loss over iterations",
-    ] {
-        assert!(html.contains(part), "{part}");
-    }
+    assert_has(
+        &html,
+        [
+            "Best positions of the swarms",
+            "Lowest loss of each swarm",
+            "knight.material.mg",
+            "Loss over iterations",
+        ],
+    );
     let grid =
         ["--grid", "l2=0,1e-4,1e-3", "--grid", "learning-rate=5,20", "--epochs", "5", "--backend", "cpu"];
-    run(&[&["-q", "sweep", "d.bin", "--out", "s"], &grid[..]].concat());
+    bench.ok(("-q sweep d.bin --out s", &grid));
     let html = report(&bench, "s/report.html");
     assert_self_contained(&html);
     for part in
@@ -243,7 +227,7 @@ fn swarms_and_sweeps_have_pictures_of_their_own() {
     let best = std::fs::read_to_string(bench.path("s/runs.csv")).unwrap();
     let first = best.lines().nth(1).unwrap().split(',').nth(2).unwrap().to_string();
     assert!(html.contains(&format!("<td>{first}</td>")), "{first}");
-    run(&["report", "s", "-o", "again.html"]);
+    bench.ok("report s -o again.html");
     assert_eq!(report(&bench, "again.html"), html);
     bench.fails_with("report s --dataset d.bin", 2, "needs no positions");
 }

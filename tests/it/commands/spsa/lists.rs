@@ -300,9 +300,7 @@ fn a_tune_of_openbench_is_shown() {
     );
     let (code, out, err) = run(&bench, "report --openbench digest.csv", "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for words in ["about 36 % of the iterations", "Razor", "+12.44    +0.622", "at its bound"] {
-        assert!(out.contains(words), "{words}: {out}");
-    }
+    assert_has(&out, ["about 36 % of the iterations", "Razor", "+12.44    +0.622", "at its bound"]);
     let json = bench.told("spsa report --openbench digest.csv --json");
     assert_eq!(json["parameters"][1]["near_bound"], 6.0);
     // The response of a server without the tune.

@@ -77,9 +77,7 @@ fn concurrent_pairs_count_exactly_once() {
     assert!(lines(&bench, "r/values.csv") == 3 && bench.bytes("r/paths.svg").starts_with(b"<svg"));
     let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
     assert_eq!(page.matches("<figure").count(), 3, "a figure for each parameter, and one of Elo");
-    for text in ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"] {
-        assert!(page.contains(text), "{text}");
-    }
+    assert_has(&page, ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"]);
     assert!(!page.contains("<script") && !page.contains("NaN"), "{page}");
     bench.told("report r -o again.html");
     assert_eq!(bench.bytes("again.html"), page.as_bytes());
@@ -135,10 +133,9 @@ fn changes_the_number_of_pairs_only_on_request() {
     bench.fails_with("spsa run --resume r -N 60", 2, ["--iterations 60: this run has 30", "--replan"]);
     bench.fails_with("spsa run --resume r -N 20 --replan", 2, "20 iterations: 30 were played already");
     assert_eq!(entries(&bench, "r").len(), 30);
-    let (code, _, err) = bench.run("spsa run --resume r -N 60 --replan");
-    assert!(
-        code == 0 && err.contains("replanned after 30 pairs, from 30 to 60: queen goes from c 100.0"),
-        "{err}"
+    assert_has(
+        &bench.done("spsa run --resume r -N 60 --replan").1,
+        "replanned after 30 pairs, from 30 to 60: queen goes from c 100.0",
     );
     assert_eq!(iterations(&bench, "r"), (1..=60).collect::<Vec<_>>());
     // c = c_end (N / k)^gamma, and the restored values are the recorded ones.
@@ -186,7 +183,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     ];
     for (journal, expected) in cases {
         bench.write("r/spsa.jsonl", &journal);
-        for args in [&["spsa", "run", "--resume", "r"][..], &["spsa", "report", "r"]] {
+        for args in ["spsa run --resume r", "spsa report r"] {
             bench.fails_with(args, 1, expected);
         }
         assert_eq!(bench.bytes("r/spsa.jsonl"), journal.as_bytes(), "it is as it was");
@@ -280,8 +277,7 @@ fn results_are_verified_against_the_start() {
     // After rounding, nothing has changed: the run still succeeded.
     let config = built_in("spsa", 1, 1).replace("r_end = 0.002", "r_end = 1e-9").replace("= false", "= true");
     bench.write("still.toml", config);
-    let (code, _, err) = bench.run("spsa run still.toml --out still --verify 4");
-    assert!(code == 0 && err.contains("there is nothing to verify"), "{err}");
+    assert_has(&bench.done("spsa run still.toml --out still --verify 4").1, "there is nothing to verify");
     let (_, out, _) = bench.run("--json spsa verify still --games 4");
     let told: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(told["games"] == 0 && told["elo"].is_null() && told["pgn"].is_null(), "{told}");

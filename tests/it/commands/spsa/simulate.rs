@@ -25,8 +25,7 @@ fn grids_are_simulated_and_drawn() {
     }
     let svg = std::fs::read_to_string(bench.path("g.svg")).unwrap();
     assert_eq!(svg.matches("<polygon").count(), 16);
-    let (code, _, err) = bench.run(("spsa", (flags, "--svg g.svg")));
-    assert!(code == 2 && err.contains("--force"), "{err}");
+    bench.fails_with(("spsa", (flags, "--svg g.svg")), 2, "--force");
     let seeded = |seed: &str| {
         json(&bench, (flags, &["--method", "spsa", "--seed", seed]))["settings"][0]["mean"].clone()
     };
@@ -79,18 +78,8 @@ fn lists_integers_and_concurrency_are_simulated() {
     let bench = Bench::new();
     bench.write("v.csv", "a,20,0,60,6,0.02,60\nb,-8,-30,30,3,0.03,100\n");
     let flags = "simulate --variables v.csv -N 20000 --repeats 30 --draw-rate 0.4";
-    let more = [
-        "--optimum",
-        "40,5",
-        "--integers",
-        "--rounding",
-        "stochastic",
-        "--concurrency",
-        "8",
-        "--tau",
-        "measured",
-    ];
-    let cells = json(&bench, (flags, &more));
+    let more = "--optimum 40,5 --integers --rounding stochastic --concurrency 8 --tau measured";
+    let cells = json(&bench, (flags, more));
     for cell in cells["settings"].as_array().unwrap() {
         let there = -cell["elo_at_start"].as_f64().unwrap();
         assert!((there - (60.0 * 0.04 + 100.0 * 0.0169)).abs() < 1e-9);

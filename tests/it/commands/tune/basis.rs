@@ -52,9 +52,7 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
             .any(|c| c["value"].as_f64().unwrap().abs() > 32.0 && c["max"].is_null())
     );
     let (_, out, _) = bench.run("tune d.bin --l2=0 --out t --backend=cpu --basis madchess --k 0.8");
-    for part in ["madchess, 57 coordinates", "z.json", "at a bound"] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(&out, ["madchess, 57 coordinates", "z.json", "at a bound"]);
 }
 
 #[test]
@@ -115,8 +113,7 @@ fn bad_bases_are_refused_before_anything_is_written() {
         2,
         "feature set 'material' has none",
     );
-    let (code, _, err) = bench.run("tune --resume r --basis madchess");
-    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+    bench.fails_with("tune --resume r --basis madchess", 2, "cannot be used with");
 
     // From a run's record, where the basis is resolved.
     bench.tune("d.bin --out k --basis madchess --k 0.8 --epochs 1");

@@ -57,15 +57,15 @@ fn blend_equals_tuning_on_blended_results() {
 fn records_the_blend() {
     let bench = bench();
     let args = "tune d.bin --backend cpu --l2 1e-4 --blend 0.5 --out r";
-    let out = bench.ok(args);
-    for part in [
-        "targets     0.5 search score (K 0.",
-        ", fitted) + 0.5 result",
-        "400 positions without a score (10.0 %): result only",
-        "training loss against results alone",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(
+        &bench.ok(args),
+        [
+            "targets     0.5 search score (K 0.",
+            ", fitted) + 0.5 result",
+            "400 positions without a score (10.0 %): result only",
+            "training loss against results alone",
+        ],
+    );
     let record = bench.json("r/run.json");
     assert_eq!(record["config"]["blend"]["share"], 0.5);
     // Scores are 0.9 times those from which results with K 0.8 were drawn, minus the draws, plus noise.
@@ -96,11 +96,7 @@ fn interrupted_runs_keep_their_targets() {
     bench.tune("--resume r");
     bench.tune(("--out whole --blend 0.4", flags));
     assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
-    let (code, _, error) = bench.run("tune --resume r --blend 0.5");
-    assert!(
-        code == 2 && error.contains("'--resume <DIR>' cannot be used with") && error.contains("--blend <"),
-        "{error}"
-    );
+    bench.fails_with("tune --resume r --blend 0.5", 2, ["'--resume <DIR>' cannot be used with", "--blend <"]);
 }
 
 #[test]
@@ -146,14 +142,14 @@ fn impossible_blends_are_refused() {
     let bench = bench();
     bench.dataset("plain.bin", FeatureKind::Pst, 300, 5);
     for (flags, part) in [
-        (&["d.bin", "--blend", "1.5"][..], "--blend 1.5: must be from 0 to 1"),
-        (&["d.bin", "--blend", "half"], "--blend half: must be a number from 0 to 1, or auto"),
-        (&["d.bin", "--blend", "0.5", "--blend-k", "0"], "--blend-k 0: must be"),
-        (&["d.bin", "--blend", "0.5", "--blend-k", "x"], "--blend-k x: must be a number, or fit"),
-        (&["plain.bin", "--blend", "0.5"], "--blend: the dataset has no search scores"),
-        (&["plain.bin", "--blend", "auto"], "--blend: the dataset has no search scores"),
+        ("d.bin --blend 1.5", "--blend 1.5: must be from 0 to 1"),
+        ("d.bin --blend half", "--blend half: must be a number from 0 to 1, or auto"),
+        ("d.bin --blend 0.5 --blend-k 0", "--blend-k 0: must be"),
+        ("d.bin --blend 0.5 --blend-k x", "--blend-k x: must be a number, or fit"),
+        ("plain.bin --blend 0.5", "--blend: the dataset has no search scores"),
+        ("plain.bin --blend auto", "--blend: the dataset has no search scores"),
         (
-            &["d.bin", "--blend", "auto", "--loss", "power:1.5", "--optimizer", "adam"],
+            "d.bin --blend auto --loss power:1.5 --optimizer adam",
             "--blend auto: cannot be chosen by held-out results: the loss 'power:1.5' has no curvature",
         ),
     ] {
@@ -178,7 +174,5 @@ fn scores_are_shown_against_results() {
     let means: Vec<f64> = rows.iter().map(|row| row["mean_result"].as_f64().unwrap()).collect();
     assert!(means[0] < 0.4 && means[means.len() - 1] > 0.6, "{means:?}");
     let (_, out, _) = bench.run("info d.bin");
-    for part in ["K of the search scores: ", "mate for White", "-20 to +20", "expected"] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(&out, ["K of the search scores: ", "mate for White", "-20 to +20", "expected"]);
 }

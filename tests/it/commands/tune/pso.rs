@@ -143,9 +143,7 @@ fn tune_runs_the_same_swarms() {
     let other = bench.report((&tune, &flags));
     assert_eq!((&one["loss"], &one["coordinates"]), (&other["loss"], &other["coordinates"]));
     assert!(bench.bytes("a/params.json") == bench.bytes("b/params.json"));
-    for flags in
-        [&["--learning-rate", "1"][..], &["--damping", "1"], &["--round", "naive"], &["--k", "joint"]]
-    {
+    for flags in ["--learning-rate 1", "--damping 1", "--round naive", "--k joint"] {
         bench.fails(("tune d.bin --optimizer pso --backend cpu --out n", flags), 2);
     }
     bench.fails("tune d.bin --optimizer pso --prior-strength auto --out n", 2);

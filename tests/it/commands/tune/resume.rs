@@ -173,22 +173,22 @@ fn rejects_unresumable_runs() {
     }
     // Flags that would change the results cannot be combined with it.
     for flags in [
-        &["--k", "0.5"][..],
-        &["--k-e", "0.5"],
-        &["--win-scale", "400"],
-        &["--e-scale", "400"],
-        &["--prior", "zero"],
-        &["--loss", "squared"],
-        &["--l2", "1"],
-        &["--holdout", "0.1"],
-        &["--seed", "2"],
-        &["--learning-rate", "1"],
-        &["--batches", "2"],
-        &["--epochs", "7"],
-        &["--time", "7"],
-        &["--out", "x"],
-        &["--force"],
-        &["d.bin"],
+        "--k 0.5",
+        "--k-e 0.5",
+        "--win-scale 400",
+        "--e-scale 400",
+        "--prior zero",
+        "--loss squared",
+        "--l2 1",
+        "--holdout 0.1",
+        "--seed 2",
+        "--learning-rate 1",
+        "--batches 2",
+        "--epochs 7",
+        "--time 7",
+        "--out x",
+        "--force",
+        "d.bin",
     ] {
         bench.fails_with(("tune --resume k", flags), 2, "cannot be used with");
     }

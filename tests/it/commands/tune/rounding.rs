@@ -97,15 +97,15 @@ fn a_rounded_run_is_minimal_and_costs_less() {
 
     // As text; another number of threads gives the same.
     let flags = ["tune", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
-    let out = bench.ok((&flags, l2));
-    for part in [
-        "rounded     local: relative loss +",
-        "naive +",
-        "verified    none of 1,",
-        "single steps improves the exact loss",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(
+        &bench.ok((&flags, l2)),
+        [
+            "rounded     local: relative loss +",
+            "naive +",
+            "verified    none of 1,",
+            "single steps improves the exact loss",
+        ],
+    );
     assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"), "threads decide");
 }
 
@@ -178,8 +178,8 @@ fn a_run_that_ended_before_its_rounding_is_rounded_later() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     for (name, flags) in [
-        ("gn", &["d.bin", "--l2", "0.01", "--k", "0.8", "--round", "local"][..]),
-        ("local", &["d.bin", "--l2", "0.01", "--k", "0.8", "--optimizer", "local"][..]),
+        ("gn", "d.bin --l2 0.01 --k 0.8 --round local"),
+        ("local", "d.bin --l2 0.01 --k 0.8 --optimizer local"),
     ] {
         let whole = format!("{name}-whole");
         bench.tune((flags, &["--out", &whole]));
@@ -200,18 +200,15 @@ fn rejects_invalid_rounding() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
     for (flags, part) in [
-        (&["--round", "up"][..], "rounding 'up': expected none, naive or local"),
-        (&["--optimizer", "local", "--round", "local"], "--round: only applies to continuous optimizers"),
-        (
-            &["--optimizer", "local", "--learning-rate", "1"],
-            "some of the flags do not apply to --optimizer local",
-        ),
-        (&["--optimizer", "local", "--damping", "1"], "some of the flags do not apply to --optimizer local"),
-        (&["--optimizer", "local", "--l2", "1,2"], "local accepts only one --l2"),
-        (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
-        (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
-        (&["--step", "4,2"], "--step only applies to --optimizer local"),
-        (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, gn-cg, adam or local"),
+        ("--round up", "rounding 'up': expected none, naive or local"),
+        ("--optimizer local --round local", "--round: only applies to continuous optimizers"),
+        ("--optimizer local --learning-rate 1", "some of the flags do not apply to --optimizer local"),
+        ("--optimizer local --damping 1", "some of the flags do not apply to --optimizer local"),
+        ("--optimizer local --l2 1,2", "local accepts only one --l2"),
+        ("--optimizer local --step 2,4", "steps must be descending"),
+        ("--optimizer local --step 0", "steps must be descending"),
+        ("--step 4,2", "--step only applies to --optimizer local"),
+        ("--optimizer random", "expected gauss-newton, gn-lbfgs, gn-cg, adam or local"),
     ] {
         bench.fails_with(("tune d.bin --k 0.8 --out r", flags), 2, part);
         assert!(!bench.path("r").exists(), "{flags:?}");

@@ -69,10 +69,10 @@ fn a_run_leaves_a_whole_folder() {
     assert_eq!(record["config"]["k"], report["k"]);
 
     // As text, with the requested table; `--quiet` prints nothing.
-    let out = bench.ok("tune d.bin --out t --backend cpu --board rook");
-    for part in ["3,000 positions", "fitted on the prior", "rook, middlegame", "(requested)", "tables.hpp"] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(
+        &bench.ok("tune d.bin --out t --backend cpu --board rook"),
+        ["3,000 positions", "fitted on the prior", "rook, middlegame", "(requested)", "tables.hpp"],
+    );
     let (code, out, err) = bench.run("-q tune d.bin --out q --backend cpu");
     assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
     assert_eq!(bench.bytes("q/params.json"), bench.bytes("t/params.json"));
@@ -211,8 +211,7 @@ fn material_has_twelve_parameters() {
     let bench = Bench::new();
     bench.dataset("m.bin", FeatureKind::Material, 20_000, 3);
     let (out, _) = bench.done("tune m.bin --l2=0 --out r --backend cpu --k 0.8");
-    assert!(out.contains("12 parameters (material)"), "{out}");
-    assert!(out.contains("queen "), "{out}");
+    assert_has(&out, ["12 parameters (material)", "queen "]);
     let file = bench.json("r/params.json");
     // Results were drawn with approximately these values.
     let values = ["pawn", "knight", "rook", "queen"].map(|name| parameter(&file, name, "mg"));
@@ -260,8 +259,13 @@ fn eval_agrees_with_the_run() {
         assert_eq!((&eval["k"], &eval["positions"]), (&file["k"], &3000.into()));
         // The file records the loss it was tuned for.
         let (_, text, _) = bench.run(&["eval", "d.bin", &params]);
-        assert!(text.contains(&format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap())));
-        assert!(text.contains("(from the parameter file)"), "{text}");
+        assert_has(
+            &text,
+            [
+                "(from the parameter file)",
+                &format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap()),
+            ],
+        );
     }
     // Words can replace parameters, too.
     let of = |params: &str| {

@@ -144,18 +144,8 @@ fn wait(bench: &Bench, folder: &str, epochs: u64) {
 #[ignore = "full"]
 fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     let bench = bench();
-    let grid = [
-        "d.bin",
-        "--grid",
-        "l2=0,1e-3",
-        "--grid",
-        "learning-rate=1,3",
-        "--epochs",
-        "400",
-        "--backend",
-        "cpu",
-    ];
-    let args = |out| [&["sweep"], &grid[..], &["--out", out, "--checkpoint-every", "0"]].concat();
+    let grid = "sweep d.bin --grid l2=0,1e-3 --grid learning-rate=1,3 --epochs 400 --backend cpu";
+    let args = |out| [&grid.words()[..], &["--out", out, "--checkpoint-every", "0"]].concat();
     bench.ok(&args("whole"));
 
     let mut child = bench.spawn(&args("killed"));

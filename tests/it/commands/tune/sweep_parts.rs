@@ -68,6 +68,5 @@ fn rejects_incomplete_parts() {
         assert!(!bench.path("merged").exists());
     }
     std::fs::remove_file(bench.path("again/checkpoint.safetensors")).unwrap();
-    let (code, _, told) = bench.run("sweep --merge again");
-    assert!(code == 1 && told.contains("again: has not begun yet"), "{told}");
+    bench.fails_with("sweep --merge again", 1, "again: has not begun yet");
 }

@@ -57,15 +57,16 @@ fn prints_errors() {
     // As text; Adam after five epochs is reported as not converged.
     let adam = "d.bin --optimizer adam --epochs 5 --batches 2 --errors";
     let out = bench.ok(("tune --out a --backend cpu", adam));
-    for part in [
-        "clustered by 500 games",
-        "middlegame",
-        "largest ",
-        "differ by more than 2 standard errors",
-        "errors from the optimum",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(
+        &out,
+        [
+            "clustered by 500 games",
+            "middlegame",
+            "largest ",
+            "differ by more than 2 standard errors",
+            "errors from the optimum",
+        ],
+    );
     assert!(!out.contains("bootstrap"));
 
     // A basis has errors by coordinate as well.

@@ -5,7 +5,6 @@ mod refusals;
 
 use crate::common::prelude::*;
 use gputexel::Result;
-use gputexel::dataset;
 use gputexel::trace::{Reference, import};
 
 /// Returns the JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.

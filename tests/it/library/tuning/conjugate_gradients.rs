@@ -36,8 +36,7 @@ fn assert_same(data: &Dataset, config: &RunConfig) -> Outcome {
 
 #[test]
 fn optima_match_full_matrices() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 4000, 4);
+    let data = random_dataset(&scratch(), FeatureKind::Pst, 4000, 4);
     let set = &data.metadata().feature_set;
     let plain = RunConfig::new(&data, &Prior::Zero, 0.8).unwrap();
     assert_same(&data, &plain);
@@ -75,8 +74,7 @@ fn conjugate_gradients_are_the_default_for_large_problems() {
 
 #[test]
 fn scores_that_are_not_linear_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Full, 200, 4);
+    let data = random_dataset(&scratch(), FeatureKind::Full, 200, 4);
     let config = RunConfig {
         optimizer: OptimizerConfig::GaussNewtonCg(GaussNewtonSettings::default()),
         ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()

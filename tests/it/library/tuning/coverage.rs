@@ -9,8 +9,7 @@ use gputexel::tuning::sandwich;
 /// `shared`.
 fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
     const REPLICATIONS: usize = 500;
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 800, 6, 1, 31);
+    let data = games(&scratch(), FeatureKind::Material, 800, 6, 1, 31);
     let mut layout = Layout::whole(&data).unwrap();
     let truth = [18.0, 55.0, 62.0, 96.0, 190.0, 0.0, 30.0, 62.0, 58.0, 110.0, 170.0, 0.0];
     let objective = Objective { k: K, loss };

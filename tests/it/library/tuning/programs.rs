@@ -37,8 +37,7 @@ fn tied(theta: &[f64]) -> Parameterization {
 
 #[test]
 fn exact_changes_match_the_reference() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 400, 1);
+    let data = program_dataset(&scratch(), 400, 1);
     let layout = Layout::whole(&data).unwrap();
     let prior: Vec<f64> = program_theta().iter().map(|value| value.round()).collect();
     let coordinate = |(i, &start): (usize, &f64)| Coordinate {
@@ -100,8 +99,7 @@ fn exact_changes_match_the_reference() {
 /// The bread is the full second derivative of the loss, including that of the scores.
 #[test]
 fn standard_errors_match_finite_differences() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 1500, 2);
+    let data = program_dataset(&scratch(), 1500, 2);
     let layout = Layout::whole(&data).unwrap();
     let (prior, l2) = (program_theta(), 1e-2);
     let basis = Parameterization::identity(&prior);
@@ -196,8 +194,7 @@ fn several_starts_revive_dead_terms() {
 
 #[test]
 fn several_starts_of_linear_scores_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 1);
+    let data = random_dataset(&scratch(), FeatureKind::Material, 50, 1);
     let error = Tuner::builder(&data).starts(2).run().unwrap_err();
     assert!(error.to_string().contains("the scores are linear"), "{error}");
     let error = Tuner::builder(&data).starts(0).run().unwrap_err();

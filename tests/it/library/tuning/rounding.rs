@@ -108,8 +108,7 @@ fn exact_changes_match_the_reference() {
 
 #[test]
 fn descent_ends_at_the_minimum_of_the_reference() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 8);
+    let data = random_dataset(&scratch(), FeatureKind::Pst, 400, 8);
     let theta = random_theta(&data.metadata().feature_set, true, 5);
     let split = Split::try_new(&data, 0.0, 1, 9).unwrap();
     let layout = Layout::whole(&data).unwrap();

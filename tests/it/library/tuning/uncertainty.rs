@@ -195,8 +195,7 @@ fn copied_positions_add_no_information() {
 
 #[test]
 fn undetermined_directions_have_no_errors() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 1200, 8, 1, 21);
+    let data = games(&scratch(), FeatureKind::Pst, 1200, 8, 1, 21);
     let layout = Layout::whole(&data).unwrap();
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let basis = Parameterization::identity(&prior);
@@ -237,8 +236,7 @@ fn undetermined_directions_have_no_errors() {
 
 #[test]
 fn active_bounds_fix_only_their_coordinate() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 150, 6, 1, 4);
+    let data = games(&scratch(), FeatureKind::Material, 150, 6, 1, 4);
     let layout = Layout::whole(&data).unwrap();
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
@@ -320,8 +318,7 @@ fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
 #[test]
 #[ignore = "full"]
 fn resamples_match_optima_of_weighted_datasets() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 400, 6, 1, 12);
+    let data = games(&scratch(), FeatureKind::Material, 400, 6, 1, 12);
     let held_out = |n: usize| data.game(n) % 4 == 1;
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let identity = Parameterization::identity(&prior);
@@ -398,8 +395,7 @@ fn resamples_match_optima_of_weighted_datasets() {
 #[test]
 #[ignore = "full"]
 fn resamples_converge_at_bounds() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 300, 6, 1, 17);
+    let data = games(&scratch(), FeatureKind::Material, 300, 6, 1, 17);
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let layout = Layout::whole(&data).unwrap();

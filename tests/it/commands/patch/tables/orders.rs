@@ -298,8 +298,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
     // Without an orientation, and with the right one.
     for option in ["", " orientation a8", " flip"] {
         bench.write("e.cpp", engine_source(option, engine_knight, &start));
-        let out = bench.ok("patch tables run/params.json e.cpp");
-        assert!(out.contains("knight.mg: 64 numbers") && out.contains("; a8 first"), "{out}");
+        assert_has(&bench.ok("patch tables run/params.json e.cpp"), ["knight.mg: 64 numbers", "; a8 first"]);
         assert_eq!(text(&bench, "e.cpp"), tuned(option));
         // Filled again, using the folder's name: the current numbers are the result.
         let out = bench.ok("--json patch tables run e.cpp");
@@ -450,8 +449,7 @@ fn keeps_custom_schema_orders() {
     let start = [&MOBILITY[..], &[[12, 12]]].concat();
     let of_schema = |phase: usize, i: usize| engine_knight(phase, i * 5 % 64);
     bench.write("e.cpp", engine_source("", of_schema, &start));
-    let out = bench.ok("patch tables run e.cpp");
-    assert!(out.contains("; squares in the schema's order"), "{out}");
+    assert_has(&bench.ok("patch tables run e.cpp"), "; squares in the schema's order");
     let rest: Vec<[i64; 2]> =
         (0..5).map(|i| values[&format!("mobility_{i}")]).chain([values["tempo"]]).collect();
     let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i * 5 % 64))][phase];
