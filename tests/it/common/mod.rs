@@ -18,6 +18,12 @@ use crate::common::prelude::*;
 use gputexel::chess::fen::{legal_position, parse_fen};
 use rand::Rng;
 
+/// Splits a case of a table, a text, at its tildes.
+#[track_caller]
+pub fn cells<const N: usize>(case: &str) -> [&str; N] {
+    case.split(" ~ ").collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("{case}: not {N} cells"))
+}
+
 /// Returns the path of a file that is removed when the path is dropped.
 pub fn scratch() -> tempfile::TempPath {
     tempfile::NamedTempFile::new().unwrap().into_temp_path()

@@ -4,7 +4,9 @@ pub use super::program::{
     Bench, GAME, Words, assert_has, assert_one_line, pgn, positions, results, shared, tensors, wait_until,
     write_games,
 };
-pub use super::{random_dataset, relative_difference, requirement, scratch, stopping, weighted_dataset};
+pub use super::{
+    cells, random_dataset, relative_difference, requirement, scratch, stopping, weighted_dataset,
+};
 pub use gputexel::chess::PhaseSettings;
 pub use gputexel::chess::pgn::read_pgn;
 pub use gputexel::chess::selection::Selection;

@@ -51,8 +51,7 @@ fn crashes_are_counted_and_their_pairs_played_again() {
     let spoiled: Vec<_> =
         entries(&bench, "r").into_iter().filter(|entry| !entry["spoiled"].is_null()).collect();
     assert!(!spoiled.is_empty(), "{out}");
-    let why = spoiled[0]["spoiled"]["why"].as_str().unwrap();
-    assert!(why.contains("died"), "{why}");
+    assert_has(&spoiled[0]["spoiled"]["why"].as_str().unwrap(), "died");
     assert!(out.contains(" discarded because an engine failed") && out.contains("failures "), "{out}");
 }
 

@@ -179,10 +179,8 @@ fn rejects_engines_without_xboard() {
             _ => panic!("it is no engine"),
         }
     };
-    let silent = why(&Bench::new(&Script { features: "", ..GOOD }));
-    assert!(silent.contains("no 'feature' line within 0.5 s"), "{silent}");
-    let mute = why(&Bench::new(&Script { ping: ":", ..GOOD }));
-    assert!(mute.contains("no answer within 0.5 s"), "{mute}");
+    assert_has(&why(&Bench::new(&Script { features: "", ..GOOD })), "no 'feature' line within 0.5 s");
+    assert_has(&why(&Bench::new(&Script { ping: ":", ..GOOD })), "no answer within 0.5 s");
     let good = Bench::new(&GOOD);
     let mut odd = good.command();
     odd.settings = vec!["Colour=3".parse().unwrap()];

@@ -94,8 +94,10 @@ fn shards_join_like_one_dataset() {
     assert_eq!(both.row(104).entries().count(), first.row(104).entries().count());
     let material = folder.path().join("m.bin");
     common::random_dataset(&material, FeatureKind::Material, 50, 2);
-    let error = dataset::read_many(&[&a, &material]).unwrap_err().to_string();
-    assert!(error.contains("m.bin: feature set 'material'"), "{error}");
+    assert_has(
+        &dataset::read_many(&[&a, &material]).unwrap_err().to_string(),
+        "m.bin: feature set 'material'",
+    );
 }
 
 #[test]
@@ -212,8 +214,7 @@ fn rejects_too_many_games() {
     common::random_dataset(&b, FeatureKind::Pst, 40, 2);
     forge(&a, &last, |tensors, _| put(tensors, "games", &(u32::MAX - 1).to_le_bytes()));
     for shards in [[&last, &b], [&b, &last]] {
-        let error = dataset::read_many(&shards).unwrap_err().to_string();
-        assert!(error.contains("too many games for one dataset"), "{error}");
+        assert_has(&dataset::read_many(&shards).unwrap_err().to_string(), "too many games for one dataset");
     }
     // The marker for "no game" is kept.
     forge(&a, &none, |tensors, _| put(tensors, "games", &u32::MAX.to_le_bytes()));

@@ -153,7 +153,6 @@ fn rejects_uninformative_counts() {
         (FitSettings { target: 0, ..settings() }, "target 0: must be at least 1"),
         (FitSettings { target: 90, ..settings() }, "not of 90"),
     ] {
-        let error = fit(&counts, settings).unwrap_err().to_string();
-        assert!(error.contains(part), "{error}");
+        assert_has(&fit(&counts, settings).unwrap_err().to_string(), part);
     }
 }

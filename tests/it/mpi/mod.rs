@@ -97,8 +97,7 @@ fn reports_rank_failures_in_one_line() {
         .output()
         .unwrap();
     assert!(!status.success());
-    let err = String::from_utf8_lossy(&stderr);
-    assert!(err.contains("gputexel: rank 1: --scratch /nonexistent: "), "{err}");
+    assert_has(&String::from_utf8_lossy(&stderr), "gputexel: rank 1: --scratch /nonexistent: ");
     assert!(!bench.path("r").join("params.json").exists());
 }
 

@@ -76,8 +76,7 @@ fn normalized_parameters_have_the_same_loss() {
     assert!((before - after).abs() < 1e-12, "{before} {after}");
     let (_, out, _) = bench.run("export p.json -o t.h --normalize pawn.eg=128");
     assert!(out.contains("scaled      by ") && out.contains("K 0.800000 becomes "), "{out}");
-    let text = String::from_utf8(bench.bytes("t.h")).unwrap();
-    assert!(text.contains("to pawn.eg=128") && text.contains("K 0.6"), "{text}");
+    assert_has(&String::from_utf8(bench.bytes("t.h")).unwrap(), ["to pawn.eg=128", "K 0.6"]);
 }
 
 #[test]

@@ -122,8 +122,7 @@ fn detects_wrong_points_of_view() {
     let turned = |black: bool, value: f64| if black { -value } else { value };
     let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), &[]);
     assert_eq!(code, 1, "{err}");
-    let hint = found["evaluation"]["hint"].as_str().unwrap();
-    assert!(hint.contains("agree when the sign is turned"), "{hint}");
+    assert_has(&found["evaluation"]["hint"].as_str().unwrap(), "agree when the sign is turned");
     assert_eq!(found["labels"]["verdict"], "agree");
     // So is the result.
     let text = trace(900, |_, b, eval, result| (eval, if b { 1.0 - result } else { result }));

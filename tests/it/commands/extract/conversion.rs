@@ -96,8 +96,7 @@ fn refuses_or_skips_damage() {
         bench.told(&["convert", "games.pgn", "-o", name]);
         let bytes = bench.bytes(name);
         bench.write("cut", &bytes[..bytes.len() - 5]);
-        let error = bench.refuse_with("cut", 1, "cut: damaged at byte ");
-        assert!(error.contains("--skip-damaged"), "{error}");
+        assert_has(&bench.refuse_with("cut", 1, "cut: damaged at byte "), "--skip-damaged");
         let (report, data) = bench.extract("cut --skip-damaged");
         assert!(data.len() > 300, "{name} {report}");
         assert_eq!(report["sources"][0]["damages"], 1, "{report}");
@@ -117,8 +116,7 @@ fn refuses_or_skips_damage() {
     wrong[64 + 26] = 7;
     bench.write("wrong", wrong);
     let (report, _) = bench.extract("wrong");
-    let complaint = report["sources"][0]["complaints"][0].as_str().unwrap();
-    assert!(complaint.contains("byte 64: the result is 7"), "{complaint}");
+    assert_has(&report["sources"][0]["complaints"][0].as_str().unwrap(), "byte 64: the result is 7");
     bench.refuse_with("wrong --max-bad-share 0", 1, ["1 of ", "records cannot be used"]);
 }
 
@@ -266,8 +264,7 @@ fn chooses_the_format_by_extension() {
     let told = bench.told((resolved, "r.plain"));
     assert_eq!((&told["positions"], &told["losses"]["without_move"]), (&count, &0.into()), "{told}");
     let refuse = |args: &str, code| bench.fails(("extract games.pgn", args), code);
-    let error = refuse("--positions p.epd", 2);
-    assert!(error.contains("p.epd"), "{error}");
+    assert_has(&refuse("--positions p.epd", 2), "p.epd");
     let error = refuse("--positions q.epd --duplicates average", 2);
     assert!(error.contains("gives positions weights, for which epd has no place; .fens has"), "{error}");
     refuse("--positions q.plain --balance-phases=4", 2);

@@ -65,6 +65,8 @@ fn a_score_before_or_behind_the_result_is_kept() {
 #[test]
 fn reports_ambiguous_fields() {
     let bench = Bench::new();
+    let which = "columns 2 and 3 behind the position are numbers, and which of them is the score cannot be known; name them";
+    let score = "x.txt:1: positions are followed by a number that is a score rather than a result; --target score takes";
     for (text, args, part) in [
         (
             lines(|i| format!(";{};{}", i % 2, i / 2)),
@@ -74,23 +76,11 @@ fn reports_ambiguous_fields() {
         (
             lines(|i| format!(";{};{}", 20 + i, 8 + i)),
             "",
-            "columns 1 and 2 behind the position are numbers, and which",
+            "columns 1 and 2 behind the position are numbers, and",
         ),
-        (
-            lines(|i| format!(";{};{};{}", RESULTS[i], 20 + i, 8 + i)),
-            "--target score",
-            "columns 2 and 3 behind the position are numbers, and which of them is the score cannot be known; name them",
-        ),
-        (
-            lines(|i| format!(";{}", SCORES[i])),
-            "",
-            "x.txt:1: positions are followed by a number that is a score rather than a result; --target score takes",
-        ),
-        (
-            lines(|i| format!(" ce {};", SCORES[i])),
-            "",
-            "positions have scores, but no results; --target score takes",
-        ),
+        (lines(|i| format!(";{};{};{}", RESULTS[i], 20 + i, 8 + i)), "--target score", which),
+        (lines(|i| format!(";{}", SCORES[i])), "", score),
+        (lines(|i| format!(" ce {};", SCORES[i])), "", "have scores, but no results; --target score takes"),
     ] {
         bench.write("x.txt", &text);
         let error = bench.refuse(("x.txt", args), 1);

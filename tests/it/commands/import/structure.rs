@@ -184,11 +184,9 @@ fn boards_are_named_by_squares() {
     bench.write("s.json", schema(&format!(", {squares}")));
     let args = "t.svm --schema s.json";
     let needed = "parameter 'knights': has the names of squares, needs a board to say which";
-    let said = refuse(&bench, args, 1);
-    assert!(said.contains(needed), "{said}");
+    assert_has(&refuse(&bench, args, 1), needed);
     bench.write("s.json", schema(", \"names\": \"fields\", \"board\": \"a8\""));
-    let said = refuse(&bench, args, 1);
-    assert!(said.contains("expected a list of names or \"squares\""), "{said}");
+    assert_has(&refuse(&bench, args, 1), "expected a list of names or \"squares\"");
 }
 
 #[test]

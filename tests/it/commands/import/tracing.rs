@@ -132,8 +132,7 @@ fn rounds_without_a_command_that_can_trace_again_are_refused() {
         let common = ["tune", data, "--l2=0", "--backend", "cpu", "--k", "1", "--out", "none", "--quiet"];
         bench.fails((&common, more), code)
     };
-    let asked = tune("d.bin", &["--requiesce", "1"], 1);
-    assert!(asked.contains("tracer ok {params}'") && asked.contains("--trace-command COMMAND"), "{asked}");
+    assert_has(&tune("d.bin", &["--requiesce", "1"], 1), ["tracer ok {params}'", "--trace-command COMMAND"]);
     let deaf = command(&bench, "ok");
     let deaf = tune("d.bin", &["--requiesce", "1", "--trace-command", &deaf], 2);
     assert!(deaf.contains("without {params} it is not told the tuned values"), "{deaf}");
@@ -197,8 +196,7 @@ fn commands_that_fail_are_refused_in_one_line() {
     assert!(fails("-", &ok, "", 2).contains("read from files"));
     let lines = String::from_utf8(bench.bytes("p.fens")).unwrap();
     bench.write("bad.fens", lines.replacen("\n2 ", "\nx ", 1));
-    let bad = fails("bad.fens", &ok, "", 1);
-    assert!(bad.contains("is no line 'GAME RESULT FEN [SCORE]'"), "{bad}");
+    assert_has(&fails("bad.fens", &ok, "", 1), "is no line 'GAME RESULT FEN [SCORE]'");
     assert!(fails("none.fens", &ok, "", 1).contains("none.fens"));
     bench.write("empty.fens", "");
     fails("empty.fens", &ok, "", 1);

@@ -124,8 +124,7 @@ fn ignores_hidden_files_by_default() {
     for name in [".git/config", "./.git/config", ".git\\config", ".git/deep/s.cpp", "link.cpp"] {
         bench.write("x.tune", TUNE.replace("s.cpp", name));
         let before = everything(&bench);
-        let error = bench.fails_with("patch tune x.tune source", 1, ["x.tune:1: ", "hidden"]);
-        assert!(error.contains("--hidden"), "{error}");
+        assert_has(&bench.fails_with("patch tune x.tune source", 1, ["x.tune:1: ", "hidden"]), "--hidden");
         bench.fails_with("patch apply x.tune source", 1, "hidden");
         let (code, out, _) = bench.run("patch check x.tune source");
         assert!(code == 1 && out.contains("hidden"), "{out}");

@@ -49,8 +49,7 @@ fn undo_keeps_every_changed_file() {
     ok(&bench, "tune x.tune source");
     std::fs::remove_dir_all(bench.path("source/a")).unwrap();
     bench.fails_with("patch undo source", 1, "source/a/s.cpp: was changed");
-    let out = ok(&bench, "undo source --force");
-    assert!(out.contains("source/a/s.cpp: restored\n"), "{out}");
+    assert_has(&ok(&bench, "undo source --force"), "source/a/s.cpp: restored\n");
     assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
 }
 

@@ -289,104 +289,58 @@ fn init_marks_numbers() {
 
 #[test]
 fn bad_input_is_named_and_nothing_is_written() {
-    // Name of the case, change to the bench, and expected message.
-    type Spoil = fn(&Bench);
-    let cases: Vec<(Spoil, &str)> = vec![
-        (|b| std::fs::remove_file(b.path("x.tune")).unwrap(), "x.tune: No such file"),
+    // A change to the bench, and the expected message.
+    type Spoil = Box<dyn Fn(&Bench)>;
+    fn put(name: &'static str, contents: impl Into<Vec<u8>>) -> Spoil {
+        let contents = contents.into();
+        Box::new(move |b| {
+            let _ = std::fs::remove_dir_all(b.path(name));
+            b.write(name, &contents);
+        })
+    }
+    let gone = |name: &'static str| -> Spoil {
+        Box::new(move |b| {
+            let path = b.path(name);
+            if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap()
+        })
+    };
+    let folder = |name: &'static str| -> Spoil {
+        Box::new(move |b| {
+            let _ = std::fs::remove_file(b.path(name));
+            std::fs::create_dir(b.path(name)).unwrap();
+        })
+    };
+    let elsewhere = |path: &str| put("x.tune", TUNE.replace("s.cpp", path));
+    let params = "f_1, int, 1, 0, 2, 1, 0.002\nf_off, int, 1, 0, x, 1, 0.002\n";
+    let twice = format!("{SOURCE}{SOURCE}").replacen("%%D%%", "", 1).replacen("%%O%%", "", 1);
+    let no_marker = "x.tune:2: #set declaration: marker %%D%% is not in source/s.cpp";
+    let two_markers =
+        "x.tune:3: #set options: marker %%O%% is in source/s.cpp more than once, lines 4 and 11";
+    let cases = [
+        (gone("x.tune"), "x.tune: No such file"),
+        (folder("x.tune"), "x.tune: Is a directory"),
+        (gone("source"), "source: No such file"),
+        (put("source", "x"), "source: is a file; expected the folder"),
+        (gone("source/s.cpp"), "x.tune:1: source/s.cpp: No such file"),
+        (folder("source/s.cpp"), "x.tune:1: source/s.cpp: is a folder"),
         (
-            |b| {
-                std::fs::remove_file(b.path("x.tune")).unwrap();
-                std::fs::create_dir(b.path("x.tune")).unwrap()
-            },
-            "x.tune: Is a directory",
-        ),
-        (|b| std::fs::remove_dir_all(b.path("source")).unwrap(), "source: No such file"),
-        (
-            |b| {
-                std::fs::remove_dir_all(b.path("source")).unwrap();
-                b.write("source", "x");
-            },
-            "source: is a file; expected the folder",
-        ),
-        (|b| std::fs::remove_file(b.path("source/s.cpp")).unwrap(), "x.tune:1: source/s.cpp: No such file"),
-        (
-            |b| {
-                std::fs::remove_file(b.path("source/s.cpp")).unwrap();
-                std::fs::create_dir(b.path("source/s.cpp")).unwrap()
-            },
-            "x.tune:1: source/s.cpp: is a folder",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", b"int a;\nint m\xE9 = 1;\n");
-            },
+            put("source/s.cpp", b"int a;\nint m\xE9 = 1;\n"),
             "source/s.cpp:2: column 6: byte 0xE9 is not UTF-8",
         ),
+        (put("x.tune", b"#context \xFF\n"), "x.tune:1: column 10: byte 0xFF is not UTF-8"),
+        (put("x.params", params), "x.params:2: column 5 (max): 'x' is not a number"),
+        (folder("x.params"), "x.params: Is a directory"),
+        (elsewhere("../outside.cpp"), "x.tune:1: ../outside.cpp: leads outside source"),
+        (elsewhere("..\\source\\s.cpp"), "x.tune:1: ..\\source\\s.cpp: leads outside source"),
+        (elsewhere("/etc/passwd"), "x.tune:1: /etc/passwd: leads outside source"),
+        (elsewhere("C:\\s.cpp"), "x.tune:1: C:\\s.cpp: leads outside source"),
         (
-            |b| {
-                b.write("x.tune", b"#context \xFF\n");
-            },
-            "x.tune:1: column 10: byte 0xFF is not UTF-8",
-        ),
-        (
-            |b| {
-                b.write("x.params", "f_1, int, 1, 0, 2, 1, 0.002\nf_off, int, 1, 0, x, 1, 0.002\n");
-            },
-            "x.params:2: column 5 (max): 'x' is not a number",
-        ),
-        (|b| std::fs::create_dir(b.path("x.params")).unwrap(), "x.params: Is a directory"),
-        (
-            |b| {
-                b.write("outside.cpp", SOURCE);
-                b.write("x.tune", TUNE.replace("s.cpp", "../outside.cpp"));
-            },
-            "x.tune:1: ../outside.cpp: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("x.tune", TUNE.replace("s.cpp", "..\\source\\s.cpp"));
-            },
-            "x.tune:1: ..\\source\\s.cpp: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("x.tune", TUNE.replace("s.cpp", "/etc/passwd"));
-            },
-            "x.tune:1: /etc/passwd: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("x.tune", TUNE.replace("s.cpp", "C:\\s.cpp"));
-            },
-            "x.tune:1: C:\\s.cpp: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", SOURCE.replace("int m", "long m"));
-            },
+            put("source/s.cpp", SOURCE.replace("int m", "long m")),
             "x.tune:4: context f: no match in source/s.cpp; line 8 is closest",
         ),
-        (
-            |b| {
-                b.write(
-                    "source/s.cpp",
-                    format!("{SOURCE}{SOURCE}").replacen("%%D%%", "", 1).replacen("%%O%%", "", 1),
-                );
-            },
-            "x.tune:4: context f: matches source/s.cpp in 2 places, lines 8, 18",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", SOURCE.replace("%%D%%", ""));
-            },
-            "x.tune:2: #set declaration: marker %%D%% is not in source/s.cpp",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", format!("{SOURCE}// %%O%%\n"));
-            },
-            "x.tune:3: #set options: marker %%O%% is in source/s.cpp more than once, lines 4 and 11",
-        ),
+        (put("source/s.cpp", twice), "x.tune:4: context f: matches source/s.cpp in 2 places, lines 8, 18"),
+        (put("source/s.cpp", SOURCE.replace("%%D%%", "")), no_marker),
+        (put("source/s.cpp", format!("{SOURCE}// %%O%%\n")), two_markers),
     ];
     for (spoil, said) in cases {
         for compat in [false, true] {
@@ -396,6 +350,7 @@ fn bad_input_is_named_and_nothing_is_written() {
                 continue;
             }
             let bench = bench();
+            bench.write("outside.cpp", SOURCE);
             spoil(&bench);
             let before = contents(bench.folder.path());
             let mut args = vec!["patch", "tune", "x.tune", "source"];

@@ -1,6 +1,7 @@
 //! Sources as text: encodings, numbers, names, and messages about them.
 
 use super::{SOURCE, bench, object, ok, read, tune_of};
+use crate::common::prelude::*;
 
 #[test]
 fn sources_in_other_encodings_keep_their_bytes() {
@@ -147,121 +148,48 @@ fn shortens_quoted_input_in_messages() {
 #[test]
 fn init_marks_possible_parameters() {
     let bench = bench();
-    for (file, source, lines, expected) in [
+    for case in [
         // Sizes and indices, including whole expressions; values in braces are marked.
-        (
-            "a.cpp",
-            "int a[2 * 4][N + 1] = {5, b[i + 2], c[f(3)]};\n",
-            "1",
-            "int a[2 * 4][N + 1] = {5@, b[i + 2], c[f(3)]};\n",
-        ),
-        ("a.cpp", "std::array<int, 8> a = {7};\n", "1", "std::array<int, 8> a = {7@};\n"),
-        (
-            "a.cpp",
-            "int a = f<3>(4) + std::bitset<(64)>(x) + (b<5);\n",
-            "1",
-            "int a = f<3>(4@) + std::bitset<(64)>(x) + (b<5@);\n",
-        ),
-        ("a.cpp", "auto a = new int[8]; x = 9;\n", "1", "auto a = new int[8]; x = 9@;\n"),
-        ("a.cpp", "T t = { [3] = 5, .x = 6 };\n", "1", "T t = { [3] = 5@, .x = 6@ };\n"),
+        "a.cpp ~ int a[2 * 4][N + 1] = {5, b[i + 2], c[f(3)]};\n ~ 1 ~ int a[2 * 4][N + 1] = {5@, b[i + 2], c[f(3)]};\n",
+        "a.cpp ~ std::array<int, 8> a = {7};\n ~ 1 ~ std::array<int, 8> a = {7@};\n",
+        "a.cpp ~ int a = f<3>(4) + std::bitset<(64)>(x) + (b<5);\n ~ 1 ~ int a = f<3>(4@) + std::bitset<(64)>(x) + (b<5@);\n",
+        "a.cpp ~ auto a = new int[8]; x = 9;\n ~ 1 ~ auto a = new int[8]; x = 9@;\n",
+        "a.cpp ~ T t = { [3] = 5, .x = 6 };\n ~ 1 ~ T t = { [3] = 5@, .x = 6@ };\n",
         // Constants that span lines; the code after them is marked again.
-        (
-            "a.cpp",
-            "constexpr int T[] = {\n  1, 2,\n  3};\nint x = 4;\n",
-            "1-4",
-            "constexpr int T[] = {\n  1, 2,\n  3};\nint x = 4@;\n",
-        ),
-        ("a.cpp", "constexpr int\n  A = 5;\nint y = 6;\n", "2-3", "  A = 5;\nint y = 6@;\n"),
-        (
-            "a.cpp",
-            "constexpr int f(int x) {\n  return 5 * x;\n}\nint y = 6;\n",
-            "2-4",
-            "  return 5 * x;\n}\nint y = 6@;\n",
-        ),
-        ("a.cpp", "void f() {\n  if constexpr (N > 3) x = 5;\n}\n", "2", "  if constexpr (N > 3) x = 5@;\n"),
-        (
-            "a.cpp",
-            "enum E : int {\n  A = 5,\n  B = 6 };\nint z = 7;\n",
-            "2-4",
-            "  A = 5,\n  B = 6 };\nint z = 7@;\n",
-        ),
-        ("a.cpp", "static_assert(N ==\n  5, \"x\");\nint z = 7;\n", "2-3", "  5, \"x\");\nint z = 7@;\n"),
-        (
-            "a.cpp",
-            "switch (x) { case A + 1: case 2 ... 4: y = 5; }\n",
-            "1",
-            "switch (x) { case A + 1: case 2 ... 4: y = 5@; }\n",
-        ),
-        (
-            "a.cpp",
-            "struct S { unsigned b : 3; int c = x ? 4 : 5; };\n",
-            "1",
-            "struct S { unsigned b : 3; int c = x ? 4@ : 5@; };\n",
-        ),
-        ("a.cpp", "#if A > \\\n  5\nint x = 6;\n", "2-3", "  5\nint x = 6@;\n"),
-        ("a.cpp", "#define A \\\n  5\n", "1-2", " #define A \\\n  5@\n"),
-        ("a.cpp", "alignas(64) int x = 6;\n", "1", "alignas(64) int x = 6@;\n"),
-        (
-            "a.cpp",
-            "template <int N = 5> int f() { return 6; }\n",
-            "1",
-            "template <int N = 5> int f() { return 6@; }\n",
-        ),
+        "a.cpp ~ constexpr int T[] = {\n  1, 2,\n  3};\nint x = 4;\n ~ 1-4 ~ constexpr int T[] = {\n  1, 2,\n  3};\nint x = 4@;\n",
+        "a.cpp ~ constexpr int\n  A = 5;\nint y = 6;\n ~ 2-3 ~   A = 5;\nint y = 6@;\n",
+        "a.cpp ~ constexpr int f(int x) {\n  return 5 * x;\n}\nint y = 6;\n ~ 2-4 ~   return 5 * x;\n}\nint y = 6@;\n",
+        "a.cpp ~ void f() {\n  if constexpr (N > 3) x = 5;\n}\n ~ 2 ~   if constexpr (N > 3) x = 5@;\n",
+        "a.cpp ~ enum E : int {\n  A = 5,\n  B = 6 };\nint z = 7;\n ~ 2-4 ~   A = 5,\n  B = 6 };\nint z = 7@;\n",
+        "a.cpp ~ static_assert(N ==\n  5, \"x\");\nint z = 7;\n ~ 2-3 ~   5, \"x\");\nint z = 7@;\n",
+        "a.cpp ~ switch (x) { case A + 1: case 2 ... 4: y = 5; }\n ~ 1 ~ switch (x) { case A + 1: case 2 ... 4: y = 5@; }\n",
+        "a.cpp ~ struct S { unsigned b : 3; int c = x ? 4 : 5; };\n ~ 1 ~ struct S { unsigned b : 3; int c = x ? 4@ : 5@; };\n",
+        "a.cpp ~ #if A > \\\n  5\nint x = 6;\n ~ 2-3 ~   5\nint x = 6@;\n",
+        "a.cpp ~ #define A \\\n  5\n ~ 1-2 ~  #define A \\\n  5@\n",
+        "a.cpp ~ alignas(64) int x = 6;\n ~ 1 ~ alignas(64) int x = 6@;\n",
+        "a.cpp ~ template <int N = 5> int f() { return 6; }\n ~ 1 ~ template <int N = 5> int f() { return 6@; }\n",
         // Shifts and comparisons are not brackets.
-        (
-            "a.cpp",
-            "int x = a << 3, y = b >> 4, z = c < 5 && d > 6;\n",
-            "1",
-            "int x = a << 3@, y = b >> 4@, z = c < 5@ && d > 6@;\n",
-        ),
+        "a.cpp ~ int x = a << 3, y = b >> 4, z = c < 5 && d > 6;\n ~ 1 ~ int x = a << 3@, y = b >> 4@, z = c < 5@ && d > 6@;\n",
         // Comments and strings that span lines.
-        (
-            "a.cpp",
-            "/* 1\n 2 */ int x = 3; // 4 \\\n 5\nint y = 6;\n",
-            "2-4",
-            " 2 */ int x = 3@; // 4 \\\n 5\nint y = 6@;\n",
-        ),
-        ("a.cpp", "auto s = R\"(\n5 \")\"; int x = 6;\n", "2", "5 \")\"; int x = 6@;\n"),
-        ("a.cpp", "const int A = 5;\n", "1", "const int A = 5@;\n"),
+        "a.cpp ~ /* 1\n 2 */ int x = 3; // 4 \\\n 5\nint y = 6;\n ~ 2-4 ~  2 */ int x = 3@; // 4 \\\n 5\nint y = 6@;\n",
+        "a.cpp ~ auto s = R\"(\n5 \")\"; int x = 6;\n ~ 2 ~ 5 \")\"; int x = 6@;\n",
+        "a.cpp ~ const int A = 5;\n ~ 1 ~ const int A = 5@;\n",
         // Rust's constants and statics, the bodies of constant functions, lengths, patterns.
-        ("a.rs", "const X: i32 = 5;\nlet y = 6;\n", "1-2", "const X: i32 = 5;\nlet y = 6@;\n"),
-        ("a.rs", "pub static X: [i32; 2] = [\n 5, 6];\nlet y = 7;\n", "2-3", " 5, 6];\nlet y = 7@;\n"),
-        (
-            "a.rs",
-            "const fn f(x: i32) -> i32 {\n  x * 5\n}\nfn g() -> i32 { 6 }\n",
-            "2-4",
-            "  x * 5\n}\nfn g() -> i32 { 6@ }\n",
-        ),
-        (
-            "a.rs",
-            "let a: [i32; 2 * 4] = [1, 2]; let b = [7; 64]; c[3] = 5;\n",
-            "1",
-            "let a: [i32; 2 * 4] = [1@, 2@]; let b = [7@; 64]; c[3] = 5@;\n",
-        ),
-        (
-            "a.rs",
-            "match x { 5 | 6 => 7, 1..=4 => t.0, _ if y > 2 => 3 }\n",
-            "1",
-            "match x { 5 | 6 => 7@, 1..=4 => t.0, _ if y > 2@ => 3@ }\n",
-        ),
-        (
-            "a.rs",
-            "#[repr(align(64))] let p: *const i32 = f::<8>(9);\n",
-            "1",
-            " #[repr(align(64))] let p: *const i32 = f::<8>(9@);\n",
-        ),
-        ("a.rs", "fn f(x: &'static str) { 5 }\n", "1", "fn f(x: &'static str) { 5@ }\n"),
+        "a.rs ~ const X: i32 = 5;\nlet y = 6;\n ~ 1-2 ~ const X: i32 = 5;\nlet y = 6@;\n",
+        "a.rs ~ pub static X: [i32; 2] = [\n 5, 6];\nlet y = 7;\n ~ 2-3 ~  5, 6];\nlet y = 7@;\n",
+        "a.rs ~ const fn f(x: i32) -> i32 {\n  x * 5\n}\nfn g() -> i32 { 6 }\n ~ 2-4 ~   x * 5\n}\nfn g() -> i32 { 6@ }\n",
+        "a.rs ~ let a: [i32; 2 * 4] = [1, 2]; let b = [7; 64]; c[3] = 5;\n ~ 1 ~ let a: [i32; 2 * 4] = [1@, 2@]; let b = [7@; 64]; c[3] = 5@;\n",
+        "a.rs ~ match x { 5 | 6 => 7, 1..=4 => t.0, _ if y > 2 => 3 }\n ~ 1 ~ match x { 5 | 6 => 7@, 1..=4 => t.0, _ if y > 2@ => 3@ }\n",
+        "a.rs ~ #[repr(align(64))] let p: *const i32 = f::<8>(9);\n ~ 1 ~  #[repr(align(64))] let p: *const i32 = f::<8>(9@);\n",
+        "a.rs ~ fn f(x: &'static str) { 5 }\n ~ 1 ~ fn f(x: &'static str) { 5@ }\n",
         // C# and Go have constants, too.
-        ("a.cs", "const int X = 5; int y = 6;\n", "1", "const int X = 5; int y = 6@;\n"),
-        ("a.go", "const X = 5\nvar y = 6\n", "1-2", "const X = 5\nvar y = 6@\n"),
-        (
-            "a.go",
-            "const (\n A = 5\n B = 6\n)\nvar y = [3]int{7, 8}\n",
-            "2-5",
-            " A = 5\n B = 6\n)\nvar y = [3]int{7@, 8@}\n",
-        ),
-        ("a.py", "x = [1, 2]  # 3\ny = x[0] + 4\n", "1-2", "x = [1@, 2@]  # 3\ny = x[0] + 4@\n"),
+        "a.cs ~ const int X = 5; int y = 6;\n ~ 1 ~ const int X = 5; int y = 6@;\n",
+        "a.go ~ const X = 5\nvar y = 6\n ~ 1-2 ~ const X = 5\nvar y = 6@\n",
+        "a.go ~ const (\n A = 5\n B = 6\n)\nvar y = [3]int{7, 8}\n ~ 2-5 ~  A = 5\n B = 6\n)\nvar y = [3]int{7@, 8@}\n",
+        "a.py ~ x = [1, 2]  # 3\ny = x[0] + 4\n ~ 1-2 ~ x = [1@, 2@]  # 3\ny = x[0] + 4@\n",
     ] {
+        let [file, source, lines, expected] = cells(case);
+
         let path = format!("source/{file}");
         bench.write(&path, source);
         let (out, _) = bench.done(&["patch", "init", &format!("{path}:{lines}"), "--name", "n"]);
@@ -273,30 +201,20 @@ fn init_marks_possible_parameters() {
         let said = report["warnings"].to_string();
         assert!(!said.contains("must be known"), "{source}: {said}");
     }
-    for (file, source, why) in [
-        (
-            "a.rs",
-            "const X: i32 = 5;\n",
-            "5 must be known when compiling, in 'const'; a block for 'apply' alone",
-        ),
-        (
-            "a.cpp",
-            "constexpr int M = 140;\n",
-            "140 must be known when compiling, in 'constexpr'; a block for 'apply' alone",
-        ),
-        ("a.cpp", "static_assert(N == 5);\n", "5 must be known when compiling, in 'static_assert'; a block"),
-        (
-            "a.cpp",
-            "enum { A = 1, B = 2 };\n",
-            "1 must be known when compiling, in 'enum' (and 1 more); a block",
-        ),
-        ("a.cpp", "char b[256];\n", "256 is a size or an index"),
-        ("a.rs", "let x = t.0;\n", "0 is a part of a tuple"),
-        ("a.cpp", "f(m); // was 5\n", "5 is in a comment"),
-        ("a.cpp", "f(\"5\");\n", "5 is in a string"),
-        ("a.cpp", "x = 5_ms + 10u + 0x1F + 1e3;\n", "(5_ms, 10u, 0x1F, 1e3 cannot be)"),
-        ("a.cpp", "f(m, m2);\n", ""),
+    for case in [
+        "a.rs ~ const X: i32 = 5;\n ~ 5 must be known when compiling, in 'const'; a block for 'apply' alone",
+        "a.cpp ~ constexpr int M = 140;\n ~ 140 must be known when compiling, in 'constexpr'; a block for 'apply' alone",
+        "a.cpp ~ static_assert(N == 5);\n ~ 5 must be known when compiling, in 'static_assert'; a block",
+        "a.cpp ~ enum { A = 1, B = 2 };\n ~ 1 must be known when compiling, in 'enum' (and 1 more); a block",
+        "a.cpp ~ char b[256];\n ~ 256 is a size or an index",
+        "a.rs ~ let x = t.0;\n ~ 0 is a part of a tuple",
+        "a.cpp ~ f(m); // was 5\n ~ 5 is in a comment",
+        "a.cpp ~ f(\"5\");\n ~ 5 is in a string",
+        "a.cpp ~ x = 5_ms + 10u + 0x1F + 1e3;\n ~ (5_ms, 10u, 0x1F, 1e3 cannot be)",
+        "a.cpp ~ f(m, m2);\n ~ ",
     ] {
+        let [file, source, why] = cells(case);
+
         bench.write(&format!("source/{file}"), source);
         let refused = bench.fails_with(
             &["patch", "init", &format!("source/{file}:1")],

@@ -243,15 +243,16 @@ mod engines {
             ("Fixed", "--tune Fixed: the engine only allows 5"),
             ("Hash,hash", "--tune hash: is given twice"),
         ] {
-            let line = fails(&[&command, "--tune", tune], 2);
-            assert!(line.contains(expected), "{line}");
+            assert_has(&fails(&[&command, "--tune", tune], 2), expected);
         }
         assert!(fails(&[&command, "--option", "Hash=9999"], 2).contains("from 1 to 1024"));
         assert!(fails(&[&command, "--option", "Nope=1"], 2).contains("no such option"));
         assert!(fails(&["./no-such-engine"], 1).contains("no-such-engine"));
         assert!(fails(&["/bin/sh -c 'echo bye; exit 3'"], 1).contains("/bin/sh"));
-        let line = fails(&["/bin/sh -c 'sleep 60'", "--start-deadline", "0.3"], 1);
-        assert!(line.contains("no 'uciok' within 0.3 s"), "{line}");
+        assert_has(
+            &fails(&["/bin/sh -c 'sleep 60'", "--start-deadline", "0.3"], 1),
+            "no 'uciok' within 0.3 s",
+        );
         assert!(fails(&[&command, "--start-deadline", "nan"], 2).contains("--start-deadline: expected"));
         let bare = engine(&bench, ":");
         assert!(fails(&[&bare], 2).contains("nothing to tune"));

@@ -69,26 +69,16 @@ fn losses_before_and_after_are_at_the_same_k() {
 #[test]
 fn the_rule_that_ended_a_run_is_named_with_its_flag() {
     let bench = bench();
-    let adam = ["--l2", "0", "--optimizer", "adam"];
-    for (flags, said) in [
-        (&["--epochs", "1"][..], "finished    1 epoch, "),
-        (&["--epochs", "3"], " s: epoch limit reached (--epochs 3)\n"),
-        (&["--time", "1e-9"], " s: time limit reached (--time 0.000000001)\n"),
-        (
-            &["--gradient-norm", "1"],
-            " s: converged: no component of the gradient exceeds 1e0 (--gradient-norm)\n",
-        ),
-        (
-            &["--improvement", "1", "--window", "1"],
-            " s: converged: relative improvement of the loss below 1e0 over 1 epoch (--improvement, --window)\n",
-        ),
-        (
-            &["--holdout", "0.2", "--patience", "1", "--epochs", "400"],
-            " s: no better held-out loss in 1 epoch (--patience)\n",
-        ),
+    for case in [
+        "--epochs 1 ~ finished    1 epoch, ",
+        "--epochs 3 ~  s: epoch limit reached (--epochs 3)\n",
+        "--time 1e-9 ~  s: time limit reached (--time 0.000000001)\n",
+        "--gradient-norm 1 ~  s: converged: no component of the gradient exceeds 1e0 (--gradient-norm)\n",
+        "--improvement 1 --window 1 ~  s: converged: relative improvement of the loss below 1e0 over 1 epoch (--improvement, --window)\n",
+        "--holdout 0.2 --patience 1 --epochs 400 ~  s: no better held-out loss in 1 epoch (--patience)\n",
     ] {
-        let out = printed(&bench, ("--out a --force", (&adam, flags)));
-        assert!(out.contains(said), "{flags:?}: {out}");
+        let [flags, said] = cells(case);
+        assert_has(&printed(&bench, ("--out a --force --l2 0 --optimizer adam", flags)), said);
     }
     let out = printed(&bench, "--out b --l2 1e-3");
     assert!(out.contains(": converged: no step promises a lower loss"), "{out}");

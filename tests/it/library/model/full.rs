@@ -352,8 +352,7 @@ fn priors_keep_parameters_without_slope_at_zero() {
     let values: Vec<f64> = (0..2 * count).map(|index| index as f64).collect();
     let path = write(&set, &values, "full.json");
     assert_eq!(Prior::File(path.clone()).theta(&set).unwrap(), values);
-    let error = Prior::File(path).theta(&classical).unwrap_err().to_string();
-    assert!(error.contains("belong to feature set 'full'"), "{error}");
+    assert_has(&Prior::File(path).theta(&classical).unwrap_err().to_string(), "belong to feature set 'full'");
 }
 
 #[test]

@@ -282,16 +282,14 @@ fn one_name_for_two_parameters_is_refused() {
     let source = "a = 1; b = 2;\n";
     let same = refusal_of(&format!("{set}#context p\na = 1@x; b = 2@x;\n"), source);
     assert_eq!(same, "2: two numbers of the context would become p_x");
-    let counted = refusal_of(&format!("{set}#context p\na = 1@1; b = 2@;\n"), source);
-    assert!(counted.contains("would become p_1"), "{counted}");
+    assert_has(&refusal_of(&format!("{set}#context p\na = 1@1; b = 2@;\n"), source), "would become p_1");
     let contexts = refusal_of(&format!("{set}#context p\na = 1@;\n#context p\nb = 2@;\n"), source);
     assert_eq!(contexts, "4: p_1 is the name of a parameter of line 2 already");
     let declared = refusal_of(&format!("#param p_1 int 1 0 2 1 0.1\n{set}#context p\na = 1@;\n"), source);
     assert_eq!(declared, "3: p_1 is the name of a parameter of line 1 already");
     let unknown = refusal_of(&format!("{set}#context p\na = 1@;\n#add\na = @ + @;\n"), source);
     assert!(unknown.contains("p_2 is not a parameter"), "{unknown}");
-    let unnamed = refusal_of(&format!("{set}#context\na = 1@;\n"), source);
-    assert!(unnamed.contains("give the context a name"), "{unnamed}");
+    assert_has(&refusal_of(&format!("{set}#context\na = 1@;\n"), source), "give the context a name");
 }
 
 #[test]

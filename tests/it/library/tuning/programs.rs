@@ -195,10 +195,8 @@ fn several_starts_revive_dead_terms() {
 #[test]
 fn several_starts_of_linear_scores_are_refused() {
     let data = random_dataset(&scratch(), FeatureKind::Material, 50, 1);
-    let error = Tuner::builder(&data).starts(2).run().unwrap_err();
-    assert!(error.to_string().contains("the scores are linear"), "{error}");
-    let error = Tuner::builder(&data).starts(0).run().unwrap_err();
-    assert!(error.to_string().contains("at least 1 and at most 64"), "{error}");
+    assert_has(&Tuner::builder(&data).starts(2).run().unwrap_err().to_string(), "the scores are linear");
+    assert_has(&Tuner::builder(&data).starts(0).run().unwrap_err().to_string(), "at least 1 and at most 64");
 }
 
 #[test]

@@ -122,8 +122,7 @@ fn a_match_is_kept_in_a_folder_that_has_one_writer() {
     let begin = || Match::builder("material", "zero").nodes(20).games(2).folder(&folder);
     assert_eq!(begin().run().unwrap().folder(), Some(folder.as_path()));
     assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
-    let error = begin().run().unwrap_err();
-    assert!(error.to_string().contains("exists and is not empty"), "{error}");
+    assert_has(&begin().run().unwrap_err().to_string(), "exists and is not empty");
     assert!(begin().overwrite(true).build().unwrap().run().unwrap().folder().is_some(), "forgot its folder");
     let resumed = Match::resume(&folder).unwrap();
     let error = Match::resume(&folder).err().unwrap();

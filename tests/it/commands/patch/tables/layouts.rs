@@ -285,32 +285,22 @@ fn lists_and_numbers_of_lines_are_filled() {
         (one.replace("number 1", "number 2"), "(step.mg: 3, expected 9)"),
         (both.replace("1/2", "2/1"), "with the endgame's numbers before the middlegame's"),
         (both.replace("1/2", "1/1"), "expected a place on the line"),
-        (
-            "// gputexel: mobility.mg rows 3/4/2\nint a[] = {1,2,3,4,1,2,3,4,1,2,3};".into(),
-            "a.c:2: the array's 11 numbers are not 3 rows",
-        ),
-        (
-            "// gputexel: mobility.mg rows 3/4/1\nint a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}};".into(),
-            "counts 8",
-        ),
-        (
-            "// gputexel: mobility.mg rows 2/5/2\nint a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}};".into(),
-            "counts 5",
-        ),
-        (
-            "// gputexel: mobility.mg\nint a[9] = { [0] = 1, [2] = 3 };".into(),
-            "a.c:2: the entries are placed with holes",
-        ),
-        (
-            "// gputexel: mobility.mg\nint a[9] = { [LAZY] = 1, [OTHER] = 3 };".into(),
-            "a.c:2: '[LAZY] =' places an entry",
-        ),
-        ("// gputexel: step.mg pieces pn\nint a = 9;".into(), "option 'pieces' is for all pieces"),
-        (
-            "// gputexel: mobility.mg colors both\nint a[9] = {0};".into(),
-            "option 'colors' is for values of pieces",
-        ),
     ] {
+        bench.write("a.c", &source);
+        bench.fails_with("patch tables tuned.json a.c --start start.json", 1, expected);
+        assert_eq!(text(&bench, "a.c"), source);
+    }
+    for case in [
+        "mobility.mg rows 3/4/2 ~ a[] = {1,2,3,4,1,2,3,4,1,2,3} ~ a.c:2: the array's 11 numbers are not 3 rows",
+        "mobility.mg rows 3/4/1 ~ a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}} ~ counts 8",
+        "mobility.mg rows 2/5/2 ~ a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}} ~ counts 5",
+        "mobility.mg ~ a[9] = { [0] = 1, [2] = 3 } ~ a.c:2: the entries are placed with holes",
+        "mobility.mg ~ a[9] = { [LAZY] = 1, [OTHER] = 3 } ~ a.c:2: '[LAZY] =' places an entry",
+        "step.mg pieces pn ~ a = 9 ~ option 'pieces' is for all pieces",
+        "mobility.mg colors both ~ a[9] = {0} ~ option 'colors' is for values of pieces",
+    ] {
+        let [marker, array, expected] = cells(case);
+        let source = format!("// gputexel: {marker}\nint {array};");
         bench.write("a.c", &source);
         bench.fails_with("patch tables tuned.json a.c --start start.json", 1, expected);
         assert_eq!(text(&bench, "a.c"), source);
@@ -321,27 +311,23 @@ fn lists_and_numbers_of_lines_are_filled() {
 fn rejects_invalid_layouts() {
     let bench = Bench::new();
     write_values(&bench, "p.json", &values(0.0, false));
-    for (source, expected) in [
-        ("// gputexel: knight.mg ranks 2-7\nint a[48] = {0};", "is for tables of pawns"),
-        ("// gputexel: pawn.mg ranks 1-8\nint a[48] = {0};", "expected 2-7"),
-        ("// gputexel: pawn.mg board 8x8\nint a[48] = {0};", "expected 0x88 or 10x12"),
-        ("// gputexel: pawn.mg board 0x88 files 4\nint a[48] = {0};", "option 'files 4'"),
-        ("// gputexel: pawn.mg board 0x88 ranks 2-7\nint a[48] = {0};", "option 'ranks 2-7'"),
-        ("// gputexel: pawn.mg board 0x88\nint a[64] = {0};", "'pawn.mg' has 128"),
-        ("// gputexel: material.mg board 0x88\nint a[6] = {0};", "is for tables of squares"),
-        ("// gputexel: material.mg pieces pnbrqkpnbrqk by color\nint a[12] = {0};", "says already whose"),
-        (
-            "// gputexel: material.mg colors both\nint a[6][2] = {{1,2},{3,4},{5,6},{7,8},{9,1},{2,3}};",
-            "not by color",
-        ),
-        ("// gputexel: material.mg\nint a[] = { [PAWN] = 1, 2, 3, 4, 5 };", "'[PAWN] =' places an entry"),
-        (
-            "// gputexel: material.mg pieces kq\nint a[] = { [PAWN] = 1, [KNIGHT] = 2 };",
-            "are 'pieces pn', the marker",
-        ),
-        ("// gputexel: pst.mg rows 3/4\nint a[] = {0};", "option 'rows' is for lists"),
+    for case in [
+        "knight.mg ranks 2-7 ~ a[48] = {0} ~ is for tables of pawns",
+        "pawn.mg ranks 1-8 ~ a[48] = {0} ~ expected 2-7",
+        "pawn.mg board 8x8 ~ a[48] = {0} ~ expected 0x88 or 10x12",
+        "pawn.mg board 0x88 files 4 ~ a[48] = {0} ~ option 'files 4'",
+        "pawn.mg board 0x88 ranks 2-7 ~ a[48] = {0} ~ option 'ranks 2-7'",
+        "pawn.mg board 0x88 ~ a[64] = {0} ~ 'pawn.mg' has 128",
+        "material.mg board 0x88 ~ a[6] = {0} ~ is for tables of squares",
+        "material.mg pieces pnbrqkpnbrqk by color ~ a[12] = {0} ~ says already whose",
+        "material.mg colors both ~ a[6][2] = {{1,2},{3,4},{5,6},{7,8},{9,1},{2,3}} ~ not by color",
+        "material.mg ~ a[] = { [PAWN] = 1, 2, 3, 4, 5 } ~ '[PAWN] =' places an entry",
+        "material.mg pieces kq ~ a[] = { [PAWN] = 1, [KNIGHT] = 2 } ~ are 'pieces pn', the marker",
+        "pst.mg rows 3/4 ~ a[] = {0} ~ option 'rows' is for lists",
     ] {
-        bench.write("a.c", source);
+        let [marker, array, expected] = cells(case);
+        let source = format!("// gputexel: {marker}\nint {array};");
+        bench.write("a.c", &source);
         bench.fails_with("patch tables p.json a.c", 1, ["a.c:", expected]);
         assert_eq!(text(&bench, "a.c"), source);
     }
