@@ -6,7 +6,7 @@ use crate::common::spsa::{built_in, entries};
 
 /// Returns the lines of a journal after the first, without times, sorted by number.
 pub fn timeless(bench: &Bench, file: &str) -> Vec<Value> {
-    let text = String::from_utf8(bench.bytes(file)).unwrap();
+    let text = bench.text(file);
     let mut lines: Vec<Value> =
         text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &mut lines {
@@ -178,7 +178,7 @@ fn encrypted_servers_and_passwords() {
     let games = ["match", "material", "zero", "--nodes", "30", "--games", "2", "--out", "m", "--queue", &url];
     bench.told((&games, "--queue-ca own.pem"));
     // Others can read the folders.
-    let journal = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap();
+    let journal = bench.text("m/match.jsonl");
     assert!(journal.contains("tls://me:***@localhost") && !journal.contains("cr%40t"), "{journal}");
     assert_eq!(worker.interrupt().0, Some(0));
 }

@@ -117,7 +117,7 @@ fn folders_and_formats_hold_the_constants() {
         ],
     );
     assert_eq!(bench.names("w"), ["report.html", "wdl.hpp", "wdl.json", "wdl.rs", "wdl.uci"]);
-    let page = String::from_utf8(bench.bytes("w/report.html")).unwrap();
+    let page = bench.text("w/report.html");
     assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (4, 4));
     bench.fails_with(&args, 2, ["exists", "--force"]);
     assert_eq!(bench.run((&args, "--force")).0, 0);

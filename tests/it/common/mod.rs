@@ -120,6 +120,17 @@ pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
     board
 }
 
+/// Returns a fit of the first part of a layout, without penalties.
+pub fn fit_of<'a>(
+    layout: &'a Layout,
+    parameterization: &'a Parameterization,
+    z: &'a [f64],
+    (prior, l2): (&'a [f64], f64),
+    objective: Objective,
+) -> Fit<'a> {
+    Fit { layout, parts: 0..1, parameterization, z, prior, l2, penalties: &[], objective }
+}
+
 /// Returns limits for a run of `epochs`, stopped early after `patience` epochs without a gain on held-out positions.
 pub fn stopping(epochs: u64, window: u64, patience: u64) -> Stopping {
     Stopping { epochs, seconds: None, gradient_norm: 0.0, improvement: 0.0, window, patience }

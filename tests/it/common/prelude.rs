@@ -5,7 +5,7 @@ pub use super::program::{
     write_games,
 };
 pub use super::{
-    cells, random_dataset, relative_difference, requirement, scratch, stopping, weighted_dataset,
+    cells, fit_of, random_dataset, relative_difference, requirement, scratch, stopping, weighted_dataset,
 };
 pub use gputexel::chess::PhaseSettings;
 pub use gputexel::chess::pgn::read_pgn;

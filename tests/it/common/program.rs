@@ -160,6 +160,10 @@ impl Bench {
         std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
     pub fn json(&self, name: &str) -> Value {
         serde_json::from_slice(&self.bytes(name)).unwrap()
     }

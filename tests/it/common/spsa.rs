@@ -37,7 +37,7 @@ fn parameters(one: &str, other: &str, integer: &str) -> String {
 
 /// Returns the lines of a run's journal after the first.
 pub fn entries(bench: &Bench, run: &str) -> Vec<Value> {
-    let text = String::from_utf8(bench.bytes(&format!("{run}/spsa.jsonl"))).unwrap();
+    let text = bench.text(&format!("{run}/spsa.jsonl"));
     assert!(text.ends_with('\n'), "the last line is torn");
     text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
 }

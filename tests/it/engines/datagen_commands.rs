@@ -8,10 +8,6 @@ fn selfplay(bench: &Bench, args: impl Words) -> Value {
     bench.report(("selfplay", (args, &QUICK)))
 }
 
-fn text(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
-}
-
 #[test]
 #[ignore = "full"]
 fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
@@ -26,9 +22,9 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let files = ["games.bf", "games.binpack", "games.marlin", "games.pgn", "games.vf", "selfplay.jsonl"];
     assert_eq!(bench.names("two"), files);
     selfplay(&bench, "--games 6 -o one --concurrency 1");
-    assert_eq!(text(&bench, "one/games.pgn"), text(&bench, "two/games.pgn"));
+    assert_eq!(bench.text("one/games.pgn"), bench.text("two/games.pgn"));
     selfplay(&bench, "--games 6 -o other --seed 2");
-    assert_ne!(text(&bench, "one/games.pgn"), text(&bench, "other/games.pgn"));
+    assert_ne!(bench.text("one/games.pgn"), bench.text("other/games.pgn"));
     // Every searched position is read back with its score; openings have none.
     let pgn = bench.bytes("two/games.pgn");
     let batch = read_pgn(&pgn, 1, &Selection::everything());
@@ -39,7 +35,7 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let positions = |file: &str| {
         let args = ["convert", file, "-o", "out.txt", "--force"];
         bench.report(&args);
-        text(&bench, "out.txt").lines().map(str::to_string).collect::<Vec<_>>()
+        bench.text("out.txt").lines().map(str::to_string).collect::<Vec<_>>()
     };
     let of_games = positions("two/games.pgn");
     assert_eq!(of_games.len() as u64, count("positions"));
@@ -52,7 +48,7 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     // As many as the default selection keeps of the games' searched positions.
     let args = "convert two/games.pgn -o out.txt --force --keep-checks=false --keep-captures=false";
     bench.report(args);
-    assert_eq!(text(&bench, "out.txt").lines().map(str::to_string).collect::<Vec<_>>(), quiet);
+    assert_eq!(bench.text("out.txt").lines().map(str::to_string).collect::<Vec<_>>(), quiet);
     assert_eq!(bench.bytes("two/games.bf").len(), 32 * quiet.len());
 }
 
@@ -61,7 +57,8 @@ fn openings_are_distinct_and_balanced() {
     let bench = Bench::new();
     let args = ["--games", "30", "-o", "r", "--random-plies", "2", "--opening-limit", "100"];
     bench.report(("selfplay", (&args, "--nodes 5 --max-plies 6")));
-    let keys: HashSet<u64> = text(&bench, "r/selfplay.jsonl")
+    let keys: HashSet<u64> = bench
+        .text("r/selfplay.jsonl")
         .lines()
         .skip(1)
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].as_u64().unwrap())
@@ -77,7 +74,8 @@ fn openings_are_distinct_and_balanced() {
     bench.fails_with(("selfplay --games 3 -o b", &book), 2, "--games 3: the book has 2 different openings");
     selfplay(&bench, ("--games 2 -o b", &book));
     assert!(
-        text(&bench, "b/games.pgn")
+        bench
+            .text("b/games.pgn")
             .contains("[FEN \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"]")
     );
     selfplay(&bench, ("--games 3 -o c --random-plies 1", &book));
@@ -110,11 +108,11 @@ fn killed_runs_resume_to_the_same_games() {
     let report = bench.report("selfplay --resume killed");
     assert_eq!(report["games"], 16);
     assert!(report["played_now"].as_u64().unwrap() <= 13, "{report}");
-    assert_eq!(text(&bench, "killed/games.pgn"), text(&bench, "whole/games.pgn"));
+    assert_eq!(bench.text("killed/games.pgn"), bench.text("whole/games.pgn"));
     // Extended on request, and in another format.
     let report = bench.report("selfplay --resume killed --games 18 --format pgn,binpack");
     assert_eq!((&report["games"], &report["played_now"]), (&18.into(), &2.into()));
-    assert!(text(&bench, "killed/games.pgn").starts_with(&text(&bench, "whole/games.pgn")));
+    assert!(bench.text("killed/games.pgn").starts_with(&bench.text("whole/games.pgn")));
     bench.fails_with("selfplay --resume killed --games 17", 2, "--games 17: killed already has 18");
     bench.fails_with("selfplay -o killed", 2, "exists and is not empty");
     bench.fails_with("selfplay --resume .", 1, "it has no selfplay.jsonl");
@@ -185,7 +183,7 @@ fn labeled(bench: &Bench, name: &str) -> Vec<(String, f64, f64)> {
         let mut next = || fields.next().unwrap().to_string();
         (next(), next().parse().unwrap(), next().parse().unwrap())
     };
-    text(bench, name).lines().map(line).collect()
+    bench.text(name).lines().map(line).collect()
 }
 
 const POSITIONS: &str = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3 | 11 | 0.5\n\
@@ -216,7 +214,7 @@ fn engines_replace_only_scores() {
         }
     }
     bench.report((args, "-o two.txt --concurrency 3"));
-    assert_eq!(text(&bench, "two.txt"), text(&bench, "one.txt"));
+    assert_eq!(bench.text("two.txt"), bench.text("one.txt"));
     assert_eq!(bench.names("."), ["in.txt", "one.txt", "two.txt"]);
     bench.fails_with((args, "-o one.txt"), 2, "one.txt: exists");
     bench.fails_with("rescore in.txt -o x.txt", 2, "need an engine or tablebases");
@@ -252,7 +250,7 @@ fn interrupted_rescorings_are_resumed() {
     bench.write("in.txt", POSITIONS.repeat(400));
     let report = bench.report((&whole, "-o out.txt --resume"));
     assert!(report["progress"]["known"].as_u64().unwrap() >= 64, "{report}");
-    assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
+    assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));
     // A killed process leaves incomplete files, as everywhere.
     let names = bench.names(".").into_iter().filter(|name| !name.starts_with(".gputexel-"));
     assert_eq!(names.collect::<Vec<_>>(), ["in.txt", "out.txt", "whole.txt"]);
@@ -279,15 +277,15 @@ fn resumed_rescoring_recognizes_its_result() {
     child.wait().unwrap();
     bench.write("out.txt", "mine\n");
     bench.fails_with(&resumed, 2, "out.txt: exists");
-    assert_eq!(text(&bench, "out.txt"), "mine\n");
-    bench.write("out.txt", text(&bench, "whole.txt"));
+    assert_eq!(bench.text("out.txt"), "mine\n");
+    bench.write("out.txt", bench.text("whole.txt"));
     let report = bench.report(&resumed);
     assert_eq!(report["conversion"]["output"], "out.txt");
-    assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
+    assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));
     assert!(!bench.path("out.txt.rescore").exists());
     let error = bench.fails(&resumed, 2);
     assert!(
-        error.contains("nothing is unfinished") && text(&bench, "out.txt") == text(&bench, "whole.txt"),
+        error.contains("nothing is unfinished") && bench.text("out.txt") == bench.text("whole.txt"),
         "{error}"
     );
 }
@@ -346,7 +344,7 @@ fn engines_are_started_for_positions_and_their_silence_is_no_label() {
         assert!(!bench.path(output).exists(), "{error}");
         assert!(error.contains("100") && error.contains("score"), "{error}");
     }
-    assert_eq!(text(&bench, "starts").lines().count(), 2 * 3);
+    assert_eq!(bench.text("starts").lines().count(), 2 * 3);
 }
 
 /// Returns the folder of the tables for KQvK and KRvK.

@@ -60,7 +60,7 @@ fn interrupted_matches_resume_to_the_same_games() {
     // Extended on request; nothing is played twice.
     let longer = play(&bench, "--resume torn --games 8");
     assert_eq!(longer["games"], 8);
-    assert_eq!(String::from_utf8(bench.bytes("torn/match.jsonl")).unwrap().lines().count(), 5);
+    assert_eq!(bench.text("torn/match.jsonl").lines().count(), 5);
     assert!(bench.bytes("torn/games.pgn").starts_with(&bench.bytes("whole/games.pgn")));
     // Another configuration is refused.
     for args in ["--resume whole --nodes 100", "zero material --resume whole"] {
@@ -82,14 +82,14 @@ fn files_that_have_changed_are_refused() {
     let report = play(&bench, (args, ("--out m", &QUICK)));
     assert_eq!((&report["openings_count"], &report["openings_bad"]), (&2.into(), &1.into()));
     assert_eq!(report["engines"][0]["name"], "tuned");
-    let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+    let pgn = bench.text("m/games.pgn");
     assert!(pgn.contains("[FEN \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"]"), "{pgn}");
     assert_has(&bench.done(("match", (args, ("--out v", &QUICK)))).1, "book.epd:2: not a position");
     bench.write("book.epd", book.replace("8/3P4/8", "3P4/8/8"));
     bench.fails_with("match --resume m --games 4", 1, "book.epd: has changed since the match started");
     bench.write("book.epd", book);
     play(&bench, "--resume m --games 4");
-    let params = String::from_utf8(bench.bytes("tuned/params.json")).unwrap();
+    let params = bench.text("tuned/params.json");
     bench.write("tuned/params.json", params + " ");
     bench.fails_with("match --resume m --games 6", 1, "params.json: has changed since the match started");
 }
@@ -102,7 +102,7 @@ fn opening_counters_match_their_games() {
         bench.write("book.epd", book);
         let args = "material material --games 2 --openings book.epd --nodes 50 --out m";
         play(&bench, (args, more));
-        let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+        let pgn = bench.text("m/games.pgn");
         std::fs::remove_dir_all(bench.path("m")).unwrap();
         pgn
     };
@@ -168,12 +168,12 @@ fn control_c_stops_and_prints_how_to_resume() {
     assert!(err.contains("resume with 'gputexel match --resume m'"), "{err}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["stop"], "cancelled");
-    let lines = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap().lines().count() as u64;
+    let lines = bench.text("m/match.jsonl").lines().count() as u64;
     assert_eq!(
         report["games"].as_u64().unwrap() + 2 * report["finished_ahead"].as_u64().unwrap(),
         2 * (lines - 1)
     );
-    let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+    let pgn = bench.text("m/games.pgn");
     assert_eq!(pgn.matches("[Event ").count() as u64, 2 * (lines - 1));
 }
 

@@ -35,7 +35,7 @@ fn a_resumed_match_replaces_only_its_own_games() {
     begin(&bench, (&args, "--pgn out.pgn"));
     let resume = ["match", "--resume", "m", "--games", "4"];
     bench.ok(&resume);
-    assert_eq!(String::from_utf8(bench.bytes("out.pgn")).unwrap().matches("[Event ").count(), 4);
+    assert_eq!(bench.text("out.pgn").matches("[Event ").count(), 4);
     std::fs::remove_file(bench.path("started")).unwrap();
     keeps(&bench, "out.pgn", "[Event \"Hastings\"]\n", "match --resume m --games 6");
 }

@@ -24,7 +24,7 @@ fn engines_receive_the_values_of_the_journal() {
     let config = config.replacen("[games]", "options = { Hash = 2, \"Move Overhead\" = \"7\" }\n[games]", 1);
     let (code, out, err) = run(&bench, &config);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let told = String::from_utf8(bench.bytes("told")).unwrap();
+    let told = bench.text("told");
     assert_has(&told, ["setoption name Hash value 2\n", "setoption name Move Overhead value 7\n"]);
     for entry in entries(&bench, "r") {
         for side in ["plus", "minus"] {
@@ -268,14 +268,14 @@ fn engines_end_with_their_match_or_run() {
                 signals.iter().map(|signal| format!("kill {signal} {}", child.id())).collect();
             bench.shell(&kills.join("; "));
             let status = marked.ended(&mut child);
-            let err = String::from_utf8(bench.bytes("err")).unwrap();
+            let err = bench.text("err");
             assert_eq!(status.code(), code, "{args:?} {signals:?}: {err}");
             marked.wait_for("something is left", || marked.alive().is_empty());
             if code == Some(1) {
                 assert!(err.contains("interrupted: ") && err.contains("--resume r"), "{err}");
             }
             // Finished games are kept, without those that were aborted.
-            let text = String::from_utf8(bench.bytes(journal)).unwrap();
+            let text = bench.text(journal);
             let finished = text.lines().count() - 1;
             assert!(!text.contains("\"died\"") && !text.contains("\"hung\""), "{text}");
             if *signals == ["-KILL"] || *signals == ["-INT"] {
@@ -286,9 +286,9 @@ fn engines_end_with_their_match_or_run() {
                     _ => &["spsa", "run", "--resume", "r", "--replan", "--iterations", &pairs],
                 };
                 let status = marked.ended(&mut marked.spawn(again));
-                let err = String::from_utf8(bench.bytes("err")).unwrap();
+                let err = bench.text("err");
                 assert_eq!(status.code(), Some(0), "{err}");
-                let text = String::from_utf8(bench.bytes(journal)).unwrap();
+                let text = bench.text(journal);
                 assert!(text.lines().count() >= finished + 4, "{text}");
             }
         }

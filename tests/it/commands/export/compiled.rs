@@ -284,56 +284,54 @@ fn engine_in_c_gives_the_same_scores() {
     pst(&bench, "mirrored.json", true);
     let pointers = format!("{SIX}static const int *const tables[2][6] = {{ TABLES(mg), TABLES(eg) }};\n");
     let rows = format!("{SIX}static const int (*const tables[2][6])[64] = {{ TABLES(mg), TABLES(eg) }};\n");
+    let material =
+        format!("{pointers}static const int *const material[2] = {{ material_mg, material_eg }};\n");
     let cases = [
         // a1 = 0, as in docs/exports.md.
         (
             "uneven.json",
-            &["--orientation", "a1"][..],
-            format!(
-                "{pointers}static int value(int color, int role, int square, int phase) {{\n    int v = tables[phase][role][color ? square ^ 56 : square];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--orientation a1",
+            &pointers,
+            "    int v = tables[phase][role][color ? square ^ 56 : square];\n    return color ? -v : v;\n",
         ),
         // a8 = 0, with separate piece values.
         (
             "uneven.json",
-            &["--orientation", "a8", "--split-material"],
-            format!(
-                "{pointers}static const int *const material[2] = {{ material_mg, material_eg }};\nstatic int value(int color, int role, int square, int phase) {{\n    int v = material[phase][role] + tables[phase][role][color ? square : square ^ 56];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--orientation a8 --split-material",
+            &material,
+            "    int v = material[phase][role] + tables[phase][role][color ? square : square ^ 56];\n    return color ? -v : v;\n",
         ),
         // h1 = 0, both colors.
         (
             "uneven.json",
-            &["--orientation", "h1", "--colors", "both"],
-            format!(
-                "{rows}static int value(int color, int role, int square, int phase) {{\n    int v = tables[phase][role][color][square ^ 7];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--orientation h1 --colors both",
+            &rows,
+            "    int v = tables[phase][role][color][square ^ 7];\n    return color ? -v : v;\n",
         ),
         // h8 = 0, both colors, to be added.
         (
             "uneven.json",
-            &["--orientation", "h8", "--colors", "negated"],
-            format!(
-                "{rows}static int value(int color, int role, int square, int phase) {{\n    return tables[phase][role][color][63 - square];\n}}\n"
-            ),
+            "--orientation h8 --colors negated",
+            &rows,
+            "    return tables[phase][role][color][63 - square];\n",
         ),
         // Half tables.
         (
             "mirrored.json",
-            &["--files", "4"],
-            format!(
-                "{pointers}static int value(int color, int role, int square, int phase) {{\n    int rank = color ? 7 - square / 8 : square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--files 4",
+            &pointers,
+            "    int rank = color ? 7 - square / 8 : square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n",
         ),
         (
             "mirrored.json",
-            &["--files", "4", "--orientation", "h8"],
-            format!(
-                "{pointers}static int value(int color, int role, int square, int phase) {{\n    int rank = color ? square / 8 : 7 - square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--files 4 --orientation h8",
+            &pointers,
+            "    int rank = color ? square / 8 : 7 - square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n",
         ),
     ];
-    for (params, flags, lookup) in cases {
+    for (params, flags, tables, body) in cases {
+        let lookup =
+            format!("{tables}static int value(int color, int role, int square, int phase) {{\n{body}}}\n");
         export(&bench, (&[params, "-o", "t.h", "--force"], flags));
         let file = import(&bench, &["t.h"]);
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());

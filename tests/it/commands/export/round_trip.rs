@@ -50,7 +50,7 @@ fn all_export_formats_round_trip() {
     assert_has(&out, ["written     whole.json: 768 values (pst)", "note        values are whole centipawns"]);
     // CRLF, as written by editors on other systems.
     for name in ["a.h", "a.py", "a.csv", "a.uci"] {
-        let text = String::from_utf8(bench.bytes(name)).unwrap().replace('\n', "\r\n");
+        let text = bench.text(name).replace('\n', "\r\n");
         bench.write(name, text);
         assert_eq!(values(&import(&bench, &[name])), values(&file), "{name}");
     }
@@ -76,7 +76,7 @@ fn normalized_parameters_have_the_same_loss() {
     assert!((before - after).abs() < 1e-12, "{before} {after}");
     let (_, out, _) = bench.run("export p.json -o t.h --normalize pawn.eg=128");
     assert!(out.contains("scaled      by ") && out.contains("K 0.800000 becomes "), "{out}");
-    assert_has(&String::from_utf8(bench.bytes("t.h")).unwrap(), ["to pawn.eg=128", "K 0.6"]);
+    assert_has(&bench.text("t.h"), ["to pawn.eg=128", "K 0.6"]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn patch_fills_exported_tables() {
     // For imported features, too.
     odd(&bench, "odd.json");
     export(&bench, "odd.json -o odd.h --no-header");
-    let text = String::from_utf8(bench.bytes("odd.json")).unwrap();
+    let text = bench.text("odd.json");
     bench.write("was.json", &text);
     bench.write("odd.json", text.replace("-10.25", "77.0"));
     assert_has(&bench.ok("patch tables odd.json odd.h --start was.json --no-backup"), "1 changed");
@@ -141,7 +141,7 @@ fn bad_requests_are_refused() {
     export(&["--to", "csv", "--fixed", "4", "--no-header"], 2, "--fixed needs the header");
     export(&["--to", "c", "--normalize", "nobody.eg=100"], 2, "no parameter");
     export(&["--to", "c", "--normalize", "pawn.eg=1e9"], 2, "does not fit 32 bits");
-    let text = String::from_utf8(bench.bytes("p.json")).unwrap();
+    let text = bench.text("p.json");
     let at = text.find("\"mg\": ").unwrap() + 6;
     let end = at + text[at..].find(',').unwrap();
     for (value, expected) in [

@@ -26,7 +26,7 @@ fn pawns(score: i32) -> String {
 /// Returns the scores that `convert` writes, and its messages.
 fn scores(bench: &Bench, args: impl Words) -> (Vec<i32>, String) {
     let (out, _) = bench.done(("convert -o x.txt --force", args));
-    let text = String::from_utf8(bench.bytes("x.txt")).unwrap();
+    let text = bench.text("x.txt");
     let score = |line: &str| line.split(" | ").nth(1).unwrap().parse().unwrap();
     (text.lines().map(score).collect(), out)
 }

@@ -166,7 +166,7 @@ fn writes_the_positions_of_the_dataset() {
         let told = bench.told(&written);
         assert_eq!(told["positions"], report["positions"], "{rules:?}");
         assert_eq!(told["sources"][0]["resolved"], report["sources"][0]["resolved"], "{rules:?}");
-        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let text = bench.text("p.fens");
         let lines: Vec<_> = text.lines().map(fields).collect();
         assert_eq!(lines.len(), data.len(), "{rules:?}");
         let games: Vec<u32> = lines.iter().map(|line| line.0).collect();
@@ -191,9 +191,9 @@ fn positions_and_datasets_agree_for_all_rules() {
     let bench = Bench::new();
     // Two inputs with many positions in common.
     games(&bench, 60);
-    let first = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    let first = bench.text("games.pgn");
     games(&bench, 90);
-    let all = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    let all = bench.text("games.pgn");
     let half = first.match_indices("[Event ").nth(30).unwrap().0;
     bench.write("more.pgn", &all[half..]);
     bench.write("games.pgn", &first);
@@ -215,7 +215,7 @@ fn positions_and_datasets_agree_for_all_rules() {
             assert_eq!(told["funnel"], report["funnel"], "{rules:?}");
             assert_eq!(told["positions"], report["positions"], "{rules:?}");
         }
-        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let text = bench.text("p.fens");
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
         assert_eq!(lines.len(), data.len(), "{rules:?}");
         let is_weighted = rules.iter().any(|rule| *rule == "average" || rule.starts_with("--balance-phases"));
@@ -257,7 +257,7 @@ fn chooses_the_format_by_extension() {
     let bench = Bench::new();
     games(&bench, 20);
     bench.told("extract games.pgn --positions p.epd");
-    assert!(String::from_utf8(bench.bytes("p.epd")).unwrap().lines().next().unwrap().contains(" c9 \""));
+    assert!(bench.text("p.epd").lines().next().unwrap().contains(" c9 \""));
     // Resolved positions are not linked by moves, and none is taken for the end of its game.
     let resolved = "extract games.pgn --resolve quiescence --require-score --positions";
     let count = bench.told((resolved, "r.fens"))["positions"].clone();

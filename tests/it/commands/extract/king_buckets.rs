@@ -34,7 +34,7 @@ fn works_from_text_to_games() {
 
     // Tables are read back from code with all their names.
     bench.told("export r --to rust -o t.rs");
-    let code = String::from_utf8(bench.bytes("t.rs")).unwrap();
+    let code = bench.text("t.rs");
     assert!(code.contains("knight_k7") || code.contains("KNIGHT_K7"), "{}", &code[..500]);
     bench.told("import-params t.rs --like r -o back.json");
     let values = |file: &serde_json::Value| file["parameters"].as_array().unwrap().clone();

@@ -72,7 +72,7 @@ fn reads_positions_written_for_engines() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     bench.told(&["extract", sample, "--share", "0.05", "--positions", "p.fens"]);
-    let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+    let text = bench.text("p.fens");
     // Some of its positions have no score.
     let scored = text.lines().filter(|line| line.split(' ').count() == 9).count();
     assert!(scored > 1000 && scored < text.lines().count(), "{scored}");

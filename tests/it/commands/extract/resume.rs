@@ -10,7 +10,7 @@ fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("a.pgn.zst", std::fs::read(SAMPLE).unwrap());
     bench.told("convert a.pgn.zst -o b.epd --keep-checks=false");
-    let text = String::from_utf8(bench.bytes("b.epd")).unwrap();
+    let text = bench.text("b.epd");
     let lines: Vec<&str> = text.lines().rev().collect();
     bench.write("b.epd", lines.join("\n"));
     bench

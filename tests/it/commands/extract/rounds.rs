@@ -67,7 +67,7 @@ fn rounds_resolve_with_parameters_of_the_previous_round() {
     assert!((loss - rounds[1]["loss_before"].as_f64().unwrap()).abs() < 1e-12, "{loss} {report}");
 
     // If the record lacks one of the requested rounds, its values do not match: the run is not resumed.
-    let record = String::from_utf8(bench.bytes("r/run.json")).unwrap();
+    let record = bench.text("r/run.json");
     let mut cut: serde_json::Value = serde_json::from_str(&record).unwrap();
     cut["requiesce"]["done"].as_array_mut().unwrap().pop();
     bench.write("r/run.json", cut.to_string());

@@ -181,7 +181,7 @@ fn counters_of_epd_are_read_and_written() {
     let bench = Bench::new();
     bench.write("x.epd", "8/8/8/8/3k4/8/8/K6R w - - hmvc 95; fmvn 90; c9 \"1/2-1/2\";\n");
     bench.told("convert x.epd -o x.plain");
-    let text = String::from_utf8(bench.bytes("x.plain")).unwrap();
+    let text = bench.text("x.plain");
     assert!(text.starts_with("fen 8/8/8/8/3k4/8/8/K6R w - - 95 90\n"), "{text}");
     let told = bench.told("convert x.plain -o again.epd");
     assert_eq!((bench.bytes("again.epd"), &told["losses"]["clocks"]), (bench.bytes("x.epd"), &0.into()));

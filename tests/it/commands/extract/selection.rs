@@ -285,7 +285,7 @@ fn keeps_broken_games_up_to_the_error_or_drops_them() {
     let source = &report["sources"][0];
     assert_eq!(count(&source["left_out"], "games with a part that cannot be played"), 1);
     assert_eq!(
-        String::from_utf8(bench.bytes("s.txt")).unwrap(),
+        bench.text("s.txt"),
         "games.pgn: game 2 (line 9): illegal move 'Qh7'; left out\ngames.pgn: game 3 (line 11): no result\n"
     );
     bench.refuse_with("games.pgn --list-skipped s.txt", 2, "s.txt: exists; use --force");
@@ -296,7 +296,7 @@ fn keeps_broken_games_up_to_the_error_or_drops_them() {
     assert_eq!(source["skipped_games"].as_array().unwrap().len(), 20);
     assert_eq!(source["skipped_games_unnamed"], 30);
     bench.extract("many.pgn --list-skipped s.txt");
-    assert_eq!(String::from_utf8(bench.bytes("s.txt")).unwrap().lines().count(), 50);
+    assert_eq!(bench.text("s.txt").lines().count(), 50);
     let (_, text, _) = bench.run("extract many.pgn -o t.bin");
     assert!(text.contains("and 30 more games left out or truncated; --list-skipped lists all"), "{text}");
 }

@@ -176,7 +176,7 @@ fn parameter_files_are_checked() {
     let bench = bench();
     bench.tune("d.bin --out good --epochs 1");
     let good = bench.json("good/params.json");
-    let text = String::from_utf8(bench.bytes("good/params.json")).unwrap();
+    let text = bench.text("good/params.json");
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut file = good.clone();
         change(&mut file);

@@ -25,7 +25,7 @@ fn pages_are_written_for_all_commands() {
     for name in ["gputexel.1", "gputexel-export.1", "gputexel-spsa-run.1", "gputexel-patch-tables.1"] {
         assert!(names.iter().any(|own| own == name), "{names:?}");
     }
-    let page = String::from_utf8(bench.bytes("man/gputexel-export.1")).unwrap();
+    let page = bench.text("man/gputexel-export.1");
     assert!(page.contains("split\\-material") && page.contains("Examples:"), "{page}");
     bench.fails_with("man -o man", 2, "exists; use --force");
     bench.ok("man -o man --force");

@@ -36,7 +36,7 @@ fn run(language: &str, compiler: &str, args: &[&str]) -> Option<String> {
     let data = dataset::read(&bench.path("d.bin")).unwrap();
     assert_eq!((data.len(), data.metadata().games), (600, 30));
     bench.tune("d.bin --out run --l2 0.01");
-    Some(String::from_utf8(bench.bytes("trace.svm")).unwrap())
+    Some(bench.text("trace.svm"))
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
     );
     bench.write("engine.c", SOURCE);
     bench.ok("patch tables run engine.c --no-backup");
-    let source = String::from_utf8(bench.bytes("engine.c")).unwrap();
+    let source = bench.text("engine.c");
     for expected in [
         format!("Rook = S({}, {});", value("rook", "mg"), value("rook", "eg")),
         format!("Attack = S({}, {});", value("attack", "mg"), value("attack", "eg")),

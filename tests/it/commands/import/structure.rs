@@ -283,7 +283,7 @@ fn starting_values_are_read_from_the_source() {
     // Values tuned from there are written back to their sources.
     bench.told("tune out.bin --prior start.json --k 1 --l2 1e-3 --out r");
     bench.told("patch tables r eval.c");
-    assert!(String::from_utf8(bench.bytes("eval.c")).unwrap() != source);
+    assert!(bench.text("eval.c") != source);
     bench.write("eval.c", source.replace("int tempo = 14; // gputexel: tempo.both\n", ""));
     bench.fails_with("import-params eval.c --like out.bin -o s2.json", 1, "tempo");
 }

@@ -73,7 +73,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     let report = import(&bench, "all.plain", &command(&bench, "ok"), "e.bin");
     assert!(tensors(&bench.path("d.bin")) == tensors(&bench.path("e.bin")));
     assert_eq!(report["sources"][0]["path"], "all.plain");
-    let lines = String::from_utf8(bench.bytes("all.fens")).unwrap();
+    let lines = bench.text("all.fens");
     let fens: Vec<String> = lines
         .lines()
         .map(|line| line.split(' ').collect::<Vec<_>>())
@@ -194,7 +194,7 @@ fn commands_that_fail_are_refused_in_one_line() {
     let ok = command(&bench, "ok");
     assert!(fails("p.fens", &ok, "--trace-deadline 0", 2).contains("must be from above 0"));
     assert!(fails("-", &ok, "", 2).contains("read from files"));
-    let lines = String::from_utf8(bench.bytes("p.fens")).unwrap();
+    let lines = bench.text("p.fens");
     bench.write("bad.fens", lines.replacen("\n2 ", "\nx ", 1));
     assert_has(&fails("bad.fens", &ok, "", 1), "is no line 'GAME RESULT FEN [SCORE]'");
     assert!(fails("none.fens", &ok, "", 1).contains("none.fens"));

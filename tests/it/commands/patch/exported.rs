@@ -1,6 +1,5 @@
 //! From a tuning run to numbers anywhere in a source: `export --to params`, then `patch apply`.
 
-use super::read;
 use crate::common::prelude::*;
 
 /// Returns the numbers between the braces of an array.
@@ -37,7 +36,7 @@ fn tuned_values_are_written_to_blocks() {
         let value = if phase == "mg" { record.mg } else { record.eg };
         value.round() as i64
     };
-    let source = read(&bench, "src/eval.c");
+    let source = bench.text("src/eval.c");
     for phase in ["mg", "eg"] {
         let names = (0..64).map(|i: u8| format!("knight_{}{}", char::from(b'a' + i % 8), i / 8 + 1));
         let expected: Vec<i64> = names.map(|name| value(&name, phase)).collect();
@@ -57,7 +56,7 @@ fn tuned_values_are_written_to_blocks() {
     bench.write("engine.tune", block("mg") + &pawn.replace("e4_mg", "e9_mg"));
     bench.write("src/eval.c", array("mg", false) + rest);
     bench.fails_with("patch apply engine.tune src", 1, ["pawn_e9_mg is not in", "engine.params"]);
-    assert_eq!(read(&bench, "src/eval.c"), array("mg", false) + rest);
+    assert_eq!(bench.text("src/eval.c"), array("mg", false) + rest);
 }
 
 #[test]

@@ -45,14 +45,14 @@ fn names_that_are_needed_may_be_links() {
     for target in ["../victim.txt", "../new.txt"] {
         symlink(target, bench.path("source/.s.cpp.gputexel-new")).unwrap();
         ok(&bench, "tune x.tune source");
-        assert!(read(&bench, "source/s.cpp").contains("f_1 * d") && !bench.path("source/s.cpp").is_symlink());
+        assert!(bench.text("source/s.cpp").contains("f_1 * d") && !bench.path("source/s.cpp").is_symlink());
         symlink(target, bench.path("source/.s.cpp.gputexel-new")).unwrap();
         ok(&bench, "undo source");
         assert_eq!(
-            (read(&bench, "source/s.cpp"), bench.names("source")),
+            (bench.text("source/s.cpp"), bench.names("source")),
             (SOURCE.into(), vec!["s.cpp".into()])
         );
-        assert_eq!(read(&bench, "victim.txt"), VICTIM);
+        assert_eq!(bench.text("victim.txt"), VICTIM);
         assert!(!bench.path("new.txt").exists());
     }
 }
@@ -110,7 +110,7 @@ fn folders_that_became_links_are_not_written_through() {
         1,
         "source/x.params: is a link that leads outside source",
     );
-    assert_eq!(read(&bench, "empty.conf"), "");
+    assert_eq!(bench.text("empty.conf"), "");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn ignores_hidden_files_by_default() {
         assert_eq!(everything(&bench), before);
         ok(&bench, "tune x.tune source --hidden");
         let file = format!("source/{}", if name == "link.cpp" { ".git/config" } else { name });
-        assert!(read(&bench, &file.replace('\\', "/")).contains("f_1 * d"), "{name}");
+        assert!(bench.text(&file.replace('\\', "/")).contains("f_1 * d"), "{name}");
         ok(&bench, "check x.tune source --hidden");
         ok(&bench, "undo source");
     }
@@ -146,12 +146,12 @@ fn records_belong_to_a_tree_in_its_place() {
     std::fs::rename(bench.path("source"), bench.path("moved")).unwrap();
     bench.fails_with("patch undo moved", 1, "nothing to undo");
     ok(&bench, "apply x.tune moved");
-    assert_eq!(read(&bench, "moved/s.cpp"), SOURCE);
+    assert_eq!(bench.text("moved/s.cpp"), SOURCE);
     // Back in its place, what 'apply' did elsewhere is undone by the tree's name there alone.
     ok(&bench, "undo moved");
     std::fs::rename(bench.path("moved"), bench.path("source")).unwrap();
     ok(&bench, "undo source");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
 }
 
 #[cfg(target_os = "linux")]
@@ -165,7 +165,7 @@ fn copies_are_in_the_state_of_the_user() {
     let (code, _, err) = run("/dev/null");
     assert!(code == 1 && err.contains("XDG_STATE_HOME"), "{err}");
     assert_one_line(&err);
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     let (code, out, err) = run("\"$PWD/state\"");
     assert_eq!((code, err.as_str()), (0, ""));
     let backup = serde_json::from_str::<Value>(&out).unwrap()["backup"].as_str().unwrap().to_string();

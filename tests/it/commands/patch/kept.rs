@@ -44,13 +44,13 @@ fn undo_keeps_every_changed_file() {
     let copy = kept.join("b/s.cpp.changed.2");
     let said = format!("source/b/s.cpp: restored; the changed file is kept as {}\n", copy.display());
     assert!(out.contains(&said), "{out}");
-    assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/a/s.cpp"), SOURCE);
     // A deleted folder is restored with its file.
     ok(&bench, "tune x.tune source");
     std::fs::remove_dir_all(bench.path("source/a")).unwrap();
     bench.fails_with("patch undo source", 1, "source/a/s.cpp: was changed");
     assert_has(&ok(&bench, "undo source --force"), "source/a/s.cpp: restored\n");
-    assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/a/s.cpp"), SOURCE);
 }
 
 /// Parameters may be in a parent of the working directory, as part of the tree.
@@ -67,7 +67,7 @@ fn parameters_may_be_above_the_sources() {
     assert!(!bench.path("x.params").exists());
     patch("tune ../source/../x.tune ../source");
     patch("apply ../x.tune .");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn trees_share_a_backup_folder() {
     let other = SOURCE.replace("100", "200");
     bench.write("other/source/s.cpp", &other);
     bench.write("y.tune", TUNE);
-    let sources = |bench: &Bench| (read(bench, "source/s.cpp"), read(bench, "other/source/s.cpp"));
+    let sources = |bench: &Bench| (bench.text("source/s.cpp"), bench.text("other/source/s.cpp"));
     let backup = ["--backup", "kept"];
     // One after the other, then undone in every order.
     for undone in [["source", "other/source"], ["other/source", "source"]] {
@@ -192,9 +192,9 @@ mod unix {
         let said =
             "gputexel: warning: source/s.cpp: has another name, a hard link, which keeps the old text\n";
         assert_eq!((code, err.as_str()), (0, said));
-        assert_eq!(read(&bench, "snapshot.cpp"), SOURCE);
-        assert!(read(&bench, "source/s.cpp").contains("f_1 * d"));
+        assert_eq!(bench.text("snapshot.cpp"), SOURCE);
+        assert!(bench.text("source/s.cpp").contains("f_1 * d"));
         ok(&bench, "undo source");
-        assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+        assert_eq!(bench.text("source/s.cpp"), SOURCE);
     }
 }

@@ -36,15 +36,11 @@ fn object(bench: &Bench, args: impl Words) -> Value {
     bench.report(("patch", args))
 }
 
-fn read(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
-}
-
 #[test]
 fn tune_apply_and_undo_report_their_changes() {
     let bench = bench();
     let diff = ok(&bench, "tune x.tune source --dry-run");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     assert_eq!(bench.names("."), ["source", "x.tune"]);
     assert!(diff.starts_with("--- a/source/s.cpp\n+++ b/source/s.cpp\n@@ -1,10 +1,14 @@\n"), "{diff}");
     assert_has(
@@ -59,13 +55,13 @@ fn tune_apply_and_undo_report_their_changes() {
     let expected = "source/s.cpp:8: f: tuned, f_1 = 100, f_off = 25\nx.params: 2 parameters used, 2 new\n'gputexel patch undo source' restores the old files\n";
     assert_eq!(out, expected);
     assert_eq!(bench.names("source"), ["s.cpp"], "nothing is kept in the tree");
-    let tuned = read(&bench, "source/s.cpp");
+    let tuned = bench.text("source/s.cpp");
     bench.fails_with("patch tune x.tune source", 1, "x.tune:4: context f: source/s.cpp:12 is tuned already");
-    assert_eq!(read(&bench, "source/s.cpp"), tuned);
+    assert_eq!(bench.text("source/s.cpp"), tuned);
 
     bench.write(
         "x.params",
-        read(&bench, "x.params").replace("100.0,", "112.5,").replace("25.0, 0.0,", "-3.4, -50.0,"),
+        bench.text("x.params").replace("100.0,", "112.5,").replace("25.0, 0.0,", "-3.4, -50.0,"),
     );
     let applied = object(&bench, "apply x.tune source");
     let values = json!([
@@ -77,15 +73,15 @@ fn tune_apply_and_undo_report_their_changes() {
         (&json!("restored"), &values)
     );
     assert_eq!(applied["files"], json!([{"path": "source/s.cpp", "new": false, "params": false}]));
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE.replace("100 * d - 25", "113 * d - -3"));
+    assert_eq!(bench.text("source/s.cpp"), SOURCE.replace("100 * d - 25", "113 * d - -3"));
     let again = ok(&bench, "apply x.tune source");
     assert!(again.ends_with("nothing to write: all files are up to date\n"), "{again}");
 
     assert_eq!(ok(&bench, "undo source"), "source/s.cpp: restored\npatch apply has been undone\n");
-    assert_eq!(read(&bench, "source/s.cpp"), tuned);
+    assert_eq!(bench.text("source/s.cpp"), tuned);
     let undone = object(&bench, "undo source");
     assert_eq!(undone["kept"], json!(["x.params"]));
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     bench.fails_with("patch undo source", 1, "nothing to undo");
 }
 
@@ -94,15 +90,15 @@ fn warns_about_probable_mistakes() {
     let bench = bench();
     let run = |args: &str| bench.run(("patch", args));
     ok(&bench, "tune x.tune source");
-    let params = read(&bench, "x.params");
+    let params = bench.text("x.params");
     bench.write(
         "x.params",
         params.replace("100.0, 0.0, 200.0", "100.0, 200.0, 0.0").replace("25.0,", "75.0,"),
     );
     let empty = "x.params: f_1: its range from 200.0 to 0.0 is empty\n";
     let outside = "x.params: f_off = 75.0 is outside of its range, 0.0 to 50.0\n";
-    if !read(&bench, "x.params").contains("f_off, int, 75.0, 0.0, 50.0") {
-        bench.write("x.params", read(&bench, "x.params").replace("0.0, 75.0,", "0.0, 50.0,"));
+    if !bench.text("x.params").contains("f_off, int, 75.0, 0.0, 50.0") {
+        bench.write("x.params", bench.text("x.params").replace("0.0, 75.0,", "0.0, 50.0,"));
     }
     let (code, out, _) = run("check x.tune source");
     assert_eq!(code, 0, "{out}");
@@ -110,7 +106,7 @@ fn warns_about_probable_mistakes() {
     let (code, out, err) = run("apply x.tune source");
     assert_eq!(code, 0, "{out}");
     assert_eq!(err, format!("gputexel: warning: {empty}gputexel: warning: {outside}"));
-    assert!(read(&bench, "source/s.cpp").contains("100 * d - 75"), "{out}");
+    assert!(bench.text("source/s.cpp").contains("100 * d - 75"), "{out}");
 
     // A marker applies until it is set to nothing.
     let more = "#set declaration\n#context g\ng = 7@;\n#context h\nh = 8@;\n";
@@ -179,7 +175,7 @@ fn warns_about_unusual_places() {
 fn apply_requires_the_output_of_tune() {
     let bench = bench();
     let written = object(&bench, "tune x.tune source");
-    let tuned = read(&bench, "source/s.cpp");
+    let tuned = bench.text("source/s.cpp");
     bench.write("source/s.cpp", tuned.replace("int f_1 =", "static int f_1 ="));
     let (code, out, _) = bench.run("patch check x.tune source");
     assert!(
@@ -219,9 +215,9 @@ fn writes_backups_to_the_given_folder() {
     let [tree] = &bench.names("old/files")[..] else { panic!("{:?}", bench.names("old/files")) };
     assert!(tree.starts_with("source-") && out.contains(&format!("old/files/{tree}/0001-tune")), "{out}");
     assert_eq!(bench.names("source"), ["s.cpp"]);
-    assert_eq!(read(&bench, &format!("old/files/{tree}/0001-tune/0000-s.cpp.before")), SOURCE);
+    assert_eq!(bench.text(&format!("old/files/{tree}/0001-tune/0000-s.cpp.before")), SOURCE);
     ok(&bench, "undo source --backup old/files");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     bench.fails_with("patch undo source --backup old/files", 1, "nothing to undo");
 }
 
@@ -262,11 +258,11 @@ fn init_marks_numbers() {
     let (_, out, err) = bench.run(("patch init source/s.cpp:8 --root .", markers));
     assert_eq!((out.as_str(), err.as_str()), ("new.tune: context m, 2 numbers\n", ""));
     let expected = "#set file source/s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context m\n  int m = 100@ * d - 25@;\n";
-    assert_eq!(read(&bench, "new.tune"), expected);
+    assert_eq!(bench.text("new.tune"), expected);
     // Its output can be used.
     ok(&bench, "tune new.tune .");
     ok(&bench, "apply new.tune .");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     // A line that occurs twice is written with the lines below it.
     bench.write("source/t.cpp", "#define A 5\nx = 1;\ny = 2u;\nx = 1;\nz = 3;\n");
     let append = "--append -o new.tune";
@@ -275,7 +271,7 @@ fn init_marks_numbers() {
     let expected = format!(
         "{expected}\n#set file t.cpp\n#context x\nx = 1@;\ny = 2u;\n\n#set file t.cpp\n#context m\n #define A 5@\nx = 1@;\ny = 2u;\n"
     );
-    assert_eq!(read(&bench, "new.tune"), expected);
+    assert_eq!(bench.text("new.tune"), expected);
     bench.fails_with(
         "patch init source/t.cpp:3",
         1,
@@ -371,7 +367,7 @@ fn bad_input_is_named_and_nothing_is_written() {
     bench.fails_with("patch apply x.tune source", 1, "x.params is missing");
     bench.write("x.params", "f_1, int, 1, 0, 2, 1, 0.002\n");
     bench.fails_with("patch apply x.tune source", 1, "x.tune:4: f_off is not in x.params");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
 }
 
 /// Returns all files below a folder with their bytes.
@@ -398,15 +394,15 @@ fn links_are_followed_inside_the_folder_only() {
     std::fs::rename(bench.path("source/s.cpp"), bench.path("source/real/s.cpp")).unwrap();
     symlink("real/s.cpp", bench.path("source/s.cpp")).unwrap();
     ok(&bench, "tune x.tune source");
-    assert!(read(&bench, "source/real/s.cpp").contains("f_1 * d"));
+    assert!(bench.text("source/real/s.cpp").contains("f_1 * d"));
     assert!(bench.path("source/s.cpp").is_symlink());
     ok(&bench, "undo source");
-    assert_eq!(read(&bench, "source/real/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/real/s.cpp"), SOURCE);
     bench.write("outside.cpp", SOURCE);
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     symlink("../outside.cpp", bench.path("source/s.cpp")).unwrap();
     bench.fails_with("patch tune x.tune source", 1, "s.cpp: is a link that leads outside source");
-    assert_eq!(read(&bench, "outside.cpp"), SOURCE);
+    assert_eq!(bench.text("outside.cpp"), SOURCE);
 }
 
 #[cfg(unix)]
@@ -423,15 +419,12 @@ fn read_only_files_and_full_disks_change_nothing() {
     assert_one_line(&err);
     assert!(err.contains("File too large"), "{err}");
     assert_eq!(bench.names("."), ["source", "x.tune"]);
-    assert_eq!(
-        (bench.names("source"), read(&bench, "source/s.cpp")),
-        (vec!["s.cpp".to_string()], big.clone())
-    );
+    assert_eq!((bench.names("source"), bench.text("source/s.cpp")), (vec!["s.cpp".to_string()], big.clone()));
 
     std::fs::set_permissions(bench.path("source/s.cpp"), std::fs::Permissions::from_mode(0o444)).unwrap();
     bench.fails_with("patch tune x.tune source", 1, "source/s.cpp: is read-only");
     assert_eq!(bench.names("."), ["source", "x.tune"]);
-    assert_eq!(read(&bench, "source/s.cpp"), big);
+    assert_eq!(bench.text("source/s.cpp"), big);
 }
 
 #[test]
@@ -447,10 +440,10 @@ fn restores_the_tree_after_a_kill() {
     }
     bench.write("x.tune", tune);
     let before = contents(bench.folder.path());
-    let changed = || (0..count).filter(|i| read(&bench, &format!("source/{i}.cpp")).contains('c')).count();
+    let changed = || (0..count).filter(|i| bench.text(&format!("source/{i}.cpp")).contains('c')).count();
     let mut child = bench.spawn("patch tune x.tune source");
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !read(&bench, "source/0.cpp").contains("c0_1") && Instant::now() < deadline {
+    while !bench.text("source/0.cpp").contains("c0_1") && Instant::now() < deadline {
         std::thread::yield_now();
     }
     child.kill().unwrap();
@@ -475,7 +468,7 @@ fn walkthrough_output_matches() {
         bench.path("engine/search.cpp"),
     )
     .unwrap();
-    let original = read(&bench, "engine/search.cpp");
+    let original = bench.text("engine/search.cpp");
     let text = std::fs::read_to_string(root.join("docs/patch.md")).unwrap();
     let (_, walk) = text.split_once("## Walkthrough").expect("the page has one");
     let walk = walk.split("\n## ").next().unwrap();
@@ -497,5 +490,5 @@ fn walkthrough_output_matches() {
         let (_, out, err) = bench.shell(&format!("gputexel() {{ \"$GPUTEXEL\" \"$@\"; }}\n{command}"));
         assert_eq!(format!("{out}{err}"), expected, "{command}");
     }
-    assert_eq!(read(&bench, "engine/search.cpp"), original, "it ends where it began");
+    assert_eq!(bench.text("engine/search.cpp"), original, "it ends where it began");
 }

@@ -1,6 +1,6 @@
 //! Blocks that overlap: which are refused, which build on each other, and that `check` agrees with `tune`.
 
-use super::{bench, read, tune_of};
+use super::{bench, tune_of};
 use crate::common::prelude::*;
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ fn outcome(blocks: &str) -> String {
     let (code, out, err) = bench.run("patch tune x.tune source");
     assert_eq!(checked, code, "{blocks}\n{report}\n{out}{err}");
     if code != 0 {
-        assert_eq!(read(&bench, "source/s.cpp"), SOURCE, "{blocks}");
+        assert_eq!(bench.text("source/s.cpp"), SOURCE, "{blocks}");
         let reason = err.trim_end().strip_prefix("gputexel: ").unwrap().to_string();
         let reason = reason.split(" (and ").next().unwrap().to_string();
         assert!(
@@ -27,7 +27,7 @@ fn outcome(blocks: &str) -> String {
     }
     bench.done("patch check x.tune source");
     bench.done("patch apply x.tune source");
-    let applied = read(&bench, "source/s.cpp");
+    let applied = bench.text("source/s.cpp");
     if !blocks.contains("#add") {
         assert_eq!(applied, SOURCE, "{blocks}");
     }
@@ -140,7 +140,7 @@ fn accepts_lists_that_patch_their_own_tree() {
     bench.done("patch tune x.tune source");
     let (code, out, _) = check();
     assert_eq!(code, 0, "{out}");
-    bench.write("x.params", read(&bench, "x.params").replace("margin3_1, int, 43.0", "margin3_1, int, 44.0"));
+    bench.write("x.params", bench.text("x.params").replace("margin3_1, int, 43.0", "margin3_1, int, 44.0"));
     bench.done("patch apply x.tune source");
     let prepared = source
         .replace(
@@ -148,7 +148,7 @@ fn accepts_lists_that_patch_their_own_tree() {
             "#include \"search.h\"\r\n#include \"tune.h\"\r\n// %%DECLARATION%%\r\n",
         )
         .replace("init() {\r\n", "init() {\r\n// %%OPTIONS%%\r\n");
-    let applied = read(&bench, "source/s.cpp");
+    let applied = bench.text("source/s.cpp");
     assert_eq!(applied.replace(" #include", "#include"), prepared.replace("return 43 * d", "return 44 * d"));
     assert_eq!(check().0, 0);
     assert_eq!(bench.run("patch tune x.tune source").0, 0);

@@ -1,6 +1,6 @@
 //! Sources as text: encodings, numbers, names, and messages about them.
 
-use super::{SOURCE, bench, object, ok, read, tune_of};
+use super::{SOURCE, bench, object, ok, tune_of};
 use crate::common::prelude::*;
 
 #[test]
@@ -35,7 +35,7 @@ fn sources_in_other_encodings_keep_their_bytes() {
         assert_ne!(bench.bytes("source/s.cpp"), before);
         assert_eq!(bench.run("patch apply x.tune source").0, 0);
         assert_eq!(bench.bytes("source/s.cpp"), before, "{name}");
-        bench.write("x.params", read(&bench, "x.params").replace("100.0,", "130.0,"));
+        bench.write("x.params", bench.text("x.params").replace("100.0,", "130.0,"));
         assert_eq!(bench.run("patch apply x.tune source").0, 0);
         assert_eq!(bench.bytes("source/s.cpp"), after, "{name}");
         let place = format!("source/s.cpp:{line}");
@@ -82,10 +82,10 @@ fn names_may_hold_underscores() {
         tune_of("#context f\nint m = 1@per_depth * d - 1@_;\n#add\nint m = @per_depth * d - @_;\n"),
     );
     ok(&bench, "tune x.tune source");
-    assert!(read(&bench, "source/s.cpp").contains("  int m = f_per_depth * d - f__;\n"));
-    assert!(read(&bench, "x.params").starts_with("f_per_depth, int, 100.0"));
+    assert!(bench.text("source/s.cpp").contains("  int m = f_per_depth * d - f__;\n"));
+    assert!(bench.text("x.params").starts_with("f_per_depth, int, 100.0"));
     ok(&bench, "apply x.tune source");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     // Text after a name is not part of it if the script is emulated.
     bench.fails_with("patch tune x.tune source --compat tune.py", 1, "no match");
     // Names that become equal are refused, however they are composed.
@@ -129,7 +129,7 @@ fn shortens_quoted_input_in_messages() {
         assert!(error.chars().count() < 320, "{error}");
         let (_, out, err) = bench.run("patch check x.tune source");
         assert!(format!("{out}{err}").lines().all(|line| line.chars().count() < 420), "{out}{err}");
-        assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+        assert_eq!(bench.text("source/s.cpp"), SOURCE);
     }
     bench.write("x.params", "");
     bench.write("x.tune", tune_of(&format!("#context f\n{}\n", "a ".repeat(40_000))));
@@ -230,7 +230,7 @@ fn init_marks_possible_parameters() {
     assert!(said.contains("140 in line 1 must be known when compiling, in 'constexpr'"), "{said}");
     bench.write("n.params", "M_m, int, 152, 0, 280, 14, 0.002\n");
     ok(&bench, "apply n.tune source");
-    assert_eq!(read(&bench, "source/a.cpp"), "constexpr int M = 152;\n");
+    assert_eq!(bench.text("source/a.cpp"), "constexpr int M = 152;\n");
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn text_boards_and_page_agree() {
     let expected = if change == 0 { ".".to_string() } else { format!("{change:+}") };
     let rank = out.lines().skip_while(|line| !line.contains("rook, middlegame")).nth(1).unwrap();
     assert_eq!(rank.split_whitespace().nth(8), Some(expected.as_str()), "{rank}");
-    let html = String::from_utf8(bench.bytes("c.html")).unwrap();
+    let html = bench.text("c.html");
     let largest = out.lines().skip_while(|line| !line.starts_with("Largest")).nth(2).unwrap();
     let cells: Vec<&str> = largest.split_whitespace().collect();
     assert!(html.contains(&format!("<th scope=\"row\">{}</th><td>{}</td>", cells[0], cells[1])), "{largest}");
@@ -174,7 +174,7 @@ fn reports_other_features_and_unmatched_parameters() {
             "less.json: parameter '<b>\"pawn\"' is not in feature set 'pst'",
         ],
     );
-    let html = String::from_utf8(bench.bytes("l.html")).unwrap();
+    let html = bench.text("l.html");
     assert!(html.contains("&lt;b&gt;&quot;pawn&quot;") && !html.contains("<b>"));
     bench.fails_with("compare a less.json --dataset m.bin", 1, "belong to feature set");
 }
@@ -228,7 +228,7 @@ fn more_than_two_are_compared_in_a_table() {
         -difference["mean"].as_f64().unwrap(),
         "B less A, and A less the best, which is B"
     );
-    let page = String::from_utf8(bench.bytes("all.html")).unwrap();
+    let page = bench.text("all.html");
     assert_has(&page, ["role=\"rowheader\">strong<", "Training loss over steps"]);
     let told = bench.told("compare material material:90,300,300,500,900 strong --dataset d.bin");
     assert!(told["compared"][0]["over_best"]["mean"].as_f64().unwrap() > 0.0, "{told}");

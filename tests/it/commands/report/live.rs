@@ -73,7 +73,7 @@ fn the_page_grows_and_ends_with_the_run() {
     bench.shell(&format!("kill -INT {}", child.id()));
     assert_eq!(child.wait().unwrap().code(), Some(1));
     assert_eq!(ask(port, &own), None, "somebody still answers");
-    let file = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let file = bench.text("r/report.html");
     assert!(!file.contains("<script") && !file.contains("refreshes every"), "the file has no script");
     assert!(file.contains(">not final<") && file.contains("; interrupted before the end"), "{file}");
 }

@@ -79,7 +79,7 @@ fn reports_are_legible_and_self_contained() {
     assert_eq!(bench.run((played, "--sprt elo0=0,elo1=2")).0, 0);
     bench.write("run.toml", built_in("spsa", 12, 1));
     bench.done("-q spsa run run.toml --out g --verify 20");
-    let page = String::from_utf8(bench.bytes("g/report.html")).unwrap();
+    let page = bench.text("g/report.html");
     assert!(page.contains("Gain: result against start"), "{page}");
     let scored = scored_games(800);
     bench.write("games.pgn", scored);

@@ -22,7 +22,7 @@ fn report_shows_curves_factor_and_worth_of_parts() {
     assert_eq!(told["program"]["terms"].as_array().unwrap().len(), 4);
     assert_eq!(told["program"]["terms"][0]["dead"], serde_json::json!([false, false]));
     assert!(told["program"]["factor"]["mean"][1].as_f64().unwrap() > 0.0);
-    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let page = bench.text("r/report.html");
     let section = page.split("<section id=\"program\"").nth(1).expect("no section");
     let section = section.split("</section>").next().unwrap();
     let formula = "mg -= max(0, danger.mg)^2 / 120, White's less Black's".replace('\'', "&#39;");
@@ -46,7 +46,7 @@ fn report_shows_curves_factor_and_worth_of_parts() {
     // Rendered again from the folder and the dataset.
     let (code, ..) = bench.run("-q report r -o again.html");
     assert_eq!(code, 0);
-    let again = String::from_utf8(bench.bytes("again.html")).unwrap();
+    let again = bench.text("again.html");
     assert!(again.contains(section), "the section is not the same when it is made again");
 }
 
@@ -75,11 +75,7 @@ fn warns_about_dead_terms() {
 #[ignore = "full"]
 fn warns_about_a_saturated_factor() {
     let bench = bench();
-    let mut file = ParameterFile::parse(
-        &String::from_utf8(bench.bytes("start.json")).unwrap(),
-        &bench.path("start.json"),
-    )
-    .unwrap();
+    let mut file = ParameterFile::parse(&bench.text("start.json"), &bench.path("start.json")).unwrap();
     let mut told = |values: [f64; 3], out: &str| {
         for (record, value) in file.parameters[10..13].iter_mut().zip(values) {
             record.eg = value;
@@ -107,6 +103,6 @@ fn linear_runs_have_no_program_section() {
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let told = bench.tune("d.bin --out r --l2 1e-4 --epochs 2");
     assert!(told.get("program").is_none());
-    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let page = bench.text("r/report.html");
     assert!(!page.contains("id=\"program\"") && !page.contains("Nonlinear"));
 }

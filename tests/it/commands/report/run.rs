@@ -10,7 +10,7 @@ fn bench() -> Bench {
 }
 
 fn report(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
+    bench.text(name)
 }
 
 /// Asserts that a page has nothing that could make a browser request or run something.

@@ -175,6 +175,6 @@ fn games_are_watched_while_they_are_played() {
         assert_eq!(child.wait().unwrap().code(), Some(1));
         assert!(ask(port, "GET /", &own).is_none(), "somebody still answers");
     }
-    let page = String::from_utf8(bench.bytes("s/report.html")).unwrap();
+    let page = bench.text("s/report.html");
     assert!(page.contains(">not final<") && !page.contains("<script"), "{page}");
 }

@@ -14,7 +14,7 @@ fn bench() -> Bench {
 }
 
 fn page(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
+    bench.text(name)
 }
 
 /// Returns the section of the page, without the rest.

@@ -20,7 +20,7 @@ fn lists_convert_between_programs() {
         "King_Safety, int, 20, 0, 400, 20, 0.002\nMargin[1], int, -12.5, -100, 100, 7.5, 0.0035\n"
     );
     assert_eq!(run(&bench, "-q convert in --to openbench -o a", ""), (0, String::new(), String::new()));
-    assert_eq!(String::from_utf8(bench.bytes("a")).unwrap(), out);
+    assert_eq!(bench.text("a"), out);
     // The ambiguity is reported unless the format is given.
     let (_, _, err) = run(&bench, "convert a --to uci", "");
     assert!(err.contains("note: read as openbench; a list of params looks the same"), "{err}");

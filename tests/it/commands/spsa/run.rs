@@ -64,7 +64,7 @@ fn concurrent_pairs_count_exactly_once() {
     let state: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(state["pairs_told"].as_u64(), Some(150));
     assert_eq!(state["games"].as_u64(), Some(300));
-    let last = String::from_utf8(bench.bytes("r/log.csv")).unwrap();
+    let last = bench.text("r/log.csv");
     let last: Vec<f64> =
         last.lines().last().unwrap().split(',').skip(1).map(|value| value.parse().unwrap()).collect();
     let values: Vec<f64> =
@@ -75,7 +75,7 @@ fn concurrent_pairs_count_exactly_once() {
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["parameters"]), (0, &state["parameters"]));
     assert!(lines(&bench, "r/values.csv") == 3 && bench.bytes("r/paths.svg").starts_with(b"<svg"));
-    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let page = bench.text("r/report.html");
     assert_eq!(page.matches("<figure").count(), 3, "a figure for each parameter, and one of Elo");
     assert_has(&page, ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"]);
     assert!(!page.contains("<script") && !page.contains("NaN"), "{page}");
@@ -157,7 +157,7 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 20, 1));
     assert_eq!(bench.run("-q spsa run run.toml --out r").0, 0);
-    let good = String::from_utf8(bench.bytes("r/spsa.jsonl")).unwrap();
+    let good = bench.text("r/spsa.jsonl");
     bench.write("other.toml", built_in("spsa", 20, 3).replacen("c_end = 100", "c_end = 90", 1));
     let refused = bench.fails("spsa run other.toml --resume r", 1);
     let expected =
@@ -199,7 +199,7 @@ fn does_not_overwrite_and_reports_full_disks() {
     let args = "-q spsa run run.toml --out r";
     assert_eq!(bench.run(args).0, 0);
     bench.fails_with(args, 2, "my.csv: exists; use --force");
-    let games = String::from_utf8(bench.bytes("games_1.pgn")).unwrap();
+    let games = bench.text("games_1.pgn");
     assert_eq!(games.matches("[Round \"").count(), 40);
     // Games count as they were played: plus has White first, then Black.
     let tag = |game: &str, name: &str| {
@@ -231,7 +231,7 @@ fn does_not_overwrite_and_reports_full_disks() {
     std::fs::remove_file(bench.path("games_1.pgn")).unwrap();
     bench.fails_with(args, 2, "r: exists and is not empty");
     assert_eq!(bench.run((args, "--force")).0, 0);
-    assert_eq!(String::from_utf8(bench.bytes("games_1.pgn")).unwrap().matches("[Round \"").count(), 40);
+    assert_eq!(bench.text("games_1.pgn").matches("[Round \"").count(), 40);
     if requirement::file("/dev/full") {
         bench.write("full.toml", with("pgn = \"/dev/full\""));
         bench.fails_with("-q spsa run full.toml --out full --force", 1, "/dev/full");
@@ -248,14 +248,14 @@ fn the_built_in_engines_result_can_be_played_with() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 40, 1));
     assert_eq!(bench.run("-q spsa run run.toml --out r").0, 0);
-    let values = String::from_utf8(bench.bytes("r/values.csv")).unwrap();
+    let values = bench.text("r/values.csv");
     let queen: f64 = values.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
     assert!(values.starts_with("name,value,rounded,start,min,max,c_end,noise_s\nqueen,"), "{values}");
     let parameters = bench.json("r/params.json");
     let record = parameters["parameters"].as_array().unwrap().iter().find(|p| p["name"] == "queen").unwrap();
     assert_eq!((record["mg"].as_f64(), record["eg"].as_f64()), (Some(queen), Some(queen)));
     // Every line is an option of the engine.
-    let lines = String::from_utf8(bench.bytes("r/values.uci")).unwrap();
+    let lines = bench.text("r/values.uci");
     assert_eq!(lines.lines().count(), 4);
     let (code, out, _) = bench.feed("uci --params material:100,300,300,700,700", format!("{lines}quit\n"));
     assert!(code == 0 && !out.contains("no option") && !out.contains("is not a number"), "{out}");

@@ -72,12 +72,12 @@ fn records_the_blend() {
     let k = record["config"]["blend"]["k"].as_f64().unwrap();
     assert!((0.3..1.2).contains(&k), "{k}");
     assert_eq!((&record["blend"]["scored"], &record["blend"]["positions"]), (&3600.into(), &4000.into()));
-    let report = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let report = bench.text("r/report.html");
     assert!(report.contains("0.5 search score (K 0."), "the report says what the targets are");
     // Recreated from the files, the report has the same targets.
     let calibration = |page: &str| page.matches("<svg").count();
     assert_eq!(bench.run("report r").0, 0);
-    let again = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let again = bench.text("r/report.html");
     assert_eq!(calibration(&report), calibration(&again));
 }
 

@@ -56,7 +56,7 @@ fn results_satisfy_the_constraints() {
     assert_eq!(step("knight_mobility_4.eg - knight_mobility_3.eg")["min"], 0.0);
     assert_eq!(step("rook_open_file.eg")["max"], 0.0);
     assert_eq!(step("knight_mobility_0.mg")["min"], Value::Null);
-    let page = String::from_utf8(bench.bytes("held/report.html")).unwrap();
+    let page = bench.text("held/report.html");
     assert!(page.contains("knight_mobility_4.eg - knight_mobility_3.eg"));
 
     // Integers, and errors, which tied values share.

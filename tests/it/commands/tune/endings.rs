@@ -28,11 +28,11 @@ fn reports_the_minimized_regularized_loss() {
     let penalty = 1e-3 * squares.sum::<f64>();
     assert!(penalty > 1e-6 && (regularized - loss - penalty).abs() < 1e-9 * loss, "{penalty} {report}");
     // Lists of numbers do not take one line per number.
-    assert!(String::from_utf8(bench.bytes("a/run.json")).unwrap().lines().count() < 200);
+    assert!(bench.text("a/run.json").lines().count() < 200);
 
     let both = printed(&bench, "--out b --l2 1e-3 --prior-strength mean=1e-3,bend=1e-4");
     assert!(both.contains(": loss plus L2 1e-3 and penalties "), "{both}");
-    let page = String::from_utf8(bench.bytes("b/report.html")).unwrap();
+    let page = bench.text("b/report.html");
     assert!(page.contains("with regularization"), "the report lacks it");
     let one = printed(&bench, "--out c --prior-strength mean=1e-3");
     assert!(one.contains(": loss plus penalty mean\n") && !one.contains("L2"), "{one}");

@@ -12,7 +12,7 @@ fn whole_theta(bench: &Bench, run: &str, data: &Dataset) -> Vec<f64> {
     let path = bench.path(run).join("params.json");
     let theta = ParameterFile::read(&path).unwrap().theta(&data.metadata().feature_set, &path).unwrap();
     assert!(theta.iter().all(|value| value.fract() == 0.0), "{theta:?}");
-    let text = String::from_utf8(bench.bytes(&format!("{run}/tables.h"))).unwrap();
+    let text = bench.text(&format!("{run}/tables.h"));
     let table = |name: &str| -> Vec<f64> {
         let start = text.find(&format!(" {name}[64] = {{")).unwrap();
         let body = &text[start..][text[start..].find('{').unwrap() + 1..];
@@ -89,7 +89,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     assert_eq!(whole_theta(&bench, "n", &data), rounded);
     // The header of the tables identifies the run.
     let tables = |run: &str| {
-        let text = String::from_utf8(bench.bytes(&format!("{run}/tables.rs"))).unwrap();
+        let text = bench.text(&format!("{run}/tables.rs"));
         text[text.find("// gputexel: ").unwrap()..].to_string()
     };
     assert_eq!(tables("n"), tables("real"));

@@ -373,7 +373,7 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
         &text,
         "; they keep their start, but for squares between others:\n            piece_27 (mg 50 -> ",
     );
-    let page = String::from_utf8(bench.bytes("w/report.html")).unwrap();
+    let page = bench.text("w/report.html");
     assert!(page.contains("piece_27 (mg 50 -&gt; ") && !page.contains("modifier_0 ("), "the report lists it");
 
     // A king's value cancels in sums of material, and swarms, which move every parameter, leave it unchanged.

@@ -57,7 +57,7 @@ fn weights_are_chosen_by_default() {
     assert!(bench.bytes("z/params.json") == bench.bytes("n/params.json"));
     assert!(weights(&bench, "z").is_empty() && bench.json("z/run.json").get("strength").is_none());
     assert!(loss(&zero) == loss(&none) && loss(&zero) < loss(&given));
-    let report = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let report = bench.text("r/report.html");
     assert!(report.contains("regularized loss"), "the loss is named for what it is");
 }
 
@@ -201,7 +201,7 @@ fn sweeps_scale_given_weights() {
     let with = |out: &'static str, more: &[&'static str]| [&flags[..], &[out], more].concat();
     let report =
         bench.report(&with("s", &["--prior-strength", "bend=1e-4,mean=1e-4", "--grid", "strength=0,1,1e3"]));
-    let text = String::from_utf8(bench.bytes("s/runs.csv")).unwrap();
+    let text = bench.text("s/runs.csv");
     assert!(text.starts_with("rank,strength,") && text.lines().count() == 16, "{report} {text}");
     let training = |strength: &str| -> f64 {
         let of = |line: &str| {

@@ -30,9 +30,9 @@ fn curves_have_points_and_a_minimum() {
     let lowest = points.iter().map(|point| number(&point["loss"])).fold(f64::MAX, f64::min);
     assert!(number(&report["minimum"]["loss"]) <= lowest * (1.0 + 1e-6));
     assert_eq!((&report["minimum_at"], &report["positions"]), (&"inside".into(), &2000.into()));
-    let csv = String::from_utf8(bench.bytes("k.csv")).unwrap();
+    let csv = bench.text("k.csv");
     assert_eq!((csv.lines().count(), csv.lines().next().unwrap()), (65, "k,k_e,loss"));
-    let svg = String::from_utf8(bench.bytes("k.svg")).unwrap();
+    let svg = bench.text("k.svg");
     assert!(svg.starts_with("<svg") && svg.contains("K (base 10)"));
 
     // The same range in base e, and `tune`'s fit.
@@ -77,7 +77,7 @@ fn grids_are_ranked_and_the_best_is_written() {
     );
     assert_eq!(bench.bytes("out/runs.csv"), bench.bytes("r.csv"));
     assert_eq!(bench.bytes("out/sweep.svg"), bench.bytes("r.svg"));
-    let csv = String::from_utf8(bench.bytes("r.csv")).unwrap();
+    let csv = bench.text("r.csv");
     assert_eq!(csv.lines().next().unwrap(), "rank,l2,learning-rate,seed,fold,held_out,own_held_out,training");
     assert_eq!(csv.lines().count(), 1 + 24);
 
@@ -168,7 +168,7 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     assert!(out.contains("of 8,000 epochs of all runs: not final") && out.contains("held-out"), "{out}");
     let table = out.find("so far, not final (interrupted after").unwrap();
     assert!(table < out.find("rank").unwrap(), "{out}");
-    let svg = String::from_utf8(bench.bytes("stopped/sweep.svg")).unwrap();
+    let svg = bench.text("stopped/sweep.svg");
     assert!(svg.contains("Not final (") && svg.contains("of 8,000 epochs): held-out"), "{svg}");
     let report = sweep(&bench, "--resume stopped --best b.json");
     assert_eq!(report["interrupted"], false);

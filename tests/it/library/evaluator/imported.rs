@@ -196,16 +196,7 @@ fn standard_errors_match_the_untapered_model() {
     let errors = |data: &Dataset, basis: &Parameterization| {
         let layout = Layout::whole(data).unwrap();
         let prior = basis.theta(&point);
-        let fit = Fit {
-            layout: &layout,
-            parts: 0..1,
-            parameterization: basis,
-            z: &point,
-            prior: &prior,
-            l2: 0.0,
-            penalties: &[],
-            objective,
-        };
+        let fit = fit_of(&layout, basis, &point, (&prior, 0.0), objective);
         sandwich(&fit).unwrap().z
     };
     let own = errors(&tapered, &Parameterization::identity(&point));

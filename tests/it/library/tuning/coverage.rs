@@ -41,16 +41,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
         layout = layout.with_targets(targets).unwrap().with_games(own_games.clone()).unwrap();
         let z = minimize(&layout, &basis, &truth, 0.0, objective);
         let count = |layout: &Layout, covered: &mut usize| {
-            let fit = Fit {
-                layout,
-                parts: 0..1,
-                parameterization: &basis,
-                z: &z,
-                prior: &truth,
-                l2: 0.0,
-                penalties: &[],
-                objective,
-            };
+            let fit = fit_of(layout, &basis, &z, (&truth, 0.0), objective);
             let errors = sandwich(&fit).unwrap().z;
             let mut here = 0;
             for (i, error) in errors.into_iter().enumerate() {

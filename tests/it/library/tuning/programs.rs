@@ -137,16 +137,7 @@ fn standard_errors_match_finite_differences() {
     }
     let count = games.len() as f64;
     let covariance = product(&bread, &product(&meat, &bread));
-    let fit = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &theta,
-        prior: &prior,
-        l2,
-        penalties: &[],
-        objective: OBJECTIVE,
-    };
+    let fit = fit_of(&layout, &basis, &theta, (&prior, l2), OBJECTIVE);
     let got = sandwich(&fit).unwrap();
     assert_eq!(got.curvature, Curvature::SecondDerivatives);
     let mut compared = 0;

@@ -119,16 +119,7 @@ fn errors_match_the_formula() {
                     layout = layout.with_games(Vec::new()).unwrap();
                 }
                 let z = minimize(&layout, basis, &prior, l2, objective);
-                let fit = Fit {
-                    layout: &layout,
-                    parts: 0..1,
-                    parameterization: basis,
-                    z: &z,
-                    prior: &prior,
-                    l2,
-                    penalties: &[],
-                    objective,
-                };
+                let fit = fit_of(&layout, basis, &z, (&prior, l2), objective);
                 let got = sandwich(&fit).unwrap();
                 let what = format!("{kind:?} {loss} {} by game {by_game}", basis.name);
                 assert_eq!(got.curvature, Curvature::SecondDerivatives, "{what}");
@@ -147,17 +138,7 @@ fn material_fit(layout: &Layout, prior: &[f64], l2: f64) -> Sandwich {
     let basis = Parameterization::identity(prior);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let z = minimize(layout, &basis, prior, l2, objective);
-    sandwich(&Fit {
-        layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &z,
-        prior,
-        l2,
-        penalties: &[],
-        objective,
-    })
-    .unwrap()
+    sandwich(&fit_of(layout, &basis, &z, (prior, l2), objective)).unwrap()
 }
 
 #[test]
@@ -201,16 +182,7 @@ fn undetermined_directions_have_no_errors() {
     let basis = Parameterization::identity(&prior);
     let objective = Objective { k: K, loss: LossKind::Squared };
     let errors = |z: &[f64], l2: f64| {
-        let fit = Fit {
-            layout: &layout,
-            parts: 0..1,
-            parameterization: &basis,
-            z,
-            prior: &prior,
-            l2,
-            penalties: &[],
-            objective,
-        };
+        let fit = fit_of(&layout, &basis, z, (&prior, l2), objective);
         sandwich(&fit).unwrap()
     };
     // Both levels of the kings' tables are undetermined; the pull toward the prior fixes them.
@@ -249,16 +221,7 @@ fn active_bounds_fix_only_their_coordinate() {
     (knight.min, knight.max) = if bound > 0.0 { (None, Some(bound)) } else { (Some(bound), None) };
     let at = minimize(&layout, &closed, &prior, 0.0, objective);
     assert_eq!(at[1], bound);
-    let fit = |basis, z| Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: basis,
-        z,
-        prior: &prior,
-        l2: 0.0,
-        penalties: &[],
-        objective,
-    };
+    let fit = |basis, z| fit_of(&layout, basis, z, (&prior, 0.0), objective);
     let got = sandwich(&fit(&closed, &at)).unwrap();
     assert_eq!((got.standing[1], got.z[1]), (ErrorStatus::AtBound, None));
     assert_eq!((got.theta[1], got.theta[7]), (None, None));
@@ -284,16 +247,7 @@ fn errors_do_not_depend_on_threads_and_bad_fits_are_refused() {
     let layout = Layout::whole(&data).unwrap();
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let basis = Parameterization::identity(&prior);
-    let good = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &prior,
-        prior: &prior,
-        l2: 1e-3,
-        penalties: &[],
-        objective: Objective { k: K, loss: LossKind::Squared },
-    };
+    let good = fit_of(&layout, &basis, &prior, (&prior, 1e-3), Objective { k: K, loss: LossKind::Squared });
     let with_threads = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| sandwich(&good)).unwrap().z
@@ -336,16 +290,7 @@ fn resamples_match_optima_of_weighted_datasets() {
     ] {
         let objective = Objective { loss, ..objective };
         let z = minimize(&layout, basis, &prior, l2, objective);
-        let fit = Fit {
-            layout: &layout,
-            parts: 0..1,
-            parameterization: basis,
-            z: &z,
-            prior: &prior,
-            l2,
-            penalties: &[],
-            objective,
-        };
+        let fit = fit_of(&layout, basis, &z, (&prior, l2), objective);
         let errors = sandwich(&fit).unwrap();
         let got = resampled(&fit, 2);
         assert_eq!((got.used, got.unfinished), (2, 0));
@@ -428,16 +373,7 @@ fn resamples_converge_at_bounds() {
             .collect()
     };
     assert!(at_bounds(&z).contains(&true), "the optimum is meant to lie at a bound");
-    let fit = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &bounded,
-        z: &z,
-        prior: &prior,
-        l2: 0.0,
-        penalties: &[],
-        objective,
-    };
+    let fit = fit_of(&layout, &bounded, &z, (&prior, 0.0), objective);
     let errors = sandwich(&fit).unwrap();
     let members = 40;
     let got = resampled(&fit, members);
@@ -488,8 +424,7 @@ fn material_basis_errors(
     prior: &[f64],
     objective: Objective,
 ) -> Vec<f64> {
-    let fit =
-        Fit { layout, parts: 0..1, parameterization: basis, z, prior, l2: 0.0, penalties: &[], objective };
+    let fit = fit_of(layout, basis, z, (prior, 0.0), objective);
     sandwich(&fit).unwrap().z.into_iter().map(Option::unwrap).collect()
 }
 
@@ -503,16 +438,7 @@ fn bootstrap_and_sandwich_agree_on_real_games() {
     let basis = Parameterization::identity(&prior);
     let objective = Objective { k: 1.2, loss: LossKind::Squared };
     let z = minimize(&layout, &basis, &prior, 1e-4, objective);
-    let fit = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &z,
-        prior: &prior,
-        l2: 1e-4,
-        penalties: &[],
-        objective,
-    };
+    let fit = fit_of(&layout, &basis, &z, (&prior, 1e-4), objective);
     let errors = sandwich(&fit).unwrap();
     assert_eq!((errors.clusters, errors.undetermined), (2400, 0));
     let resampled = resampled(&fit, 600);

@@ -1,7 +1,6 @@
 //! Layouts of arrays in engines, as in docs/patch-recipes.md: each example is filled here, with numbers whose places
 //! are computed index by index, and each wrongly declared layout is refused.
 
-use super::text;
 use crate::common::prelude::*;
 
 /// Values of the built-in tables; all squares and pieces are different enough not to be confused; the same in both
@@ -124,7 +123,7 @@ fn page() -> String {
 fn fills(bench: &Bench, before: &str, after: &str) {
     bench.write("a.c", before);
     bench.ok("patch tables tuned.json a.c --start start.json");
-    assert_eq!(text(bench, "a.c"), after, "{before}");
+    assert_eq!(bench.text("a.c"), after, "{before}");
     assert_has(&bench.ok("patch tables tuned.json a.c"), "nothing to write");
 }
 
@@ -159,7 +158,7 @@ fn tables_of_the_page_are_filled() {
             }
             bench.write("a.c", &wrong);
             bench.fails("patch tables tuned.json a.c --start start.json", 1);
-            assert_eq!(text(&bench, "a.c"), wrong);
+            assert_eq!(bench.text("a.c"), wrong);
         }
     }
 }
@@ -188,7 +187,7 @@ fn one_number_for_both_phases_needs_values_without_phases() {
     {
         let export = ["export", "tuned.json", "--to", to, "-o", name, "--untapered", "--decimals", "all"];
         bench.ok(&export);
-        let exported = text(&bench, name);
+        let exported = bench.text(name);
         assert!(!exported.contains("S(") && !exported.contains("_eg"), "{exported}");
         bench.ok(&["import-params", name, "-o", "b.json", "--force"]);
         let back: ParameterFile = serde_json::from_slice(&bench.bytes("b.json")).unwrap();
@@ -288,7 +287,7 @@ fn lists_and_numbers_of_lines_are_filled() {
     ] {
         bench.write("a.c", &source);
         bench.fails_with("patch tables tuned.json a.c --start start.json", 1, expected);
-        assert_eq!(text(&bench, "a.c"), source);
+        assert_eq!(bench.text("a.c"), source);
     }
     for case in [
         "mobility.mg rows 3/4/2 ~ a[] = {1,2,3,4,1,2,3,4,1,2,3} ~ a.c:2: the array's 11 numbers are not 3 rows",
@@ -303,7 +302,7 @@ fn lists_and_numbers_of_lines_are_filled() {
         let source = format!("// gputexel: {marker}\nint {array};");
         bench.write("a.c", &source);
         bench.fails_with("patch tables tuned.json a.c --start start.json", 1, expected);
-        assert_eq!(text(&bench, "a.c"), source);
+        assert_eq!(bench.text("a.c"), source);
     }
 }
 
@@ -329,7 +328,7 @@ fn rejects_invalid_layouts() {
         let source = format!("// gputexel: {marker}\nint {array};");
         bench.write("a.c", &source);
         bench.fails_with("patch tables p.json a.c", 1, ["a.c:", expected]);
-        assert_eq!(text(&bench, "a.c"), source);
+        assert_eq!(bench.text("a.c"), source);
     }
 }
 
@@ -363,7 +362,7 @@ fn rejects_numbers_for_kings_without_value() {
     let (code, _, err) = run(&source(marker, numbers));
     assert_eq!((code, err.as_str()), (0, ""));
     let tuned = "{0, 107, 307, 327, 507, 907, 0, 0, 0, -107, -307, -327, -507, -907, 0, 0}";
-    assert_eq!(String::from_utf8(bench.bytes("a.c")).unwrap(), source(marker, tuned));
+    assert_eq!(bench.text("a.c"), source(marker, tuned));
     // Numbers that match no piece are reported as such.
     let (code, _, err) = run(&source(marker, &numbers.replace("320", "333")));
     assert_eq!(code, 1);

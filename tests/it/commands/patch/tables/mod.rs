@@ -28,10 +28,6 @@ fn output(bench: &Bench, compiler: &str, flags: &[&str], name: &str) -> Option<V
     Some(text.split_whitespace().map(|number| number.parse().unwrap()).collect())
 }
 
-fn text(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
-}
-
 /// Runs on sources, which must succeed; twice, as the second run must change nothing.
 #[track_caller]
 fn patch(bench: &Bench, args: &[&str], changed: &[&str]) {
@@ -85,7 +81,7 @@ fn c_sources_hold_the_values() {
         assert_eq!(got, wanted);
     }
     // The number and length of lines are the same.
-    let text = text(&bench, "eval.c");
+    let text = bench.text("eval.c");
     assert_eq!(text.lines().count(), source.lines().count());
     let rows: Vec<usize> = text.lines().skip(3).take(7).map(str::len).collect();
     assert!(rows.iter().all(|&length| length == rows[0]), "{text}");
@@ -137,7 +133,7 @@ fn cpp_sources_hold_the_values() {
     if let Some(got) = output(&bench, "g++", &["-std=c++17", "-Wall"], "psqt.cpp") {
         assert_eq!(got, wanted);
     }
-    let text = text(&bench, "psqt.cpp");
+    let text = bench.text("psqt.cpp");
     assert_eq!(text.matches("\r\n").count(), text.matches('\n').count());
 
     let values = "\u{feff}// gputexel: material.mg\nconst int Value[] = {100, 300, 320, 500, 900};\n\
@@ -160,7 +156,7 @@ fn cpp_sources_hold_the_values() {
         .replace("S(  1,   2), S(  3,   4), S(  0,   5)", "S( 477, 512), S(1025, 936), S(   0,   0)")
         .replace("PawnMg = 1", "PawnMg = 0")
         .replace("+1.50f", "+10.25f");
-    assert_eq!(self::text(&bench, "values.h"), expected);
+    assert_eq!(bench.text("values.h"), expected);
 }
 
 #[test]
@@ -189,7 +185,7 @@ fn rust_sources_hold_the_values() {
     if let Some(got) = output(&bench, "rustc", &["--edition", "2021"], "psqt.rs") {
         assert_eq!(got, wanted);
     }
-    let text = text(&bench, "psqt.rs");
+    let text = bench.text("psqt.rs");
     assert!(text.contains(&format!("mg: {}_i16, eg: {} }}", wanted[128], wanted[129])), "{text}");
     let rows: Vec<usize> = text.lines().skip(3).take(16).map(str::len).collect();
     assert!(rows.iter().all(|&length| length == rows[0]), "{text}");
@@ -212,7 +208,7 @@ fn csharp_sources_hold_the_values() {
         .replace("Score(1, 2), new(3, 4)", "Score(82, 94), new(337, 281)")
         .replace("mg: 5, eg: 6), new(7, 8), new(9, 10)", "mg: 365, eg: 297), new(477, 512), new(1025, 936)")
         .replace("1m", "936m");
-    assert_eq!(text(&bench, "Values.cs"), expected);
+    assert_eq!(bench.text("Values.cs"), expected);
 }
 
 #[test]
@@ -227,18 +223,18 @@ fn markers_are_selected_and_diffs_write_nothing() {
         out,
         "--- a/a.c\n+++ b/a.c\n@@ -3,4 +3,4 @@\n // gputexel: nonsense\n int b = 2;\n // gputexel: rook.eg name R\n-int c = 3;\n+int c = 512;\n"
     );
-    assert_eq!(text(&bench, "a.c"), a);
+    assert_eq!(bench.text("a.c"), a);
     let (out, _) = bench.done("patch tables m.json a.c --marker r --marker PAWN.mg");
     assert!(out.starts_with("a.c:1: pawn.mg: 1 number, 1 changed\na.c:5: R: 1 number, 1 changed\n"), "{out}");
     assert!(out.ends_with("restores the old files\n") && out.contains("gputexel patch undo"), "{out}");
-    assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
+    assert_eq!(bench.text("a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
     let (code, out, _) = bench.run("patch undo .");
     assert!(code == 0 && out.contains("a.c: restored"), "{out}");
-    assert_eq!(text(&bench, "a.c"), a);
+    assert_eq!(bench.text("a.c"), a);
     let again = "patch tables m.json a.c --marker r --marker PAWN.mg --no-backup";
     let (code, out, _) = bench.run(again);
     assert!(code == 0 && !out.contains("undo"), "{out}");
-    assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
+    assert_eq!(bench.text("a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
     let (_, out, _) = bench.run("patch tables m.json b.c");
     let unmarked = "not written, because no marker names them: pawn, knight, bishop, queen, king";
     assert_eq!(
@@ -280,7 +276,7 @@ fn sources_in_other_encodings_keep_their_bytes() {
         };
         bench.write("a.c", source("82"));
         let moved = bench.path("new.json");
-        std::fs::write(&moved, text(&bench, "m.json").replacen("82.0", "91.0", 1)).unwrap();
+        std::fs::write(&moved, bench.text("m.json").replacen("82.0", "91.0", 1)).unwrap();
         patch(&bench, &["new.json", "a.c", "--start", "m.json"], &["a.c"]);
         assert_eq!(bench.bytes("a.c"), source("91"));
     }
@@ -294,7 +290,7 @@ fn writes_nothing_unless_everything_fits() {
     bench.write("good.c", good);
     let fails = |args: &str, code: i32, expected: &str| {
         bench.fails_with(("patch tables", args), code, expected);
-        assert_eq!(text(&bench, "good.c"), good);
+        assert_eq!(bench.text("good.c"), good);
     };
     bench.write("bad.c", "// gputexel: material.mg\nint a[] = {\n 1, 2, 3 };\n");
     fails("m.json good.c bad.c", 1, "bad.c:2: the array has 3 numbers, 'material.mg' has 6");
@@ -313,7 +309,7 @@ fn writes_nothing_unless_everything_fits() {
     fails("none.json good.c", 1, "none.json: ");
     fails("folder good.c", 1, "folder: ");
     fails("good.c good.c", 1, "good.c:1: not a parameter file");
-    let json = text(&bench, "m.json");
+    let json = bench.text("m.json");
     bench.write("null.json", json.replacen("82.0", "null", 1));
     fails("null.json good.c", 1, "null.json:");
     bench.write("few.json", json.replace("\"name\": \"pawn\"", "\"name\": \"pawnn\""));
@@ -340,7 +336,7 @@ fn links_and_rights_are_kept() {
     // The same file given twice is one file.
     let (code, out, _) = bench.run("patch tables m.json link.c real.c");
     assert_eq!((code, out.matches("1 changed").count()), (0, 1), "{out}");
-    assert_eq!(text(&bench, "real.c"), "int a = 82; // gputexel: pawn.mg\n");
+    assert_eq!(bench.text("real.c"), "int a = 82; // gputexel: pawn.mg\n");
     assert!(std::fs::symlink_metadata(bench.path("link.c")).unwrap().is_symlink());
     assert_eq!(std::fs::metadata(bench.path("real.c")).unwrap().permissions().mode() & 0o777, 0o640);
 }

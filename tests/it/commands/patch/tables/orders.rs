@@ -1,7 +1,6 @@
 //! Order of the numbers in a source: brackets, markers and schemas are compared with the numbers, and the expected
 //! places are computed here, index by index.
 
-use super::text;
 use crate::common::prelude::*;
 
 /// Writes values of the built-in tables that resemble an engine's, without symmetries that would hide a wrong order.
@@ -86,10 +85,10 @@ fn places_both_colors_by_brackets_and_marker() {
         assert_eq!(report["markers"][0]["compared"], "given", "{out}");
         assert!(report["markers"][0]["order"].as_str().unwrap().contains(" first, "), "{out}");
         let wanted = marked(marker, lengths, &both_colors(&tuned, layout, sign, mirror));
-        assert_eq!(text(&bench, "a.c"), wanted, "{marker} {lengths:?}");
+        assert_eq!(bench.text("a.c"), wanted, "{marker} {lengths:?}");
         // Its own numbers are recognized without the start.
         bench.ok("patch tables tuned.json a.c");
-        assert_eq!(text(&bench, "a.c"), wanted);
+        assert_eq!(bench.text("a.c"), wanted);
     }
     for (marker, lengths, layout, sign, mirror, expected) in [
         ("pst.mg colors both", &[12, 64][..], "color", 1, 0, "'gputexel: pst.mg colors both by color'"),
@@ -119,7 +118,7 @@ fn places_both_colors_by_brackets_and_marker() {
         let arguments = "patch tables tuned.json a.c --start start.json";
         let message = bench.fails(arguments, 1);
         assert!(message.starts_with("gputexel: a.c:") && message.contains(expected), "{marker}: {message}");
-        assert_eq!(text(&bench, "a.c"), source);
+        assert_eq!(bench.text("a.c"), source);
     }
     // Brackets, marker and numbers do not determine it, and `--trust-marker` does not help.
     bench.write("a.c", marked("pst.mg colors both", &[12, 64], &[0; 768]));
@@ -129,7 +128,7 @@ fn places_both_colors_by_brackets_and_marker() {
     let (code, out, _) = bench.run("patch tables tuned.json a.c");
     assert!(code == 0 && out.contains("whether a1 first is right cannot be determined"), "{out}");
     assert_eq!(
-        text(&bench, "a.c"),
+        bench.text("a.c"),
         marked("pst.mg colors both", &[2, 6, 64], &both_colors(&tuned, "color", 1, 0))
     );
 }
@@ -173,12 +172,12 @@ fn matches_numbers_with_markers() {
         let source = marked(marker, lengths, &numbers);
         bench.write("a.c", &source);
         bench.write("good.c", marked("rook.mg", &[64], &whole(&table(0, 3, &|index| index))));
-        let good = text(&bench, "good.c");
+        let good = bench.text("good.c");
         let all = "patch tables tuned.json good.c a.c --start start.json";
         let message = bench.fails_with(all, 1, "a.c:1: the numbers are those of");
         assert!(message.contains(expected) && message.contains("--trust-marker"), "{marker}: {message}");
         // All or nothing.
-        assert_eq!((text(&bench, "a.c"), text(&bench, "good.c")), (source, good));
+        assert_eq!((bench.text("a.c"), bench.text("good.c")), (source, good));
     }
     // Tables without material are compared up to the piece value, which is derived from that.
     let source = marked("knight.mg offset material", &[64], &without)
@@ -201,7 +200,7 @@ fn matches_numbers_with_markers() {
     let bare = "int a[] = {1, 2, 3, 4, 5, 6}; // gputexel: material.mg\n";
     bench.write("a.c", bare);
     bench.fails_with("patch tables tuned.json a.c", 1, "no run.json of its run beside the parameter file");
-    assert_eq!(text(&bench, "a.c"), bare);
+    assert_eq!(bench.text("a.c"), bare);
     bench.write("a.c", "int a = 7; // gputexel: pawn.material.mg\n");
     let (code, out, _) = bench.run("patch tables tuned.json a.c");
     assert!(code == 0 && out.contains("1 single number was not checked"), "{out}");
@@ -299,14 +298,14 @@ fn imported_tables_keep_the_order_of_the_schema() {
     for option in ["", " orientation a8", " flip"] {
         bench.write("e.cpp", engine_source(option, engine_knight, &start));
         assert_has(&bench.ok("patch tables run/params.json e.cpp"), ["knight.mg: 64 numbers", "; a8 first"]);
-        assert_eq!(text(&bench, "e.cpp"), tuned(option));
+        assert_eq!(bench.text("e.cpp"), tuned(option));
         // Filled again, using the folder's name: the current numbers are the result.
         let out = bench.ok("--json patch tables run e.cpp");
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
         let known: Vec<&str> =
             report["markers"].as_array().unwrap().iter().map(|m| m["compared"].as_str().unwrap()).collect();
         assert_eq!(known, ["result"; 4]);
-        assert_eq!(text(&bench, "e.cpp"), tuned(option));
+        assert_eq!(bench.text("e.cpp"), tuned(option));
     }
     // The mirrored one is refused, and the right one is named.
     let source = engine_source(" orientation a1", engine_knight, &start);
@@ -317,7 +316,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
         ["e.cpp:1: ", "'gputexel: knight.mg orientation a8'"],
     );
     assert!(message.contains("the values that the run started from"), "{message}");
-    assert_eq!(text(&bench, "e.cpp"), source);
+    assert_eq!(bench.text("e.cpp"), source);
     // Lists and single numbers are compared as well.
     let mut other = start.clone();
     other.swap(1, 2);
@@ -328,7 +327,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
     bench.write("e.cpp", engine_source("", engine_knight, &start));
     bench.fails_with("patch tables copy.json e.cpp", 1, "no run.json");
     // The record of another run does not help.
-    let record = text(&bench, "run/run.json").replace("\"prior\": \"schema\"", "\"prior\": \"zero\"");
+    let record = bench.text("run/run.json").replace("\"prior\": \"schema\"", "\"prior\": \"zero\"");
     bench.write("run.json", record);
     bench.fails_with("patch tables copy.json e.cpp", 1, "no run.json");
 }
@@ -346,9 +345,9 @@ fn rejects_unknown_starting_values() {
     let expected =
         ["neither what the run started from nor its result", "of 384", "--start", "--trust-marker"];
     assert_has(&message, expected);
-    assert_eq!(text(&bench, "a.c"), source);
+    assert_eq!(bench.text("a.c"), source);
     bench.ok("patch tables run a.c --start engine.json");
-    assert_ne!(text(&bench, "a.c"), source);
+    assert_ne!(bench.text("a.c"), source);
     // An engine that has only piece values is the run's start; its squares could be in any order.
     let piece = [100, 300, 320, 500, 900, 0];
     let flat: Vec<i64> = (0..384).map(|i| piece[i / 64]).collect();
@@ -371,7 +370,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     };
     let by_index: Vec<i64> = (0..64).map(|i| values[&format!("n_{}", from_a8(i))][0]).collect();
     let marker = "knight.mg prefix \"n_\" orientation a8";
-    let header = text(&bench, "run/tables.h");
+    let header = bench.text("run/tables.h");
     assert_eq!(array(&header, marker), by_index);
     assert!(header.contains("// Index 0 is a8, 7 is h8, 63 is h1"), "{header}");
     let (out, _) = bench.done("export run --to c --no-header");
@@ -451,7 +450,7 @@ fn keeps_custom_schema_orders() {
     let rest: Vec<[i64; 2]> =
         (0..5).map(|i| values[&format!("mobility_{i}")]).chain([values["tempo"]]).collect();
     let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i * 5 % 64))][phase];
-    assert_eq!(text(&bench, "e.cpp"), engine_source("", tuned, &rest));
+    assert_eq!(bench.text("e.cpp"), engine_source("", tuned, &rest));
     // The engine's table in board order: its orientation must be given, and is found.
     bench.write("e.cpp", engine_source("", engine_knight, &start));
     bench.fails_with("patch tables run e.cpp", 1, "'gputexel: knight.mg orientation a8'");
