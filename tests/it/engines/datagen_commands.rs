@@ -309,11 +309,8 @@ fn missing_scores_are_not_labels() {
     assert_eq!(unscored[0]["reason"], "illegal move 'e8e7'");
     assert_eq!(report["conversion"]["losses"]["without_score"], 4);
     assert_eq!(labeled(&bench, "out.txt").len(), 1);
-    bench.fails_with(
-        (&args[..5], "other.txt --max-unscored 3"),
-        1,
-        "Mute: gave no score for 4 positions, such as",
-    );
+    let why = "Mute: gave no score for 4 positions, such as";
+    bench.fails_with((&args[..5], "other.txt --max-unscored 3"), 1, why);
     assert!(!bench.path("other.txt").exists());
 }
 

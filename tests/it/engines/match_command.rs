@@ -239,16 +239,10 @@ fn engines_are_named_in_a_file() {
     let report = play(&bench, args);
     assert_eq!((&report["wins"], &report["ends"]["resignation"]), (&2.into(), &2.into()), "{report}");
     assert_eq!(report["engines"][1]["name"], "Quitter");
-    bench.fails_with(
-        "match material --engine nobody --depth 2",
-        2,
-        "engine 'nobody': is not in engines.toml or ",
-    );
-    bench.fails_with(
-        "match material zero --engine quitter",
-        2,
-        "match needs two sides, or --resume; 3 given",
-    );
+    let expected = "engine 'nobody': is not in engines.toml or ";
+    bench.fails_with("match material --engine nobody --depth 2", 2, expected);
+    let why = "match needs two sides, or --resume; 3 given";
+    bench.fails_with("match material zero --engine quitter", 2, why);
     bench.fails_with("match material", 2, "1 given");
     bench.write("engines.toml", "[quitter]\nprotocol = \"xboard\"\n");
     bench.fails_with("match material --engine quitter", 1, "engines.toml:1: missing field `command`");

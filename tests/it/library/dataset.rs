@@ -94,10 +94,8 @@ fn shards_join_like_one_dataset() {
     assert_eq!(both.row(104).entries().count(), first.row(104).entries().count());
     let material = folder.path().join("m.bin");
     common::random_dataset(&material, FeatureKind::Material, 50, 2);
-    assert_has(
-        &dataset::read_many(&[&a, &material]).unwrap_err().to_string(),
-        "m.bin: feature set 'material'",
-    );
+    let why = "m.bin: feature set 'material'";
+    assert_has(&dataset::read_many(&[&a, &material]).unwrap_err().to_string(), why);
 }
 
 #[test]

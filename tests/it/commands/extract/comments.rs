@@ -125,11 +125,8 @@ fn scores_of_two_views_in_one_file_are_refused() {
     let mover = commented(|ply, cp| format!("{}/12", pawns(movers(ply, cp))));
     bench.write("g.pgn", format!("{white}{mover}").repeat(4));
     for args in ["convert g.pgn -o x.txt", "wdl g.pgn", "extract g.pgn -o x.bin"] {
-        let error = bench.fails_with(
-            args,
-            1,
-            "g.pgn: scores with different points of view seem to be mixed: 68 of 136 scores",
-        );
+        let why = "g.pgn: scores with different points of view seem to be mixed: 68 of 136 scores";
+        let error = bench.fails_with(args, 1, why);
         assert_has(&error, "--score-pov white or --score-pov stm reads them all the same way");
     }
     let (found, _) = scores(&bench, "g.pgn --score-pov white");

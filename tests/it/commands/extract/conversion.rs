@@ -80,11 +80,8 @@ fn reports_lost_data() {
     let (lost, more) = losses("-o a.bf --default-score 0");
     assert_eq!(lost["default_scores"].as_u64(), Some(more - positions));
     bench.fails_with("convert games.pgn -o a.xyz", 2, "a.xyz: the ending is none of .binpack");
-    bench.fails_with(
-        "convert games.pgn -o b.bf --duplicates average",
-        2,
-        "for which bulletformat has no place",
-    );
+    let why = "for which bulletformat has no place";
+    bench.fails_with("convert games.pgn -o b.bf --duplicates average", 2, why);
     assert!(!bench.path("b.bf").exists());
 }
 

@@ -37,8 +37,7 @@ fn captures_checks_and_endings_are_left_out() {
     assert_eq!(reasons["positions in check"], 2);
     assert_eq!(reasons["positions before a capture or promotion"], 2);
     assert_eq!(kept, 13 - 4);
-    assert_eq!(left_out("--keep-checks").1, 11);
-    assert_eq!(left_out("--keep-captures").1, 11);
+    assert_eq!((left_out("--keep-checks").1, left_out("--keep-captures").1), (11, 11));
     bench.write("mate.pgn", pgn("", "1. f3 e5 2. g4 Qh4#", "0-1"));
     let (report, data) = bench.extract("mate.pgn --skip-plies 0 --keep-checks");
     assert_eq!(report["sources"][0]["left_out"]["positions of mate or stalemate"], 1);
@@ -225,11 +224,8 @@ fn counts_headers_without_moves_as_games() {
         assert_eq!(tensors(&bench.path("out.bin")), wanted, "{header}");
     }
     bench.write("g.pgn", format!("[White \"b\"]\n[WhiteElo \"900\"]\n[BlackElo \"900\"]\n\n{game}"));
-    bench.refuse_with(
-        &everything(&["g.pgn", "--max-elo", "1000"]),
-        1,
-        "games without the Elo of both players (1)",
-    );
+    let why = "games without the Elo of both players (1)";
+    bench.refuse_with(&everything(&["g.pgn", "--max-elo", "1000"]), 1, why);
     // Blank lines within a header, reordered tags and repeated tags are still one game.
     for header in ["[Site \"x\"]\n[Event \"y\"]\n\n", "[Event \"x\"]\n[Event \"x\"]\n", "[Date \"x\"]\n\n\n"]
     {
@@ -250,11 +246,8 @@ fn ignores_contradictory_tags() {
     let bench = Bench::new();
     let other = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n[FEN \"4k3/8/8/8/8/8/4P3/3K4 w - - 0 1\"]\n";
     bench.write("g.pgn", pgn(other, "1. e4", "1-0") + &pgn("[Result \"0-1\"]\n", "1. e4", "1-0"));
-    bench.refuse_with(
-        "g.pgn --max-bad-share 1",
-        1,
-        "games whose tag and last token name different results (1), games with an unreadable",
-    );
+    let why = "games whose tag and last token name different results (1), games with an unreadable";
+    bench.refuse_with("g.pgn --max-bad-share 1", 1, why);
     // The same tag twice is not a contradiction, nor is an unknown result.
     bench.write("g.pgn", pgn("[Result \"1-0\"]\n[Result \"*\"]\n", "1. e4", "1-0"));
     bench.extract(&everything(&["g.pgn"]));

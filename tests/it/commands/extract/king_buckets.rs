@@ -52,11 +52,8 @@ fn works_from_text_to_games() {
     assert_eq!(bench.told(played)["engines"][0]["name"], "r");
     // Tables of other bucketings do not fit.
     bench.extract("p.txt --king-buckets 4");
-    bench.fails_with(
-        "tune out.bin --prior r/params.json --k 0.8",
-        1,
-        "its tables are for other king buckets",
-    );
+    let why = "its tables are for other king buckets";
+    bench.fails_with("tune out.bin --prior r/params.json --k 0.8", 1, why);
 }
 
 #[test]

@@ -262,11 +262,8 @@ fn reports_bad_lines_and_stops_at_too_many() {
         .map(|(i, (b, t, r))| if i % 2 == 0 { format!("{b} {t} - - [{r:.1}]\n") } else { "broken\n".into() })
         .collect();
     bench.write("half.epd", half);
-    let error = bench.refuse_with(
-        "half.epd",
-        1,
-        "half.epd: 1000 of 2000 lines cannot be used (50.0 %, the limit is 10.0 %)",
-    );
+    let why = "half.epd: 1000 of 2000 lines cannot be used (50.0 %, the limit is 10.0 %)";
+    let error = bench.refuse_with("half.epd", 1, why);
     assert!(error.contains("half.epd:2: not a position"), "{error}");
     bench.extract("half.epd --max-bad-share 0.6");
 }
@@ -375,10 +372,7 @@ fn reads_other_result_scales_only_when_named() {
     bench.write("mark.epd", scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{r}]") }));
     let (report, data) = bench.extract("mark.epd");
     assert_eq!((data.len(), report["sources"][0]["bad_lines"].as_u64()), (999, Some(1)));
-    assert!(
-        report["sources"][0]["warnings"][0].as_str().unwrap().contains("1 results of -1 or 2"),
-        "{report}"
-    );
+    assert_has(report["sources"][0]["warnings"][0].as_str().unwrap(), "1 results of -1 or 2");
     // Letters.
     bench.write(
         "letters.epd",

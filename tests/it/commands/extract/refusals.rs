@@ -63,10 +63,7 @@ fn rejects_duplicate_inputs() {
         assert_eq!(twice.len(), 1, "{report}");
         assert_eq!(twice[0]["path"], inputs[2]);
         let earlier = twice[0]["same_as"].as_str().unwrap();
-        assert!(
-            twice[0]["warnings"].to_string().contains(&format!("has the same content as {earlier}")),
-            "{report}"
-        );
+        assert_has(&twice[0]["warnings"].to_string(), format!("has the same content as {earlier}"));
         let (out, _) = bench.done("info out.bin");
         assert!(out.contains(&format!("the same content as {earlier}")), "{out}");
     }

@@ -131,11 +131,8 @@ fn rejects_resuming_with_other_inputs_or_settings() {
         "{told} {some:?}"
     );
     begin("foreign", &[&3u64.to_le_bytes()[..], &[9; 40]].concat());
-    bench.fails_with(
-        &args(&inputs, "foreign", &["--resume"]),
-        1,
-        "is not the file of an unfinished extraction, or damaged",
-    );
+    let why = "is not the file of an unfinished extraction, or damaged";
+    bench.fails_with(&args(&inputs, "foreign", &["--resume"]), 1, why);
 
     // An input with a new time stamp is read again and found to be the same; a changed one is refused.
     begin("touched", &half);

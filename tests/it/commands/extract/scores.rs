@@ -186,9 +186,6 @@ fn counters_of_epd_are_read_and_written() {
     let told = bench.told("convert x.plain -o again.epd");
     assert_eq!((bench.bytes("again.epd"), &told["losses"]["clocks"]), (bench.bytes("x.epd"), &0.into()));
     bench.write("bad.epd", "8/8/8/8/3k4/8/8/K6R w - - hmvc many; c9 \"1/2-1/2\";\n");
-    bench.refuse_with(
-        "bad.epd",
-        1,
-        "bad.epd:1: the operation hmvc or fmvn has no whole number that a FEN could have",
-    );
+    let why = "bad.epd:1: the operation hmvc or fmvn has no whole number that a FEN could have";
+    bench.refuse_with("bad.epd", 1, why);
 }

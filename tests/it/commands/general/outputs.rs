@@ -248,20 +248,14 @@ fn does_not_overwrite_runs_of_other_kinds() {
     let play = "match material zero --nodes 1 --games 2 --out m";
     assert_eq!(bench.run(play).0, 0);
     let journal = bench.bytes("m/match.jsonl");
-    bench.fails_with(
-        "tune d.bin --out m --force --backend cpu",
-        2,
-        "m: holds a match (match.jsonl), which --force does not overwrite",
-    );
+    let expected = "m: holds a match (match.jsonl), which --force does not overwrite";
+    bench.fails_with("tune d.bin --out m --force --backend cpu", 2, expected);
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     assert!(bench.bytes("m/match.jsonl") == journal);
     // A match does not start if its folder is that of its players.
     bench.tune("d.bin --out r --epochs 1");
     std::fs::remove_file(bench.path("r/run.json")).unwrap();
-    bench.fails_with(
-        "match r zero --nodes 1 --games 2 --out r --force",
-        2,
-        "r/params.json: is also an input",
-    );
+    let why = "r/params.json: is also an input";
+    bench.fails_with("match r zero --nodes 1 --games 2 --out r --force", 2, why);
     assert!(bench.path("r/params.json").exists());
 }

@@ -157,11 +157,8 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
     assert!(!out.contains("centipawns from the prior"), "{out}");
 
     bench.write("half.c", SOURCE.replace("few.eg", "few"));
-    bench.fails_with(
-        "patch tables run half.c --no-backup",
-        1,
-        "half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'",
-    );
+    let why = "half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'";
+    bench.fails_with("patch tables run half.c --no-backup", 1, why);
     bench.write("engine.c", SOURCE);
     bench.ok("patch tables run engine.c --no-backup");
     let source = bench.text("engine.c");

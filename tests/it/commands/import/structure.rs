@@ -105,48 +105,35 @@ fn lines_and_boards_are_kept_without_other_changes() {
     }
 }
 
-/// Name, number of parameters and further keys of entries.
-type Entries<'a> = &'a [(&'a str, usize, &'a str)];
-
 #[test]
 fn reports_contradictory_structure() {
-    let cases: [(Entries<'_>, &str); 13] = [
-        (&[("a", 1, "\"line\": true")], "parameter 'a': is no table, so that its line must have a name"),
-        (
-            &[("a", 64, "\"line\": true, \"board\": \"a1\"")],
-            "parameter 'a': has a line and a board, must be one of them",
-        ),
-        (
-            &[("a", 63, "\"board\": \"a1\"")],
-            "parameter 'a': its board has 63 parameters, must be 64, 32 (four files) or 48 (without the first \
-             and last rank)",
-        ),
-        (&[("a", 1, "\"board\": \"a1\"")], "parameter 'a': its board has 1 parameter"),
-        (
-            &[("a", 64, "\"board\": \"e4\"")],
-            "parameter 'a': the board begins on 'e4', must be one of a1, h1, a8 and h8",
-        ),
-        (&[("a", 64, "\"board\": 1")], "invalid type: integer `1`, expected a string"),
-        (&[("a", 2, "\"line\": 1")], "expected true, false or the name of a line"),
-        (&[("a", 2, "\"line\": \"\"")], "parameter 'a_0': of its line or board, the name \"\" is empty"),
-        (
-            &[("a", 2, "\"line\": \"l\""), ("b", 1, "\"line\": \"l\"")],
-            "parameter 'b': its group is 'parameters', but line 'l' begins in group 'a'",
-        ),
+    // Entries, each with name, number of parameters and further keys, and the expected message.
+    for case in [
+        "a 1 'line': true ~ parameter 'a': is no table, so that its line must have a name",
+        "a 64 'line': true, 'board': 'a1' ~ parameter 'a': has a line and a board, must be one of them",
+        "a 63 'board': 'a1' ~ parameter 'a': its board has 63 parameters, must be 64, 32 (four files) or 48 (without the first and last rank)",
+        "a 1 'board': 'a1' ~ parameter 'a': its board has 1 parameter",
+        "a 64 'board': 'e4' ~ parameter 'a': the board begins on 'e4', must be one of a1, h1, a8 and h8",
+        "a 64 'board': 1 ~ invalid type: integer `1`, expected a string",
+        "a 2 'line': 1 ~ expected true, false or the name of a line",
+        "a 2 'line': '' ~ parameter 'a_0': of its line or board, the name \"\" is empty",
+        "a 2 'line': 'l'; b 1 'line': 'l' ~ parameter 'b': its group is 'parameters', but line 'l' begins in group 'a'",
         // `true` stands for the name.
-        (
-            &[("a", 2, "\"line\": true"), ("b", 2, "\"line\": \"a\"")],
-            "parameter 'b_0': its group is 'b', but line 'a' begins in group 'a'",
-        ),
-        (
-            &[("a", 1, "\"line\": \"l\""), ("b", 1, "")],
-            "parameter 'a': it is the only one in line 'l', which says nothing",
-        ),
-        (&[("a,b", 64, "\"group\": \"g\", \"board\": \"a1\"")], "has a comma"),
-        (&[("a", 2, "\"lines\": true")], "unknown field `lines`"),
-    ];
-    for (entries, expected) in cases {
-        let bench = bench("1 1:1\n", &schema(entries));
+        "a 2 'line': true; b 2 'line': 'a' ~ parameter 'b_0': its group is 'b', but line 'a' begins in group 'a'",
+        "a 1 'line': 'l'; b 1  ~ parameter 'a': it is the only one in line 'l', which says nothing",
+        "a,b 64 'group': 'g', 'board': 'a1' ~ has a comma",
+        "a 2 'lines': true ~ unknown field `lines`",
+    ] {
+        let [entries, expected] = cells(case);
+        let entries = entries.replace('\'', "\"");
+        let entry = |text: &'_ str| {
+            let mut words = text.splitn(3, ' ');
+            let mut next = || words.next().unwrap().to_string();
+            (next(), next().parse().unwrap(), next())
+        };
+        let entries: Vec<(String, usize, String)> = entries.split("; ").map(entry).collect();
+        let entries: Vec<_> = entries.iter().map(|(name, count, rest)| (&**name, *count, &**rest)).collect();
+        let bench = bench("1 1:1\n", &schema(&entries));
         let told = refuse(&bench, "t.svm --schema s.json", 1);
         assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{expected}: {told}");
     }
@@ -329,23 +316,14 @@ fn reads_starting_values_from_several_sources() {
         bench.fails_with(("import-params", (files, like)), 1, expected);
     };
     refused(&["eval.c", "scale.c"], &like, "eval.c, scale.c: parameter 'Shield.mg' is missing");
-    refused(
-        &["eval.c", "scale.c"],
-        &["-o", "x.json"],
-        "are several files, none of which says which parameters there are; see --like",
-    );
+    let part = "are several files, none of which says which parameters there are; see --like";
+    refused(&["eval.c", "scale.c"], &["-o", "x.json"], part);
     bench.write("scale.c", scale.replace("337", "338"));
-    refused(
-        &["eval.c", "scale.c"],
-        &like,
-        "scale.c: parameter 'knight.mg' is 338 here and 337 in a file before",
-    );
+    let said = "scale.c: parameter 'knight.mg' is 338 here and 337 in a file before";
+    refused(&["eval.c", "scale.c"], &like, said);
     bench.write("scale.c", scale.replace("ScaleBase", "ScaleBasis"));
-    refused(
-        &["eval.c", "scale.c"],
-        &like,
-        "scale.c:1: 'ScaleBasis.eg' is not the name of a parameter; did you mean 'ScaleBase.eg'?",
-    );
+    let why = "scale.c:1: 'ScaleBasis.eg' is not the name of a parameter; did you mean 'ScaleBase.eg'?";
+    refused(&["eval.c", "scale.c"], &like, why);
     bench.write("a.uci", "setoption name bihsop.mg value 5\n");
     refused(&["a.uci"], &like, "a.uci:1: option 'bihsop.mg' is not a parameter; did you mean 'bishop.mg'?");
 }

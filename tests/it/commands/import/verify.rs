@@ -203,11 +203,8 @@ fn positions_with_evaluations_need_no_trace() {
     bench.fails(&verify[1..], 1);
     let trace = prepared(&priors());
     trace.write("after.txt", lines(&value));
-    trace.fails_with(
-        &["verify", "after.txt", "--params", "tuned.json"],
-        1,
-        "its features are the engine's own",
-    );
+    let why = "its features are the engine's own";
+    trace.fails_with(&["verify", "after.txt", "--params", "tuned.json"], 1, why);
 }
 
 #[test]
@@ -231,11 +228,8 @@ fn rejects_unverifiable_input() {
     bench.fails("verify none.svm --schema s.json --params tuned.json", 1);
     let asked = ["verify", "p.fens", "--params", "run", "--trace-command", "engine trace {params}"];
     bench.write("p.fens", "1 1/2-1/2 4k3/8/8/8/8/8/8/4K3 w - - 0 1\n");
-    bench.fails_with(
-        (&asked, "--schema s.json"),
-        2,
-        "has {params}, but the values in the engine's source are to be verified",
-    );
+    let why = "has {params}, but the values in the engine's source are to be verified";
+    bench.fails_with((&asked, "--schema s.json"), 2, why);
     bench.fails_with(&asked, 2, "--trace-command needs --schema");
 }
 

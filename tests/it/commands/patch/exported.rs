@@ -69,10 +69,8 @@ fn params_files_are_lists_of_names_and_ranges() {
     let export = |more: &str| bench.ok(("export m.json --to params", more));
     let text = export("--no-header");
     assert!(text.starts_with("pawn_mg, int, 82.0, 0.0, 164.0, 8.2, 0.002\npawn_eg, int, 94.0, "), "{text}");
-    assert_has(
-        &text,
-        "\nqueen_eg, int, -936.0, -1872.0, 0.0, 93.6, 0.002\nking_mg, int, 0.0, 0, 1, 1, 0.002\n",
-    );
+    let expected = "\nqueen_eg, int, -936.0, -1872.0, 0.0, 93.6, 0.002\nking_mg, int, 0.0, 0, 1, 1, 0.002\n";
+    assert_has(&text, expected);
     let text = export("--decimals 1 --prefix value_ --style screaming");
     assert!(
         text.starts_with("// gputexel-export: {") && text.contains("\nvalue_PAWN_MG, float, 82.4, "),
@@ -83,11 +81,8 @@ fn params_files_are_lists_of_names_and_ranges() {
     let back: ParameterFile = serde_json::from_slice(&bench.bytes("back.json")).unwrap();
     assert_eq!((back.parameters[0].mg, back.parameters[4].eg), (82.4, -936.0));
     bench.write("x.params", "pawn_mg, int, 82, 0, 100, 1, 0.002\nfile_mg, int, 82, 0, 100, 1, 0.002\n");
-    bench.fails_with(
-        "import-params x.params --model material",
-        1,
-        "x.params:2: 'file_mg' is not a parameter",
-    );
+    let why = "x.params:2: 'file_mg' is not a parameter";
+    bench.fails_with("import-params x.params --model material", 1, why);
     bench.fails_with("import-params x.params", 1, "cannot be told");
     bench.fails_with("export m.json --to params --pairs", 2, "--pairs does not apply to params");
     bench.fails_with("export m.json --to uci --untapered", 2, "--untapered does not apply to uci");

@@ -192,11 +192,8 @@ fn apply_requires_the_output_of_tune() {
     ok(&bench, "apply x.tune source");
     // A draft neither replaces its source nor is appended to it.
     for how in ["--force", "--append"] {
-        bench.fails_with(
-            &["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how],
-            2,
-            "is the source file itself",
-        );
+        let why = "is the source file itself";
+        bench.fails_with(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2, why);
     }
     // The first command cannot be undone before the second.
     let first = written["backup"].as_str().unwrap();
@@ -235,8 +232,7 @@ fn check_reports_every_block_and_near_misses() {
     let near = "source/s.cpp: f2 (block in line 8): no match\n  closest match, 89 % similar, is line 8:\n    source  int m = 100 * d - 25;\n    block   int m = 100 * depth - 5;\n";
     assert!(out.contains(near), "{out}");
     let several = "source/s.cpp:7: twice (block in line 10): matches in 2 places, lines 7, 8\n  #add: marker %%NONE%% is not in source/s.cpp\n";
-    assert!(out.contains(several), "{out}");
-    assert!(out.ends_with("x.params: does not exist yet\n"), "{out}");
+    assert!(out.contains(several) && out.ends_with("x.params: does not exist yet\n"), "{out}");
     bench.fails_with("patch tune x.tune source", 1, ["x.tune:6: context gone: ", "(and 2 more"]);
     bench.write("x.tune", TUNE);
     let report = object(&bench, "check x.tune source");
@@ -272,11 +268,8 @@ fn init_marks_numbers() {
         "{expected}\n#set file t.cpp\n#context x\nx = 1@;\ny = 2u;\n\n#set file t.cpp\n#context m\n #define A 5@\nx = 1@;\ny = 2u;\n"
     );
     assert_eq!(bench.text("new.tune"), expected);
-    bench.fails_with(
-        "patch init source/t.cpp:3",
-        1,
-        "source/t.cpp:3: no number that can be marked (2u cannot be)",
-    );
+    let why = "source/t.cpp:3: no number that can be marked (2u cannot be)";
+    bench.fails_with("patch init source/t.cpp:3", 1, why);
     bench.fails_with("patch init source/t.cpp:9", 1, "has 5 lines");
     bench.fails_with("patch init source/t.cpp", 2, "as in search.cpp:10");
     bench.fails_with("patch init source/t.cpp:1 -o new.tune", 2, "new.tune: already exists");
@@ -394,8 +387,7 @@ fn links_are_followed_inside_the_folder_only() {
     std::fs::rename(bench.path("source/s.cpp"), bench.path("source/real/s.cpp")).unwrap();
     symlink("real/s.cpp", bench.path("source/s.cpp")).unwrap();
     ok(&bench, "tune x.tune source");
-    assert!(bench.text("source/real/s.cpp").contains("f_1 * d"));
-    assert!(bench.path("source/s.cpp").is_symlink());
+    assert!(bench.text("source/real/s.cpp").contains("f_1 * d") && bench.path("source/s.cpp").is_symlink());
     ok(&bench, "undo source");
     assert_eq!(bench.text("source/real/s.cpp"), SOURCE);
     bench.write("outside.cpp", SOURCE);

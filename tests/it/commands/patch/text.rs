@@ -67,11 +67,8 @@ fn contexts_in_utf_8_match_comments_in_other_encodings() {
     bench.write("source/s.cpp", b"\xff\xfea\x00b");
     bench.fails_with("patch tune x.tune source", 1, "source/s.cpp: ends within a letter of UTF-16");
     bench.write("source/s.cpp", b"\xff\xfea\x00\x00\xd8b\x00");
-    bench.fails_with(
-        "patch tune x.tune source",
-        1,
-        "source/s.cpp:1: holds 0xD800, which is no letter of UTF-16",
-    );
+    let why = "source/s.cpp:1: holds 0xD800, which is no letter of UTF-16";
+    bench.fails_with("patch tune x.tune source", 1, why);
 }
 
 #[test]
@@ -90,11 +87,8 @@ fn names_may_hold_underscores() {
     bench.fails_with("patch tune x.tune source --compat tune.py", 1, "no match");
     // Names that become equal are refused, however they are composed.
     bench.write("x.tune", tune_of("#context f\nint m = 1@a_1 * d - 25;\n#context f_a\nreturn 5@;\n"));
-    bench.fails_with(
-        "patch tune x.tune source",
-        1,
-        "x.tune:6: f_a_1 is the name of a parameter of line 4 already",
-    );
+    let why = "x.tune:6: f_a_1 is the name of a parameter of line 4 already";
+    bench.fails_with("patch tune x.tune source", 1, why);
 }
 
 #[test]

@@ -36,18 +36,12 @@ fn lists_convert_between_programs() {
 fn plans_missing_settings_and_takes_values() {
     let bench = Bench::new();
     bench.write("bspsa.var", "x,30,0,440,22,10,70,0\n");
-    bench.fails_with(
-        "spsa convert bspsa.var --to fishtest",
-        2,
-        "x: format fishtest requires r_end, which the input lacks; use --games N --elo E",
-    );
+    let said = "x: format fishtest requires r_end, which the input lacks; use --games N --elo E";
+    bench.fails_with("spsa convert bspsa.var --to fishtest", 2, said);
     // A width of the strength curve gives the Elo; without it the Elo is unknown.
     bench.write("spsa.var", "x,30,0,440,22,0.002,0\n");
-    bench.fails_with(
-        "spsa convert spsa.var --to bspsa --games 400000",
-        2,
-        "what Elo it may gain is not known: give --elo",
-    );
+    let why = "what Elo it may gain is not known: give --elo";
+    bench.fails_with("spsa convert spsa.var --to bspsa --games 400000", 2, why);
     let plan = "convert bspsa.var --to openbench --games 400000 --draw-rate 0.82";
     let (_, out, _) = run(&bench, plan, "");
     let r_end: f64 = out.trim().rsplit(", ").next().unwrap().parse().unwrap();
@@ -249,10 +243,8 @@ mod engines {
         assert!(fails(&[&command, "--option", "Nope=1"], 2).contains("no such option"));
         assert!(fails(&["./no-such-engine"], 1).contains("no-such-engine"));
         assert!(fails(&["/bin/sh -c 'echo bye; exit 3'"], 1).contains("/bin/sh"));
-        assert_has(
-            &fails(&["/bin/sh -c 'sleep 60'", "--start-deadline", "0.3"], 1),
-            "no 'uciok' within 0.3 s",
-        );
+        let why = "no 'uciok' within 0.3 s";
+        assert_has(&fails(&["/bin/sh -c 'sleep 60'", "--start-deadline", "0.3"], 1), why);
         assert!(fails(&[&command, "--start-deadline", "nan"], 2).contains("--start-deadline: expected"));
         let bare = engine(&bench, ":");
         assert!(fails(&[&bare], 2).contains("nothing to tune"));

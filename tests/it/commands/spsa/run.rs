@@ -93,8 +93,7 @@ fn strength_is_followed() {
     let (head, tail) = config.split_at(queen);
     let tail = tail.replacen("start = 700", "start = 350", 1).replacen("c_end = 100", "c_end = 300", 1);
     bench.write("run.toml", format!("{head}{tail}"));
-    let out = bench.ok("--json spsa run run.toml --out r");
-    let state: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let state = bench.told("spsa run run.toml --out r");
     let queen = &state["parameters"][0];
     let number = |name: &str| queen[name].as_f64().unwrap();
     assert!(number("value") > 450.0, "{queen}");
@@ -133,10 +132,8 @@ fn changes_the_number_of_pairs_only_on_request() {
     bench.fails_with("spsa run --resume r -N 60", 2, ["--iterations 60: this run has 30", "--replan"]);
     bench.fails_with("spsa run --resume r -N 20 --replan", 2, "20 iterations: 30 were played already");
     assert_eq!(entries(&bench, "r").len(), 30);
-    assert_has(
-        &bench.done("spsa run --resume r -N 60 --replan").1,
-        "replanned after 30 pairs, from 30 to 60: queen goes from c 100.0",
-    );
+    let why = "replanned after 30 pairs, from 30 to 60: queen goes from c 100.0";
+    assert_has(&bench.done("spsa run --resume r -N 60 --replan").1, why);
     assert_eq!(iterations(&bench, "r"), (1..=60).collect::<Vec<_>>());
     // c = c_end (N / k)^gamma, and the restored values are the recorded ones.
     let entries = entries(&bench, "r");

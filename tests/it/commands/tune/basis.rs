@@ -108,11 +108,8 @@ fn bad_bases_are_refused_before_anything_is_written() {
     assert!(refuse("--freeze kings", 2).contains("freeze 'kings'"));
     assert!(refuse("--freeze *", 2).contains("nothing is left to tune"));
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
-    bench.fails_with(
-        "tune m.bin --out r --backend cpu --basis madchess",
-        2,
-        "feature set 'material' has none",
-    );
+    let why = "feature set 'material' has none";
+    bench.fails_with("tune m.bin --out r --backend cpu --basis madchess", 2, why);
     bench.fails_with("tune --resume r --basis madchess", 2, "cannot be used with");
 
     // From a run's record, where the basis is resolved.

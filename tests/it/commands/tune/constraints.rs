@@ -169,10 +169,7 @@ fn rejects_infeasible_constraints() {
 
     // A feature set without lines, and a sweep that trains nothing.
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
-    bench.fails_with(
-        "tune m.bin --out=r --backend=cpu --increasing=pawn",
-        2,
-        "no table of feature set 'material' is a line",
-    );
+    let why = "no table of feature set 'material' is a line";
+    bench.fails_with("tune m.bin --out=r --backend=cpu --increasing=pawn", 2, why);
     bench.fails_with("sweep m.bin --scale=0.5:1:3 --positive=pawn", 2, "needs --grid");
 }

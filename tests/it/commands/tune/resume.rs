@@ -96,8 +96,7 @@ fn interrupted_run_prints_how_to_resume() {
     assert_one_line(&err);
     assert!(err.starts_with("gputexel: interrupted: after "), "{err}");
     assert!(err.contains("'gputexel tune --resume r'"), "{err}");
-    assert!(!bench.path("r").join("params.json").exists());
-    assert!(!bench.path("r").join("tables.h").exists());
+    assert!(!bench.path("r").join("params.json").exists() && !bench.path("r").join("tables.h").exists());
 
     let out = bench.ok("tune --resume r --backend cpu");
     assert!(out.contains("resumed     after "), "{out}");
@@ -261,11 +260,8 @@ fn clears_leftovers_and_fills_gaps() {
     bench.write("s/.gputexel.lock", "process 999999999\nmade dataset.bin\n");
     bench.write("s/dataset.bin", "half");
     write_games(&bench, "games.pgn");
-    bench.fails_with(
-        "tune --resume s --backend cpu",
-        1,
-        "s: there is nothing to resume: it has no run.json yet",
-    );
+    let why = "s: there is nothing to resume: it has no run.json yet";
+    bench.fails_with("tune --resume s --backend cpu", 1, why);
     let games = "-q tune games.pgn --l2=0 --k 0.8 --epochs 1 --backend cpu --out";
     assert_eq!(bench.run((games, "s")).0, 0);
     assert!(bench.names("s").iter().all(|name| !name.starts_with('.')), "{:?}", bench.names("s"));

@@ -252,8 +252,7 @@ fn eval_agrees_with_the_run() {
     for (out, kind) in [("r", "squared"), ("c", "cross-entropy")] {
         bench.tune(&["d.bin", "--out", out, "--loss", kind, "--epochs", "4"]);
         let params = format!("{out}/params.json");
-        let text = bench.ok(&["--json", "eval", "d.bin", &params, "--loss", kind]);
-        let eval: Value = serde_json::from_str(&text).unwrap();
+        let eval = bench.told(&["eval", "d.bin", &params, "--loss", kind]);
         let file = bench.json(&params);
         assert_eq!(eval["loss"], file["provenance"]["loss"]);
         assert_eq!((&eval["k"], &eval["positions"]), (&file["k"], &3000.into()));
@@ -369,10 +368,8 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
     let file = bench.json("chosen/params.json");
     assert_eq!(["modifier_0", "piece_60"].map(|name| parameter(&file, name, "mg")), [0.0, 50.0]);
     let text = bench.run(&["tune", "d.bin", "--k", "1", "--prior-strength", weights, "--out", "w"]).1;
-    assert_has(
-        &text,
-        "; they keep their start, but for squares between others:\n            piece_27 (mg 50 -> ",
-    );
+    let why = "; they keep their start, but for squares between others:\n            piece_27 (mg 50 -> ";
+    assert_has(&text, why);
     let page = bench.text("w/report.html");
     assert!(page.contains("piece_27 (mg 50 -&gt; ") && !page.contains("modifier_0 ("), "the report lists it");
 

@@ -212,11 +212,8 @@ fn sweeps_scale_given_weights() {
     };
     assert!(training("0") < training("1") && training("1") < training("1000"), "{text}");
     bench.fails_with(&with("t", &["--grid", "strength=1,2"]), 2, "there are no penalties");
-    bench.fails_with(
-        &with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]),
-        2,
-        "weights are chosen for single runs",
-    );
+    let why = "weights are chosen for single runs";
+    bench.fails_with(&with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2, why);
 }
 
 #[test]

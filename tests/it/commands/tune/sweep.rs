@@ -225,12 +225,8 @@ fn does_not_overwrite_files() {
         refuse(&bench, (grid, &[flag, "old.json", "--out", "o"]), 2, "old.json: exists; use --force");
         assert!(!bench.path("o").exists());
         if flag != "--best" {
-            refuse(
-                &bench,
-                &["d.bin", "--scale", "1:2:3", flag, "old.json"],
-                2,
-                "old.json: exists; use --force",
-            );
+            let why = "old.json: exists; use --force";
+            refuse(&bench, &["d.bin", "--scale", "1:2:3", flag, "old.json"], 2, why);
         }
     }
     std::fs::create_dir(bench.path("r")).unwrap();
@@ -286,12 +282,8 @@ fn sources_blends_and_losses_are_varied() {
             > 2.0 * number(&report["ranking"][0]["held_out"]["mean"])
     );
     refuse(&bench, "d.bin --grid source:pgn=1,2", 2, "2 sources have this");
-    refuse(
-        &bench,
-        "d.bin --grid source:3=1,2",
-        2,
-        "no source has this name; sources: 1 = noise.pgn, 2 = games/good.pgn",
-    );
+    let why = "no source has this name; sources: 1 = noise.pgn, 2 = games/good.pgn";
+    refuse(&bench, "d.bin --grid source:3=1,2", 2, why);
     refuse(&bench, "d.bin --grid source:1=0 --grid source:2=0,1 --k 1", 2, "no position to train on");
     refuse(&bench, "d.bin --grid blend=0.5 --blend-k -1", 2, "positive");
 }

@@ -51,8 +51,7 @@ fn prints_errors() {
     bench.tune(("--out s --threads 3", flags));
     assert!(bench.bytes("r/params.json") == bench.bytes("s/params.json"));
     let again = bench.tune("d.bin --out t --prior r/params.json");
-    assert!(again["uncertainty"].is_null());
-    assert!(bench.json("t/params.json")["uncertainty"].is_null());
+    assert!(again["uncertainty"].is_null() && bench.json("t/params.json")["uncertainty"].is_null());
 
     // As text; Adam after five epochs is reported as not converged.
     let adam = "d.bin --optimizer adam --epochs 5 --batches 2 --errors";

@@ -403,8 +403,7 @@ fn weights_are_parsed_and_later_ones_replace_earlier_ones() {
         expected.iter().map(|&(name, weight)| (name.to_string(), weight)).collect()
     };
     let pst = computed(FeatureKind::Pst);
-    assert_eq!(weights(&pst, "smooth=3e-4").len(), 12);
-    assert_eq!(weights(&pst, "phases=1").len(), 6);
+    assert_eq!((weights(&pst, "smooth=3e-4").len(), weights(&pst, "phases=1").len()), (12, 6));
     assert_eq!(weights(&pst, "smooth=0"), []);
     let knight = named(&[("smooth:knight.mg", 0.5), ("smooth:knight.eg", 0.5)]);
     assert_eq!(weights(&pst, " smooth : knight = 0.5 "), knight);

@@ -104,10 +104,8 @@ fn contradictions_are_named() {
     assert!(compile(&untapered).is_ok());
     let told =
         compile(&untapered.replace("\"mg\": {\"divide\"", "\"eg\": {\"divide\"")).unwrap_err().to_string();
-    assert_has(
-        &told,
-        "accumulator 'power', \"eg\": concerns the endgame, but the schema does not say how the phase",
-    );
+    let why = "accumulator 'power', \"eg\": concerns the endgame, but the schema does not say how the phase";
+    assert_has(&told, why);
     // Without a maximum, a frozen parameter fixes the scale.
     let frozen =
         stockfish.replace("\"max\": 64, ", "").replace("\"prior\": 36}", "\"prior\": 36, \"frozen\": true}");

@@ -135,8 +135,7 @@ fn run_satisfies_optimality_conditions() {
 
     // Without constraints the loss is smaller, and the values are not ordered.
     let open = tuner(&data).basis(settings(set, &[])).run().unwrap();
-    assert!(open.loss.unwrap() < tuned.loss.unwrap());
-    assert!(!is_in_order(open.parameters()));
+    assert!(open.loss.unwrap() < tuned.loss.unwrap() && !is_in_order(open.parameters()));
 }
 
 #[test]

@@ -35,8 +35,7 @@ fn fitted_scale_matches_other_tuners() {
         let theta = prior.parse::<Prior>().unwrap().theta(&data.metadata().feature_set).unwrap();
         let fit =
             fit_scale(data, &exact_scores(data, &theta, &all(data)), &all(data), LossKind::Squared).unwrap();
-        assert!((fit.k - k).abs() < 1e-6, "{prior}: {fit:?}");
-        assert!((fit.loss - loss).abs() < precision, "{prior}: {fit:?}");
+        assert!((fit.k - k).abs() < 1e-6 && (fit.loss - loss).abs() < precision, "{prior}: {fit:?}");
     }
 }
 

@@ -187,8 +187,7 @@ fn undetermined_directions_have_no_errors() {
     };
     // Both levels of the kings' tables are undetermined; the pull toward the prior fixes them.
     let here = errors(&prior, 0.0);
-    assert_eq!(here.undetermined, 2);
-    assert_eq!(errors(&prior, 1e-6).undetermined, 0);
+    assert_eq!((here.undetermined, errors(&prior, 1e-6).undetermined), (2, 0));
     // A constant on all king squares in the middlegame gives the same evaluation with the same errors.
     let mut shifted = prior.clone();
     shifted[320..384].iter_mut().for_each(|value| *value += 50.0);
@@ -200,8 +199,7 @@ fn undetermined_directions_have_no_errors() {
         }
     }
     // Pawns on the first rank do not exist; the number of games that have a feature decides.
-    assert_eq!(here.standing[0], ErrorStatus::Unsupported);
-    assert_eq!(here.standing[28], ErrorStatus::Estimated);
+    assert_eq!((here.standing[0], here.standing[28]), (ErrorStatus::Unsupported, ErrorStatus::Estimated));
     // The prior is not a minimum, and the errors' distance shows it.
     assert!(here.distance.iter().any(|&d| d > 1.0));
 }

@@ -196,11 +196,8 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         assert_eq!(values, expected, "{name}");
     }
     write_values(&bench, "tapered.json", &values(1.0, false));
-    let message = bench.fails_with(
-        "patch tables tapered.json a.c",
-        1,
-        "a.c:1: 'knight.both' is one number for both phases, but 'knight_",
-    );
+    let why = "a.c:1: 'knight.both' is one number for both phases, but 'knight_";
+    let message = bench.fails_with("patch tables tapered.json a.c", 1, why);
     assert!(message.contains("--basis tied"), "{message}");
     bench.fails_with("export tapered.json --to c --untapered", 2, ["in the endgame", "--basis tied"]);
 }

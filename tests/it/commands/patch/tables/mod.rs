@@ -142,11 +142,8 @@ fn cpp_sources_hold_the_values() {
                   const int PawnMg = 1, Other = 7;   // gputexel: king.mg\n\
                   float  f = +1.50f;   // gputexel: queen.mg scale 0.01\n";
     bench.write("values.h", values);
-    bench.fails_with(
-        "patch tables m.json values.h",
-        1,
-        "values.h:5: the marker's declaration goes on with 'Other'",
-    );
+    let why = "values.h:5: the marker's declaration goes on with 'Other'";
+    bench.fails_with("patch tables m.json values.h", 1, why);
     bench.write("values.h", values.replace(", Other = 7", ""));
     patch(&bench, &["--trust-marker", "m.json", "values.h"], &["values.h"]);
     let expected = values
@@ -242,11 +239,8 @@ fn markers_are_selected_and_diffs_write_nothing() {
         format!("b.c:1: r: 1 number, 0 changed\n{unmarked}\nnothing to write: all files are up to date\n")
     );
     bench.write("typo.c", "// gputexel: rook.eg\nint a = 1;\n// gputexel pawn.mg\nint b = 2;\n");
-    bench.fails_with(
-        "patch tables m.json typo.c --trust-marker",
-        1,
-        "typo.c:3: looks like a marker without a colon: 'gputexel: pawn.mg'",
-    );
+    let why = "typo.c:3: looks like a marker without a colon: 'gputexel: pawn.mg'";
+    bench.fails_with("patch tables m.json typo.c --trust-marker", 1, why);
 
     let (out, _) = bench.done("patch tables --list m.json");
     assert!(out.starts_with("material      12  [6][2]\nmaterial.mg    6  [6]\n"), "{out}");
